@@ -1,0 +1,106 @@
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** File, the line in it, and what the linter must say (null: nothing). */
+const cases: [file: string, line: string, why: string | null][] = [
+  ['shared/ok.ts', "import 'zod';", null],
+  ['shared/near.ts', "import './ok.ts';", null],
+  ['shared/bare.ts', "import 'express';", 'shared/ runs in the server, in workers and in the browser'],
+  ['shared/scoped.ts', "import '@noble/hashes/sha2.js';", 'shared/ runs in the server'],
+  ['shared/node.ts', "import 'node:fs';", 'shared/ runs in the server'],
+  ['shared/server.ts', "import '../server/config.ts';", 'it imports nothing from either side'],
+  ['shared/dynamic.ts', "void import('express');", 'shared/ runs in the server'],
+
+  ['server/store/ok.ts', "import 'better-sqlite3';", null],
+  ['server/store/builtin.ts', "import 'node:fs/promises';", null],
+  ['server/store/sqlite/ok.ts', "import '../../../shared/limits.ts';", null],
+  ['server/store/bare.ts', "import 'express';", 'server/store is the ground floor'],
+  ['server/store/up.ts', "import '../ledger/entry.ts';", 'server/store is the ground floor'],
+  ['server/store/blobs/up.ts', "import '../../archive/studies.ts';", 'server/store is the ground floor'],
+
+  ['server/other.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+  ['server/electron.ts', "import 'electron';", 'Only electron/ knows of Electron'],
+  ['server/renderer.ts', "import '../renderer/src/App.tsx';", 'server/ runs without a window'],
+  ['server/workers/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+  ['server/workers/up.ts', "import '../http/app.ts';", 'never the other way round'],
+
+  ['server/ledger/ok.ts', "import '../store/sqlite/open.ts';", null],
+  ['server/ledger/archive.ts', "import '../archive/studies.ts';", 'ledger/ imports store/ and shared/ only'],
+  ['server/ledger/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+
+  ['server/archive/ok.ts', "import '../ledger/entry.ts';\nimport '../workers/hash.ts';", null],
+  ['server/archive/packs/ok.ts', "import '../nodes.ts';\nimport '../../store/sqlite/open.ts';", null],
+  ['server/archive/packs/peer.ts', "import '../../collection/sources.ts';", 'archive/ imports ledger/'],
+  ['server/archive/http.ts', "import '../http/app.ts';", 'never the other way round'],
+  ['server/archive/cli.ts', "import '../cli.ts';", 'never the other way round'],
+  ['server/archive/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+
+  ['server/collection/ok.ts', "import '../ledger/entry.ts';\nimport 'undici';", null],
+  ['server/collection/peer.ts', "import '../archive/studies.ts';", 'collection/ imports ledger/'],
+  ['server/collection/diff/http.ts', "import '../../http/app.ts';", 'never the other way round'],
+  ['server/verification/http.ts', "import '../http/app.ts';", 'never the other way round'],
+  ['server/peers/http.ts', "import '../http/app.ts';", 'never the other way round'],
+
+  ['server/http/ok.ts', "import '../archive/studies.ts';\nimport 'express';", null],
+  ['server/http/fs.ts', "import 'node:fs';", 'A route touches no file'],
+  ['server/http/routes/fs.ts', "import 'node:fs/promises';", 'A route touches no file'],
+  ['server/http/sendBlob.ts', "import 'node:fs';", null],
+  ['server/http/store.ts', "import '../store/sqlite/open.ts';", 'calls one service function'],
+  ['server/http/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+
+  ['server/cli.ts', "import './archive/studies.ts';\nconsole.log(1);", null],
+  ['server/cli/route.ts', "import '../http/app.ts';", 'A command calls the same services'],
+  ['server/print.ts', 'console.log(1);', 'Delete this console statement'],
+
+  ['renderer/src/ok.ts', "import '../../shared/limits.ts';\nimport 'react';", null],
+  ['renderer/src/server.ts', "import '../../server/config.ts';", 'renderer/ reaches the server by HTTP'],
+  ['renderer/src/electron.ts', "import '../../electron/ipc.ts';", 'renderer/ reaches the server by HTTP'],
+  ['renderer/src/node.ts', "import 'node:path';", 'renderer/ runs in a browser'],
+  ['renderer/src/bareNode.ts', "import 'fs/promises';", 'renderer/ runs in a browser'],
+  ['renderer/src/window.ts', 'export const d = window.strongroomDesktop;', 'Only renderer/src/desktop.ts'],
+  [
+    'renderer/src/global.ts',
+    'export const d = globalThis.strongroomDesktop;',
+    'Only renderer/src/desktop.ts',
+  ],
+  ['renderer/src/desktop.ts', 'export const d = window.strongroomDesktop;', null],
+
+  ['electron/ok.ts', "import '../server/node.ts';\nimport '../server/config.ts';\nimport 'electron';", null],
+  ['electron/near.ts', "import './ipc.ts';\nimport '../shared/limits.ts';", null],
+  ['electron/service.ts', "import '../server/archive/studies.ts';", 'electron/ is as thin as it can be'],
+  ['electron/renderer.ts', "import '../renderer/src/App.tsx';", 'it loads the renderer by URL'],
+  ['electron/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+
+  ['shared/one.ts', "import { two } from './two.ts';\nexport const one = () => two;", 'Dependency cycle'],
+  ['shared/two.ts', "import { one } from './one.ts';\nexport const two = () => one;", 'Dependency cycle'],
+];
+
+type Finding = { filename: string; message: string; help?: string };
+let folder: string;
+let findings: Finding[];
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'strongroom-lint-'));
+  copyFileSync(join(root, '.oxlintrc.json'), join(folder, '.oxlintrc.json'));
+  for (const [file, line] of cases) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), `${line}\n`);
+  }
+  const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
+  const run = spawnSync(process.execPath, [oxlint, '--format=json'], { cwd: folder, encoding: 'utf8' });
+  expect(run.status, run.stderr).toBe(1);
+  findings = (JSON.parse(run.stdout) as { diagnostics: Finding[] }).diagnostics;
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test.each(cases)('%s: %s', (file, _line, why) => {
+  const said = findings.filter((f) => f.filename === file).map((f) => `${f.message} ${f.help ?? ''}`);
+  if (why === null) expect(said).toEqual([]);
+  else expect(said.join('\n')).toContain(why);
+});
