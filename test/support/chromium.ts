@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type LaunchOptions } from 'playwright';
+
+const isRoot = process.getuid?.() === 0;
+
+/** Keeps the browser off the network but for the pages under test. As root Chromium refuses its sandbox. */
+const flags = [
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  ...(isRoot ? ['--no-sandbox'] : []),
+];
+
+const namesOnPath = [
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+  'google-chrome',
+  'microsoft-edge-stable',
+  'microsoft-edge',
+];
+
+const fixedPlaces: Partial<Record<NodeJS.Platform, string[]>> = {
+  darwin: [
+    '/Applications/Chromium.app/Contents/MacOS/Chromium',
+    '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+    '/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge',
+  ],
+  win32: [process.env.PROGRAMFILES, process.env['PROGRAMFILES(X86)'], process.env.LOCALAPPDATA]
+    .filter((folder) => folder !== undefined)
+    .flatMap((folder) => [
+      join(folder, 'Google/Chrome/Application/chrome.exe'),
+      join(folder, 'Microsoft/Edge/Application/msedge.exe'),
+    ]),
+};
+
+function findSystemBrowser(): string | undefined {
+  const places = fixedPlaces[process.platform];
+  if (places) return places.find((place) => existsSync(place));
+  const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder.startsWith('/'));
+  return namesOnPath
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find((p) => existsSync(p));
+}
+
+function isDebian(): boolean {
+  return (
+    existsSync('/etc/os-release') && /^ID(_LIKE)?=.*debian/m.test(readFileSync('/etc/os-release', 'utf8'))
+  );
+}
+
+function installDebianChromium(): void {
+  process.stderr.write("No Chromium found: installing Debian's, once.\n");
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const stdio: ['ignore', 'ignore', 'inherit'] = ['ignore', 'ignore', 'inherit'];
+  execFileSync('apt-get', ['update', '-q'], { env, stdio });
+  execFileSync('apt-get', ['install', '-q', '-y', 'chromium', 'fonts-liberation', 'fonts-dejavu'], {
+    env,
+    stdio,
+  });
+}
+
+/** The browser to test with: named by CHROMIUM_PATH, Playwright's own, the system's, or newly installed. */
+export function findChromium(): string {
+  const named = process.env.CHROMIUM_PATH;
+  if (named) {
+    if (existsSync(named)) return named;
+    throw new Error(`CHROMIUM_PATH names ${named}, and there is no such file.`);
+  }
+  const playwrights = chromium.executablePath();
+  if (playwrights && existsSync(playwrights)) return playwrights;
+  const found = findSystemBrowser();
+  if (found) return found;
+  if (isRoot && isDebian()) installDebianChromium();
+  const installed = findSystemBrowser();
+  if (installed) return installed;
+  throw new Error(
+    'No Chromium, Chrome or Edge was found: install one, run "npx playwright install chromium", ' +
+      'or set CHROMIUM_PATH to the browser to test with.',
+  );
+}
+
+/** For `chromium.launch()`, in specs and in plain scripts alike. */
+export function chromiumLaunchOptions(): LaunchOptions {
+  return { executablePath: findChromium(), args: flags };
+}
