@@ -1,0 +1,59 @@
+import { VERSION } from '../config.ts';
+import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { serve } from './serve.ts';
+
+const COMMANDS: readonly Command[] = [serve];
+
+/** Node 24 is inside the app; from a checkout, `npm run` finds it first. */
+const NEEDED_NODE = 24;
+
+/** Runs one command and answers with its exit code; whatever goes wrong is one plain sentence on standard error. */
+export async function main([name, ...args]: string[]): Promise<ExitCode> {
+  if (Number(process.versions.node.split('.')[0]) < NEEDED_NODE) {
+    printError(
+      `Strongroom needs Node ${NEEDED_NODE}; this is ${process.versions.node}. Run it as: npm run -s strongroom -- <command>`,
+    );
+    return 2;
+  }
+  if (name === undefined || name === '--help' || name === 'help') {
+    print(overview());
+    return name === undefined ? 2 : 0;
+  }
+  if (name === '--version') {
+    print(VERSION);
+    return 0;
+  }
+  const command = COMMANDS.find((known) => known.name === name);
+  if (!command) {
+    printError(`There is no command ${JSON.stringify(name)}. “strongroom --help” lists what there is.`);
+    return 2;
+  }
+  if (args.includes('--help')) {
+    print(command.help);
+    return 0;
+  }
+  try {
+    return await command.run(args);
+  } catch (error) {
+    printError(sentenceOf(error, command));
+    return 2;
+  }
+}
+
+function overview(): string {
+  const width = Math.max(...COMMANDS.map(({ name }) => name.length));
+  const lines = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+  return [
+    'Usage: strongroom <command> [options]',
+    '',
+    ...lines,
+    '',
+    '“strongroom <command> --help” tells more.',
+  ].join('\n');
+}
+
+function sentenceOf(error: unknown, command: Command): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const isUsage = error instanceof UsageError || (error instanceof TypeError && 'code' in error);
+  return isUsage ? `${message} “strongroom ${command.name} --help” tells how to call it.` : message;
+}

@@ -1,0 +1,169 @@
+import express, {
+  type Express,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express';
+import helmet from 'helmet';
+import { z } from 'zod';
+import { Problem } from '../../shared/problems.ts';
+import type { RouteSpec } from '../../shared/routes/route.ts';
+import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
+import type { Log } from '../log.ts';
+import type { OwnerKeys } from '../owner/ownerKeys.ts';
+import type { SettingsStore } from '../store/settings.ts';
+import { authorize, guardOtherSites, identify, sessionCookie } from './access.ts';
+import { hostGuard } from './hostGuard.ts';
+import { answerErrors } from './problems.ts';
+import { checkBody, checkQuery, readJson } from './readJson.ts';
+import { serveRenderer } from './renderer.ts';
+import type { Handler, Reply } from './reply.ts';
+import { signIn } from './signIn.ts';
+
+/** One handler for each route of the table: a route without one does not compile. */
+export type Handlers = { [Name in RouteName]: Handler<RouteTable[Name]> };
+
+export interface AppConfig {
+  handlers: Handlers;
+  keys: OwnerKeys;
+  settings: SettingsStore;
+  nodeName: string;
+  listenHost: string;
+  rendererFolder: string;
+  log: Log;
+}
+
+/** The whole HTTP interface: guards, then the table of routes, then the pages of the interface. */
+export function createApp(config: AppConfig): Express {
+  const { handlers, keys, settings, nodeName, listenHost, rendererFolder, log } = config;
+  const cookieName = sessionCookie(nodeName);
+  const app = express();
+  app.setMaxListeners(0);
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.use(
+    securityHeaders(),
+    hostGuard(listenHost),
+    guardOtherSites(() => settings.sharing),
+  );
+
+  const routes = express.Router({ caseSensitive: true, strict: true });
+  const access = (request: Request, spec: RouteSpec) => {
+    const visitor = identify(request, keys, cookieName);
+    authorize(spec.access, visitor, settings.sharing);
+    return visitor;
+  };
+  for (const name of routeNames()) {
+    const spec: RouteSpec = ROUTES[name];
+    addRoute(routes, spec, async (request, response) => {
+      const visitor = access(request, spec);
+      const search = new URL(request.originalUrl, 'http://localhost').searchParams;
+      const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
+      const body = await bodyOf(spec, request);
+      const handler = handlers[name] as Handler<RouteSpec>;
+      const params = paramsOf(request);
+      await send(
+        response,
+        await handler({ params, query, body, visitor, request } as Parameters<typeof handler>[0]),
+      );
+    });
+  }
+  refuseOtherMethods(routes);
+  app.use(routes);
+  app.use(signIn(keys, cookieName), serveRenderer(rendererFolder));
+  app.use(() => {
+    throw new Problem('not_found', 'There is nothing at this address.');
+  });
+  app.use(answerErrors(log));
+  return app;
+}
+
+const NO_QUERY = z.strictObject({});
+
+/** Addresses without placeholders come first, so that `/api/events/stream` is not read as an event's id. */
+function routeNames(): RouteName[] {
+  const placeholders = (name: RouteName) => ROUTES[name].path.split('{').length;
+  return (Object.keys(ROUTES) as RouteName[]).sort((left, right) => placeholders(left) - placeholders(right));
+}
+
+/** The path as Express writes it (path-to-regexp 8). */
+function expressPath(template: string): string {
+  return template.replace(/\{\+(\w+)\}/g, '*$1').replace(/\{(\w+)\}/g, ':$1');
+}
+
+function addRoute(routes: Router, spec: RouteSpec, handler: RequestHandler): void {
+  routes[spec.method.toLowerCase() as 'get'](expressPath(spec.path), handler);
+}
+
+/** Known addresses answer OPTIONS, and other methods with 405 and what they take. */
+function refuseOtherMethods(routes: Router): void {
+  const methods = new Map<string, Set<string>>();
+  for (const name of routeNames()) {
+    const { path, method } = ROUTES[name];
+    const known = methods.get(path) ?? new Set(['OPTIONS']);
+    known.add(method);
+    if (method === 'GET') known.add('HEAD');
+    methods.set(path, known);
+  }
+  for (const [path, known] of methods) {
+    const allow = [...known].sort().join(', ');
+    routes.all(expressPath(path), (request, response) => {
+      response.set('Allow', allow);
+      if (request.method === 'OPTIONS') return void response.status(204).end();
+      throw new Problem('method_not_allowed', `This address takes ${allow}.`, { headers: { Allow: allow } });
+    });
+  }
+}
+
+function paramsOf(request: Request): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.params)) {
+    params[name] = Array.isArray(value) ? value.join('/') : (value as string);
+  }
+  return params;
+}
+
+async function bodyOf({ body }: RouteSpec, request: Request): Promise<unknown> {
+  if (body?.kind !== 'json') return undefined;
+  return checkBody(body.schema, await readJson(request, body.maxBytes, body.optional));
+}
+
+async function send(response: Response, reply: Reply): Promise<void> {
+  if ('write' in reply) return reply.write(response);
+  response.status(reply.status).set('Cache-Control', 'no-store');
+  if (!('json' in reply)) return void response.end();
+  response.set(reply.headers ?? {});
+  response.type('application/json').send(JSON.stringify(reply.json));
+}
+
+/**
+ * The policy of the interface's own pages. `upgrade-insecure-requests` is left out because a visitor on the LAN comes
+ * over http; inline styles are what the component library writes.
+ */
+function securityHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'self'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'", "'unsafe-inline'"],
+        imgSrc: ["'self'", 'data:', 'blob:'],
+        workerSrc: ["'self'", 'blob:'],
+        objectSrc: ["'none'"],
+        baseUri: ["'none'"],
+        formAction: ["'self'"],
+        frameAncestors: ["'none'"],
+      },
+    },
+    crossOriginEmbedderPolicy: false,
+    crossOriginResourcePolicy: false,
+    crossOriginOpenerPolicy: { policy: 'same-origin' },
+    originAgentCluster: false,
+    strictTransportSecurity: false,
+    referrerPolicy: { policy: 'no-referrer' },
+    xFrameOptions: { action: 'deny' },
+  });
+}

@@ -1,0 +1,50 @@
+import type { Response } from 'express';
+
+/** One message of a stream of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+export interface StreamMessage {
+  event?: string;
+  id?: string | number;
+  data: unknown;
+}
+
+/** Proxies and browsers drop a silent connection; a comment keeps it. */
+const HEARTBEAT_MS = 15_000;
+/** A reader that is this far behind is cut off; it comes back with Last-Event-ID and misses nothing. */
+const MAX_BUFFERED_BYTES = 1_048_576;
+
+/** What the app emits when the node is closed: streams would otherwise run for ever. */
+export const CLOSING = 'closing';
+
+/**
+ * Opens a stream of server-sent events on a response. `subscribe` is given how to send, and gives back how to end; it
+ * is ended when the reader goes. HEAD gets the headers alone.
+ */
+export function openEventStream(
+  response: Response,
+  subscribe: (send: (message: StreamMessage) => void) => () => void,
+): void {
+  response
+    .status(200)
+    .set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+  if (response.req.method === 'HEAD') return void response.end();
+  response.flushHeaders();
+  response.write('retry: 2000\n\n');
+  const send = ({ event, id, data }: StreamMessage) => {
+    if (response.writableLength > MAX_BUFFERED_BYTES) return void response.destroy();
+    const lines = [
+      event && `event: ${event}`,
+      id !== undefined && `id: ${id}`,
+      `data: ${JSON.stringify(data)}`,
+    ];
+    response.write(`${lines.filter(Boolean).join('\n')}\n\n`);
+  };
+  const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
+  const unsubscribe = subscribe(send);
+  const end = () => void response.end();
+  response.app.once(CLOSING, end);
+  response.on('close', () => {
+    clearInterval(heartbeat);
+    response.app.off(CLOSING, end);
+    unsubscribe();
+  });
+}

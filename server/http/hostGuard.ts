@@ -1,0 +1,46 @@
+import { hostname, networkInterfaces } from 'node:os';
+import type { RequestHandler } from 'express';
+import { Problem } from '../../shared/problems.ts';
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Refuses what reaches this machine under another's name (DNS rebinding), and changes asked for by another origin's
+ * page. The port is not compared: a forwarded port is the owner's own doing.
+ */
+export function hostGuard(listenHost: string): RequestHandler {
+  return (request, _response, next) => {
+    const { host, origin } = request.headers;
+    if (!isOwnName(nameOf(host), listenHost)) {
+      throw new Problem(
+        'unknown_host',
+        'The address in Host is none of this node’s names. Use its own address.',
+      );
+    }
+    if (!SAFE_METHODS.has(request.method) && origin !== undefined && origin !== `http://${host}`) {
+      throw new Problem('foreign_origin', 'A page of another origin may change nothing here.');
+    }
+    next();
+  };
+}
+
+/** The host name within a Host header, lowercase, without port and brackets. */
+function nameOf(host: string | undefined): string {
+  const url = URL.parse(`http://${host ?? ''}`);
+  // A Host that holds more than a name and a port (a path, a user) is no Host.
+  if (url === null || url.username !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    return '';
+  return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+}
+
+function isOwnName(name: string, listenHost: string): boolean {
+  if (name === '') return false;
+  if (name === 'localhost' || name === '::1' || /^127(\.\d+){3}$/.test(name) || name === listenHost)
+    return true;
+  if (listenHost === 'localhost' || listenHost === '::1' || listenHost.startsWith('127.')) return false;
+  const machine = hostname().toLowerCase();
+  if (name === machine || name === `${machine}.local`) return true;
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ address }) => address.split('%')[0]?.toLowerCase() === name),
+  );
+}

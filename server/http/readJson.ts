@@ -1,0 +1,141 @@
+import type { Request } from 'express';
+import type { z } from 'zod';
+import { parseStrictJson } from '../../shared/canonicalJson.ts';
+import { jsonPointer } from '../../shared/jsonPointer.ts';
+import { type FieldError, Problem, type ProblemCode } from '../../shared/problems.ts';
+
+/** The media type of the request's body, lowercase and without parameters, or undefined where there is no body. */
+export function mediaTypeOf(request: Request): string | undefined {
+  return request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+}
+
+export function hasBody(request: Request): boolean {
+  return (
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
+  );
+}
+
+/** @throws Problem `unsupported_media_type` where the body is not one of these, or is encoded. */
+export function requireMediaType(request: Request, accepted: readonly string[]): string {
+  const mediaType = mediaTypeOf(request);
+  const encoding = request.headers['content-encoding'];
+  if (mediaType === undefined || !accepted.includes(mediaType) || (encoding && encoding !== 'identity')) {
+    throw new Problem(
+      'unsupported_media_type',
+      `Send ${accepted.join(' or ')}, without a content encoding.`,
+      {
+        headers: { Accept: accepted.join(', ') },
+      },
+    );
+  }
+  return mediaType;
+}
+
+/** Reads a whole body; stops as soon as it is beyond the limit. */
+export async function readBytes(request: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+/** Reads a body as strict JSON; an absent one that may be absent is `{}`. */
+export async function readJson(request: Request, maxBytes: number, optional = false): Promise<unknown> {
+  if (optional && !hasBody(request)) return {};
+  requireMediaType(request, ['application/json']);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+    throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
+  }
+  return parseJsonBytes(await readBytes(request, maxBytes));
+}
+
+/** @throws Problem `invalid_json` for what is not UTF-8 or not JSON; `not_canonical` for what has no canonical form. */
+export function parseJsonBytes(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new Problem('invalid_json', 'The body is not valid UTF-8.', { cause });
+  }
+  return parseStrictJson(text);
+}
+
+/**
+ * Checks a body against its schema and fills in what was left out.
+ *
+ * @throws Problem 422 with a JSON Pointer to each field: `unknown_field` where a field has no rule,
+ * `terms_not_accepted` where the terms are not the ones in force, else `invalid_field`.
+ */
+export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const errors = fieldErrors(result.error);
+  const code = codeOf(result.error);
+  const [first] = errors;
+  throw new Problem(
+    code,
+    first ? `${first.path || 'The body'}: ${first.message}` : 'The body breaks its rules.',
+    {
+      errors,
+    },
+  );
+}
+
+function codeOf(error: z.ZodError): ProblemCode {
+  if (error.issues.some((issue) => issue.code === 'unrecognized_keys')) return 'unknown_field';
+  const wantsTerms = error.issues.some(
+    (issue) => issue.path.length === 1 && issue.path[0] === 'terms_version',
+  );
+  return wantsTerms ? 'terms_not_accepted' : 'invalid_field';
+}
+
+function fieldErrors(error: z.ZodError): FieldError[] {
+  return error.issues.flatMap((issue): FieldError[] => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        path: jsonPointer([...issue.path, key]),
+        message: 'No rule names this field.',
+      }));
+    }
+    return [{ path: jsonPointer(issue.path), message: issue.message }];
+  });
+}
+
+/**
+ * Checks the query against the route's schema.
+ *
+ * @throws Problem 400: `unknown_parameter`, `invalid_limit`, `invalid_offset`, else `invalid_parameter`; a parameter
+ * given twice has no one value.
+ */
+export function checkQuery<Query extends z.ZodObject>(
+  schema: Query,
+  search: URLSearchParams,
+): z.output<Query> {
+  const values: Record<string, string> = Object.create(null);
+  for (const [name, value] of search) {
+    if (!Object.hasOwn(schema.shape, name)) {
+      const known = Object.keys(schema.shape).join(', ');
+      throw new Problem(
+        'unknown_parameter',
+        `There is no parameter ${JSON.stringify(name)} here. Known: ${known || 'none'}.`,
+      );
+    }
+    if (name in values) throw parameterProblem(name, 'It is given twice.');
+    values[name] = value;
+  }
+  const result = schema.safeParse({ ...values });
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw parameterProblem(String(issue?.path[0]), issue?.message ?? 'It cannot have this value.');
+}
+
+function parameterProblem(name: string, message: string): Problem {
+  const code =
+    name === 'limit' ? 'invalid_limit' : name === 'offset' ? 'invalid_offset' : 'invalid_parameter';
+  return new Problem(code, `The parameter ${name}: ${message}`);
+}

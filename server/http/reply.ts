@@ -1,0 +1,54 @@
+import type { Request, Response } from 'express';
+import type { Slice } from '../../shared/list.ts';
+import type { BodyOf, QueryOf, RouteSpec } from '../../shared/routes/route.ts';
+import type { Visitor } from './access.ts';
+
+/** What a route's handler is given: everything parsed and allowed. */
+export interface Call<Spec extends RouteSpec = RouteSpec> {
+  params: Record<string, string>;
+  query: QueryOf<Spec>;
+  body: BodyOf<Spec>;
+  visitor: Visitor;
+  /** For bodies that are read as they stream in, and for content negotiation. */
+  request: Request;
+}
+
+/** What a handler gives back: JSON with a status, nothing (204), or a function that writes the answer itself. */
+export type Reply =
+  | { status: number; json: unknown; headers?: Record<string, string> }
+  | { status: 204 }
+  | { write(response: Response): void | Promise<void> };
+
+export type Handler<Spec extends RouteSpec> = (call: Call<Spec>) => Reply | Promise<Reply>;
+
+export function ok(json: unknown): Reply {
+  return { status: 200, json };
+}
+
+export function created(json: unknown, location: string): Reply {
+  return { status: 201, json, headers: { Location: location } };
+}
+
+export function accepted(json: unknown): Reply {
+  return { status: 202, json };
+}
+
+export const noContent: Reply = { status: 204 };
+
+/** A page of a list; `next` keeps all of the query as it was sent. */
+export function page(
+  request: Request,
+  { limit, offset }: { limit: number; offset: number },
+  { items, total }: Slice<unknown>,
+): Reply {
+  const next =
+    offset + items.length < total && items.length > 0 ? nextPath(request, 'offset', offset + limit) : null;
+  return ok({ items, total, limit, offset, next });
+}
+
+/** The path of the request with one query parameter set. */
+export function nextPath(request: Request, name: string, value: number): string {
+  const url = new URL(request.originalUrl, 'http://localhost');
+  url.searchParams.set(name, String(value));
+  return url.pathname + url.search;
+}

@@ -1,0 +1,34 @@
+import { type EntryType, type LedgerEntry, type LedgerHead, NO_HASH } from '../../shared/ledger.ts';
+import { insertEntry, lastEntry } from '../store/sqlite/ledger.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/open.ts';
+import { hashOf } from './entry.ts';
+import { appendTiles, rootAt } from './tree.ts';
+
+/**
+ * Appends one entry, inside the caller's transaction: what it records and the entry are durable together or not at all.
+ *
+ * @param recorded `digest` is the SHA-256 of the canonical JSON of what was recorded, as hex (`fingerprintOf`).
+ */
+export function appendEntry(
+  database: WriteDatabase,
+  recorded: { type: EntryType; subject: string; digest: string; at: string },
+): LedgerEntry {
+  const last = lastEntry(database);
+  const unsealed = { ...recorded, seq: (last?.seq ?? 0) + 1, prev: last?.hash ?? NO_HASH };
+  const entry = { ...unsealed, hash: hashOf(unsealed) };
+  insertEntry(database, entry);
+  appendTiles(database, entry.seq);
+  return entry;
+}
+
+/** The number that the next entry will have; only meaningful inside the transaction that appends it. */
+export function nextSeq(database: WriteDatabase): number {
+  return (lastEntry(database)?.seq ?? 0) + 1;
+}
+
+/** The head: the last entry's number and hash, and the root of the tree over all entries, in hex. */
+export function readHead(database: ReadDatabase): LedgerHead {
+  const last = lastEntry(database);
+  const seq = last?.seq ?? 0;
+  return { seq, hash: last?.hash ?? NO_HASH, root: rootAt(database, seq).toString('hex') };
+}

@@ -1,0 +1,12 @@
+import type { LedgerEntry, LedgerHead } from '../../shared/ledger.ts';
+import { entriesFrom } from '../store/sqlite/ledger.ts';
+import type { Store } from '../store/store.ts';
+import { readHead } from './appendEntry.ts';
+
+/** Entries from a number on, and the head, all of one instant. */
+export function readLedger(
+  { read }: Pick<Store, 'read'>,
+  { from, limit }: { from: number; limit: number },
+): { items: LedgerEntry[]; head: LedgerHead } {
+  return read.transaction(() => ({ items: entriesFrom(read, from, limit), head: readHead(read) })).deferred();
+}

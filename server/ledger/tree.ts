@@ -1,0 +1,46 @@
+import { entriesFrom, insertTile, tileHashes } from '../store/sqlite/ledger.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/open.ts';
+import { entryText } from './entry.ts';
+import { GrowingTree, leafHash } from './merkle.ts';
+
+/** How many hashes one tile sums up; a power of two, as in C2SP tlog-tiles. */
+export const TILE_WIDTH = 256;
+
+/** The hashes of the leaves `from` to `to - 1`, counted from 0: leaf n is entry n + 1. */
+export function leafHashes(database: ReadDatabase, from: number, to: number): Buffer[] {
+  return entriesFrom(database, from + 1, to - from).map((entry) => leafHash(entryText(entry)));
+}
+
+/** Writes the tiles that the entry just inserted completes. `size` is the ledger's size with it. */
+export function appendTiles(database: WriteDatabase, size: number): void {
+  let span = TILE_WIDTH;
+  for (let level = 1; size % span === 0; level += 1, span *= TILE_WIDTH) {
+    const position = size / span - 1;
+    const first = position * TILE_WIDTH;
+    const hashes =
+      level === 1
+        ? leafHashes(database, first, first + TILE_WIDTH)
+        : tileHashes(database, level - 1, first, first + TILE_WIDTH);
+    insertTile(database, level, position, rootOfHashes(hashes));
+  }
+}
+
+/** The root over `size` entries, from tiles and at most 255 entries that no tile sums up yet. */
+export function rootAt(database: ReadDatabase, size: number): Buffer {
+  const tree = new GrowingTree();
+  let level = 0;
+  for (let span = TILE_WIDTH; span <= size; span *= TILE_WIDTH) level += 1;
+  for (; level >= 1; level -= 1) {
+    const span = TILE_WIDTH ** level;
+    const hashes = tileHashes(database, level, tree.size / span, Math.floor(size / span));
+    for (const hash of hashes) tree.append(hash, span);
+  }
+  for (const hash of leafHashes(database, tree.size, size)) tree.append(hash);
+  return tree.root();
+}
+
+function rootOfHashes(hashes: readonly Buffer[]): Buffer {
+  const tree = new GrowingTree();
+  for (const hash of hashes) tree.append(hash);
+  return tree.root();
+}

@@ -1,0 +1,159 @@
+import { type EntryType, type LedgerEntry, type LedgerProblem, NO_HASH } from '../../shared/ledger.ts';
+import { iterateEntries, tileHashes } from '../store/sqlite/ledger.ts';
+import type { ReadDatabase } from '../store/sqlite/open.ts';
+import { entryText, hashOf } from './entry.ts';
+import { GrowingTree, leafHash } from './merkle.ts';
+import { TILE_WIDTH } from './tree.ts';
+
+/**
+ * How the rooms that own the subjects let their records be recomputed: each row of the archive that a ledger entry of
+ * these types recorded, in the order of `seq`, with the digest of its canonical JSON as it stands now.
+ */
+export interface RecordedSubjects {
+  types: readonly EntryType[];
+  digests: (database: ReadDatabase) => Iterable<{ seq: number; digest: string }>;
+}
+
+export interface LedgerFindings {
+  size: number;
+  head: string;
+  root: string;
+  problems: LedgerProblem[];
+}
+
+/** More would help nobody, and a ledger of a million broken links must not fill the memory. */
+const MAX_PROBLEMS = 1_000;
+
+/**
+ * Recomputes every entry, link, tile, the root and every recorded digest, in one snapshot and one pass.
+ * Synchronous: run it in a worker.
+ *
+ * @param tell is called about every `PROGRESS_EVERY` entries with how many were checked.
+ */
+export function verifyLedger(
+  database: ReadDatabase,
+  subjects: readonly RecordedSubjects[],
+  tell: (checked: number) => void = () => {},
+): LedgerFindings {
+  return database
+    .transaction(() => {
+      const pass = new Pass(database, subjects);
+      for (const entry of iterateEntries(database)) {
+        pass.check(entry);
+        if (pass.checked % PROGRESS_EVERY === 0) tell(pass.checked);
+      }
+      return pass.end();
+    })
+    .deferred();
+}
+
+const PROGRESS_EVERY = 5_000;
+
+class Pass {
+  readonly #database: ReadDatabase;
+  readonly #expected: Map<EntryType, SubjectCursor>;
+  readonly #cursors: SubjectCursor[];
+  readonly #problems: LedgerProblem[] = [];
+  readonly #tree = new GrowingTree();
+  #tile = new GrowingTree();
+  #seq = 0;
+  #hash = NO_HASH;
+  checked = 0;
+
+  constructor(database: ReadDatabase, subjects: readonly RecordedSubjects[]) {
+    this.#database = database;
+    this.#cursors = subjects.map(({ digests }) => new SubjectCursor(digests(database)));
+    this.#expected = new Map(
+      subjects.flatMap(({ types }, index) =>
+        types.map((type) => [type, this.#cursors[index] as SubjectCursor] as const),
+      ),
+    );
+  }
+
+  check(entry: LedgerEntry): void {
+    this.checked += 1;
+    if (entry.seq !== this.#seq + 1)
+      this.#tell(entry.seq, 'missing_entry', String(this.#seq + 1), String(entry.seq));
+    if (entry.prev !== this.#hash) this.#tell(entry.seq, 'wrong_prev', this.#hash, entry.prev);
+    const hash = hashOf(entry);
+    if (entry.hash !== hash) this.#tell(entry.seq, 'wrong_hash', hash, entry.hash);
+    this.#checkSubject(entry);
+    this.#checkTile(leafHash(entryText(entry)));
+    this.#seq = entry.seq;
+    this.#hash = entry.hash;
+  }
+
+  #checkSubject(entry: LedgerEntry): void {
+    const actual = this.#expected.get(entry.type)?.digestFor(entry.seq);
+    if (actual === undefined) this.#tell(entry.seq, 'missing_subject', entry.digest, null);
+    else if (actual !== entry.digest) this.#tell(entry.seq, 'wrong_digest', entry.digest, actual);
+  }
+
+  #checkTile(leaf: Buffer): void {
+    this.#tree.append(leaf);
+    this.#tile.append(leaf);
+    if (this.#tile.size < TILE_WIDTH) return;
+    const position = this.#tree.size / TILE_WIDTH - 1;
+    const root = this.#tile.root();
+    this.#tile = new GrowingTree();
+    const [stored] = tileHashes(this.#database, 1, position, position + 1);
+    if (!stored?.equals(root)) {
+      this.#tell(this.#tree.size, 'wrong_root', root.toString('hex'), stored?.toString('hex') ?? null);
+    }
+  }
+
+  #tell(
+    seq: number,
+    problem: LedgerProblem['problem'],
+    expected: string | null,
+    actual: string | null,
+  ): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ seq, problem, expected, actual });
+  }
+
+  /** What is left in a cursor was recorded in no entry that the ledger still has. */
+  end(): LedgerFindings {
+    for (const cursor of this.#cursors) {
+      const left = cursor.next();
+      if (left) this.#tell(left.seq, 'missing_entry', left.digest, null);
+      cursor.close();
+    }
+    return {
+      size: this.checked,
+      head: this.#hash,
+      root: this.#tree.root().toString('hex'),
+      problems: this.#problems,
+    };
+  }
+}
+
+/** Walks the subjects of some types beside the ledger; both come in the order of `seq`. */
+class SubjectCursor {
+  readonly #rows: Iterator<{ seq: number; digest: string }>;
+  #ahead: { seq: number; digest: string } | undefined;
+
+  constructor(rows: Iterable<{ seq: number; digest: string }>) {
+    this.#rows = rows[Symbol.iterator]();
+  }
+
+  digestFor(seq: number): string | undefined {
+    this.#ahead ??= this.next();
+    while (this.#ahead && this.#ahead.seq < seq) this.#ahead = this.next();
+    if (this.#ahead?.seq !== seq) return undefined;
+    const { digest } = this.#ahead;
+    this.#ahead = undefined;
+    return digest;
+  }
+
+  next(): { seq: number; digest: string } | undefined {
+    const ahead = this.#ahead;
+    this.#ahead = undefined;
+    if (ahead) return ahead;
+    const step = this.#rows.next();
+    return step.done ? undefined : step.value;
+  }
+
+  close(): void {
+    this.#rows.return?.();
+  }
+}

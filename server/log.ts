@@ -1,0 +1,21 @@
+import pino from 'pino';
+
+/** What the rooms log through; never a token, a body or a visitor's address. */
+export interface Log {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+/** Logs lines of JSON to standard error: standard output belongs to what a command answers. */
+export function createLog(level: 'silent' | 'warn' | 'info' = 'info'): Log {
+  return pino(
+    {
+      level,
+      serializers: { error: pino.stdSerializers.err },
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+    },
+    pino.destination({ dest: 2, sync: true }),
+  );
+}

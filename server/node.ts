@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { systemClock } from '../shared/clock.ts';
+import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
+import { createApp } from './http/app.ts';
+import { CLOSING } from './http/eventStream.ts';
+import { ledgerHandlers } from './http/routes/ledger.ts';
+import { nodeHandlers } from './http/routes/node.ts';
+import { createLog } from './log.ts';
+import { openNodeName } from './owner/nodeName.ts';
+import { openOwnerKeys } from './owner/ownerKeys.ts';
+import { openSettings } from './store/settings.ts';
+import { openStore } from './store/store.ts';
+import { Jobs } from './workers/jobs.ts';
+
+/** A node that runs: where it is reached and how it is ended. */
+export interface RunningNode {
+  url: string;
+  dataFolder: string;
+  tokenFile: string;
+  /** A link that signs one browser in as the owner, once. */
+  createSignInLink(): string;
+  /** Takes no more requests, finishes what runs, closes the database. */
+  close(): Promise<void>;
+}
+
+/** Requests that run when the node is closed have this long to finish. */
+const CLOSE_GRACE_MS = 10_000;
+
+/**
+ * Opens a data folder and serves it. This is the one place where the rooms are wired together.
+ *
+ * @throws FolderInUseError, NewerDatabaseError, and what `listen` throws (a port in use).
+ */
+export async function openNode(config: NodeConfig): Promise<RunningNode> {
+  const clock = config.clock ?? systemClock;
+  const log = config.log ?? createLog();
+  const host = config.host ?? DEFAULT_HOST;
+  const store = await openStore({ folder: config.dataFolder, clock, random: config.random });
+  try {
+    const keys = await openOwnerKeys(store, config.tokenFile ?? join(config.dataFolder, 'owner-token'));
+    const settings = openSettings(store);
+    const nodeName = await openNodeName(store);
+    const jobs = new Jobs(clock, store.randomHex);
+    const app = createApp({
+      handlers: {
+        ...ledgerHandlers(store),
+        ...nodeHandlers({ store, settings, keys, jobs, nodeName, version: VERSION }),
+      },
+      keys,
+      settings,
+      nodeName,
+      listenHost: host,
+      rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
+      log,
+    });
+    const server = createServer({ requestTimeout: 1_800_000, headersTimeout: 30_000 }, app);
+    const url = await listen(server, host, config.port ?? DEFAULT_PORT);
+    return {
+      url,
+      dataFolder: config.dataFolder,
+      tokenFile: keys.tokenFile,
+      createSignInLink: () => `${url}/sign-in/${keys.createSignInCode()}`,
+      close: async () => {
+        app.emit(CLOSING);
+        await closeServer(server);
+        await jobs.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<string> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  const { port: bound } = server.address() as AddressInfo;
+  const reachedAt =
+    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  return `http://${reachedAt}:${bound}`;
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  await closed;
+  clearTimeout(cut);
+}

@@ -1,0 +1,51 @@
+import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/**
+ * Makes a folder's own entries durable: a rename is on stable storage only after this. Windows cannot open a folder
+ * for syncing; there NTFS journals the rename, and that is all that can be had.
+ */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Creates a folder and what leads to it, each new entry durable. */
+export async function createFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first === undefined) return;
+  for (let made = folder; ; made = dirname(made)) {
+    await syncFolder(dirname(made));
+    if (made === first) return;
+  }
+}
+
+/**
+ * Moves a file whose bytes are synced to its name, durably. Replaces what stands there.
+ * A crash before the rename leaves the file in `tmp/`, which the next start empties; one after it leaves a blob that
+ * no row names, which is legal and swept.
+ */
+export async function renameDurably(from: string, to: string): Promise<void> {
+  await createFolder(dirname(to));
+  await rename(from, to);
+  await syncFolder(dirname(to));
+}
+
+/** Writes a small file whole, with its mode, durably and in one step: no reader sees half of it. */
+export async function writeFileDurably(file: string, text: string, mode: number): Promise<void> {
+  await createFolder(dirname(file));
+  const temporary = `${file}.tmp`;
+  const handle: FileHandle = await open(temporary, 'w', mode);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await renameDurably(temporary, file);
+}

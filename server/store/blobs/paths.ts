@@ -1,0 +1,16 @@
+import { join } from 'node:path';
+import { isDigest } from '../../../shared/digest.ts';
+
+/** Where a blob lies: `blobs/ab/cd/<sha256>`. Only a digest can become a path. */
+export function blobPath(folder: string, sha256: string): string {
+  if (!isDigest(sha256)) throw new TypeError('Only a digest names a blob.');
+  return join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+}
+
+export function temporaryFolder(folder: string): string {
+  return join(folder, 'tmp');
+}
+
+export function databaseFile(folder: string): string {
+  return join(folder, 'strongroom.db');
+}

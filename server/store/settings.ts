@@ -1,0 +1,50 @@
+import {
+  DEFAULT_SETTINGS,
+  DEFAULT_SHARING,
+  type Settings,
+  type SettingsChange,
+  type Sharing,
+  settingsSchema,
+  sharingSchema,
+} from '../../shared/settings.ts';
+import { readSetting, writeSetting } from './sqlite/settings.ts';
+import type { Store } from './store.ts';
+
+/** What the owner has set; everything else is at its default. */
+export interface SettingsStore {
+  readonly current: Settings;
+  readonly sharing: Sharing;
+  /** Changes what is named and leaves the rest; resolves when it is durable. */
+  change(change: SettingsChange): Promise<Settings>;
+  setSharing(sharing: Sharing): Promise<Sharing>;
+}
+
+export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): SettingsStore {
+  let changed = settingsSchema.partial().parse(readSetting(read, 'settings') ?? {});
+  let sharing = sharingSchema.parse(readSetting(read, 'sharing') ?? DEFAULT_SHARING);
+  return {
+    get current() {
+      return { ...DEFAULT_SETTINGS, ...changed };
+    },
+    get sharing() {
+      return sharing;
+    },
+    async change(change) {
+      // Merged inside the transaction, so that two changes at once cannot undo each other.
+      changed = await write((database) => {
+        const merged = {
+          ...settingsSchema.partial().parse(readSetting(database, 'settings') ?? {}),
+          ...change,
+        };
+        writeSetting(database, 'settings', merged);
+        return merged;
+      });
+      return { ...DEFAULT_SETTINGS, ...changed };
+    },
+    async setSharing(next) {
+      await write((database) => writeSetting(database, 'sharing', next));
+      sharing = next;
+      return sharing;
+    },
+  };
+}

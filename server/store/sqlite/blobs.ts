@@ -1,0 +1,27 @@
+import { type ReadDatabase, statement, type WriteDatabase } from './open.ts';
+
+/** Names a blob that lies in the blob folder already; a second naming is no change. */
+export function createBlobRowIfAbsent(
+  database: WriteDatabase,
+  blob: { sha256: string; bytes: number; stored_at: string },
+): void {
+  statement(
+    database,
+    'INSERT INTO blobs (sha256, bytes, stored_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  ).run(blob.sha256, blob.bytes, blob.stored_at);
+}
+
+/** The size of a blob that a row names, or undefined. */
+export function blobBytes(database: ReadDatabase, sha256: string): number | undefined {
+  return statement<{ bytes: number }>(database, 'SELECT bytes FROM blobs WHERE sha256 = ?').get(sha256)
+    ?.bytes;
+}
+
+export type CounterName = 'blob_bytes' | 'observations' | 'archived_objects' | 'derived_documents';
+
+/** A running count, kept by triggers in the same transaction as what it counts. */
+export function counter(database: ReadDatabase, name: CounterName): number {
+  return (
+    statement<{ value: number }>(database, 'SELECT value FROM counters WHERE name = ?').get(name)?.value ?? 0
+  );
+}

@@ -1,0 +1,41 @@
+import { migration as ledgerAndBlobs } from './migrations/0001-ledger-and-blobs.ts';
+import type { WriteDatabase } from './open.ts';
+
+/** One numbered step of the schema; steps are never edited once a version with them is out. */
+export interface Migration {
+  number: number;
+  sql: string;
+}
+
+const MIGRATIONS: readonly Migration[] = [ledgerAndBlobs];
+
+/** The database was written by a newer Strongroom than this one. */
+export class NewerDatabaseError extends Error {
+  constructor(found: number, known: number) {
+    super(
+      `This data folder was written by a newer Strongroom (schema ${found}; this one knows ${known}). Install the newer version to open it.`,
+    );
+    this.name = 'NewerDatabaseError';
+  }
+}
+
+/**
+ * Brings the schema up to date, each step in a transaction of its own with `user_version`; a crash between steps
+ * leaves a database that the next start goes on with.
+ *
+ * @throws NewerDatabaseError and changes nothing, where the database is of a later version.
+ */
+export function migrate(database: WriteDatabase, migrations: readonly Migration[] = MIGRATIONS): void {
+  const known = migrations.at(-1)?.number ?? 0;
+  const found = database.pragma('user_version', { simple: true }) as number;
+  if (found > known) throw new NewerDatabaseError(found, known);
+  for (const { number, sql } of migrations) {
+    if (number <= found) continue;
+    database
+      .transaction(() => {
+        database.exec(sql);
+        database.pragma(`user_version = ${number}`);
+      })
+      .immediate();
+  }
+}

@@ -1,0 +1,53 @@
+import Database from 'better-sqlite3';
+
+declare const readable: unique symbol;
+declare const writable: unique symbol;
+
+/** A connection that may be read; SQLite itself refuses a write on it unless it is a `WriteDatabase`. */
+export type ReadDatabase = Database.Database & { readonly [readable]: true };
+/** The one connection that may be written, and only inside a change given to `Writer.write`. */
+export type WriteDatabase = ReadDatabase & { readonly [writable]: true };
+
+/** How long a connection waits for another's lock; checkpoints are the only contenders. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+/**
+ * Opens the writing connection: WAL, and `synchronous=FULL` so that a commit is on stable storage when it returns
+ * (https://sqlite.org/pragma.html#pragma_synchronous).
+ */
+export function openForWriting(file: string): WriteDatabase {
+  const database = new Database(file, { timeout: BUSY_TIMEOUT_MS });
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  database.pragma('foreign_keys = ON');
+  database.pragma('trusted_schema = OFF');
+  return database as WriteDatabase;
+}
+
+/** Opens a reading connection; each worker thread opens its own. */
+export function openForReading(file: string): ReadDatabase {
+  const database = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  database.pragma('trusted_schema = OFF');
+  database.pragma('mmap_size = 268435456');
+  return database as ReadDatabase;
+}
+
+const prepared = new WeakMap<Database.Database, Map<string, Database.Statement>>();
+
+/** The statement of this SQL on this connection, prepared once. `Row` is what the SQL selects. */
+export function statement<Row = unknown>(
+  database: ReadDatabase,
+  sql: string,
+): Database.Statement<unknown[], Row> {
+  let statements = prepared.get(database);
+  if (!statements) {
+    statements = new Map();
+    prepared.set(database, statements);
+  }
+  let found = statements.get(sql);
+  if (!found) {
+    found = database.prepare(sql);
+    statements.set(sql, found);
+  }
+  return found as Database.Statement<unknown[], Row>;
+}

@@ -1,0 +1,133 @@
+import Database from 'better-sqlite3';
+import { Problem } from '../../../shared/problems.ts';
+import type { WriteDatabase } from './open.ts';
+
+/** A change may not be asynchronous: the transaction would be over before it is. */
+type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
+
+interface Waiting {
+  change: (database: WriteDatabase) => unknown;
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+/** So that one batch does not hold the event loop for long. */
+const MAX_BATCH = 256;
+
+/**
+ * Group commit. Changes that arrive together share one transaction, each in a savepoint of its own, so that one
+ * change's refusal undoes that change alone; each is answered only once the transaction is on stable storage.
+ *
+ * A commit whose outcome is unknown (an I/O error while syncing) ends all writing until the node is started again:
+ * recovery by SQLite at the next opening then says what became durable.
+ */
+export class Writer {
+  readonly #database: WriteDatabase;
+  #waiting: Waiting[] = [];
+  #scheduled = false;
+  #failure: Problem | undefined;
+  #idle: (() => void)[] = [];
+
+  constructor(database: WriteDatabase) {
+    this.#database = database;
+  }
+
+  /** Why nothing is written any more, or undefined. */
+  get failure(): Problem | undefined {
+    return this.#failure;
+  }
+
+  /** Runs the change in a transaction and resolves with its result when it is durable; rejects with what it threw. */
+  write<Result>(change: (database: WriteDatabase) => Synchronous<Result>): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.#waiting.push({ change, resolve: resolve as (result: unknown) => void, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Resolves when nothing waits to be written. */
+  drained(): Promise<void> {
+    if (this.#waiting.length === 0 && !this.#scheduled) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#commit(this.#waiting.splice(0, MAX_BATCH));
+      if (this.#waiting.length > 0) return this.#schedule();
+      for (const resolve of this.#idle.splice(0)) resolve();
+    });
+  }
+
+  #commit(batch: Waiting[]): void {
+    const outcomes: (() => void)[] = [];
+    try {
+      if (this.#failure) throw this.#failure;
+      this.#database.exec('BEGIN IMMEDIATE');
+      for (const waiting of batch) outcomes.push(this.#runInSavepoint(waiting));
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      const refusal = this.#giveUp(error);
+      for (const { reject } of batch) reject(refusal);
+      return;
+    }
+    for (const answer of outcomes) answer();
+  }
+
+  #runInSavepoint({ change, resolve, reject }: Waiting): () => void {
+    this.#database.exec('SAVEPOINT change');
+    try {
+      const result = change(this.#database);
+      this.#database.exec('RELEASE change');
+      return () => resolve(result);
+    } catch (error) {
+      // A full disk or an I/O error ends the whole transaction; the others of the batch are then refused too.
+      if (!this.#database.inTransaction || isStorageError(error)) throw error;
+      this.#database.exec('ROLLBACK TO change; RELEASE change');
+      return () => reject(error);
+    }
+  }
+
+  /** Undoes the transaction and says what the waiting are told. */
+  #giveUp(error: unknown): unknown {
+    if (this.#failure) return this.#failure;
+    try {
+      if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
+    } catch (cause) {
+      this.#failure = stopped(cause);
+    }
+    if (isFull(error)) {
+      return new Problem(
+        'disk_nearly_full',
+        'The disk is full; nothing was written. Make room and try again.',
+        {
+          cause: error,
+        },
+      );
+    }
+    if (isStorageError(error)) this.#failure = stopped(error);
+    return this.#failure ?? error;
+  }
+}
+
+function stopped(cause: unknown): Problem {
+  return new Problem(
+    'storage_failed',
+    'The disk failed while writing, so it is not known what was stored. Check the disk, then start the node again.',
+    { cause },
+  );
+}
+
+function isFull(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
+}
+
+function isStorageError(error: unknown): boolean {
+  return (
+    error instanceof Database.SqliteError &&
+    /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|PROTOCOL)/.test(error.code)
+  );
+}

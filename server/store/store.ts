@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { statfs } from 'node:fs/promises';
+import { type Clock, instantOf } from '../../shared/clock.ts';
+import { BlobStore } from './blobs/blobStore.ts';
+import { createFolder } from './blobs/durableFile.ts';
+import { databaseFile } from './blobs/paths.ts';
+import { lockFolder } from './folderLock.ts';
+import { blobBytes } from './sqlite/blobs.ts';
+import { migrate } from './sqlite/migrate.ts';
+import { openForReading, openForWriting, type ReadDatabase } from './sqlite/open.ts';
+import { Writer } from './sqlite/writer.ts';
+
+/** The data folder, open: what the services read and write through. */
+export interface Store {
+  readonly folder: string;
+  /** Sees what is committed and nothing else. */
+  readonly read: ReadDatabase;
+  readonly write: Writer['write'];
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+  /** Now, as answers and rows write it. */
+  instant: () => string;
+  /** Random lowercase hex digits for an id. */
+  randomHex: (digits: number) => string;
+  /** Bytes that are free for this user on the data folder's disk. */
+  freeBytes: () => Promise<number>;
+  /** Why nothing is written any more, or undefined. */
+  failure: () => Error | undefined;
+  /** Waits for what is being written, then closes. */
+  close: () => Promise<void>;
+}
+
+export interface StoreConfig {
+  folder: string;
+  clock: Clock;
+  /** Gives that many random bytes; tests seed it. */
+  random?: (bytes: number) => Buffer;
+}
+
+/**
+ * Opens a data folder, made if it is not there: takes the lock, brings the schema up to date, empties `tmp/` and sweeps
+ * blobs that no row names.
+ *
+ * @throws FolderInUseError, NewerDatabaseError; whatever the disk says.
+ */
+export async function openStore({ folder, clock, random = randomBytes }: StoreConfig): Promise<Store> {
+  await createFolder(folder);
+  const unlock = lockFolder(folder);
+  const blobs = new BlobStore(folder);
+  try {
+    const database = openForWriting(databaseFile(folder));
+    migrate(database);
+    const read = openForReading(databaseFile(folder));
+    await blobs.recover();
+    await blobs.sweep((sha256) => blobBytes(read, sha256) !== undefined);
+    const writer = new Writer(database);
+    return {
+      folder,
+      read,
+      write: (change) => writer.write(change),
+      blobs,
+      clock,
+      instant: () => instantOf(clock.now()),
+      randomHex: (digits) => random(digits / 2).toString('hex'),
+      freeBytes: async () => {
+        const { bavail, bsize } = await statfs(folder);
+        return bavail * bsize;
+      },
+      failure: () => writer.failure,
+      close: async () => {
+        await writer.drained();
+        read.close();
+        database.close();
+        unlock();
+      },
+    };
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}

@@ -1,0 +1,112 @@
+import { EventEmitter } from 'node:events';
+import { type Clock, instantOf } from '../../shared/clock.ts';
+import type { Job, JobKind, JobUnit } from '../../shared/job.ts';
+
+/** What long work is given: a signal that is aborted when it is cancelled, and how it tells its progress. */
+export interface JobRun {
+  signal: AbortSignal;
+  progress: (done: number, total: number | null) => void;
+}
+
+export interface RunningJob<Result> {
+  job: Job;
+  /** Settles with the work itself. */
+  finished: Promise<Result>;
+}
+
+/** Ended jobs are forgotten, oldest first, beyond this many. */
+const MAX_KEPT = 200;
+/** Progress is told to listeners at most this often. */
+const TELL_EVERY_MS = 100;
+
+/** Long work: what runs, how far it is, what came of it. Emits `job` with each change. */
+export class Jobs extends EventEmitter<{ job: [Job] }> {
+  readonly #clock: Clock;
+  readonly #randomHex: (digits: number) => string;
+  readonly #jobs = new Map<string, { job: Job; abort: AbortController; finished: Promise<unknown> }>();
+
+  constructor(clock: Clock, randomHex: (digits: number) => string) {
+    super();
+    this.#clock = clock;
+    this.#randomHex = randomHex;
+    this.setMaxListeners(0);
+  }
+
+  /** Starts work; its failure is kept in the job and in `finished`. */
+  start<Result>(kind: JobKind, unit: JobUnit, work: (run: JobRun) => Promise<Result>): RunningJob<Result> {
+    const started = this.#clock.now();
+    const job: Job = {
+      id: `jo_${this.#randomHex(20)}`,
+      kind,
+      state: 'running',
+      progress: { done: 0, total: null, unit, rate: 0 },
+      started_at: instantOf(started),
+      ended_at: null,
+      result: null,
+      error: null,
+    };
+    const abort = new AbortController();
+    let told = 0;
+    const progress = (done: number, total: number | null) => {
+      const now = this.#clock.now();
+      job.progress = { done, total, unit, rate: Math.round(done / Math.max(0.001, (now - started) / 1000)) };
+      if (now - told < TELL_EVERY_MS && done !== total) return;
+      told = now;
+      this.emit('job', job);
+    };
+    const finished = work({ signal: abort.signal, progress }).then(
+      (result) => {
+        this.#end(job, abort.signal.aborted ? 'cancelled' : 'done', { result });
+        return result;
+      },
+      (error: unknown) => {
+        const message = error instanceof Error ? error.message : String(error);
+        this.#end(job, abort.signal.aborted ? 'cancelled' : 'failed', { error: message });
+        throw error;
+      },
+    );
+    // Whoever awaits `finished` hears of a failure; where nobody does, the job itself says it.
+    finished.catch(() => {});
+    this.#jobs.set(job.id, { job, abort, finished });
+    this.#forgetOldest();
+    this.emit('job', job);
+    return { job, finished };
+  }
+
+  #end(job: Job, state: Job['state'], outcome: { result?: unknown; error?: string }): void {
+    job.state = state;
+    job.ended_at = instantOf(this.#clock.now());
+    job.result = outcome.result ?? null;
+    job.error = outcome.error ?? null;
+    this.emit('job', job);
+  }
+
+  #forgetOldest(): void {
+    for (const [id, { job }] of this.#jobs) {
+      if (this.#jobs.size <= MAX_KEPT) return;
+      if (job.state !== 'running') this.#jobs.delete(id);
+    }
+  }
+
+  /** Newest first. */
+  list(): Job[] {
+    return [...this.#jobs.values()].map(({ job }) => job).reverse();
+  }
+
+  find(id: string): Job | undefined {
+    return this.#jobs.get(id)?.job;
+  }
+
+  /** Asks a job to stop and waits until it has. */
+  async cancel(id: string): Promise<Job | undefined> {
+    const found = this.#jobs.get(id);
+    found?.abort.abort();
+    await Promise.allSettled([found?.finished]);
+    return found?.job;
+  }
+
+  async close(): Promise<void> {
+    for (const { abort } of this.#jobs.values()) abort.abort();
+    await Promise.allSettled([...this.#jobs.values()].map(({ finished }) => finished));
+  }
+}

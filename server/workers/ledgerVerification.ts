@@ -1,0 +1,29 @@
+import { instantOf } from '../../shared/clock.ts';
+import type { LedgerVerification } from '../../shared/ledger.ts';
+import type { LedgerFindings } from '../ledger/verifyLedger.ts';
+import { databaseFile } from '../store/blobs/paths.ts';
+import type { Store } from '../store/store.ts';
+import { runWorker } from './runWorker.ts';
+
+/** Verifies the whole ledger in a worker thread while requests go on. `tell` hears how many entries were checked. */
+export async function runLedgerVerification(
+  { folder, clock }: Pick<Store, 'folder' | 'clock'>,
+  { signal, tell }: { signal?: AbortSignal; tell?: (checked: number) => void } = {},
+): Promise<LedgerVerification> {
+  const started = clock.now();
+  const { size, head, root, problems } = await runWorker<LedgerFindings, number>(
+    'verifyLedger',
+    { file: databaseFile(folder) },
+    { signal, onProgress: tell },
+  );
+  const ended = clock.now();
+  return {
+    ok: problems.length === 0,
+    size,
+    head,
+    root,
+    checked_at: instantOf(ended),
+    duration_ms: ended - started,
+    problems,
+  };
+}

@@ -1,0 +1,4 @@
+import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
+
+/** What each room lets the ledger's verification recompute. */
+export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [];

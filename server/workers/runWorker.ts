@@ -1,0 +1,36 @@
+import { Worker } from 'node:worker_threads';
+
+/** What a worker thread says: progress as often as it likes, then one result or one failure. */
+export type WorkerMessage<Result, Progress> =
+  | { progress: Progress }
+  | { result: Result }
+  | { failure: string };
+
+/**
+ * Runs `server/workers/<name>.worker.ts` (`.js` once built) in a thread of its own and resolves with its result.
+ *
+ * @throws an Error with the worker's own sentence; an AbortError when the signal is aborted, which ends the thread.
+ */
+export async function runWorker<Result, Progress = never>(
+  name: string,
+  input: unknown,
+  { signal, onProgress }: { signal?: AbortSignal; onProgress?: (progress: Progress) => void } = {},
+): Promise<Result> {
+  signal?.throwIfAborted();
+  const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+  const worker = new Worker(new URL(`./${name}.worker${ending}`, import.meta.url), { workerData: input });
+  try {
+    return await new Promise<Result>((resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      worker.on('message', (message: WorkerMessage<Result, Progress>) => {
+        if ('progress' in message) onProgress?.(message.progress);
+        else if ('result' in message) resolve(message.result);
+        else reject(new Error(message.failure));
+      });
+      worker.on('error', reject);
+      worker.on('exit', (code) => reject(new Error(`The worker ${name} ended early with code ${code}.`)));
+    });
+  } finally {
+    await worker.terminate();
+  }
+}

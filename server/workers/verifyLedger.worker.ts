@@ -1,0 +1,17 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { verifyLedger } from '../ledger/verifyLedger.ts';
+import { openForReading } from '../store/sqlite/open.ts';
+import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
+
+const { file } = workerData as { file: string };
+const database = openForReading(file);
+try {
+  const result = verifyLedger(database, RECORDED_SUBJECTS, (progress) =>
+    parentPort?.postMessage({ progress }),
+  );
+  parentPort?.postMessage({ result });
+} catch (error) {
+  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
+} finally {
+  database.close();
+}

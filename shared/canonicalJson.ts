@@ -1,0 +1,99 @@
+import canonicalize from 'canonicalize';
+import { type JSONPath, visit } from 'jsonc-parser';
+import { jsonPointer } from './jsonPointer.ts';
+import { type FieldError, Problem } from './problems.ts';
+
+/**
+ * The canonical text of a JSON value (RFC 8785): keys in UTF-16 code unit order, ECMAScript number text, no spaces.
+ * Throws a TypeError for what JSON cannot say (undefined, NaN, functions).
+ */
+export function canonicalText(value: unknown): string {
+  const text = canonicalize(value);
+  if (text === undefined) throw new TypeError('This value has no JSON text.');
+  return text;
+}
+
+/**
+ * Parses JSON that must have one canonical form.
+ *
+ * @throws Problem `invalid_json` where the text is no JSON (RFC 8259); `not_canonical`, with a pointer to each place,
+ * where a key stands twice in one object, a string holds a lone surrogate, or a number is no finite double or an
+ * integer beyond ±(2^53-1): such input is refused and never mended.
+ */
+export function parseStrictJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new Problem('invalid_json', 'The body is not valid JSON. Send one JSON value in UTF-8.', { cause });
+  }
+  const errors = canonicalFaults(text);
+  if (errors.length > 0) {
+    throw new Problem('not_canonical', `${errors[0]?.path || 'The document'}: ${errors[0]?.message}`, {
+      errors,
+    });
+  }
+  return value;
+}
+
+/** Deeper nesting has no use in a record and would exhaust the stack of whoever reads it recursively. */
+const MAX_DEPTH = 100;
+
+/** As many faults are told as help the sender; a hostile body may hold a million. */
+const MAX_FAULTS = 50;
+
+function canonicalFaults(text: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const keysOfOpenObjects: Set<string>[] = [];
+  let depth = 0;
+  const open = () => {
+    depth += 1;
+    if (depth > MAX_DEPTH)
+      throw new Problem('invalid_json', `The JSON is nested more than ${MAX_DEPTH} deep.`);
+  };
+  const close = () => {
+    depth -= 1;
+  };
+  const tell = (path: JSONPath, message: string) => {
+    if (errors.length < MAX_FAULTS) errors.push({ path: jsonPointer(path), message });
+  };
+  visit(text, {
+    onArrayBegin: open,
+    onArrayEnd: close,
+    onObjectBegin: () => {
+      open();
+      keysOfOpenObjects.push(new Set());
+    },
+    onObjectEnd: () => {
+      close();
+      keysOfOpenObjects.pop();
+    },
+    onObjectProperty: (key, _offset, _length, _line, _column, pathOfObject) => {
+      const keys = keysOfOpenObjects.at(-1);
+      if (keys?.has(key)) tell([...pathOfObject(), key], 'This key is given twice in one object.');
+      keys?.add(key);
+      if (!key.isWellFormed()) tell(pathOfObject(), 'A key holds a lone surrogate.');
+    },
+    onLiteralValue: (value: unknown, offset, length, _line, _column, path) => {
+      if (typeof value === 'string' && !value.isWellFormed())
+        tell(path(), 'The text holds a lone surrogate.');
+      if (typeof value === 'number') {
+        const fault = numberFault(text.slice(offset, offset + length));
+        if (fault) tell(path(), fault);
+      }
+    },
+  });
+  return errors;
+}
+
+/**
+ * A measured value such as 6.02e23 keeps its exponent in canonical form and is what it says. An integer between 2^53
+ * and 10^21 would be written as digits that a double cannot tell apart, and so is refused however it was written.
+ */
+function numberFault(literal: string): string | undefined {
+  const value = Number(literal);
+  if (!Number.isFinite(value)) return 'The number is beyond what a double can hold.';
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
+  if (Math.abs(value) >= 1e21 && /[.eE]/.test(literal)) return undefined;
+  return 'The integer is beyond ±(2^53-1) and would lose digits; send it as text.';
+}

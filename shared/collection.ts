@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { sourceIdSchema } from './digest.ts';
+import { sourceSchema } from './source.ts';
+import { instantSchema } from './text.ts';
+
+export const statusSchema = z
+  .strictObject({
+    ok: z.boolean(),
+    last_completed_collection_at: instantSchema.nullable(),
+    age_seconds: z.int().nullable(),
+    sources: z.strictObject({ total: z.int(), available: z.int(), failing: z.int() }),
+    failing: z.array(
+      z.strictObject({
+        source: sourceSchema.pick({ id: true, url: true, name: true, agency: true, tags: true }),
+        error: z.string().nullable(),
+        status: z.int().nullable(),
+        since: instantSchema,
+        consecutive: z.int(),
+      }),
+    ),
+    /** Why new objects are not being stored, or null. */
+    storage: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
+  })
+  .meta({ id: 'Status' });
+export type Status = z.output<typeof statusSchema>;
+
+export const statsSchema = z
+  .strictObject({
+    sources: z.int(),
+    observations: z.int(),
+    archived_objects: z.int(),
+    events: z.int(),
+    derived_documents: z.int(),
+  })
+  .meta({ id: 'Stats' });
+export type Stats = z.output<typeof statsSchema>;
+
+export const newCollectionSchema = z
+  .strictObject({ sources: z.array(sourceIdSchema).max(10_000).optional() })
+  .meta({ id: 'NewCollection' });
+
+export const collectionResultSchema = z
+  .strictObject({
+    checked: z.int(),
+    unchanged: z.int(),
+    changed: z.int(),
+    failed: z.int(),
+    events: z.array(z.int()),
+    /** No host of three or more could be reached: the fault is taken to be this node's own network. */
+    observer_offline: z.boolean(),
+  })
+  .meta({ id: 'CollectionResult' });
+export type CollectionResult = z.output<typeof collectionResultSchema>;

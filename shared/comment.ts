@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { packIdSchema, studyIdSchema } from './digest.ts';
+import { listQuery } from './list.ts';
+import { instantSchema, text } from './text.ts';
+
+/** What can be commented on and cited: a pack or a study. */
+export const itemIdSchema = z.union([packIdSchema, studyIdSchema]);
+export const commentIdSchema = z
+  .string()
+  .regex(/^co_[0-9a-f]{20}$/, 'A comment id is co_ and 20 hex digits.');
+
+export const newCommentSchema = z
+  .strictObject({
+    author: text(1, 100),
+    body: text(1, 10_000),
+    reply_to: commentIdSchema.nullable().default(null),
+  })
+  .meta({ id: 'NewComment' });
+
+export const commentSchema = z
+  .strictObject({
+    id: commentIdSchema,
+    item: itemIdSchema,
+    author: z.string(),
+    body: z.string(),
+    reply_to: commentIdSchema.nullable(),
+    at: instantSchema,
+    ledger_entry: z.int(),
+  })
+  .meta({ id: 'Comment' });
+
+export const commentsQuery = z.strictObject(listQuery);
+
+export type NewComment = z.output<typeof newCommentSchema>;
+export type Comment = z.output<typeof commentSchema>;

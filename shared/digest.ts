@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+export const DIGEST_PATTERN = /^[0-9a-f]{64}$/;
+
+/** A SHA-256 digest as 64 lowercase hex digits. */
+export const digestSchema = z
+  .string()
+  .regex(DIGEST_PATTERN, 'A digest is 64 lowercase hex digits.')
+  .meta({ id: 'Digest', description: 'SHA-256, 64 lowercase hex digits' });
+
+export function isDigest(text: string): boolean {
+  return DIGEST_PATTERN.test(text);
+}
+
+/** How many digits of a digest an id carries after its prefix. */
+export const ID_DIGITS = 20;
+
+export const packIdSchema = z.string().regex(/^pk_[0-9a-f]{20}$/, 'A pack id is pk_ and 20 hex digits.');
+export const studyIdSchema = z.string().regex(/^st_[0-9a-f]{20}$/, 'A study id is st_ and 20 hex digits.');
+export const sourceIdSchema = z.string().regex(/^so_[0-9a-f]{20}$/, 'A source id is so_ and 20 hex digits.');

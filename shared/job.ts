@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { instantSchema } from './text.ts';
+
+export const jobIdSchema = z.string().regex(/^jo_[0-9a-f]{20}$/, 'A job id is jo_ and 20 hex digits.');
+
+export const jobSchema = z
+  .strictObject({
+    id: jobIdSchema,
+    kind: z.enum(['collection', 'ledger_verification', 'audit', 'mirror', 'import']),
+    state: z.enum(['running', 'done', 'failed', 'cancelled']),
+    progress: z.strictObject({
+      done: z.int(),
+      total: z.int().nullable(),
+      unit: z.enum(['entries', 'sources', 'bytes', 'objects', 'records']),
+      /** Units per second since the start. */
+      rate: z.number(),
+    }),
+    started_at: instantSchema,
+    ended_at: instantSchema.nullable(),
+    result: z.unknown(),
+    /** The sentence of what went wrong, where it failed. */
+    error: z.string().nullable(),
+  })
+  .meta({ id: 'Job' });
+export type Job = z.output<typeof jobSchema>;
+export type JobKind = Job['kind'];
+export type JobUnit = Job['progress']['unit'];

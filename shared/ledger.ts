@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { digestSchema } from './digest.ts';
+import { listQuery, wholeNumber } from './list.ts';
+import { instantSchema } from './text.ts';
+
+/** What the ledger records, by the words of the contract. */
+export const ENTRY_TYPES = [
+  'node.created',
+  'study.created',
+  'study.status',
+  'pack.added',
+  'pack.flagged',
+  'comment.added',
+  'source.added',
+  'source.changed',
+  'event.recorded',
+  'object.damaged',
+  'object.restored',
+] as const;
+export type EntryType = (typeof ENTRY_TYPES)[number];
+
+/** `prev` of the first entry, and the head's hash of an empty ledger. */
+export const NO_HASH = '0'.repeat(64);
+
+export const ledgerEntrySchema = z
+  .strictObject({
+    seq: z.int().min(1),
+    at: instantSchema,
+    type: z.enum(ENTRY_TYPES),
+    subject: z.string(),
+    digest: digestSchema,
+    prev: digestSchema,
+    hash: digestSchema,
+  })
+  .meta({ id: 'LedgerEntry' });
+export type LedgerEntry = z.output<typeof ledgerEntrySchema>;
+
+export const ledgerHeadSchema = z.strictObject({
+  seq: z.int().min(0),
+  hash: digestSchema,
+  /** Root of the RFC 6962 tree over all entries, in hex. */
+  root: digestSchema,
+});
+export type LedgerHead = z.output<typeof ledgerHeadSchema>;
+
+export const ledgerQuery = z.strictObject({
+  limit: listQuery.limit,
+  from: wholeNumber(1, Number.MAX_SAFE_INTEGER).default(1),
+});
+
+export const ledgerPageSchema = z
+  .strictObject({
+    items: z.array(ledgerEntrySchema),
+    total: z.int(),
+    limit: z.int(),
+    from: z.int(),
+    next: z.string().nullable(),
+    head: ledgerHeadSchema,
+  })
+  .meta({ id: 'LedgerPage' });
+
+export const ledgerProblemSchema = z.strictObject({
+  seq: z.int(),
+  problem: z.enum([
+    'missing_entry',
+    'wrong_prev',
+    'wrong_hash',
+    'wrong_digest',
+    'missing_subject',
+    'wrong_root',
+  ]),
+  expected: z.string().nullable(),
+  actual: z.string().nullable(),
+});
+export type LedgerProblem = z.output<typeof ledgerProblemSchema>;
+
+export const ledgerVerificationSchema = z
+  .strictObject({
+    ok: z.boolean(),
+    size: z.int(),
+    head: digestSchema,
+    root: digestSchema,
+    checked_at: instantSchema,
+    duration_ms: z.number(),
+    /** At most the first thousand. */
+    problems: z.array(ledgerProblemSchema),
+  })
+  .meta({ id: 'LedgerVerification' });
+export type LedgerVerification = z.output<typeof ledgerVerificationSchema>;

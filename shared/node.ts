@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { instantSchema, text } from './text.ts';
+
+const SEGMENT = '[a-z0-9][a-z0-9-]{0,63}';
+
+/** A node's place in the tree: 1 to 8 segments of lowercase letters, digits and hyphens. */
+export const nodePathSchema = z
+  .string()
+  .regex(
+    new RegExp(`^${SEGMENT}(/${SEGMENT}){0,7}$`),
+    'A path is 1 to 8 segments of a-z, 0-9 and -, joined by /.',
+  )
+  .meta({ id: 'NodePath' });
+
+export const newNodeSchema = z
+  .strictObject({ path: nodePathSchema, title: text(1, 200), description: text(0, 10_000).default('') })
+  .meta({ id: 'NewNode' });
+
+export const nodeSchema = z
+  .strictObject({
+    path: nodePathSchema,
+    title: z.string(),
+    description: z.string(),
+    created_at: instantSchema,
+    ledger_entry: z.int(),
+  })
+  .meta({ id: 'Node' });
+
+/** How much a node's whole subtree holds. */
+export const nodeCountsSchema = z.strictObject({ studies: z.int(), packs: z.int() });
+
+export type NewNode = z.output<typeof newNodeSchema>;
+export type ArchiveNode = z.output<typeof nodeSchema>;
+export type NodeCounts = z.output<typeof nodeCountsSchema>;
+
+export type TreeNode = ArchiveNode & { counts: NodeCounts; children: TreeNode[] };
+export const treeNodeSchema: z.ZodType<TreeNode> = nodeSchema
+  .extend({
+    counts: nodeCountsSchema,
+    get children() {
+      return z.array(treeNodeSchema);
+    },
+  })
+  .meta({ id: 'TreeNode' });
+
+export const treeSchema = z.strictObject({ nodes: z.array(treeNodeSchema) });

@@ -1,0 +1,273 @@
+import { z } from 'zod';
+import { DIGEST_PATTERN, digestSchema, packIdSchema, studyIdSchema } from './digest.ts';
+import { compareByUtf8, filePathFault, foldedPath } from './filePath.ts';
+import { MAX_PACK_FILES, PACK_FORMAT, TERMS_VERSION } from './limits.ts';
+import { flagValue, listQuery, searchText } from './list.ts';
+import { nodePathSchema } from './node.ts';
+import { httpUrlSchema, instantSchema, isHttpUrl, text } from './text.ts';
+import {
+  flagReasonSchema,
+  licenseSchema,
+  outcomeSchema,
+  relationSchema,
+  tagSchema,
+  verdictSchema,
+} from './vocabulary.ts';
+
+/** The check digit of an ORCID iD by ISO 7064 MOD 11-2. */
+export function isOrcid(value: string): boolean {
+  if (!/^\d{4}-\d{4}-\d{4}-\d{3}[\dX]$/.test(value)) return false;
+  const digits = value.replaceAll('-', '');
+  let total = 0;
+  for (const digit of digits.slice(0, 15)) total = (total + Number(digit)) * 2;
+  const remainder = (12 - (total % 11)) % 11;
+  return digits.at(-1) === (remainder === 10 ? 'X' : String(remainder));
+}
+
+const orcidSchema = z
+  .string()
+  .refine(isOrcid, 'An ORCID iD is four groups of four digits, and its check digit must be right.')
+  .meta({ pattern: '^\\d{4}-\\d{4}-\\d{4}-\\d{3}[\\dX]$' });
+
+export const authorSchema = z
+  .strictObject({
+    name: text(1, 200),
+    orcid: orcidSchema.nullable().default(null),
+    affiliation: text(0, 300).default(''),
+  })
+  .meta({ id: 'Author' });
+
+export const methodSchema = z
+  .strictObject({
+    text: text(0, 200_000).default(''),
+    link: httpUrlSchema.nullable().default(null),
+    complete: z.boolean(),
+  })
+  .refine((method) => method.text !== '' || method.link !== null, 'A method has a text or a link, or both.')
+  .meta({ id: 'Method' });
+
+export type ResultValue = number | string | boolean | null;
+const resultValueSchema = z.union([z.number(), text(0, 1_000), z.boolean(), z.null()]);
+const resultNameSchema = text(1, 100);
+
+/** Checked by hand so that every name, `__proto__` too, keeps its place: zod would build the object anew. */
+export const resultsSchema = z
+  .custom<Record<string, ResultValue>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    {
+      error: 'Results are an object of names and values.',
+      abort: true,
+    },
+  )
+  .superRefine((results, context) => {
+    const names = Object.keys(results);
+    if (names.length > 200) context.addIssue({ code: 'custom', message: 'At most 200 results are taken.' });
+    for (const name of names) {
+      const issues = [
+        ...(resultNameSchema.safeParse(name).error?.issues ?? []),
+        ...(resultValueSchema.safeParse(results[name]).success
+          ? []
+          : [{ message: 'A result is a number, a text of up to 1000 characters, true, false or null.' }]),
+      ];
+      for (const { message } of issues) context.addIssue({ code: 'custom', message, path: [name] });
+    }
+  })
+  .meta({
+    type: 'object',
+    maxProperties: 200,
+    additionalProperties: { type: ['number', 'string', 'boolean', 'null'] },
+  });
+
+const mediaTypeSchema = z
+  .string()
+  .max(255, 'At most 255 characters are taken.')
+  .regex(
+    /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[ \t]*[A-Za-z0-9!#$&^_.+-]+=(?:[A-Za-z0-9!#$&^_.+-]+|"[^"\\\r\n]*"))*$/,
+    'A media type such as text/csv is needed.',
+  );
+
+export const packFileSchema = z
+  .strictObject({
+    path: z
+      .string()
+      .superRefine((path, context) => {
+        const fault = filePathFault(path);
+        if (fault) context.addIssue({ code: 'custom', message: fault });
+      })
+      .meta({ minLength: 1, maxLength: 1024 }),
+    sha256: digestSchema,
+    bytes: z.int().min(0),
+    media_type: mediaTypeSchema.default('application/octet-stream'),
+  })
+  .meta({ id: 'PackFile' });
+
+export const packFilesSchema = z
+  .array(packFileSchema)
+  .max(MAX_PACK_FILES, `At most ${MAX_PACK_FILES} files are taken.`)
+  .superRefine((files, context) => {
+    const seen = new Set<string>();
+    for (const [index, { path }] of files.entries()) {
+      const folded = foldedPath(path);
+      if (seen.has(folded)) {
+        context.addIssue({
+          code: 'custom',
+          message: 'Two paths differ in case only.',
+          path: [index, 'path'],
+        });
+      }
+      seen.add(folded);
+    }
+  })
+  .transform((files) => files.toSorted((left, right) => compareByUtf8(left.path, right.path)));
+
+/** A DOI, an http(s) address, or a SHA-256 digest with or without `sha256:` before it. */
+export function isRelatedIdentifier(value: string): boolean {
+  if (/^(doi:|https?:\/\/(dx\.)?doi\.org\/)?10\.\d{4,9}\/\S+$/i.test(value)) return true;
+  return isHttpUrl(value) || DIGEST_PATTERN.test(value.replace(/^sha256:/, ''));
+}
+
+const relatedSchema = z.strictObject({
+  relation: relationSchema,
+  identifier: z
+    .string()
+    .max(2048, 'At most 2048 characters are taken.')
+    .refine(isRelatedIdentifier, 'A DOI, an http(s) address or a SHA-256 digest is needed.'),
+});
+
+export const replicatesSchema = z.strictObject({
+  pack: packIdSchema,
+  verdict: verdictSchema,
+  note: text(0, 10_000).default(''),
+});
+
+const recordFields = {
+  pack_format: z.literal(PACK_FORMAT, `This node reads pack format ${PACK_FORMAT}.`),
+  terms_version: z.literal(TERMS_VERSION, `The terms in force are ${TERMS_VERSION}; accept them to publish.`),
+  title: text(1, 300),
+  summary: text(0, 20_000).default(''),
+  authors: z
+    .array(authorSchema)
+    .min(1, 'At least one author is needed.')
+    .max(100, 'At most 100 authors are taken.'),
+  license: licenseSchema,
+  outcome: outcomeSchema,
+  method: methodSchema.nullable().default(null),
+  results: resultsSchema.default(() => ({})),
+  keywords: z.array(text(1, 100)).max(50, 'At most 50 keywords are taken.').default([]),
+  node: nodePathSchema.nullable().default(null),
+  study: studyIdSchema.nullable().default(null),
+  replicates: replicatesSchema.nullable().default(null),
+  supersedes: packIdSchema.nullable().default(null),
+  related: z.array(relatedSchema).max(100, 'At most 100 related works are taken.').default([]),
+};
+
+/** The whole record as an uploader gives it, every optional field filled with its empty value: what is fingerprinted. */
+export const packRecordSchema = z
+  .strictObject({ ...recordFields, files: packFilesSchema.default([]) })
+  .meta({ id: 'PackRecord' });
+
+/** The record of a multipart upload, whose `files` the parts may stand for. */
+export const packUploadRecordSchema = z
+  .strictObject({ ...recordFields, files: packFilesSchema.optional() })
+  .meta({ id: 'PackUploadRecord' });
+
+export type PackRecord = z.output<typeof packRecordSchema>;
+export type PackRecordInput = z.input<typeof packRecordSchema>;
+export type PackUploadRecord = z.output<typeof packUploadRecordSchema>;
+export type PackFile = z.output<typeof packFileSchema>;
+
+/** What the server adds to a record; all of it, and nothing else, is left out of the fingerprint (rule A-F2). */
+export const DERIVED_FIELDS = [
+  'id',
+  'digest',
+  'tag',
+  'replications',
+  'evidence',
+  'flags',
+  'original_had_method',
+  'ledger_entry',
+] as const;
+
+export const packSchema = z
+  .strictObject({
+    ...packRecordSchema.shape,
+    files: z.array(packFileSchema),
+    id: packIdSchema,
+    digest: digestSchema,
+    tag: tagSchema,
+    replications: z.array(
+      z.strictObject({ pack: packIdSchema, verdict: verdictSchema, received_at: instantSchema }),
+    ),
+    evidence: z.strictObject({
+      received_at: instantSchema,
+      bytes: z.int(),
+      files: z.int(),
+      reproduced: z.int(),
+      partial: z.int(),
+      failed: z.int(),
+      /** The newest pack that names this one in `supersedes`. */
+      superseded_by: packIdSchema.nullable(),
+    }),
+    flags: z.array(z.strictObject({ reason: flagReasonSchema, note: z.string(), at: instantSchema })),
+    original_had_method: z.boolean().nullable(),
+    ledger_entry: z.int(),
+  })
+  .meta({ id: 'Pack' });
+export type Pack = z.output<typeof packSchema>;
+
+/** The tag that a record earns: whether somebody else could run it again by its own word. */
+export function tagOf(record: Pick<PackRecord, 'method'>): z.output<typeof tagSchema> {
+  return record.method?.complete ? 'replicable' : 'report-only';
+}
+
+/** The record within a pack as it is read: the pack without what the server added. */
+export function recordOf(pack: Pack): PackRecord {
+  const derived: ReadonlySet<string> = new Set(DERIVED_FIELDS);
+  return Object.fromEntries(Object.entries(pack).filter(([field]) => !derived.has(field))) as PackRecord;
+}
+
+export const packsQuery = z.strictObject({
+  ...listQuery,
+  q: searchText.optional(),
+  node: nodePathSchema.optional(),
+  study: studyIdSchema.optional(),
+  outcome: outcomeSchema.optional(),
+  license: licenseSchema.optional(),
+  tag: tagSchema.optional(),
+  verdict: verdictSchema.optional(),
+  author: z.string().max(200).optional(),
+  keyword: z.string().max(100).optional(),
+  flagged: flagValue.optional(),
+  replicates: packIdSchema.optional(),
+  sort: z
+    .enum(['received', '-received', 'title', '-title', 'replications', '-replications'])
+    .default('-received'),
+});
+export type PacksQuery = z.output<typeof packsQuery>;
+
+export const newFlagSchema = z
+  .strictObject({ reason: flagReasonSchema, note: text(0, 10_000).default('') })
+  .refine((flag) => flag.reason !== 'other' || flag.note.trim() !== '', {
+    path: ['note'],
+    message: 'Say in the note what is wrong.',
+  })
+  .meta({ id: 'NewFlag' });
+export type NewFlag = z.output<typeof newFlagSchema>;
+
+export const verificationSchema = z
+  .strictObject({
+    id: packIdSchema,
+    ok: z.boolean(),
+    checked_at: instantSchema,
+    checks: z.array(
+      z.strictObject({
+        check: z.enum(['fingerprint', 'blob', 'ledger']),
+        ok: z.boolean(),
+        expected: z.string(),
+        actual: z.string().nullable(),
+        path: z.string().optional(),
+      }),
+    ),
+  })
+  .meta({ id: 'PackVerification' });
+export type PackVerification = z.output<typeof verificationSchema>;

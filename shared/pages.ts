@@ -1,0 +1,19 @@
+/** The addresses of the interface's pages; the node answers each with the interface's one document. */
+export const PAGE_PATHS = [
+  '/',
+  '/packs',
+  '/packs/:id',
+  '/assemble',
+  '/studies',
+  '/studies/:id',
+  '/nodes',
+  '/nodes/*path',
+  '/sources',
+  '/sources/:id',
+  '/timeline',
+  '/timeline/:id',
+  '/ledger',
+  '/verify',
+  '/sharing',
+  '/settings',
+] as const;

@@ -1,0 +1,111 @@
+/**
+ * The one list of what can go wrong: a stable code, the HTTP status it is answered with and a title (RFC 9457).
+ * Services throw `Problem`; `server/http/problems.ts` is the only place that turns one into an answer.
+ */
+export const PROBLEMS = {
+  invalid_digest: { status: 400, title: 'Not a SHA-256 digest' },
+  invalid_json: { status: 400, title: 'Not JSON' },
+  invalid_limit: { status: 400, title: 'The limit is out of range' },
+  invalid_offset: { status: 400, title: 'The offset is out of range' },
+  invalid_parameter: { status: 400, title: 'A query parameter has a value it cannot have' },
+  unknown_parameter: { status: 400, title: 'No such query parameter' },
+  invalid_format: { status: 400, title: 'No such format' },
+  invalid_path: { status: 400, title: 'The path cannot be read' },
+  invalid_multipart: { status: 400, title: 'The multipart body cannot be read' },
+  incomplete_body: { status: 400, title: 'The body ended early' },
+  invalid_digest_header: { status: 400, title: 'The digest header cannot be read' },
+  owner_required: { status: 401, title: 'Only the owner may do this' },
+  invitation_required: { status: 401, title: 'An invitation is needed' },
+  not_shared: { status: 403, title: 'This node is not shared' },
+  foreign_origin: { status: 403, title: 'A page of another origin may change nothing here' },
+  sign_in_refused: { status: 403, title: 'This sign-in link is spent' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'This address does not take that method' },
+  not_acceptable: { status: 406, title: 'None of the formats asked for is to be had' },
+  body_timeout: { status: 408, title: 'The body took too long to arrive' },
+  parent_missing: { status: 409, title: 'The parent node does not exist' },
+  node_exists: { status: 409, title: 'There is a node at this path' },
+  invalid_transition: { status: 409, title: 'A study cannot move to that status' },
+  source_exists: { status: 409, title: 'This address is watched already' },
+  collection_running: { status: 409, title: 'A collection is running' },
+  id_taken: { status: 409, title: 'Another record has this id' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  pack_too_large: { status: 413, title: 'The pack is too large' },
+  unsupported_media_type: { status: 415, title: 'This kind of body is not taken here' },
+  range_not_satisfiable: { status: 416, title: 'The range lies outside the object' },
+  unknown_host: { status: 421, title: 'This node has no such name' },
+  invalid_field: { status: 422, title: 'A field breaks its rule' },
+  unknown_field: { status: 422, title: 'No rule names this field' },
+  not_canonical: { status: 422, title: 'The JSON has no canonical form' },
+  terms_not_accepted: { status: 422, title: 'The terms were not accepted' },
+  unknown_node: { status: 422, title: 'No such node' },
+  unknown_study: { status: 422, title: 'No such study' },
+  unknown_pack: { status: 422, title: 'No such pack' },
+  unknown_blob: { status: 422, title: 'The archive does not hold this file' },
+  unknown_comment: { status: 422, title: 'No such comment' },
+  unknown_source: { status: 422, title: 'No such source' },
+  digest_mismatch: { status: 422, title: 'The bytes do not match their digest' },
+  files_mismatch: { status: 422, title: 'The files do not match the record' },
+  preview_failed: { status: 422, title: 'The address could not be fetched' },
+  unsafe_path: { status: 422, title: 'The pack file holds an unsafe path' },
+  symlink_entry: { status: 422, title: 'The pack file holds a symbolic link' },
+  encrypted_entry: { status: 422, title: 'The pack file holds an encrypted entry' },
+  duplicate_entry: { status: 422, title: 'The pack file holds two entries of one name' },
+  unknown_entry: { status: 422, title: 'The pack file holds a file that the format does not know' },
+  manifest_mismatch: { status: 422, title: 'The manifest does not match the files' },
+  excessive_compression: { status: 422, title: 'The pack file expands beyond the limit' },
+  invalid_name_encoding: { status: 422, title: 'The pack file holds a name that is not UTF-8' },
+  invalid_pack_file: { status: 422, title: 'Not a pack file' },
+  invalid_capture: { status: 422, title: 'The captures cannot be read' },
+  rate_limited: { status: 429, title: 'Too much was written in too short a time' },
+  internal_error: { status: 500, title: 'Something failed on this node' },
+  storage_failed: { status: 503, title: 'The node has stopped writing' },
+  shutting_down: { status: 503, title: 'The node is shutting down' },
+  data_cap_reached: { status: 507, title: 'The archive is full' },
+  disk_nearly_full: { status: 507, title: 'The disk is nearly full' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** One broken rule: a JSON Pointer (RFC 6901) into what was sent, and a sentence. */
+export interface FieldError {
+  path: string;
+  message: string;
+}
+
+/** What an answer says beyond the code and the sentence. */
+export interface ProblemExtra {
+  errors?: FieldError[];
+  /** Further members of the problem document, such as `allowed` of an invalid transition. */
+  members?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** A refusal or failure with a code of `PROBLEMS`; `detail` is one sentence that says what to do. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly extra: ProblemExtra;
+
+  constructor(code: ProblemCode, detail: string, extra: ProblemExtra = {}) {
+    super(detail, extra.cause === undefined ? undefined : { cause: extra.cause });
+    this.name = 'Problem';
+    this.code = code;
+    this.extra = extra;
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+}
+
+/** The body of `application/problem+json` (RFC 9457), as it is sent and as a client reads it. */
+export interface ProblemDocument {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: ProblemCode;
+  errors?: FieldError[];
+  [member: string]: unknown;
+}

@@ -1,0 +1,24 @@
+import { archiveRoutes } from './routes/archive.ts';
+import { collectionRoutes } from './routes/collection.ts';
+import { manageRoutes } from './routes/manage.ts';
+import type { RouteSpec } from './routes/route.ts';
+
+/** The one table of routes: the server's routing, the client's functions and the OpenAPI document are made from it. */
+export const ROUTES = { ...archiveRoutes, ...collectionRoutes, ...manageRoutes } satisfies Record<
+  string,
+  RouteSpec
+>;
+
+export type RouteName = keyof typeof ROUTES;
+export type RouteTable = typeof ROUTES;
+
+/** Fills a path template: `{name}` with one escaped segment, `{+name}` with all its segments. */
+export function pathOf(template: string, params: Readonly<Record<string, string | number>> = {}): string {
+  return template.replace(/\{(\+?)(\w+)\}/g, (_whole, rest: string, name: string) => {
+    const value = params[name];
+    if (value === undefined) throw new TypeError(`The path ${template} needs ${name}.`);
+    return rest
+      ? String(value).split('/').map(encodeURIComponent).join('/')
+      : encodeURIComponent(String(value));
+  });
+}

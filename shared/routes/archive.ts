@@ -1,0 +1,231 @@
+import { z } from 'zod';
+import { commentSchema, commentsQuery, newCommentSchema } from '../comment.ts';
+import { ledgerPageSchema, ledgerQuery, ledgerVerificationSchema } from '../ledger.ts';
+import { MAX_JSON_BYTES, MAX_NODE_LISTING } from '../limits.ts';
+import { pageOf } from '../list.ts';
+import { newNodeSchema, nodeCountsSchema, nodePathSchema, nodeSchema, treeSchema } from '../node.ts';
+import { newFlagSchema, packRecordSchema, packSchema, packsQuery, verificationSchema } from '../pack.ts';
+import { newStatusSchema, newStudySchema, studiesQuery, studySchema, studyTableSchema } from '../study.ts';
+import { route } from './route.ts';
+
+/** A node's page: the node, where it hangs, and the newest of what it holds. */
+export const nodePageSchema = nodeSchema
+  .extend({
+    counts: nodeCountsSchema,
+    ancestors: z.array(z.strictObject({ path: nodePathSchema, title: z.string() })),
+    children: z.array(nodeSchema.extend({ counts: nodeCountsSchema })).max(MAX_NODE_LISTING),
+    studies: z.array(studySchema).max(MAX_NODE_LISTING),
+    packs: z.array(packSchema).max(MAX_NODE_LISTING),
+  })
+  .meta({ id: 'NodePage' });
+export type NodePage = z.output<typeof nodePageSchema>;
+
+const json = <Schema extends z.ZodType>(schema: Schema) => ({
+  kind: 'json' as const,
+  schema,
+  maxBytes: MAX_JSON_BYTES,
+});
+
+/** Interface A: the data-pack archive. */
+export const archiveRoutes = {
+  readTree: route({
+    method: 'GET',
+    path: '/api/tree',
+    access: 'read',
+    tag: 'Nodes',
+    summary: 'The tree of nodes',
+    answers: { 200: { description: 'All nodes, as a tree', schema: treeSchema } },
+    problems: [],
+  }),
+  createNode: route({
+    method: 'POST',
+    path: '/api/nodes',
+    access: 'contribute',
+    tag: 'Nodes',
+    summary: 'Create a node',
+    body: json(newNodeSchema),
+    answers: { 201: { description: 'The node', schema: nodeSchema } },
+    problems: ['parent_missing', 'node_exists'],
+  }),
+  readNode: route({
+    method: 'GET',
+    path: '/api/nodes/{+path}',
+    access: 'read',
+    tag: 'Nodes',
+    summary: 'Read a node',
+    answers: { 200: { description: 'The node, and the newest of what it holds', schema: nodePageSchema } },
+    problems: ['not_found'],
+  }),
+  listPacks: route({
+    method: 'GET',
+    path: '/api/packs',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'List packs',
+    query: packsQuery,
+    answers: { 200: { description: 'A page of packs, newest first', schema: pageOf(packSchema) } },
+    problems: [],
+  }),
+  addPack: route({
+    method: 'POST',
+    path: '/api/packs',
+    access: 'contribute',
+    tag: 'Packs',
+    summary: 'Upload a pack',
+    body: { kind: 'stream', mediaTypes: ['application/json', 'multipart/form-data'], json: packRecordSchema },
+    answers: {
+      200: {
+        description: 'The same record is in the archive already; nothing was written',
+        schema: packSchema,
+      },
+      201: { description: 'The pack, on stable storage', schema: packSchema },
+    },
+    problems: [
+      'terms_not_accepted',
+      'unknown_node',
+      'unknown_study',
+      'unknown_pack',
+      'unknown_blob',
+      'digest_mismatch',
+      'files_mismatch',
+      'pack_too_large',
+      'invalid_multipart',
+      'invalid_digest_header',
+      'id_taken',
+    ],
+  }),
+  readPack: route({
+    method: 'GET',
+    path: '/api/packs/{id}',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'Read a pack',
+    answers: { 200: { description: 'The record and what the archive adds to it', schema: packSchema } },
+    problems: ['not_found'],
+  }),
+  verifyPack: route({
+    method: 'GET',
+    path: '/api/packs/{id}/verify',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'Verify a pack: its fingerprint, every stored byte, its ledger entry',
+    answers: {
+      200: {
+        description: 'Each check with what was expected and what was found',
+        schema: verificationSchema,
+      },
+    },
+    problems: ['not_found'],
+  }),
+  flagPack: route({
+    method: 'POST',
+    path: '/api/packs/{id}/flag',
+    access: 'contribute',
+    tag: 'Packs',
+    summary: 'Flag a pack',
+    body: json(newFlagSchema),
+    answers: { 201: { description: 'The pack with its flags', schema: packSchema } },
+    problems: ['not_found'],
+  }),
+  listStudies: route({
+    method: 'GET',
+    path: '/api/studies',
+    access: 'read',
+    tag: 'Studies',
+    summary: 'List studies',
+    query: studiesQuery,
+    answers: { 200: { description: 'A page of studies, newest first', schema: pageOf(studySchema) } },
+    problems: [],
+  }),
+  createStudy: route({
+    method: 'POST',
+    path: '/api/studies',
+    access: 'contribute',
+    tag: 'Studies',
+    summary: 'Create a study',
+    body: json(newStudySchema),
+    answers: { 201: { description: 'The study', schema: studySchema } },
+    problems: ['unknown_node'],
+  }),
+  readStudy: route({
+    method: 'GET',
+    path: '/api/studies/{id}',
+    access: 'read',
+    tag: 'Studies',
+    summary: 'Read a study',
+    answers: { 200: { description: 'The study', schema: studySchema } },
+    problems: ['not_found'],
+  }),
+  setStudyStatus: route({
+    method: 'POST',
+    path: '/api/studies/{id}/status',
+    access: 'contribute',
+    tag: 'Studies',
+    summary: 'Set the status of a study',
+    body: json(newStatusSchema),
+    answers: { 200: { description: 'The study', schema: studySchema } },
+    problems: ['not_found', 'invalid_transition'],
+  }),
+  readStudyTable: route({
+    method: 'GET',
+    path: '/api/studies/{id}/table',
+    access: 'read',
+    tag: 'Studies',
+    summary: 'The results of a study, one row per pack',
+    query: z.strictObject({ format: z.string().optional() }),
+    answers: { 200: { description: 'The table', schema: studyTableSchema, mediaTypes: ['text/csv'] } },
+    problems: ['not_found', 'invalid_format'],
+  }),
+  listComments: route({
+    method: 'GET',
+    path: '/api/items/{id}/comments',
+    access: 'read',
+    tag: 'Comments',
+    summary: 'List the comments of a pack or a study',
+    query: commentsQuery,
+    answers: { 200: { description: 'A page of comments, oldest first', schema: pageOf(commentSchema) } },
+    problems: ['not_found'],
+  }),
+  addComment: route({
+    method: 'POST',
+    path: '/api/items/{id}/comments',
+    access: 'contribute',
+    tag: 'Comments',
+    summary: 'Comment on a pack or a study',
+    body: json(newCommentSchema),
+    answers: { 201: { description: 'The comment', schema: commentSchema } },
+    problems: ['not_found', 'unknown_comment'],
+  }),
+  readBlob: route({
+    method: 'GET',
+    path: '/api/blobs/{sha256}',
+    access: 'read',
+    tag: 'Blobs',
+    summary: 'Fetch a blob by its digest',
+    answers: {
+      200: { description: 'The bytes', mediaTypes: ['application/octet-stream'] },
+      206: { description: 'The range or ranges asked for', mediaTypes: ['application/octet-stream'] },
+      304: { description: 'The copy held is the same' },
+    },
+    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable'],
+  }),
+  readLedger: route({
+    method: 'GET',
+    path: '/api/ledger',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Read the ledger from an entry on',
+    query: ledgerQuery,
+    answers: { 200: { description: 'Entries in order, and the head', schema: ledgerPageSchema } },
+    problems: [],
+  }),
+  verifyLedger: route({
+    method: 'GET',
+    path: '/api/ledger/verify',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Verify the ledger: every entry, link, the root, and every digest the archive can recompute',
+    answers: { 200: { description: 'What was found', schema: ledgerVerificationSchema } },
+    problems: [],
+  }),
+};

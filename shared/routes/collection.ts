@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { statsSchema, statusSchema } from '../collection.ts';
+import { eventSchema, eventsQuery } from '../event.ts';
+import { pageOf } from '../list.ts';
+import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../source.ts';
+import { route } from './route.ts';
+
+/** Interface B: the source-observation archive, read-only to the world. */
+export const collectionRoutes = {
+  readStatus: route({
+    method: 'GET',
+    path: '/api/status',
+    access: 'read',
+    tag: 'Collection',
+    summary: 'Whether the system is working, and every source that fails',
+    answers: {
+      200: { description: 'A collection was completed within the last 24 hours', schema: statusSchema },
+      503: { description: 'None was', schema: statusSchema },
+    },
+    problems: [],
+  }),
+  readHealth: route({
+    method: 'GET',
+    path: '/api/health',
+    access: 'open',
+    tag: 'Collection',
+    summary: 'Whether the web process is up',
+    answers: { 200: { description: 'It is', schema: z.strictObject({ status: z.literal('up') }) } },
+    problems: [],
+  }),
+  readStats: route({
+    method: 'GET',
+    path: '/api/stats',
+    access: 'read',
+    tag: 'Collection',
+    summary: 'Counts',
+    answers: { 200: { description: 'The counts', schema: statsSchema } },
+    problems: [],
+  }),
+  listSources: route({
+    method: 'GET',
+    path: '/api/sources',
+    access: 'read',
+    tag: 'Collection',
+    summary: 'Every watched source',
+    query: sourcesQuery,
+    answers: { 200: { description: 'A page of sources', schema: pageOf(sourceSchema) } },
+    problems: [],
+  }),
+  listEvents: route({
+    method: 'GET',
+    path: '/api/events',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'The timeline',
+    query: eventsQuery,
+    answers: { 200: { description: 'A page of events, newest first', schema: pageOf(eventSchema) } },
+    problems: [],
+  }),
+  streamEvents: route({
+    method: 'GET',
+    path: '/api/events/stream',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'Events as they happen; resumes from Last-Event-ID',
+    answers: { 200: { description: 'Server-sent events, one per row', mediaTypes: ['text/event-stream'] } },
+    problems: [],
+  }),
+  readEvent: route({
+    method: 'GET',
+    path: '/api/events/{id}',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'Read an event',
+    answers: { 200: { description: 'The event', schema: eventSchema } },
+    problems: ['not_found'],
+  }),
+  readObject: route({
+    method: 'GET',
+    path: '/archive/{sha256}',
+    access: 'read',
+    tag: 'Objects',
+    summary: 'The bytes exactly as they were retrieved',
+    answers: {
+      200: { description: 'The bytes, with the recorded content type', mediaTypes: ['*/*'] },
+      206: { description: 'The range or ranges asked for', mediaTypes: ['*/*'] },
+      304: { description: 'The copy held is the same' },
+    },
+    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable'],
+  }),
+  readObjectMetadata: route({
+    method: 'GET',
+    path: '/archive/{sha256}/metadata',
+    access: 'read',
+    tag: 'Objects',
+    summary: 'Every retrieval of an object, and whether it still hashes to its name',
+    answers: { 200: { description: 'The retrievals', schema: objectMetadataSchema } },
+    problems: ['invalid_digest', 'not_found'],
+  }),
+};

@@ -1,0 +1,222 @@
+import { z } from 'zod';
+import { collectionResultSchema, newCollectionSchema } from '../collection.ts';
+import { jobSchema } from '../job.ts';
+import { MAX_JSON_BYTES } from '../limits.ts';
+import { flagValue, listQuery, pageOf } from '../list.ts';
+import { settingsChangeSchema, settingsSchema, sharingSchema } from '../settings.ts';
+import {
+  newSourceSchema,
+  retrievalSchema,
+  sourceChangeSchema,
+  sourcePreviewSchema,
+  sourcesQuery,
+  watchedSourceSchema,
+  watchedUrlSchema,
+} from '../source.ts';
+import { route } from './route.ts';
+
+const json = <Schema extends z.ZodType>(schema: Schema) => ({
+  kind: 'json' as const,
+  schema,
+  maxBytes: MAX_JSON_BYTES,
+});
+
+/** What a page needs to know about who is looking, before it offers anything. */
+export const sessionSchema = z
+  .strictObject({
+    owner: z.boolean(),
+    may_contribute: z.boolean(),
+    node: z.string(),
+    version: z.string(),
+    sharing: sharingSchema.shape.mode,
+  })
+  .meta({ id: 'Session' });
+export type Session = z.output<typeof sessionSchema>;
+
+/** What the owner alone may do, and what a page asks to know whether its reader is the owner. */
+export const manageRoutes = {
+  readSession: route({
+    method: 'GET',
+    path: '/api/session',
+    access: 'read',
+    tag: 'Node',
+    summary: 'Who is asking, and what they may do',
+    answers: { 200: { description: 'The session', schema: sessionSchema } },
+    problems: [],
+  }),
+  listWatchedSources: route({
+    method: 'GET',
+    path: '/manage/sources',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'The sources with what the collector is told and last met',
+    query: sourcesQuery,
+    answers: { 200: { description: 'A page of sources', schema: pageOf(watchedSourceSchema) } },
+    problems: [],
+  }),
+  addSource: route({
+    method: 'POST',
+    path: '/manage/sources',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Watch a source',
+    body: json(newSourceSchema),
+    answers: { 201: { description: 'The source', schema: watchedSourceSchema } },
+    problems: ['source_exists'],
+  }),
+  previewSource: route({
+    method: 'POST',
+    path: '/manage/sources/preview',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Fetch once, store nothing, say what would be stored',
+    body: json(z.strictObject({ url: watchedUrlSchema }).meta({ id: 'PreviewRequest' })),
+    answers: { 200: { description: 'What came', schema: sourcePreviewSchema } },
+    problems: [],
+  }),
+  readWatchedSource: route({
+    method: 'GET',
+    path: '/manage/sources/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read a source',
+    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
+    problems: ['not_found'],
+  }),
+  listRetrievals: route({
+    method: 'GET',
+    path: '/manage/sources/{id}/retrievals',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Every attempt on a source, newest first',
+    query: z.strictObject(listQuery),
+    answers: { 200: { description: 'A page of retrievals', schema: pageOf(retrievalSchema) } },
+    problems: ['not_found'],
+  }),
+  changeSource: route({
+    method: 'PATCH',
+    path: '/manage/sources/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Edit or pause a source',
+    body: json(sourceChangeSchema),
+    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
+    problems: ['not_found'],
+  }),
+  removeSource: route({
+    method: 'DELETE',
+    path: '/manage/sources/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Stop watching; the history stays',
+    answers: { 204: { description: 'No longer watched' } },
+    problems: ['not_found'],
+  }),
+  collect: route({
+    method: 'POST',
+    path: '/manage/collections',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Check sources now',
+    query: z.strictObject({ wait: flagValue.optional() }),
+    body: { ...json(newCollectionSchema), optional: true as const },
+    answers: {
+      200: { description: 'The round is over', schema: collectionResultSchema },
+      202: { description: 'The round runs as a job', schema: jobSchema },
+    },
+    problems: ['unknown_source'],
+  }),
+  readSettings: route({
+    method: 'GET',
+    path: '/manage/settings',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'The settings',
+    answers: { 200: { description: 'All of them', schema: settingsSchema } },
+    problems: [],
+  }),
+  changeSettings: route({
+    method: 'PATCH',
+    path: '/manage/settings',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Change settings',
+    body: json(settingsChangeSchema),
+    answers: { 200: { description: 'All of them', schema: settingsSchema } },
+    problems: [],
+  }),
+  readSharing: route({
+    method: 'GET',
+    path: '/manage/sharing',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Who may reach the node',
+    answers: { 200: { description: 'The sharing', schema: sharingSchema } },
+    problems: [],
+  }),
+  setSharing: route({
+    method: 'PUT',
+    path: '/manage/sharing',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Set who may reach the node',
+    body: json(sharingSchema),
+    answers: { 200: { description: 'The sharing', schema: sharingSchema } },
+    problems: [],
+  }),
+  startLedgerVerification: route({
+    method: 'POST',
+    path: '/manage/ledger-verifications',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Verify the ledger as a job that tells its progress',
+    answers: { 202: { description: 'The job', schema: jobSchema } },
+    problems: [],
+  }),
+  listJobs: route({
+    method: 'GET',
+    path: '/manage/jobs',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Long work, newest first',
+    query: z.strictObject(listQuery),
+    answers: { 200: { description: 'A page of jobs', schema: pageOf(jobSchema) } },
+    problems: [],
+  }),
+  readJob: route({
+    method: 'GET',
+    path: '/manage/jobs/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read a job',
+    answers: { 200: { description: 'The job', schema: jobSchema } },
+    problems: ['not_found'],
+  }),
+  cancelJob: route({
+    method: 'DELETE',
+    path: '/manage/jobs/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Cancel a job',
+    answers: { 200: { description: 'The job, cancelled or ended before', schema: jobSchema } },
+    problems: ['not_found'],
+  }),
+  streamManagement: route({
+    method: 'GET',
+    path: '/manage/stream',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Progress of jobs as it happens',
+    answers: { 200: { description: 'Server-sent events named job', mediaTypes: ['text/event-stream'] } },
+    problems: [],
+  }),
+  signOut: route({
+    method: 'DELETE',
+    path: '/manage/session',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Sign this browser out',
+    answers: { 204: { description: 'Signed out' } },
+    problems: [],
+  }),
+};

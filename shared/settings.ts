@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { WRITE_LIMITS } from './limits.ts';
+
+const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
+const amount = (max: number) => z.number().min(0, 'At least 0.').max(max, `At most ${max}.`);
+
+const limits = {
+  data_cap_gb: amount(1_000_000),
+  min_free_disk_gb: amount(1_000_000),
+  ip_writes_per_hour: count(1_000_000_000),
+  ip_writes_per_day: count(1_000_000_000),
+  ip_mb_per_day: amount(1_000_000_000),
+  site_writes_per_hour: count(1_000_000_000),
+  site_gb_per_day: amount(1_000_000),
+};
+
+const collection = {
+  collection_every_minutes: z.int().min(1, 'At least 1.').max(525_600, 'At most a year.'),
+  unavailable_after_failures: z.int().min(1, 'At least 1.').max(1000, 'At most 1000.'),
+  gone_after_minutes: amount(525_600),
+  retry_delays_seconds: z.array(amount(3600)).max(10, 'At most 10 retries.'),
+  per_host_concurrency: z.int().min(1, 'At least 1.').max(100, 'At most 100.'),
+  per_host_pause_ms: count(3_600_000),
+  collection_concurrency: z.int().min(1, 'At least 1.').max(1000, 'At most 1000.'),
+  request_timeout_seconds: z.number().min(0.1, 'At least 0.1.').max(3600, 'At most 3600.'),
+  max_object_mb: z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000.'),
+  audit_every_days: z.int().min(1, 'At least 1.').max(3650, 'At most ten years.'),
+};
+
+export const settingsSchema = z.strictObject({ ...limits, ...collection }).meta({ id: 'Settings' });
+export type Settings = z.output<typeof settingsSchema>;
+export const settingsChangeSchema = settingsSchema.partial().meta({ id: 'SettingsChange' });
+export type SettingsChange = z.output<typeof settingsChangeSchema>;
+
+/** What holds until the owner says otherwise. */
+export const DEFAULT_SETTINGS: Settings = {
+  ...WRITE_LIMITS,
+  collection_every_minutes: 60,
+  unavailable_after_failures: 3,
+  gone_after_minutes: 10,
+  retry_delays_seconds: [2, 10],
+  per_host_concurrency: 2,
+  per_host_pause_ms: 1000,
+  collection_concurrency: 32,
+  request_timeout_seconds: 60,
+  max_object_mb: 100,
+  audit_every_days: 30,
+};
+
+export const sharingModeSchema = z.enum(['off', 'read', 'contribute']);
+export type SharingMode = z.output<typeof sharingModeSchema>;
+export const sharingSchema = z
+  .strictObject({ mode: sharingModeSchema, require_invitation: z.boolean() })
+  .meta({ id: 'Sharing' });
+export type Sharing = z.output<typeof sharingSchema>;
+export const DEFAULT_SHARING: Sharing = { mode: 'off', require_invitation: false };

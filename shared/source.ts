@@ -1,0 +1,187 @@
+import { z } from 'zod';
+import { digestSchema, sourceIdSchema } from './digest.ts';
+import { eventTypeSchema, pageLabelSchema } from './event.ts';
+import { listQuery, searchText } from './list.ts';
+import { httpUrlSchema, instantSchema, text } from './text.ts';
+
+export const SOURCE_STATES = ['new', 'available', 'unavailable', 'gone'] as const;
+export const sourceStateSchema = z.enum(SOURCE_STATES);
+export type SourceState = (typeof SOURCE_STATES)[number];
+
+const everyMinutes = z.int().min(1, 'At least 1 minute.').max(525_600, 'At most a year.');
+const maxObjectMb = z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000 MB.');
+const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'Not a header name.');
+const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,4096}$/, 'A header value is printable ASCII.');
+
+/** Headers that the collector sets itself; one of the owner's would falsify what was asked. */
+const RESERVED_HEADERS =
+  /^(host|connection|content-length|transfer-encoding|accept-encoding|te|upgrade|if-.*)$/i;
+
+const headersSchema = z
+  .record(headerName, headerValue)
+  .refine((headers) => Object.keys(headers).length <= 30, 'At most 30 headers are taken.')
+  .refine((headers) => !Object.keys(headers).some((name) => RESERVED_HEADERS.test(name)), {
+    message: 'The collector sets Host, Accept-Encoding, lengths and conditions itself.',
+  });
+
+const sourceFields = {
+  name: text(0, 200),
+  agency: text(0, 200),
+  tags: z.array(text(1, 100)).max(50, 'At most 50 tags are taken.'),
+  every_minutes: everyMinutes.nullable(),
+  max_object_mb: maxObjectMb.nullable(),
+  ignore_robots: z.boolean(),
+  headers: headersSchema,
+};
+
+/** An address that can be watched: http(s), and no password that would be published with it. */
+export const watchedUrlSchema = httpUrlSchema.refine((value) => {
+  const url = URL.parse(value);
+  return url !== null && url.username === '' && url.password === '';
+}, 'An address with a user name or password in it is not taken: it would be published.');
+
+export const newSourceSchema = z
+  .strictObject({
+    url: watchedUrlSchema,
+    name: sourceFields.name.default(''),
+    agency: sourceFields.agency.default(''),
+    tags: sourceFields.tags.default([]),
+    every_minutes: sourceFields.every_minutes.default(null),
+    max_object_mb: sourceFields.max_object_mb.default(null),
+    ignore_robots: sourceFields.ignore_robots.default(false),
+    headers: sourceFields.headers.default({}),
+  })
+  .meta({ id: 'NewSource' });
+export type NewSource = z.output<typeof newSourceSchema>;
+
+export const sourceChangeSchema = z
+  .strictObject({ ...sourceFields, paused: z.boolean() })
+  .partial()
+  .meta({ id: 'SourceChange' });
+export type SourceChange = z.output<typeof sourceChangeSchema>;
+
+/** A source as the world sees it. */
+export const sourceSchema = z
+  .strictObject({
+    id: sourceIdSchema,
+    url: z.string(),
+    name: z.string(),
+    agency: z.string(),
+    tags: z.array(z.string()),
+    last_checked_at: instantSchema.nullable(),
+    state: sourceStateSchema,
+    /** Null where the node's own interval holds. */
+    every_minutes: z.int().nullable(),
+    paused: z.boolean(),
+    added_at: instantSchema,
+    last_sha256: digestSchema.nullable(),
+    last_event_type: eventTypeSchema.nullable(),
+  })
+  .meta({ id: 'Source' });
+export type Source = z.output<typeof sourceSchema>;
+
+/** A source as the owner sees it: with what the collector is told and what it last met. */
+export const watchedSourceSchema = sourceSchema
+  .extend({
+    max_object_mb: z.number().nullable(),
+    ignore_robots: z.boolean(),
+    headers: z.record(z.string(), z.string()),
+    next_check_at: instantSchema.nullable(),
+    last_status: z.int().nullable(),
+    last_error: z.string().nullable(),
+    consecutive_failures: z.int(),
+    failing_since: instantSchema.nullable(),
+    removed: z.boolean(),
+  })
+  .meta({ id: 'WatchedSource' });
+export type WatchedSource = z.output<typeof watchedSourceSchema>;
+
+export const sourcesQuery = z.strictObject({
+  ...listQuery,
+  q: searchText.optional(),
+  agency: z.string().max(200).optional(),
+  tag: z.string().max(100).optional(),
+  state: sourceStateSchema.optional(),
+});
+export type SourcesQuery = z.output<typeof sourcesQuery>;
+
+/** Why an attempt gave no object; the words are the contract's kinds of failure. */
+export const RETRIEVAL_ERRORS = [
+  'http_error',
+  'body_cut_short',
+  'object_too_large',
+  'redirect_loop',
+  'too_many_redirects',
+  'redirect_refused',
+  'tls_error',
+  'dns_error',
+  'timeout',
+  'connection_refused',
+  'connection_reset',
+  'invalid_response',
+  'robots_disallowed',
+  'storage_full',
+] as const;
+export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
+export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];
+
+/** One attempt, kept for ever. */
+export const retrievalSchema = z
+  .strictObject({
+    id: z.int(),
+    source: sourceIdSchema,
+    url: z.string(),
+    final_url: z.string(),
+    redirects: z.array(z.strictObject({ url: z.string(), status: z.int() })),
+    observer: z.string(),
+    observed_at: instantSchema,
+    original_observed_at: instantSchema.nullable(),
+    status: z.int().nullable(),
+    error: retrievalErrorSchema.nullable(),
+    content_type: z.string().nullable(),
+    headers: z.array(z.tuple([z.string(), z.string()])),
+    sha256: digestSchema.nullable(),
+    bytes: z.int().nullable(),
+    duration_ms: z.int(),
+    page_label: pageLabelSchema.nullable(),
+  })
+  .meta({ id: 'Retrieval' });
+export type Retrieval = z.output<typeof retrievalSchema>;
+
+export const objectMetadataSchema = z
+  .strictObject({
+    sha256: digestSchema,
+    bytes: z.int(),
+    retrievals: z.array(
+      z.strictObject({
+        url: z.string(),
+        time: instantSchema,
+        status: z.int().nullable(),
+        content_type: z.string().nullable(),
+        observer: z.string(),
+        original_observed_at: instantSchema.nullable(),
+        /** Whether the stored bytes hashed to their name when this was asked. */
+        intact: z.boolean(),
+      }),
+    ),
+  })
+  .meta({ id: 'ObjectMetadata' });
+export type ObjectMetadata = z.output<typeof objectMetadataSchema>;
+
+export const sourcePreviewSchema = z
+  .strictObject({
+    url: z.string(),
+    final_url: z.string(),
+    status: z.int().nullable(),
+    error: retrievalErrorSchema.nullable(),
+    content_type: z.string().nullable(),
+    sha256: digestSchema.nullable(),
+    bytes: z.int().nullable(),
+    title: z.string().nullable(),
+    duration_ms: z.int(),
+    page_label: pageLabelSchema.nullable(),
+    /** The id of the source that watches this address already. */
+    watched_as: sourceIdSchema.nullable(),
+  })
+  .meta({ id: 'SourcePreview' });
+export type SourcePreview = z.output<typeof sourcePreviewSchema>;

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { studyIdSchema } from './digest.ts';
+import { listQuery, searchText } from './list.ts';
+import { nodePathSchema } from './node.ts';
+import { instantSchema, text } from './text.ts';
+import { outcomeSchema, verdictSchema } from './vocabulary.ts';
+
+export const studyStatusSchema = z.enum(['planned', 'running', 'completed', 'abandoned']);
+export type StudyStatus = z.output<typeof studyStatusSchema>;
+
+/** The only moves between the statuses of a study. */
+export const STUDY_MOVES: Record<StudyStatus, readonly StudyStatus[]> = {
+  planned: ['running', 'abandoned'],
+  running: ['completed', 'abandoned'],
+  completed: ['running'],
+  abandoned: ['running'],
+};
+
+export const newStudySchema = z
+  .strictObject({
+    title: text(1, 300),
+    question: text(0, 2_000).default(''),
+    description: text(0, 20_000).default(''),
+    node: nodePathSchema.nullable().default(null),
+    status: z.enum(['planned', 'running']).default('planned'),
+  })
+  .meta({ id: 'NewStudy' });
+
+export const newStatusSchema = z
+  .strictObject({ status: studyStatusSchema, note: text(0, 2_000).default('') })
+  .meta({ id: 'NewStudyStatus' });
+
+const statusStepSchema = z.strictObject({ status: studyStatusSchema, at: instantSchema, note: z.string() });
+
+export const studySchema = z
+  .strictObject({
+    id: studyIdSchema,
+    title: z.string(),
+    question: z.string(),
+    description: z.string(),
+    node: nodePathSchema.nullable(),
+    status: studyStatusSchema,
+    status_history: z.array(statusStepSchema),
+    created_at: instantSchema,
+    ledger_entry: z.int(),
+    counts: z.strictObject({
+      packs: z.int(),
+      by_outcome: z.record(outcomeSchema, z.int()),
+      by_verdict: z.record(verdictSchema, z.int()),
+    }),
+  })
+  .meta({ id: 'Study' });
+
+export const studiesQuery = z.strictObject({
+  ...listQuery,
+  q: searchText.optional(),
+  status: studyStatusSchema.optional(),
+  node: nodePathSchema.optional(),
+});
+
+export const studyTableSchema = z
+  .strictObject({
+    study: studyIdSchema,
+    columns: z.array(
+      z.strictObject({ name: z.string(), type: z.enum(['string', 'number', 'boolean', 'mixed']) }),
+    ),
+    /** One array per pack, in the order of `columns`: a result may bear the name of a fixed column. */
+    rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))),
+  })
+  .meta({ id: 'StudyTable' });
+
+export type NewStudy = z.output<typeof newStudySchema>;
+export type NewStudyStatus = z.output<typeof newStatusSchema>;
+export type Study = z.output<typeof studySchema>;
+export type StudiesQuery = z.output<typeof studiesQuery>;
+export type StudyTable = z.output<typeof studyTableSchema>;

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+/** Text of `min` to `max` characters, counted as Unicode code points as JSON Schema does. */
+export function text(min: number, max: number) {
+  const rule =
+    min > 0 ? `Between ${min} and ${max} characters are needed.` : `At most ${max} characters are taken.`;
+  return z
+    .string()
+    .refine((value) => {
+      const characters = codePoints(value);
+      return characters >= min && characters <= max;
+    }, rule)
+    .meta(min > 0 ? { minLength: min, maxLength: max } : { maxLength: max });
+}
+
+function codePoints(value: string): number {
+  let count = 0;
+  for (const _ of value) count += 1;
+  return count;
+}
+
+/** An instant as the node writes it: RFC 3339, UTC, milliseconds. */
+export const instantSchema = z.iso
+  .datetime({ precision: 3 })
+  .meta({ id: 'Instant', description: 'RFC 3339, UTC, milliseconds' });
+
+/** An absolute http or https address. */
+export const httpUrlSchema = z
+  .string()
+  .max(4096, 'At most 4096 characters are taken.')
+  .refine(isHttpUrl, 'An absolute http or https address is needed.')
+  .meta({ format: 'uri' });
+
+export function isHttpUrl(value: string): boolean {
+  const url = URL.parse(value);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') && url.hostname !== '';
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+/** The enumerations of the data-pack archive. */
+export const LICENSES = ['CC-BY-4.0', 'CC0-1.0'] as const;
+export const OUTCOMES = ['positive', 'negative', 'null', 'mixed'] as const;
+export const VERDICTS = ['reproduced', 'partial', 'failed'] as const;
+export const TAGS = ['replicable', 'report-only'] as const;
+export const FLAG_REASONS = ['privacy', 'copyright', 'fabricated', 'unsafe', 'duplicate', 'other'] as const;
+
+export const licenseSchema = z.enum(LICENSES);
+export const outcomeSchema = z.enum(OUTCOMES);
+export const verdictSchema = z.enum(VERDICTS);
+export const tagSchema = z.enum(TAGS);
+export const flagReasonSchema = z.enum(FLAG_REASONS);
+
+export type License = (typeof LICENSES)[number];
+export type Outcome = (typeof OUTCOMES)[number];
+export type Verdict = (typeof VERDICTS)[number];
+export type Tag = (typeof TAGS)[number];
+export type FlagReason = (typeof FLAG_REASONS)[number];
+
+/** How a pack relates to another work: `relationType` of the DataCite Metadata Schema 4.6, appendix 1. */
+export const RELATION_TYPES = [
+  'IsCitedBy',
+  'Cites',
+  'IsCollectedBy',
+  'Collects',
+  'IsSupplementTo',
+  'IsSupplementedBy',
+  'IsContinuedBy',
+  'Continues',
+  'IsDescribedBy',
+  'Describes',
+  'HasMetadata',
+  'IsMetadataFor',
+  'HasVersion',
+  'IsVersionOf',
+  'IsNewVersionOf',
+  'IsPreviousVersionOf',
+  'IsPartOf',
+  'HasPart',
+  'IsPublishedIn',
+  'IsReferencedBy',
+  'References',
+  'IsDocumentedBy',
+  'Documents',
+  'IsCompiledBy',
+  'Compiles',
+  'IsVariantFormOf',
+  'IsOriginalFormOf',
+  'IsIdenticalTo',
+  'IsReviewedBy',
+  'Reviews',
+  'IsDerivedFrom',
+  'IsSourceOf',
+  'IsRequiredBy',
+  'Requires',
+  'IsObsoletedBy',
+  'Obsoletes',
+  'HasTranslation',
+  'IsTranslationOf',
+] as const;
+export const relationSchema = z.enum(RELATION_TYPES);

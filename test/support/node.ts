@@ -1,0 +1,52 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NodeConfig } from '../../server/config.ts';
+import { createLog } from '../../server/log.ts';
+import { openNode, type RunningNode } from '../../server/node.ts';
+
+/** A real node on port 0 in a folder of its own, and how to speak with it. */
+export interface TestNode extends RunningNode {
+  token: string;
+  /** Asks as a visitor on loopback, with no credentials. */
+  ask(path: string, init?: RequestInit): Promise<Response>;
+  /** Asks as the owner. */
+  askAsOwner(path: string, init?: RequestInit): Promise<Response>;
+  /** Sends JSON as the owner. */
+  sendJson(method: string, path: string, body: unknown): Promise<Response>;
+}
+
+const opened: TestNode[] = [];
+const folders: string[] = [];
+
+/** A fresh folder that `closeTestNodes` removes. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** Opens a node that collects nothing by itself and logs warnings only, unless told otherwise. */
+export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<TestNode> {
+  const dataFolder = config.dataFolder ?? join(await temporaryFolder(), 'data');
+  const node = await openNode({ port: 0, collect: false, log: createLog('silent'), ...config, dataFolder });
+  const token = await readFile(node.tokenFile, 'utf8');
+  const ask = (path: string, init?: RequestInit) =>
+    fetch(new URL(path, node.url), { redirect: 'manual', ...init });
+  const askAsOwner = (path: string, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers);
+    headers.set('Authorization', `Bearer ${token}`);
+    return ask(path, { ...init, headers });
+  };
+  const sendJson = (method: string, path: string, body: unknown) =>
+    askAsOwner(path, { method, body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
+  const testNode = { ...node, token, ask, askAsOwner, sendJson };
+  opened.push(testNode);
+  return testNode;
+}
+
+/** For `afterEach`: closes every node that a test opened and removes its folder. */
+export async function closeTestNodes(): Promise<void> {
+  for (const node of opened.splice(0)) await node.close();
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+}
