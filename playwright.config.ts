@@ -14,5 +14,7 @@ export default defineConfig({
     browserName: 'chromium',
     launchOptions: chromiumLaunchOptions(),
     trace: 'retain-on-failure',
+    // What moves would be measured half way.
+    contextOptions: { reducedMotion: 'reduce' },
   },
 });

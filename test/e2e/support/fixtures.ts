@@ -1,0 +1,45 @@
+// Playwright reads which fixtures are wanted from the pattern, so it must be there when it is empty.
+// oxlint-disable no-empty-pattern
+import { test as base } from '@playwright/test';
+import { type NodeProcess, startNode } from './nodeProcess.ts';
+import { createPageChecks, type PageChecks } from './pageChecks.ts';
+import { openScriptedWeb, type ScriptedWeb } from './scriptedWeb.ts';
+
+interface Fixtures {
+  /** A fresh node of this test alone. */
+  node: NodeProcess;
+  /** Pages on loopback for the node to watch. */
+  web: ScriptedWeb;
+  /** Fails the test at its end if a page complained, threw or asked another machine. */
+  checks: PageChecks;
+}
+
+/** Playwright's test with a node: `page` is signed in as its owner, addresses are relative to it. */
+export const test = base.extend<Fixtures>({
+  node: async ({}, use) => {
+    const node = await startNode();
+    await use(node);
+    await node.stop();
+  },
+  web: async ({}, use) => {
+    const web = await openScriptedWeb();
+    await use(web);
+    await web.close();
+  },
+  checks: [
+    async ({}, use) => {
+      const checks = createPageChecks();
+      await use(checks);
+      checks.expectNothingSeen();
+    },
+    { auto: true },
+  ],
+  baseURL: async ({ node }, use) => use(node.url),
+  page: async ({ page, node, checks }, use) => {
+    checks.watch(page);
+    await page.goto(node.signInLink);
+    await use(page);
+  },
+});
+
+export { expect } from '@playwright/test';
