@@ -13,7 +13,5 @@ export const PAGE_PATHS = [
   '/timeline',
   '/timeline/:id',
   '/ledger',
-  '/verify',
-  '/sharing',
   '/settings',
 ] as const;

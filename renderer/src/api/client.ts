@@ -21,6 +21,11 @@ export class NodeUnreachable extends Error {
   }
 }
 
+/** Whether the node answered and said no, rather than not answering or failing. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ApiProblem && error.document.status < 500;
+}
+
 type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface CallOptions<Spec extends RouteSpec> {

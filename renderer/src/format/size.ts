@@ -1,0 +1,29 @@
+const whole = new Intl.NumberFormat('en-US');
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+
+/** A count with its digits grouped: 52,428,800. */
+export function formatCount(count: number): string {
+  return whole.format(count);
+}
+
+/** A count with its noun: `1 file`, `2 files`. */
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** Bytes in powers of ten, three digits at least: 52.4 MB. The exact number belongs beside it where it matters. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const power = Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
+  const value = bytes / 1000 ** power;
+  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${UNITS[power]}`;
+}
+
+/** Seconds as a person says them: 8 s, 3 min, 2 h 5 min. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 1) return 'under 1 s';
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  const minutes = Math.round(seconds / 60);
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

@@ -1,0 +1,42 @@
+import type { Zone } from '../state/look.ts';
+
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_557_600],
+  ['month', 2_629_800],
+  ['week', 604_800],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+
+/** `3 minutes ago`, `yesterday`, `in 2 hours`. */
+export function relativeTime(instant: string, now: number): string {
+  const seconds = (Date.parse(instant) - now) / 1000;
+  for (const [unit, length] of STEPS) {
+    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  }
+  return Math.abs(seconds) < 5 ? 'just now' : relative.format(Math.trunc(seconds), 'second');
+}
+
+const exact = new Map<Zone, Intl.DateTimeFormat>();
+
+/** The exact instant in the zone asked for, with the zone's name: `20 Nov 2026, 10:14:21 UTC`. */
+export function exactTime(instant: string, zone: Zone): string {
+  let format = exact.get(zone);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-GB', {
+      day: 'numeric',
+      month: 'short',
+      year: 'numeric',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+      hourCycle: 'h23',
+      timeZoneName: 'short',
+      timeZone: zone === 'utc' ? 'UTC' : undefined,
+    });
+    exact.set(zone, format);
+  }
+  return format.format(new Date(instant));
+}

@@ -1,0 +1,23 @@
+import { type ComponentType, lazy } from 'react';
+import type { RouteObject } from 'react-router';
+import { BrokenPage } from '../components/BrokenPage.tsx';
+import { Shell } from '../components/Shell.tsx';
+
+type PageModule = Promise<{ default: ComponentType }>;
+
+/** A page that is loaded when it is first opened. The addresses are those of shared/pages.ts. */
+function pageAt(path: string, load: () => PageModule): RouteObject {
+  const Content = lazy(load);
+  return { path, element: <Content />, errorElement: <BrokenPage /> };
+}
+
+export const pageRoutes: RouteObject[] = [
+  {
+    element: <Shell />,
+    errorElement: <BrokenPage />,
+    children: [
+      pageAt('/', () => import('./overview/OverviewPage.tsx')),
+      pageAt('*', () => import('./missing/MissingPage.tsx')),
+    ],
+  },
+];

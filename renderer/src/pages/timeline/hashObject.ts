@@ -1,0 +1,42 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { answerOf, NodeUnreachable } from '../../api/client.ts';
+
+export interface HashedObject {
+  sha256: string;
+  bytes: number;
+}
+
+/**
+ * Fetches bytes and hashes them here, as they come, so that nothing is held whole. No cache is asked: what is hashed is
+ * what the node holds at this moment.
+ *
+ * @throws ApiProblem, NodeUnreachable, or an AbortError when the signal is aborted.
+ */
+export async function hashObject(
+  address: string,
+  { signal, tell }: { signal: AbortSignal; tell: (done: number, total: number | null) => void },
+): Promise<HashedObject> {
+  const response = await reach(address, signal);
+  if (!response.ok) await answerOf(response);
+  const length = response.headers.get('Content-Length');
+  const total = length === null ? null : Number(length);
+  const hash = sha256.create();
+  let bytes = 0;
+  const reader = response.body?.getReader();
+  for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
+    hash.update(read.value);
+    bytes += read.value.byteLength;
+    tell(bytes, total);
+  }
+  return { sha256: bytesToHex(hash.digest()), bytes };
+}
+
+async function reach(address: string, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(address, { signal, cache: 'no-store' });
+  } catch (cause) {
+    if (signal.aborted) throw cause;
+    throw new NodeUnreachable(cause);
+  }
+}

@@ -1,0 +1,24 @@
+import { useEffect } from 'react';
+import type { Job } from '../../../shared/job.ts';
+import { addressOf, call } from '../api/client.ts';
+import { useJobs } from './jobs.ts';
+
+/** Follows the node's jobs while the owner is looking: those that run now, then every word of the stream. */
+export function useNodeJobs(isOwner: boolean): void {
+  const tell = useJobs((state) => state.tellNodeJob);
+  useEffect(() => {
+    if (!isOwner) return;
+    const stream = new EventSource(addressOf('streamManagement'));
+    const readRunning = async () => {
+      // What the stream told before it broke off is stale, so each time it opens the list is read anew.
+      const page = await call('listJobs', { query: { limit: 50 } }).catch(() => undefined);
+      const known = useJobs.getState().node;
+      for (const job of page?.items ?? []) {
+        if (job.state === 'running' || job.id in known) tell(job);
+      }
+    };
+    stream.addEventListener('open', () => void readRunning());
+    stream.addEventListener('job', (message: MessageEvent<string>) => tell(JSON.parse(message.data) as Job));
+    return () => stream.close();
+  }, [isOwner, tell]);
+}
