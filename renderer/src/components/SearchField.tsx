@@ -1,0 +1,64 @@
+import { CloseButton, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { IconSearch } from '@tabler/icons-react';
+import { useState } from 'react';
+
+const PAUSE_MS = 250;
+
+export interface SearchFieldProps {
+  /** What is searched, for screen readers: `Search the sources`. */
+  label: string;
+  placeholder?: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** A search as it is typed: it is told on once the typing pauses, or at once on Enter. */
+export function SearchField({ label, placeholder, value, onChange }: SearchFieldProps) {
+  const [typed, setTyped] = useState(value);
+  const [focused, setFocused] = useState(false);
+  const [seen, setSeen] = useState(value);
+  // What comes from elsewhere (the address, a cleared filter) is taken over, but never from under who is typing.
+  if (value !== seen) {
+    setSeen(value);
+    if (!focused) setTyped(value);
+  }
+  const tellLater = useDebouncedCallback((text: string) => onChange(text.trim()), PAUSE_MS);
+  const tellNow = (text: string) => {
+    tellLater.cancel();
+    if (text.trim() !== value) onChange(text.trim());
+  };
+  return (
+    <TextInput
+      type="search"
+      aria-label={label}
+      placeholder={placeholder ?? label}
+      leftSection={<IconSearch size={16} aria-hidden />}
+      rightSection={
+        typed && (
+          <CloseButton
+            size="sm"
+            aria-label="Clear the search"
+            onClick={() => {
+              setTyped('');
+              tellNow('');
+            }}
+          />
+        )
+      }
+      value={typed}
+      onFocus={() => setFocused(true)}
+      onBlur={() => {
+        setFocused(false);
+        tellNow(typed);
+      }}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        tellLater(event.currentTarget.value);
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') tellNow(typed);
+      }}
+    />
+  );
+}
