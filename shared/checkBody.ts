@@ -1,0 +1,56 @@
+import type { z } from 'zod';
+import { parseStrictJson } from './canonicalJson.ts';
+import { jsonPointer } from './jsonPointer.ts';
+import { type FieldError, Problem, type ProblemCode } from './problems.ts';
+
+/** @throws Problem `invalid_json` for what is not UTF-8 or not JSON; `not_canonical` for what has no canonical form. */
+export function parseJsonBytes(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    throw new Problem('invalid_json', 'The body is not valid UTF-8.', { cause });
+  }
+  return parseStrictJson(text);
+}
+
+/**
+ * Checks a body against its schema and fills in what was left out.
+ *
+ * @throws Problem 422 with a JSON Pointer to each field: `unknown_field` where a field has no rule,
+ * `terms_not_accepted` where the terms are not the ones in force, else `invalid_field`.
+ */
+export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const errors = fieldErrors(result.error);
+  const code = codeOf(result.error);
+  const [first] = errors;
+  throw new Problem(
+    code,
+    first ? `${first.path || 'The body'}: ${first.message}` : 'The body breaks its rules.',
+    {
+      errors,
+    },
+  );
+}
+
+function codeOf(error: z.ZodError): ProblemCode {
+  if (error.issues.some((issue) => issue.code === 'unrecognized_keys')) return 'unknown_field';
+  const wantsTerms = error.issues.some(
+    (issue) => issue.path.length === 1 && issue.path[0] === 'terms_version',
+  );
+  return wantsTerms ? 'terms_not_accepted' : 'invalid_field';
+}
+
+function fieldErrors(error: z.ZodError): FieldError[] {
+  return error.issues.flatMap((issue): FieldError[] => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({
+        path: jsonPointer([...issue.path, key]),
+        message: 'No rule names this field.',
+      }));
+    }
+    return [{ path: jsonPointer(issue.path), message: issue.message }];
+  });
+}
