@@ -60,7 +60,6 @@ export function DataTable<Row>({
           {rows.map((row) => {
             const key = rowKey(row);
             return (
-              // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the row's link is the keyboard's way
               <tr
                 key={key}
                 data-open={key === openKey || undefined}

@@ -1,0 +1,36 @@
+import ReactMarkdown, { type Components } from 'react-markdown';
+import classes from './Markdown.module.css';
+
+/**
+ * Text that somebody uploaded is never trusted: raw HTML is dropped, an image is told by its words and its address and
+ * is not fetched, and headings are set below those of the page.
+ */
+const components: Components = {
+  a: ({ href, children }) => (
+    <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+      {children}
+    </a>
+  ),
+  img: ({ alt, src }) => (
+    <span className={classes.image}>
+      [image{alt ? `: ${alt}` : ''}
+      {typeof src === 'string' && src ? `, ${src}` : ''}]
+    </span>
+  ),
+  h1: ({ children }) => <h3>{children}</h3>,
+  h2: ({ children }) => <h3>{children}</h3>,
+  h3: ({ children }) => <h4>{children}</h4>,
+  h4: ({ children }) => <h5>{children}</h5>,
+  h5: ({ children }) => <h6>{children}</h6>,
+};
+
+/** Markdown as it was written by an uploader. */
+export function Markdown({ text }: { text: string }) {
+  return (
+    <div className={classes.prose}>
+      <ReactMarkdown skipHtml components={components}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  );
+}
