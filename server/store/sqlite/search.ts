@@ -1,0 +1,34 @@
+/**
+ * Builds the FTS5 expression of a search text: every word as a quoted prefix term, every "phrase" as it stands, all of
+ * which must occur. Any text is safe: what is special to FTS5 stands inside quotes, where nothing is.
+ *
+ * @returns undefined where the text holds no word, which is no filter.
+ */
+export function matchExpression(q: string): string | undefined {
+  const phrases: string[] = [];
+  // Control characters (NUL would end the expression early) and halves of surrogate pairs part words.
+  const text = q.replace(/[\p{Cc}\p{Cs}]/gu, ' ');
+  const words = text
+    .replace(/"([^"]*)"/g, (_whole, phrase: string) => {
+      if (hasToken(phrase)) phrases.push(`"${phrase}"`);
+      return ' ';
+    })
+    .split(/[\s"]+/u)
+    .filter(hasToken);
+  const terms = [...new Set(phrases), ...withoutImplied(words).map((word) => `"${word}"*`)];
+  return terms.length > 0 ? terms.join(' ') : undefined;
+}
+
+/** Whether the tokenizer (`unicode61`) finds anything to look for: letters, digits and private characters. */
+function hasToken(text: string): boolean {
+  return /[\p{L}\p{N}\p{Co}]/u.test(text);
+}
+
+/** A word that another one begins with is implied by it, and costs as much again to look for. */
+function withoutImplied(words: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (const word of [...new Set(words)].sort().reverse()) {
+    if (!kept.at(-1)?.startsWith(word)) kept.push(word);
+  }
+  return kept.reverse();
+}
