@@ -3,15 +3,21 @@ import { iterateEntries, tileHashes } from '../store/sqlite/ledger.ts';
 import type { ReadDatabase } from '../store/sqlite/open.ts';
 import { entryText, hashOf } from './entry.ts';
 import { GrowingTree, leafHash } from './merkle.ts';
-import { TILE_WIDTH } from './tree.ts';
+import { rootAt, TILE_WIDTH } from './tree.ts';
 
 /**
  * How the rooms that own the subjects let their records be recomputed: each row of the archive that a ledger entry of
- * these types recorded, in the order of `seq`, with the digest of its canonical JSON as it stands now.
+ * these types recorded, in the order of `seq`. An entry type belongs to exactly one of these.
  */
 export interface RecordedSubjects {
   types: readonly EntryType[];
-  digests: (database: ReadDatabase) => Iterable<{ seq: number; digest: string }>;
+  digests: (database: ReadDatabase) => Iterable<RecordedSubject>;
+}
+
+/** A row of the archive that ledger entry `seq` recorded, with the digest of its canonical JSON as it stands now. */
+export interface RecordedSubject {
+  seq: number;
+  digest: string;
 }
 
 export interface LedgerFindings {
@@ -84,9 +90,19 @@ class Pass {
   }
 
   #checkSubject(entry: LedgerEntry): void {
-    const actual = this.#expected.get(entry.type)?.digestFor(entry.seq);
-    if (actual === undefined) this.#tell(entry.seq, 'missing_subject', entry.digest, null);
-    else if (actual !== entry.digest) this.#tell(entry.seq, 'wrong_digest', entry.digest, actual);
+    const cursor = this.#expected.get(entry.type);
+    if (cursor) this.#skipUnrecorded(cursor, entry.seq);
+    const actual = cursor?.ahead?.seq === entry.seq ? cursor.ahead.digest : null;
+    if (actual === null) return this.#tell(entry.seq, 'missing_subject', entry.digest, null);
+    if (actual !== entry.digest) this.#tell(entry.seq, 'wrong_digest', entry.digest, actual);
+    cursor?.advance();
+  }
+
+  /** What a cursor holds before this entry names an entry that is not there, or is another's. */
+  #skipUnrecorded(cursor: SubjectCursor, seq: number): void {
+    for (; cursor.ahead && cursor.ahead.seq < seq; cursor.advance()) {
+      this.#tell(cursor.ahead.seq, 'missing_entry', cursor.ahead.digest, null);
+    }
   }
 
   #checkTile(leaf: Buffer): void {
@@ -102,6 +118,13 @@ class Pass {
     }
   }
 
+  /** The root that the node publishes is computed from tiles of every level: it must be the one computed here. */
+  #checkRoot(root: Buffer): void {
+    const published = rootAt(this.#database, this.#seq);
+    if (published.equals(root)) return;
+    this.#tell(this.#seq, 'wrong_root', root.toString('hex'), published.toString('hex'));
+  }
+
   #tell(
     seq: number,
     problem: LedgerProblem['problem'],
@@ -111,13 +134,12 @@ class Pass {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ seq, problem, expected, actual });
   }
 
-  /** What is left in a cursor was recorded in no entry that the ledger still has. */
   end(): LedgerFindings {
     for (const cursor of this.#cursors) {
-      const left = cursor.next();
-      if (left) this.#tell(left.seq, 'missing_entry', left.digest, null);
+      this.#skipUnrecorded(cursor, Number.POSITIVE_INFINITY);
       cursor.close();
     }
+    this.#checkRoot(this.#tree.root());
     return {
       size: this.checked,
       head: this.#hash,
@@ -129,28 +151,18 @@ class Pass {
 
 /** Walks the subjects of some types beside the ledger; both come in the order of `seq`. */
 class SubjectCursor {
-  readonly #rows: Iterator<{ seq: number; digest: string }>;
-  #ahead: { seq: number; digest: string } | undefined;
+  readonly #rows: Iterator<RecordedSubject>;
+  /** The next subject, or undefined when there is none left. */
+  ahead: RecordedSubject | undefined;
 
-  constructor(rows: Iterable<{ seq: number; digest: string }>) {
+  constructor(rows: Iterable<RecordedSubject>) {
     this.#rows = rows[Symbol.iterator]();
+    this.advance();
   }
 
-  digestFor(seq: number): string | undefined {
-    this.#ahead ??= this.next();
-    while (this.#ahead && this.#ahead.seq < seq) this.#ahead = this.next();
-    if (this.#ahead?.seq !== seq) return undefined;
-    const { digest } = this.#ahead;
-    this.#ahead = undefined;
-    return digest;
-  }
-
-  next(): { seq: number; digest: string } | undefined {
-    const ahead = this.#ahead;
-    this.#ahead = undefined;
-    if (ahead) return ahead;
+  advance(): void {
     const step = this.#rows.next();
-    return step.done ? undefined : step.value;
+    this.ahead = step.done ? undefined : step.value;
   }
 
   close(): void {

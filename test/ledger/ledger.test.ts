@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, test } from 'vitest';
+import { appendEntry, readHead } from '../../server/ledger/appendEntry.ts';
+import { entryText, hashOf, unsealedText } from '../../server/ledger/entry.ts';
+import { GrowingTree, leafHash, nodeHash } from '../../server/ledger/merkle.ts';
+import { rootAt } from '../../server/ledger/tree.ts';
+import { type RecordedSubjects, verifyLedger } from '../../server/ledger/verifyLedger.ts';
+import { entryAt, iterateEntries } from '../../server/store/sqlite/ledger.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
+import { canonicalText } from '../../shared/canonicalJson.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { NO_HASH } from '../../shared/ledger.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+
+const open: Store[] = [];
+
+/** A ledger of `size` entries; what each recorded is the text of its number. */
+async function ledgerOf(size: number): Promise<Store> {
+  const store = await openStore({ folder: await temporaryFolder(), clock: systemClock });
+  open.push(store);
+  await store.write((database) => {
+    for (let seq = 1; seq <= size; seq += 1) {
+      appendEntry(database, {
+        type: 'node.created',
+        subject: `n${seq}`,
+        digest: digestOf(seq),
+        at: '2026-11-20T10:14:21.592Z',
+      });
+    }
+  });
+  return store;
+}
+
+const digestOf = (seq: number) => createHash('sha256').update(String(seq)).digest('hex');
+
+function subjects(count: number, digest = digestOf): RecordedSubjects[] {
+  return [
+    {
+      types: ['node.created'],
+      digests: () =>
+        Array.from({ length: count }, (_, index) => ({ seq: index + 1, digest: digest(index + 1) })),
+    },
+  ];
+}
+
+/** Changes the database behind the node's back, as somebody with the file could. */
+function tamper(store: Store, sql: string): void {
+  const database = new Database(join(store.folder, 'strongroom.db'));
+  database.exec(`DROP TRIGGER ledger_refuses_update; DROP TRIGGER ledger_refuses_delete; ${sql}`);
+  database.close();
+}
+
+/** The root by the recursive definition of RFC 6962, section 2.1, as an independent check. */
+function rootByDefinition(leaves: Buffer[]): Buffer {
+  if (leaves.length === 1) return leaves[0] as Buffer;
+  let split = 1;
+  while (split * 2 < leaves.length) split *= 2;
+  return nodeHash(rootByDefinition(leaves.slice(0, split)), rootByDefinition(leaves.slice(split)));
+}
+
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  await closeTestNodes();
+});
+
+describe('an entry', () => {
+  const entry = {
+    seq: 7,
+    at: '2026-11-20T10:14:21.592Z',
+    type: 'node.created',
+    subject: 'a"\\é\u0007\u{1f600}',
+    digest: digestOf(7),
+    prev: NO_HASH,
+    hash: digestOf(8),
+  } as const;
+
+  test('is hashed as canonical JSON without its hash', () => {
+    const { hash: _hash, ...unsealed } = entry;
+    expect(unsealedText(entry)).toBe(canonicalText(unsealed));
+    expect(entryText(entry)).toBe(canonicalText(entry));
+    expect(hashOf(entry)).toBe(createHash('sha256').update(canonicalText(unsealed)).digest('hex'));
+  });
+
+  test('follows the one before it: seq without a gap, prev the hash before, 64 zeros for the first', async () => {
+    const store = await ledgerOf(3);
+    const entries = [...iterateEntries(store.read)];
+    expect(entries.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+    expect(entries.map(({ prev }) => prev)).toEqual([NO_HASH, entries[0]?.hash, entries[1]?.hash]);
+  });
+
+  test('can be neither changed nor deleted: the database itself refuses', async () => {
+    const store = await ledgerOf(1);
+    await expect(store.write((db) => void db.exec("UPDATE ledger SET subject = 'x'"))).rejects.toThrow(
+      'append-only',
+    );
+    await expect(store.write((db) => void db.exec('DELETE FROM ledger'))).rejects.toThrow('append-only');
+    expect(entryAt(store.read, 1)?.subject).toBe('n1');
+  });
+});
+
+describe('the Merkle tree', () => {
+  test('of the leaves a, b, c has the root of RFC 6962', () => {
+    const tree = new GrowingTree();
+    for (const leaf of ['a', 'b', 'c']) tree.append(leafHash(leaf));
+    expect(tree.root().toString('base64')).toBe('NmQuc8JUCrEh46a/lUWwokmCzYMOsT080Z3jzmwCHsE=');
+    expect(new GrowingTree().root().toString('hex')).toBe(createHash('sha256').digest('hex'));
+  });
+
+  test('has at every size the root that the definition gives, with tiles and without', async () => {
+    const store = await ledgerOf(600);
+    const leaves = [...iterateEntries(store.read)].map((entry) => leafHash(entryText(entry)));
+    for (const size of [1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 513, 600]) {
+      expect(rootAt(store.read, size).toString('hex'), `size ${size}`).toBe(
+        rootByDefinition(leaves.slice(0, size)).toString('hex'),
+      );
+    }
+    expect(readHead(store.read)).toMatchObject({ seq: 600, root: rootByDefinition(leaves).toString('hex') });
+  });
+});
+
+describe('verification', () => {
+  test('finds nothing in an honest ledger, and tells its head', async () => {
+    const store = await ledgerOf(300);
+    const { seq, hash, root } = readHead(store.read);
+    expect(verifyLedger(store.read, subjects(300))).toEqual({ size: seq, head: hash, root, problems: [] });
+  });
+
+  test.each([
+    ['a changed subject', "UPDATE ledger SET subject = 'x' WHERE seq = 5", { seq: 5, problem: 'wrong_hash' }],
+    [
+      'a changed time',
+      "UPDATE ledger SET at = '2020-01-01T00:00:00.000Z' WHERE seq = 5",
+      { seq: 5, problem: 'wrong_hash' },
+    ],
+    [
+      'a changed hash',
+      `UPDATE ledger SET hash = '${digestOf(0)}' WHERE seq = 5`,
+      { seq: 6, problem: 'wrong_prev' },
+    ],
+    ['a removed entry', 'DELETE FROM ledger WHERE seq = 5', { seq: 6, problem: 'missing_entry' }],
+    ['a changed tile', 'UPDATE tiles SET hash = zeroblob(32)', { seq: 256, problem: 'wrong_root' }],
+    ['a removed tile', 'DELETE FROM tiles', { seq: 256, problem: 'wrong_root' }],
+  ])('finds %s', async (_what, sql, found) => {
+    const store = await ledgerOf(300);
+    tamper(store, sql);
+    const { problems } = verifyLedger(store.read, subjects(300));
+    expect(problems).toContainEqual(expect.objectContaining(found));
+  });
+
+  test('finds an entry rewritten together with its own hash, by the link after it', async () => {
+    const store = await ledgerOf(10);
+    const entry = entryAt(store.read, 5);
+    if (!entry) throw new Error('There is an entry 5.');
+    const forged = { ...entry, subject: 'forged' };
+    tamper(store, `UPDATE ledger SET subject = 'forged', hash = '${hashOf(forged)}' WHERE seq = 5`);
+    expect(verifyLedger(store.read, subjects(10)).problems).toEqual([
+      expect.objectContaining({ seq: 6, problem: 'wrong_prev' }),
+    ]);
+  });
+
+  test('finds a subject that no longer has the digest that was recorded, and one that is gone', async () => {
+    const store = await ledgerOf(10);
+    const changed = verifyLedger(
+      store.read,
+      subjects(10, (seq) => (seq === 4 ? digestOf(0) : digestOf(seq))),
+    );
+    expect(changed.problems).toEqual([
+      { seq: 4, problem: 'wrong_digest', expected: digestOf(4), actual: digestOf(0) },
+    ]);
+    expect(verifyLedger(store.read, subjects(9)).problems).toEqual([
+      expect.objectContaining({ seq: 10, problem: 'missing_subject' }),
+    ]);
+  });
+
+  test('finds a record that the ledger does not have', async () => {
+    const store = await ledgerOf(10);
+    expect(verifyLedger(store.read, subjects(11)).problems).toEqual([
+      expect.objectContaining({ seq: 11, problem: 'missing_entry' }),
+    ]);
+  });
+});

@@ -1,0 +1,154 @@
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, test } from 'vitest';
+import { TooManyBytesError } from '../../server/store/blobs/blobStore.ts';
+import { FolderInUseError } from '../../server/store/folderLock.ts';
+import { createBlobRowIfAbsent } from '../../server/store/sqlite/blobs.ts';
+import { NewerDatabaseError } from '../../server/store/sqlite/migrate.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+
+const open: Store[] = [];
+
+async function openTestStore(folder: string): Promise<Store> {
+  const store = await openStore({ folder, clock: systemClock });
+  open.push(store);
+  return store;
+}
+
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  await closeTestNodes();
+});
+
+const ABC = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+
+function* bytesOf(text: string, pieces = 3): Iterable<Uint8Array> {
+  const bytes = Buffer.from(text);
+  const size = Math.ceil(bytes.length / pieces);
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+describe('blobs', () => {
+  test('bytes are stored exactly, under their SHA-256, and tmp is left empty', async () => {
+    const store = await openTestStore(await temporaryFolder());
+    const staged = await store.blobs.stage(bytesOf('abc'), 10);
+    expect(staged).toMatchObject({ sha256: ABC, bytes: 3 });
+    await staged.keep();
+    await staged.discard();
+    expect(await readFile(join(store.folder, 'blobs', 'ba', '78', ABC), 'utf8')).toBe('abc');
+    expect(await store.blobs.rehash(ABC)).toBe(ABC);
+    expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
+  });
+
+  test('too many bytes are an error, never a truncation, and leave nothing behind', async () => {
+    const store = await openTestStore(await temporaryFolder());
+    await expect(store.blobs.stage(bytesOf('abcdefghijk'), 10)).rejects.toThrow(TooManyBytesError);
+    expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
+  });
+
+  test('a stream that fails leaves nothing behind', async () => {
+    const store = await openTestStore(await temporaryFolder());
+    const failing = (async function* () {
+      yield Buffer.from('abc');
+      throw new Error('the line went dead');
+    })();
+    await expect(store.blobs.stage(failing, 10)).rejects.toThrow('the line went dead');
+    expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
+  });
+
+  test('storing the same bytes again heals a damaged blob', async () => {
+    const store = await openTestStore(await temporaryFolder());
+    await (await store.blobs.stage(bytesOf('abc'), 10)).keep();
+    await writeFile(store.blobs.fileOf(ABC), 'abd');
+    expect(await store.blobs.rehash(ABC)).not.toBe(ABC);
+    await (await store.blobs.stage(bytesOf('abc'), 10)).keep();
+    expect(await store.blobs.rehash(ABC)).toBe(ABC);
+  });
+
+  test('the next start empties tmp and sweeps blobs that no row names, and keeps those that one does', async () => {
+    const folder = await temporaryFolder();
+    const first = await openStore({ folder, clock: systemClock });
+    const named = await first.blobs.stage(bytesOf('abc'), 10);
+    await named.keep();
+    await first.write((db) =>
+      createBlobRowIfAbsent(db, { sha256: ABC, bytes: 3, stored_at: first.instant() }),
+    );
+    const unnamed = await first.blobs.stage(bytesOf('abd'), 10);
+    await unnamed.keep();
+    await first.blobs.stage(bytesOf('left by a crash'), 100);
+    await first.close();
+    const second = await openTestStore(folder);
+    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+    expect(await second.blobs.bytesOf(ABC)).toBe(3);
+    expect(await second.blobs.bytesOf(unnamed.sha256)).toBeUndefined();
+  });
+
+  test('only a digest can become a path', async () => {
+    const store = await openTestStore(await temporaryFolder());
+    expect(() => store.blobs.fileOf('../../etc/passwd')).toThrow(TypeError);
+  });
+});
+
+describe('the data folder', () => {
+  test('is readable by the owner’s account alone', async () => {
+    const store = await openTestStore(join(await temporaryFolder(), 'a', 'b'));
+    expect((await stat(store.folder)).mode & 0o777).toBe(0o700);
+  });
+
+  test('is opened by one node at a time, and is free again when that one closes', async () => {
+    const folder = await temporaryFolder();
+    const first = await openStore({ folder, clock: systemClock });
+    await expect(openStore({ folder, clock: systemClock })).rejects.toThrow(FolderInUseError);
+    await first.close();
+    await openTestStore(folder);
+  });
+
+  test('of a newer Strongroom is refused and left as it is', async () => {
+    const folder = await temporaryFolder();
+    await (await openStore({ folder, clock: systemClock })).close();
+    const database = new Database(join(folder, 'strongroom.db'));
+    database.pragma('user_version = 9999');
+    database.close();
+    await expect(openStore({ folder, clock: systemClock })).rejects.toThrow(NewerDatabaseError);
+    await expect(openStore({ folder, clock: systemClock })).rejects.toThrow(/Install the newer version/);
+  });
+});
+
+describe('group commit', () => {
+  test('one change’s refusal undoes that change alone', async () => {
+    const store = await openTestStore(await temporaryFolder());
+    const kept = store.write((db) => writeSetting(db, 'kept', 1));
+    const refused = store.write((db) => {
+      writeSetting(db, 'refused', 1);
+      throw new Error('no');
+    });
+    const later = store.write((db) => readSetting(db, 'refused'));
+    await kept;
+    await expect(refused).rejects.toThrow('no');
+    expect(await later).toBeUndefined();
+    expect(readSetting(store.read, 'kept')).toBe(1);
+    expect(readSetting(store.read, 'refused')).toBeUndefined();
+  });
+
+  test('a reader sees nothing of a change before it is answered, and all of it after', async () => {
+    const store = await openTestStore(await temporaryFolder());
+    const written = store.write((db) => writeSetting(db, 'name', 'value'));
+    expect(readSetting(store.read, 'name')).toBeUndefined();
+    await written;
+    expect(readSetting(store.read, 'name')).toBe('value');
+  });
+
+  test('a full database refuses the writes that did not fit and goes on with those that do', async () => {
+    const store = await openTestStore(await temporaryFolder());
+    await store.write((db) => db.pragma('max_page_count = 60'));
+    const tooLarge = store.write((db) => writeSetting(db, 'large', 'x'.repeat(1_000_000)));
+    await expect(tooLarge).rejects.toMatchObject({ code: 'disk_nearly_full' });
+    expect(store.failure()).toBeUndefined();
+    await store.write((db) => writeSetting(db, 'small', 1));
+    expect(readSetting(store.read, 'small')).toBe(1);
+  });
+});
