@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { app, Notification } from 'electron';
+import { EventSourceParserStream } from 'eventsource-parser/stream';
+import type { RunningNode } from '../server/node.ts';
+import { type Event, type EventType, eventSchema } from '../shared/event.ts';
+import type { Preferences } from './preferences.ts';
+import type { DesktopWindow } from './window.ts';
+
+const RETRY_MS = 5_000;
+
+const WHAT_HAPPENED: Record<EventType, string> = {
+  first_seen: 'was seen for the first time',
+  changed: 'has changed',
+  unavailable: 'cannot be reached',
+  disappeared: 'has disappeared',
+  recovered: 'is back',
+};
+
+/** Tells, as the system tells news, the kinds of events that the person chose. */
+export function setUpNotifications(node: RunningNode, window: DesktopWindow, preferences: Preferences): void {
+  if (!Notification.isSupported()) return;
+  const quitting = new AbortController();
+  app.on('will-quit', () => quitting.abort());
+  const tell = (event: Event) => {
+    if (!preferences.current.notify.includes(event.event_type)) return;
+    const notification = new Notification({
+      title: `${event.source.name || event.source.url} ${WHAT_HAPPENED[event.event_type]}`,
+      body: event.source.url,
+    });
+    notification.on('click', () => window.goTo(`/timeline/${event.id}`));
+    notification.show();
+  };
+  void followTimeline(node.url, tell, quitting.signal);
+}
+
+/** Follows the stream until the app quits; after a cut it resumes where it was, so that nothing is told twice. */
+async function followTimeline(
+  nodeUrl: string,
+  tell: (event: Event) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let lastEventId: string | undefined;
+  while (!signal.aborted) {
+    try {
+      for await (const { id, data } of await openStream(nodeUrl, lastEventId, signal)) {
+        lastEventId = id ?? lastEventId;
+        tell(eventSchema.parse(JSON.parse(data)));
+      }
+    } catch (error) {
+      if (!signal.aborted) console.warn('The timeline cannot be followed; it is tried again.', error);
+    }
+    if (!signal.aborted) await delay(RETRY_MS);
+  }
+}
+
+async function openStream(nodeUrl: string, lastEventId: string | undefined, signal: AbortSignal) {
+  const response = await fetch(new URL('/api/events/stream', nodeUrl), {
+    headers: lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId },
+    signal,
+  });
+  if (!response.ok || response.body === null) throw new Error(`The node answered ${response.status}.`);
+  return response.body.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream());
+}

@@ -1,0 +1,53 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { desktopPreferencesSchema } from '../shared/desktop.ts';
+
+const boundsSchema = z.object({
+  x: z.int(),
+  y: z.int(),
+  width: z.int().min(1),
+  height: z.int().min(1),
+  maximized: z.boolean(),
+});
+export type WindowBounds = z.output<typeof boundsSchema>;
+
+/** A part that cannot be read has its default: preferences must never keep an archive from opening. */
+const keptSchema = z.object({
+  keep_running: desktopPreferencesSchema.shape.keep_running.catch(false),
+  notify: desktopPreferencesSchema.shape.notify.catch([]),
+  window: boundsSchema.optional().catch(undefined),
+});
+export type KeptPreferences = z.output<typeof keptSchema>;
+
+/** What the app remembers of this machine between two starts. */
+export interface Preferences {
+  readonly current: KeptPreferences;
+  change(change: Partial<KeptPreferences>): KeptPreferences;
+}
+
+/** Opens the file of preferences; a missing or damaged one is as good as none. */
+export function openPreferences(file: string): Preferences {
+  let current = keptSchema.parse(readJson(file));
+  return {
+    get current() {
+      return current;
+    },
+    change(change) {
+      current = { ...current, ...change };
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(`${file}.new`, `${JSON.stringify(current, null, 2)}\n`);
+      renameSync(`${file}.new`, file);
+      return current;
+    },
+  };
+}
+
+function readJson(file: string): object {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,34 @@
+import { contextBridge, type IpcRendererEvent, ipcRenderer } from 'electron';
+import type { DesktopApi } from '../shared/desktop.ts';
+import { type DesktopCalls, type DesktopMessages, VERSION_ARGUMENT } from './channels.ts';
+
+function ask<Channel extends keyof DesktopCalls>(
+  channel: Channel,
+  ...args: Parameters<DesktopCalls[Channel]>
+): Promise<ReturnType<DesktopCalls[Channel]>> {
+  return ipcRenderer.invoke(channel, ...args) as Promise<ReturnType<DesktopCalls[Channel]>>;
+}
+
+function listen<Channel extends keyof DesktopMessages>(
+  channel: Channel,
+  listener: (...args: DesktopMessages[Channel]) => void,
+): () => void {
+  // The event would hand the page a way to send on any channel.
+  const withoutEvent = (_event: IpcRendererEvent, ...args: unknown[]) =>
+    listener(...(args as DesktopMessages[Channel]));
+  ipcRenderer.on(channel, withoutEvent);
+  return () => void ipcRenderer.off(channel, withoutEvent);
+}
+
+const versionArgument = process.argv.find((argument) => argument.startsWith(VERSION_ARGUMENT));
+
+const api: DesktopApi = {
+  platform: process.platform,
+  version: versionArgument?.slice(VERSION_ARGUMENT.length) ?? '',
+  readPreferences: () => ask('desktop:read-preferences'),
+  changePreferences: (change) => ask('desktop:change-preferences', change),
+  showDataFolder: () => ask('desktop:show-data-folder'),
+  onGoTo: (listener) => listen('desktop:go-to', listener),
+};
+
+contextBridge.exposeInMainWorld('strongroomDesktop', api);

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+export const ROOT = resolve(import.meta.dirname, '../..');
+
+interface Target {
+  /** Written last by a build that went through. */
+  outputs: string[];
+  /** Files and folders that the outputs are made of. */
+  sources: string[];
+  command: string[];
+}
+
+const RENDERER: Target = {
+  outputs: ['out/renderer/index.html'],
+  sources: ['renderer', 'shared', 'vite.config.ts', 'package.json'],
+  command: ['vite/bin/vite.js', 'build', '--logLevel', 'warn'],
+};
+const APP: Target = {
+  outputs: ['out/main/main.js', 'out/preload/preload.cjs', 'out/renderer/index.html'],
+  sources: [...RENDERER.sources, 'electron', 'server', 'electron.vite.config.ts'],
+  command: ['electron-vite/bin/electron-vite.js', 'build', '--logLevel', 'warn'],
+};
+
+/**
+ * Builds the interface, or the whole app, where it was never built or a source is newer.
+ *
+ * @throws an Error with what the build said.
+ */
+export async function buildIfStale(what: 'renderer' | 'app', say: (line: string) => void): Promise<void> {
+  const { outputs, sources, command } = what === 'app' ? APP : RENDERER;
+  if (oldest(outputs) >= Math.max(...sources.map(newest))) return;
+  say(what === 'app' ? 'Building the app …' : 'Building the interface …');
+  const [script = '', ...args] = command;
+  const child = spawn(process.execPath, [join(ROOT, 'node_modules', script), ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`The build failed, and said:\n${said.trim()}`);
+}
+
+/** When the oldest of the outputs was written; long ago where one is missing. */
+function oldest(paths: string[]): number {
+  return Math.min(
+    ...paths.map((path) => statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? 0),
+  );
+}
+
+function newest(path: string): number {
+  const full = join(ROOT, path);
+  const stat = statSync(full);
+  if (!stat.isDirectory()) return stat.mtimeMs;
+  const within = readdirSync(full, { recursive: true, encoding: 'utf8' });
+  return Math.max(stat.mtimeMs, ...within.map((name) => statSync(join(full, name)).mtimeMs));
+}

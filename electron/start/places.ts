@@ -1,0 +1,21 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** The name of the app when it runs from a checkout, as package.json has it. */
+const APP_NAME = 'strongroom';
+
+/** Where the app keeps its archive: the folder that Electron calls `userData`, so that both ways in show the same. */
+export function usualDataFolder(): string {
+  return join(applicationData(), APP_NAME, 'archive');
+}
+
+function applicationData(): string {
+  switch (process.platform) {
+    case 'darwin':
+      return join(homedir(), 'Library', 'Application Support');
+    case 'win32':
+      return process.env.APPDATA || join(homedir(), 'AppData', 'Roaming');
+    default:
+      return process.env.XDG_CONFIG_HOME || join(homedir(), '.config');
+  }
+}

@@ -1,0 +1,50 @@
+import { app, Menu, Tray } from 'electron';
+import type { RunningNode } from '../server/node.ts';
+import type { Status } from '../shared/collection.ts';
+import { trayIcon } from './icon.ts';
+import type { DesktopWindow } from './window.ts';
+
+/** The state is asked for this often; opening the menu shows what was last heard. */
+const STATE_EVERY_MS = 30_000;
+
+/** The icon in the system's tray: how collection is, the way to the window, the way out. */
+export function setUpTray(node: RunningNode, window: DesktopWindow): void {
+  const tray = new Tray(trayIcon());
+  const show = (state: string) => {
+    tray.setToolTip(`Strongroom: ${state}`);
+    tray.setContextMenu(
+      Menu.buildFromTemplate([
+        { id: 'state', label: state, enabled: false },
+        { type: 'separator' },
+        { id: 'open', label: 'Open Strongroom', click: () => window.show() },
+        { id: 'quit', label: 'Quit', click: () => app.quit() },
+      ]),
+    );
+  };
+  const refresh = async () => show(await readState(node.url));
+  const timer = setInterval(() => void refresh(), STATE_EVERY_MS);
+  show('starting');
+  void refresh();
+  tray.on('click', () => window.show());
+  app.on('will-quit', () => {
+    clearInterval(timer);
+    tray.destroy();
+  });
+}
+
+async function readState(nodeUrl: string): Promise<string> {
+  try {
+    const response = await fetch(new URL('/api/status', nodeUrl));
+    return describeStatus((await response.json()) as Status);
+  } catch {
+    return 'the node does not answer';
+  }
+}
+
+function describeStatus({ ok, sources, storage }: Status): string {
+  if (storage !== null) return 'nothing new is stored: the disk or the archive is full';
+  if (sources.total === 0) return 'no sources are watched yet';
+  const counted = `${sources.total} ${sources.total === 1 ? 'source' : 'sources'}`;
+  if (!ok) return `${counted}, none checked within a day`;
+  return sources.failing === 0 ? `${counted}, all well` : `${counted}, ${sources.failing} failing`;
+}
