@@ -49,6 +49,10 @@ export async function readBytes(request: AsyncIterable<Uint8Array>, maxBytes: nu
 export async function readJson(request: Request, maxBytes: number, optional = false): Promise<unknown> {
   if (optional && !hasBody(request)) return {};
   requireMediaType(request, ['application/json']);
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new Problem('unsupported_media_type', 'JSON is sent in UTF-8 (RFC 8259, section 8.1).');
+  }
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
     throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
   }

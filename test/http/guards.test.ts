@@ -1,0 +1,259 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { ROUTES } from '../../shared/routes.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { rawRequest } from '../support/rawRequest.ts';
+
+afterEach(closeTestNodes);
+
+const JSON_BODY = { 'Content-Type': 'application/json' };
+
+async function codeOf(response: Response): Promise<unknown> {
+  return ((await response.json()) as { code: unknown }).code;
+}
+
+describe('who may do what (contract, section 4)', () => {
+  test('everything under /manage, and every write of A, needs the owner: 401 owner_required', async () => {
+    const node = await openTestNode();
+    const guarded = Object.values(ROUTES).filter(
+      ({ access }) => access === 'owner' || access === 'contribute',
+    );
+    expect(guarded.length).toBeGreaterThan(15);
+    for (const { method, path } of guarded) {
+      const response = await node.ask(path.replace(/\{\+?\w+\}/g, 'x'), { method });
+      expect(response.status, `${method} ${path}`).toBe(401);
+      expect(response.headers.get('WWW-Authenticate')).toContain('Bearer');
+      expect(await codeOf(response)).toBe('owner_required');
+    }
+  });
+
+  test('the owner’s token opens /manage; a wrong one is 401 even where nothing is needed', async () => {
+    const node = await openTestNode();
+    expect((await node.askAsOwner('/manage/settings')).status).toBe(200);
+    const wrong = await node.ask('/api/ledger', { headers: { Authorization: `Bearer ${'0'.repeat(64)}` } });
+    expect(wrong.status).toBe(401);
+  });
+
+  test('the sign-in link works once, and gives a session that no script can read', async () => {
+    const node = await openTestNode();
+    const link = node.createSignInLink();
+    expect((await node.ask(link, { method: 'HEAD' })).status).toBe(403);
+    const first = await node.ask(link);
+    expect(first.status).toBe(303);
+    expect(first.headers.get('Location')).toBe('/');
+    const cookie = first.headers.get('Set-Cookie') ?? '';
+    expect(cookie).toMatch(/HttpOnly/);
+    expect(cookie).toMatch(/SameSite=Strict/);
+    const headers = { Cookie: cookie.split(';', 1)[0] ?? '' };
+    expect(await (await node.ask('/api/session', { headers })).json()).toMatchObject({ owner: true });
+    const second = await node.ask(link);
+    expect([second.status, await codeOf(second)]).toEqual([403, 'sign_in_refused']);
+
+    expect((await node.ask('/manage/session', { method: 'DELETE', headers })).status).toBe(204);
+    expect(await (await node.ask('/api/session', { headers })).json()).toMatchObject({ owner: false });
+  });
+
+  test('a session outlives a restart, a sign-in link does not', async () => {
+    const node = await openTestNode();
+    const cookie =
+      (await node.ask(node.createSignInLink())).headers.get('Set-Cookie')?.split(';', 1)[0] ?? '';
+    const unused = new URL(node.createSignInLink()).pathname;
+    await node.close();
+    const again = await openTestNode({ dataFolder: node.dataFolder });
+    expect((await again.ask('/manage/settings', { headers: { Cookie: cookie } })).status).toBe(200);
+    expect((await again.ask(unused)).status).toBe(403);
+  });
+
+  test('a Host that is none of the node’s names is refused with 421 unknown_host, for reading too', async () => {
+    const node = await openTestNode();
+    for (const host of [
+      'evil.example',
+      '127.0.0.1.evil.example',
+      'evil.example:7717',
+      'localhost@evil.example',
+      '10.0.0.1',
+    ]) {
+      const answer = await rawRequest(`${node.url}/api/ledger`, { headers: { Host: host } });
+      expect([answer.status, JSON.parse(answer.body).code], host).toEqual([421, 'unknown_host']);
+    }
+    for (const host of ['localhost', 'localhost:8080', '127.0.0.1', '[::1]:7717', 'LOCALHOST']) {
+      expect((await rawRequest(`${node.url}/api/health`, { headers: { Host: host } })).status, host).toBe(
+        200,
+      );
+    }
+  });
+
+  test('a change asked for by another origin is refused with 403 foreign_origin, even with the owner’s credentials', async () => {
+    const node = await openTestNode();
+    const { host } = new URL(node.url);
+    const headers = { ...JSON_BODY, Host: host, Authorization: `Bearer ${node.token}` };
+    for (const origin of ['http://evil.example', 'null', `https://${host}`, 'http://127.0.0.1:1']) {
+      const answer = await rawRequest(`${node.url}/manage/settings`, {
+        method: 'PATCH',
+        headers: { ...headers, Origin: origin },
+        body: '{}',
+      });
+      expect([answer.status, JSON.parse(answer.body).code], origin).toEqual([403, 'foreign_origin']);
+    }
+    const own = await rawRequest(`${node.url}/manage/settings`, {
+      method: 'PATCH',
+      headers: { ...headers, Origin: node.url },
+      body: '{}',
+    });
+    expect(own.status).toBe(200);
+  });
+});
+
+describe('HEAD, OPTIONS and other sites (contract, section 1)', () => {
+  async function share(node: TestNode, mode: string): Promise<void> {
+    expect((await node.sendJson('PUT', '/manage/sharing', { mode, require_invitation: false })).status).toBe(
+      200,
+    );
+  }
+
+  test('while the node is not shared, a page of another site may not look in: 403 not_shared', async () => {
+    const node = await openTestNode();
+    for (const site of ['cross-site', 'same-site']) {
+      const answer = await rawRequest(`${node.url}/api/ledger`, { headers: { 'Sec-Fetch-Site': site } });
+      expect([answer.status, JSON.parse(answer.body).code]).toEqual([403, 'not_shared']);
+    }
+    const own = await rawRequest(`${node.url}/api/ledger`, { headers: { 'Sec-Fetch-Site': 'same-origin' } });
+    expect(own.status).toBe(200);
+    expect(own.headers['access-control-allow-origin']).toBeUndefined();
+    expect(own.headers['cross-origin-resource-policy']).toBe('same-origin');
+  });
+
+  test('while it is shared, GET and HEAD of A and B answer every origin, /manage and writes never do', async () => {
+    const node = await openTestNode();
+    await share(node, 'read');
+    const headers = { Origin: 'http://elsewhere.example', 'Sec-Fetch-Site': 'cross-site' };
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await rawRequest(`${node.url}/api/ledger`, { method, headers });
+      expect(answer.status).toBe(200);
+      expect(answer.headers['access-control-allow-origin']).toBe('*');
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+    }
+    const manage = await rawRequest(`${node.url}/manage/settings`, {
+      headers: { ...headers, Authorization: `Bearer ${node.token}` },
+    });
+    expect(manage.headers['access-control-allow-origin']).toBeUndefined();
+    const write = await rawRequest(`${node.url}/api/nodes`, { method: 'POST', headers });
+    expect(write.status).toBe(403);
+    expect(write.headers['access-control-allow-origin']).toBeUndefined();
+    const preflight = await rawRequest(`${node.url}/api/ledger`, { method: 'OPTIONS', headers });
+    expect(preflight.headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS');
+  });
+
+  test('HEAD works wherever GET does, and OPTIONS tells the methods', async () => {
+    const node = await openTestNode();
+    const head = await rawRequest(`${node.url}/api/ledger`, { method: 'HEAD' });
+    expect([head.status, head.body]).toEqual([200, '']);
+    const options = await rawRequest(`${node.url}/api/packs/pk_0/verify`, { method: 'OPTIONS' });
+    expect([options.status, options.headers.allow]).toEqual([204, 'GET, HEAD, OPTIONS']);
+  });
+});
+
+describe('errors (contract, section 1)', () => {
+  test('an unknown path is 404 not_found, a wrong method 405 with Allow', async () => {
+    const node = await openTestNode();
+    for (const path of [
+      '/api',
+      '/api/nope',
+      '/nope',
+      '/api/packs/',
+      '/API/packs',
+      '/archive/',
+      '/manage',
+      '/manage/nope',
+      '//evil.example/',
+      '/api/packs/x/y',
+    ]) {
+      const response = await node.askAsOwner(`${node.url}${path}`);
+      expect(response.headers.get('Content-Type'), path).toMatch(/^application\/problem\+json/);
+      expect([response.status, await codeOf(response)], path).toEqual([404, 'not_found']);
+    }
+    const wrong = await node.askAsOwner('/api/ledger', { method: 'DELETE' });
+    expect([wrong.status, wrong.headers.get('Allow'), await codeOf(wrong)]).toEqual([
+      405,
+      'GET, HEAD, OPTIONS',
+      'method_not_allowed',
+    ]);
+  });
+
+  test('a path that encodes nothing is 400, not a failure', async () => {
+    const node = await openTestNode();
+    expect((await rawRequest(`${node.url}/api/packs/%zz`)).status).toBe(400);
+  });
+
+  test.each([
+    ['malformed JSON', '{', JSON_BODY, 400, 'invalid_json'],
+    ['no UTF-8', '\xff', JSON_BODY, 400, 'invalid_json'],
+    [
+      'another charset in the bytes of UTF-8',
+      '{}',
+      { 'Content-Type': 'application/json; charset=iso-8859-1' },
+      415,
+      'unsupported_media_type',
+    ],
+    ['another type', '{}', { 'Content-Type': 'text/plain' }, 415, 'unsupported_media_type'],
+    ['no type', '{}', {}, 415, 'unsupported_media_type'],
+    ['an encoded body', '{}', { ...JSON_BODY, 'Content-Encoding': 'gzip' }, 415, 'unsupported_media_type'],
+    ['a field that no rule names', '{"x":1}', JSON_BODY, 422, 'unknown_field'],
+    ['a value out of range', '{"data_cap_gb":-1}', JSON_BODY, 422, 'invalid_field'],
+    ['a key given twice', '{"data_cap_gb":1,"data_cap_gb":1}', JSON_BODY, 422, 'not_canonical'],
+  ] as const)('%s', async (_what, body, headers, status, code) => {
+    const node = await openTestNode();
+    const response = await node.askAsOwner('/manage/settings', {
+      method: 'PATCH',
+      body: Buffer.from(body, 'latin1'),
+      headers,
+    });
+    expect([response.status, await codeOf(response)]).toEqual([status, code]);
+  });
+
+  test('a body over 1 MiB is 413 body_too_large, announced or not', async () => {
+    const node = await openTestNode();
+    const large = `{"data_cap_gb":${' '.repeat(1_048_576)}1}`;
+    const announced = await node.askAsOwner('/manage/settings', {
+      method: 'PATCH',
+      body: large,
+      headers: JSON_BODY,
+    });
+    expect([announced.status, await codeOf(announced)]).toEqual([413, 'body_too_large']);
+    const streamed = await node.askAsOwner('/manage/settings', {
+      method: 'PATCH',
+      body: new Blob([large]).stream(),
+      duplex: 'half',
+      headers: JSON_BODY,
+    } as RequestInit);
+    expect([streamed.status, await codeOf(streamed)]).toEqual([413, 'body_too_large']);
+    expect(await (await node.askAsOwner('/manage/settings')).json()).toMatchObject({ data_cap_gb: 10 });
+  });
+
+  test.each([
+    ['limit=0', 'invalid_limit'],
+    ['limit=501', 'invalid_limit'],
+    ['limit=1.5', 'invalid_limit'],
+    ['limit=', 'invalid_limit'],
+    ['limit=1&limit=2', 'invalid_limit'],
+    ['offset=-1', 'invalid_offset'],
+    ['offset=x', 'invalid_offset'],
+    ['offset=99999999999999999999', 'invalid_offset'],
+    ['nope=1', 'unknown_parameter'],
+    ['__proto__=1', 'unknown_parameter'],
+    ['outcome=great', 'invalid_parameter'],
+  ])('a list asked for with %s is 400 %s', async (query, code) => {
+    const node = await openTestNode();
+    const response = await node.ask(`/api/packs?${query}`);
+    expect([response.status, await codeOf(response)]).toEqual([400, code]);
+  });
+});
+
+test('settings are changed one by one and outlive a restart', async () => {
+  const node = await openTestNode();
+  await node.sendJson('PATCH', '/manage/settings', { data_cap_gb: 3 });
+  await node.sendJson('PATCH', '/manage/settings', { retry_delays_seconds: [] });
+  await node.close();
+  const again = await openTestNode({ dataFolder: node.dataFolder });
+  const settings = await (await again.askAsOwner('/manage/settings')).json();
+  expect(settings).toMatchObject({ data_cap_gb: 3, retry_delays_seconds: [], ip_writes_per_hour: 30 });
+});
