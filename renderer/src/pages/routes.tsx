@@ -17,6 +17,8 @@ export const pageRoutes: RouteObject[] = [
     errorElement: <BrokenPage />,
     children: [
       pageAt('/', () => import('./overview/OverviewPage.tsx')),
+      pageAt('/packs', () => import('./packs/PacksPage.tsx')),
+      pageAt('/packs/:id', () => import('./packs/PackPage.tsx')),
       pageAt('*', () => import('./missing/MissingPage.tsx')),
     ],
   },

@@ -1,0 +1,102 @@
+import { Link } from 'react-router';
+import type { Pack } from '../../../../shared/pack.ts';
+import type { License } from '../../../../shared/vocabulary.ts';
+import { useCall } from '../../api/useCall.ts';
+import { CopyButton } from '../../components/CopyButton.tsx';
+import { DigestChip } from '../../components/DigestChip.tsx';
+import { Facts } from '../../components/Facts.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { formatBytes, formatCount } from '../../format/size.ts';
+import classes from './PackFacts.module.css';
+import { PackLink } from './PackLink.tsx';
+
+const LICENSE_PAGES: Record<License, string> = {
+  'CC-BY-4.0': 'https://creativecommons.org/licenses/by/4.0/',
+  'CC0-1.0': 'https://creativecommons.org/publicdomain/zero/1.0/',
+};
+
+/** What is known of a pack at a glance, and what it is bound to. */
+export function PackFacts({ pack }: { pack: Pack }) {
+  return (
+    <Facts
+      facts={{
+        Fingerprint: <DigestChip digest={pack.digest} label="fingerprint" />,
+        Id: (
+          <span className={classes.inline}>
+            <span className="mono small">{pack.id}</span>
+            <CopyButton text={pack.id} what="the id" />
+          </span>
+        ),
+        Received: <TimeText at={pack.evidence.received_at} show="exact" />,
+        'In the ledger': (
+          <Link to={`/ledger?from=${pack.ledger_entry}`}>Entry {formatCount(pack.ledger_entry)}</Link>
+        ),
+        'Size of the files': `${formatBytes(pack.evidence.bytes)} (${formatCount(pack.evidence.bytes)} bytes)`,
+        Licence: (
+          <a href={LICENSE_PAGES[pack.license]} target="_blank" rel="noopener noreferrer license">
+            {pack.license}
+          </a>
+        ),
+        Study: pack.study && <StudyLink id={pack.study} />,
+        Node: pack.node && (
+          <Link className="mono small" to={`/nodes/${pack.node}`}>
+            {pack.node}
+          </Link>
+        ),
+        Keywords: pack.keywords.length > 0 && <Keywords keywords={pack.keywords} />,
+        'Newer version': pack.evidence.superseded_by && <PackLink id={pack.evidence.superseded_by} />,
+        'New version of': pack.supersedes && <PackLink id={pack.supersedes} />,
+        'Related works': pack.related.length > 0 && <Related related={pack.related} />,
+        'Terms accepted': pack.terms_version,
+      }}
+    />
+  );
+}
+
+function StudyLink({ id }: { id: string }) {
+  const study = useCall('readStudy', { params: { id } });
+  return <Link to={`/studies/${id}`}>{study.data?.title ?? <span className="mono">{id}</span>}</Link>;
+}
+
+function Keywords({ keywords }: { keywords: readonly string[] }) {
+  return (
+    <span className={classes.keywords}>
+      {keywords.map((keyword) => (
+        <Link key={keyword} to={`/packs?keyword=${encodeURIComponent(keyword)}`}>
+          {keyword}
+        </Link>
+      ))}
+    </span>
+  );
+}
+
+function Related({ related }: { related: Pack['related'] }) {
+  return (
+    <ul className={classes.related}>
+      {related.map(({ relation, identifier }) => (
+        <li key={relation + identifier}>
+          <span className="muted">{wordsOf(relation)}</span> <RelatedIdentifier identifier={identifier} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** `IsSupplementTo` as `is supplement to`. */
+function wordsOf(relation: string): string {
+  return relation.replaceAll(/(?<=.)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
+}
+
+function RelatedIdentifier({ identifier }: { identifier: string }) {
+  const address = /^https?:/i.test(identifier)
+    ? identifier
+    : /^(doi:)?10\./i.test(identifier)
+      ? `https://doi.org/${identifier.replace(/^doi:/i, '')}`
+      : undefined;
+  if (!address) return <DigestChip digest={identifier.replace(/^sha256:/, '')} label="related digest" />;
+  return (
+    <a href={address} target="_blank" rel="noopener noreferrer nofollow">
+      {identifier}
+    </a>
+  );
+}

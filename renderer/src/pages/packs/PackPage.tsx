@@ -1,0 +1,161 @@
+import { Button, Spoiler } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconArrowRight, IconFlag, IconVersions } from '@tabler/icons-react';
+import { Link, useParams } from 'react-router';
+import type { Pack } from '../../../../shared/pack.ts';
+import { ApiProblem } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { Comments } from '../../components/Comments.tsx';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Markdown } from '../../components/Markdown.tsx';
+import { Page } from '../../components/Page.tsx';
+import { Section } from '../../components/Section.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { useMayContribute } from '../../state/session.ts';
+import { FlagDialog } from './FlagDialog.tsx';
+import { PackFacts } from './PackFacts.tsx';
+import { PackFiles } from './PackFiles.tsx';
+import { PackAuthors, PackBadges } from './PackHead.tsx';
+import { PackLink } from './PackLink.tsx';
+import classes from './PackPage.module.css';
+import { PackReplications } from './PackReplications.tsx';
+import { PackResults } from './PackResults.tsx';
+import { PackVerify } from './PackVerify.tsx';
+
+/** All of one pack. */
+export default function PackPage() {
+  const { id = '' } = useParams();
+  const pack = useCall('readPack', { params: { id } });
+  if (pack.error) {
+    const isMissing = pack.error instanceof ApiProblem && pack.error.document.status === 404;
+    return (
+      <Page title={isMissing ? 'There is no such pack' : 'Pack'}>
+        {isMissing ? (
+          <EmptyState
+            title="No pack has this id"
+            action={
+              <Button component={Link} to="/packs">
+                See all packs
+              </Button>
+            }
+          >
+            This node holds no pack <code className="wrap-anywhere">{id}</code>. It may be on another node.
+          </EmptyState>
+        ) : (
+          <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />
+        )}
+      </Page>
+    );
+  }
+  if (!pack.data) return <p className="muted">Loading…</p>;
+  return <WholePack key={pack.data.id} pack={pack.data} />;
+}
+
+function WholePack({ pack }: { pack: Pack }) {
+  return (
+    <Page title={pack.title} actions={<PackActions pack={pack} />}>
+      {pack.evidence.superseded_by && (
+        <p className={classes.notice}>
+          <IconArrowRight size={17} aria-hidden /> There is a newer version of this pack:{' '}
+          <PackLink id={pack.evidence.superseded_by} />
+        </p>
+      )}
+      <div className={classes.columns}>
+        <div className={classes.main}>
+          <div className={classes.head}>
+            <PackAuthors authors={pack.authors} />
+            <PackBadges pack={pack} />
+          </div>
+          {pack.flags.length > 0 && <Flags flags={pack.flags} />}
+          {pack.summary && (
+            <Section title="Summary">
+              <Markdown text={pack.summary} />
+            </Section>
+          )}
+          {Object.keys(pack.results).length > 0 && (
+            <Section title="Results">
+              <PackResults results={pack.results} />
+            </Section>
+          )}
+          <Method method={pack.method} />
+          <PackFiles files={pack.files} bytes={pack.evidence.bytes} />
+          <PackReplications pack={pack} />
+          <PackVerify pack={pack} />
+          <Comments item={pack.id} />
+        </div>
+        <aside className={classes.facts} aria-label="Facts">
+          <PackFacts pack={pack} />
+        </aside>
+      </div>
+    </Page>
+  );
+}
+
+function PackActions({ pack }: { pack: Pack }) {
+  const mayContribute = useMayContribute();
+  const [flagging, dialog] = useDisclosure(false);
+  if (!mayContribute) return null;
+  return (
+    <>
+      <Button
+        component={Link}
+        to={`/assemble?supersedes=${pack.id}`}
+        variant="default"
+        leftSection={<IconVersions size={17} aria-hidden />}
+      >
+        New version
+      </Button>
+      <Button variant="default" leftSection={<IconFlag size={17} aria-hidden />} onClick={dialog.open}>
+        Flag
+      </Button>
+      <FlagDialog packId={pack.id} opened={flagging} onClose={dialog.close} />
+    </>
+  );
+}
+
+function Flags({ flags }: { flags: Pack['flags'] }) {
+  return (
+    <ul className={classes.flags} aria-label="Flags">
+      {flags.map((flag) => (
+        <li key={flag.at + flag.reason}>
+          <IconFlag size={16} aria-hidden /> <strong>{flag.reason}</strong>
+          {flag.note && <span className="wrap-anywhere">{flag.note}</span>}
+          <span className="muted small">
+            <TimeText at={flag.at} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Method({ method }: { method: Pack['method'] }) {
+  return (
+    <Section title="Method">
+      {method === null ? (
+        <p className="muted">No method is given.</p>
+      ) : (
+        <div className={classes.method}>
+          <p className="muted">
+            {method.complete
+              ? 'The uploader claims that this is all that is needed to do it again.'
+              : 'The uploader says that this is not all that is needed to do it again.'}
+          </p>
+          {method.link && (
+            <p className="wrap-anywhere">
+              <a href={method.link} target="_blank" rel="noopener noreferrer nofollow">
+                {method.link}
+              </a>
+            </p>
+          )}
+          {method.text && (
+            <Spoiler maxHeight={360} showLabel="Show all of the method" hideLabel="Show less">
+              <p className={classes.methodText}>{method.text}</p>
+            </Spoiler>
+          )}
+        </div>
+      )}
+    </Section>
+  );
+}

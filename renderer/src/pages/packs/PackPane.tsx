@@ -1,0 +1,45 @@
+import { Button } from '@mantine/core';
+import { Link } from 'react-router';
+import { useCall } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Markdown } from '../../components/Markdown.tsx';
+import { countOf, formatBytes } from '../../format/size.ts';
+import { PackFacts } from './PackFacts.tsx';
+import { PackAuthors, PackBadges } from './PackHead.tsx';
+import classes from './PackPane.module.css';
+import { PackResults } from './PackResults.tsx';
+
+const MAX_RESULTS = 12;
+
+/** A pack beside the list it is in: enough to know whether it is the one that was looked for. */
+export function PackPane({ id }: { id: string }) {
+  const pack = useCall('readPack', { params: { id } }, { keepPrevious: true });
+  if (pack.error) return <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />;
+  if (!pack.data) return <p className="muted">Loading…</p>;
+  const { title, authors, summary, results, files, evidence } = pack.data;
+  const shown = Object.entries(results).slice(0, MAX_RESULTS);
+  const more = Object.keys(results).length - shown.length;
+  return (
+    <div className={classes.pane}>
+      <h2>
+        <Link to={`/packs/${id}`}>{title}</Link>
+      </h2>
+      <PackAuthors authors={authors.slice(0, 6)} />
+      <PackBadges pack={pack.data} />
+      {summary && (
+        <div className={classes.summary}>
+          <Markdown text={summary.slice(0, 2000)} />
+        </div>
+      )}
+      {shown.length > 0 && <PackResults results={Object.fromEntries(shown)} />}
+      {more > 0 && <p className="muted small">{countOf(more, 'more result')}</p>}
+      <p>
+        {countOf(files.length, 'file')}, {formatBytes(evidence.bytes)}
+      </p>
+      <Button component={Link} to={`/packs/${id}`} variant="default">
+        Open the whole pack
+      </Button>
+      <PackFacts pack={pack.data} />
+    </div>
+  );
+}

@@ -1,0 +1,183 @@
+import { Button } from '@mantine/core';
+import {
+  IconCircleCheck,
+  IconCircleDashed,
+  IconCircleX,
+  IconHelpCircle,
+  IconLoader2,
+  IconShieldCheck,
+} from '@tabler/icons-react';
+import { useEffect, useRef, useState } from 'react';
+import type { Pack } from '../../../../shared/pack.ts';
+import { call } from '../../api/client.ts';
+import { DigestChip } from '../../components/DigestChip.tsx';
+import { describeError } from '../../components/ErrorNote.tsx';
+import { Section } from '../../components/Section.tsx';
+import { countOf } from '../../format/size.ts';
+import classes from './PackVerify.module.css';
+import { type Check, checkHere, checksOf, type Finding, withNodeFindings } from './verifyHere.ts';
+
+/** So many files are listed one by one; of more, only those that are not as they should be. */
+const MAX_LISTED = 40;
+
+/** Verify: each claim about the pack, recomputed twice: by the node from its disk, and by this browser. */
+export function PackVerify({ pack }: { pack: Pack }) {
+  const { checks, isRunning, start } = useVerification(pack);
+  return (
+    <Section
+      title="Verify"
+      actions={
+        <Button
+          variant="default"
+          onClick={start}
+          loading={isRunning}
+          leftSection={<IconShieldCheck size={17} aria-hidden />}
+        >
+          {checks ? 'Verify again' : 'Verify now'}
+        </Button>
+      }
+    >
+      {checks ? (
+        <Findings checks={checks} isRunning={isRunning} />
+      ) : (
+        <p className="muted">
+          The node reads every stored byte again, and this browser fetches the same bytes and hashes them
+          itself.
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function useVerification(pack: Pack) {
+  const [checks, setChecks] = useState<Check[]>();
+  const [isRunning, setIsRunning] = useState(false);
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const run = async () => {
+    running.current?.abort();
+    const controller = new AbortController();
+    running.current = controller;
+    const { signal } = controller;
+    let current = checksOf(pack);
+    const show = (next: Check[]) => {
+      current = next;
+      if (!signal.aborted) setChecks(next);
+    };
+    setIsRunning(true);
+    show(current);
+    const nodeIsDone = call('verifyPack', { params: { id: pack.id }, signal }).then(
+      (verification) => show(withNodeFindings(current, verification)),
+      (error: unknown) => {
+        const node: Finding = { state: 'failed', reason: describeError(error).sentence };
+        show(current.map((check) => ({ ...check, node })));
+      },
+    );
+    for (const [index, check] of current.entries()) {
+      show(current.with(index, { ...(current[index] ?? check), here: { state: 'running' } }));
+      const here = await checkHere(pack, check, signal);
+      if (signal.aborted) return;
+      show(current.with(index, { ...(current[index] ?? check), here }));
+    }
+    await nodeIsDone;
+    if (!signal.aborted) setIsRunning(false);
+  };
+  return { checks, isRunning, start: () => void run() };
+}
+
+function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: boolean }) {
+  const listed = checks.length > MAX_LISTED ? checks.filter((check, i) => i < 2 || !isFine(check)) : checks;
+  const left = checks.length - listed.length;
+  const faults = checks.filter((check) => isFault(check.here) || isFault(check.node)).length;
+  return (
+    <div className={classes.findings}>
+      <output className={classes.verdict} data-fault={faults > 0 || undefined}>
+        {isRunning
+          ? `Checking: ${checks.filter(isFine).length} of ${countOf(checks.length, 'claim')} hold so far.`
+          : faults > 0
+            ? `${countOf(faults, 'claim')} of ${checks.length} could not be confirmed.`
+            : `All ${countOf(checks.length, 'claim')} hold, for the node and for this browser.`}
+      </output>
+      <div className={classes.frame}>
+        <table className={classes.table}>
+          <thead>
+            <tr>
+              <th scope="col">Claim</th>
+              <th scope="col">Digest</th>
+              <th scope="col">This browser</th>
+              <th scope="col">The node</th>
+            </tr>
+          </thead>
+          <tbody>
+            {listed.slice(0, 500).map((check) => (
+              <tr key={check.what + (check.path ?? '')}>
+                <td className="wrap-anywhere">{nameOf(check)}</td>
+                <td>
+                  <DigestChip digest={check.expected} label={`digest of ${check.path ?? check.what}`} />
+                </td>
+                <td>
+                  <FindingText finding={check.here} />
+                </td>
+                <td>
+                  <FindingText finding={check.node} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {left > 0 && <p className="muted small">{countOf(left, 'more file')}, as recorded.</p>}
+    </div>
+  );
+}
+
+function isFault(finding: Finding): boolean {
+  return finding.state === 'differs' || finding.state === 'failed';
+}
+
+function isFine({ here, node }: Check): boolean {
+  return here.state === 'matches' && node.state === 'matches';
+}
+
+function nameOf(check: Check) {
+  if (check.what === 'fingerprint') return 'The record has this fingerprint';
+  if (check.what === 'ledger') return 'The ledger recorded this fingerprint';
+  return <code>{check.path}</code>;
+}
+
+function FindingText({ finding }: { finding: Finding }) {
+  switch (finding.state) {
+    case 'waiting':
+      return (
+        <span className={classes.finding}>
+          <IconCircleDashed size={15} aria-hidden /> waiting
+        </span>
+      );
+    case 'running':
+      return (
+        <span className={classes.finding}>
+          <IconLoader2 size={15} className={classes.spin} aria-hidden /> checking
+        </span>
+      );
+    case 'matches':
+      return (
+        <span className={classes.finding} data-tone="good">
+          <IconCircleCheck size={15} aria-hidden /> matches
+        </span>
+      );
+    case 'differs':
+      return (
+        <span className={classes.finding} data-tone="bad">
+          <IconCircleX size={15} aria-hidden /> differs
+          {finding.actual && <DigestChip digest={finding.actual} label="digest found" />}
+        </span>
+      );
+    case 'failed':
+      return (
+        <span className={classes.finding} data-tone="bad">
+          <IconHelpCircle size={15} aria-hidden /> {finding.reason}
+        </span>
+      );
+  }
+}

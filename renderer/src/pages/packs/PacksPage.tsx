@@ -1,0 +1,194 @@
+import { Button } from '@mantine/core';
+import { IconPackageImport } from '@tabler/icons-react';
+import { Link, useNavigate } from 'react-router';
+import type { Pack } from '../../../../shared/pack.ts';
+import { useCall } from '../../api/useCall.ts';
+import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Page } from '../../components/Page.tsx';
+import { Pager } from '../../components/Pager.tsx';
+import { SplitView, useIsWide } from '../../components/SplitView.tsx';
+import { StateBadge } from '../../components/StateBadge.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { authorsLine } from '../../format/authors.ts';
+import { formatBytes } from '../../format/size.ts';
+import { useMayContribute } from '../../state/session.ts';
+import { useUrlFilters } from '../../state/urlFilters.ts';
+import { FACETS, PackFacets } from './PackFacets.tsx';
+import { PackPane } from './PackPane.tsx';
+import { ReplicationCounts } from './ReplicationCounts.tsx';
+
+const PAGE_SIZE = 100;
+const VIEW = ['sort', 'offset', 'open'] as const;
+/** A new filter starts from the first page. */
+const RESET = ['offset'] as const;
+
+/** Every pack of the archive: searched, filtered, sorted; a row opens beside the list. */
+export default function PacksPage() {
+  const mayContribute = useMayContribute();
+  const filters = useUrlFilters(FACETS, RESET);
+  const view = useUrlFilters(VIEW);
+  const isWide = useIsWide();
+  const navigate = useNavigate();
+  const { sort = '-received', open } = view.values;
+  const offset = Number(view.values.offset ?? 0) || 0;
+  const packs = useCall(
+    'listPacks',
+    { query: { ...filters.values, sort, offset, limit: PAGE_SIZE } },
+    { keepPrevious: true },
+  );
+  const openPack = (pack: Pack) => {
+    if (isWide) view.set({ open: pack.id === open ? '' : pack.id });
+    else void navigate(`/packs/${pack.id}`);
+  };
+  const assemble = (
+    <Button component={Link} to="/assemble" leftSection={<IconPackageImport size={17} aria-hidden />}>
+      Assemble a pack
+    </Button>
+  );
+  const page = packs.data;
+  return (
+    <Page title="Packs" actions={mayContribute && assemble}>
+      <PackFacets filters={filters} />
+      {packs.error && <ErrorNote error={packs.error} onRetry={() => void packs.refetch()} />}
+      {page && page.total === 0 && (
+        <NoPacks isFiltered={filters.isAny} onClear={filters.clear} assemble={mayContribute && assemble} />
+      )}
+      {page && page.total > 0 && (
+        <SplitView
+          label="The pack that is open"
+          pane={isWide && open && <PackPane id={open} />}
+          onClose={() => view.set({ open: '' })}
+        >
+          <DataTable
+            caption="Packs"
+            columns={columnsOf(openPack, isWide, open)}
+            rows={page.items}
+            rowKey={(pack) => pack.id}
+            onOpen={openPack}
+            openKey={open}
+            sort={sort}
+            onSort={(next) => view.set({ sort: next, offset: '' })}
+          />
+          <Pager
+            what={page.total === 1 ? 'pack' : 'packs'}
+            total={page.total}
+            limit={PAGE_SIZE}
+            offset={offset}
+            onOffset={(next) => view.set({ offset: next ? String(next) : '' })}
+          />
+        </SplitView>
+      )}
+    </Page>
+  );
+}
+
+function columnsOf(openPack: (pack: Pack) => void, isWide: boolean, open?: string): Column<Pack>[] {
+  return [
+    {
+      id: 'title',
+      header: 'Title',
+      sortKey: 'title',
+      cell: (pack) => (
+        <>
+          <RowLink
+            to={`/packs/${pack.id}`}
+            onOpen={isWide ? () => openPack(pack) : undefined}
+            isOpen={pack.id === open}
+          >
+            {pack.title}
+          </RowLink>
+          <div className="muted small">
+            {authorsLine(pack.authors)}
+            {pack.flags.length > 0 && (
+              <>
+                {' '}
+                <StateBadge kind="mark" value="flagged" />
+              </>
+            )}
+            {pack.evidence.superseded_by && (
+              <>
+                {' '}
+                <StateBadge kind="mark" value="superseded" />
+              </>
+            )}
+          </div>
+        </>
+      ),
+    },
+    {
+      id: 'outcome',
+      header: 'Outcome',
+      width: '6.5rem',
+      cell: (pack) => <StateBadge kind="outcome" value={pack.outcome} />,
+    },
+    {
+      id: 'tag',
+      header: 'Tag',
+      width: '7.5rem',
+      hideBelow: 'narrow',
+      cell: (pack) => <StateBadge kind="tag" value={pack.tag} />,
+    },
+    {
+      id: 'replications',
+      header: 'Replications',
+      width: '9rem',
+      sortKey: 'replications',
+      hideBelow: 'narrow',
+      cell: (pack) => <ReplicationCounts evidence={pack.evidence} />,
+    },
+    {
+      id: 'license',
+      header: 'Licence',
+      width: '7rem',
+      hideBelow: 'medium',
+      cell: (pack) => <span className="small nowrap">{pack.license}</span>,
+    },
+    {
+      id: 'size',
+      header: 'Size',
+      width: '6rem',
+      align: 'end',
+      hideBelow: 'medium',
+      cell: (pack) => <span className="nowrap">{formatBytes(pack.evidence.bytes)}</span>,
+    },
+    {
+      id: 'received',
+      header: 'Received',
+      width: '8.5rem',
+      align: 'end',
+      sortKey: 'received',
+      cell: (pack) => <TimeText at={pack.evidence.received_at} />,
+    },
+  ];
+}
+
+interface NoPacksProps {
+  isFiltered: boolean;
+  onClear: () => void;
+  assemble: React.ReactNode;
+}
+
+function NoPacks({ isFiltered, onClear, assemble }: NoPacksProps) {
+  if (isFiltered) {
+    return (
+      <EmptyState
+        title="No pack matches"
+        action={
+          <Button variant="default" onClick={onClear}>
+            Clear the filters
+          </Button>
+        }
+      >
+        All the words must occur, and every filter must hold.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState title="The archive holds no pack yet" action={assemble}>
+      A pack is a bundle of research files with a record: who made it, what came of it, and how to do it
+      again. Packs will be listed here, newest first.
+    </EmptyState>
+  );
+}
