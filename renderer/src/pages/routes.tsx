@@ -19,6 +19,7 @@ export const pageRoutes: RouteObject[] = [
       pageAt('/', () => import('./overview/OverviewPage.tsx')),
       pageAt('/packs', () => import('./packs/PacksPage.tsx')),
       pageAt('/packs/:id', () => import('./packs/PackPage.tsx')),
+      pageAt('/timeline/:id?', () => import('./timeline/TimelinePage.tsx')),
       pageAt('*', () => import('./missing/MissingPage.tsx')),
     ],
   },

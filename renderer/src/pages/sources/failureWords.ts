@@ -32,6 +32,10 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
   },
   dns_error: { what: 'The host name could not be found', hint: 'Check the spelling of the address.' },
   timeout: { what: 'No answer in time', hint: 'Usually passes; the time-out is in the settings.' },
+  host_unreachable: {
+    what: 'The host could not be reached',
+    hint: 'Check the network, or whether the host is up.',
+  },
   connection_refused: {
     what: 'The server refused the connection',
     hint: 'Check the port, or whether the server runs.',

@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { answerOf, NodeUnreachable } from '../../api/client.ts';
+import { answerOf, NodeUnreachable } from './client.ts';
 
 export interface HashedObject {
   sha256: string;

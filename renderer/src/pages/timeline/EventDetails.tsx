@@ -1,0 +1,105 @@
+import { Anchor, Button } from '@mantine/core';
+import { Link } from 'react-router';
+import type { Event } from '../../../../shared/event.ts';
+import { useCall } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Facts } from '../../components/Facts.tsx';
+import { StateBadge } from '../../components/StateBadge.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import classes from './EventDetails.module.css';
+import { ObjectCard } from './ObjectCard.tsx';
+import { ObserverText } from './ObserverText.tsx';
+import { PageLabelNote } from './PageLabelNote.tsx';
+
+export interface EventDetailsProps {
+  id: number;
+  addressOfEvent: (id: number) => string;
+}
+
+/** Everything about one event: who saw what and when, the bytes before and after, and where the ledger has it. */
+export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
+  const { data: event, error, refetch } = useCall('readEvent', { params: { id } });
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!event) return <p className="muted">Loading…</p>;
+  return (
+    <div className={classes.details}>
+      <div>
+        <p className={classes.kind}>
+          <StateBadge kind="event" value={event.event_type} look="boxed" />
+          {event.page_label && <PageLabelNote label={event.page_label} withReason />}
+        </p>
+        <p className={classes.meaning}>{meaningOf(event)}</p>
+      </div>
+      <Facts facts={factsOf(event, addressOfEvent)} />
+      {event.sha256 && (
+        <ObjectCard title={event.previous_sha256 ? 'After' : 'The object'} sha256={event.sha256} />
+      )}
+      {event.previous_sha256 && (
+        <ObjectCard title={event.sha256 ? 'Before' : 'Last version'} sha256={event.previous_sha256} />
+      )}
+      <p>
+        <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
+          Only this source on the timeline
+        </Button>
+      </p>
+    </div>
+  );
+}
+
+function factsOf(event: Event, addressOfEvent: (id: number) => string) {
+  const { source, reverts_to } = event;
+  return [
+    [
+      'Source',
+      <Link key="source" to={`/sources/${source.id}`}>
+        {source.name || source.url}
+      </Link>,
+    ],
+    [
+      'Address',
+      <Anchor key="url" inherit href={source.url} target="_blank" rel="noopener noreferrer nofollow">
+        {source.url}
+      </Anchor>,
+    ],
+    ['Agency', source.agency || null],
+    ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],
+    ['Observer', <ObserverText key="observer" observer={event.observer} />],
+    [
+      'Captured by them',
+      event.original_observed_at && <TimeText key="captured" at={event.original_observed_at} show="exact" />,
+    ],
+    ['Retrieved by this node', <TimeText key="retrieved" at={event.observed_at} show="exact" />],
+    [
+      'Went back to',
+      reverts_to !== null && (
+        <Link key="reverts" to={addressOfEvent(reverts_to)}>
+          the version of event {reverts_to}
+        </Link>
+      ),
+    ],
+    [
+      'Recorded in the ledger',
+      <Link key="ledger" to={`/ledger#${event.ledger_entry}`}>
+        entry {event.ledger_entry}
+      </Link>,
+    ],
+  ] as const;
+}
+
+function meaningOf({ event_type, reverts_to, observer }: Event): string {
+  const whose = observer === 'self' ? '' : ' among the captures of this observer';
+  switch (event_type) {
+    case 'first_seen':
+      return `The source gave an object for the first time${whose}.`;
+    case 'changed':
+      return reverts_to === null
+        ? `The source gave other bytes than the last time${whose}. Both versions are kept.`
+        : `The source went back to bytes that it had given before${whose}.`;
+    case 'unavailable':
+      return 'Check after check failed. The source may only be out of reach; its last version is kept.';
+    case 'disappeared':
+      return 'The address said, twice and minutes apart, that there is nothing here any more. Its last version is kept.';
+    case 'recovered':
+      return 'The source gives an object again.';
+  }
+}

@@ -1,0 +1,152 @@
+import { Autocomplete, Button, CloseButton, Select, TextInput } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
+import { useState } from 'react';
+import { EVENT_TYPES, SELF } from '../../../../shared/event.ts';
+import { useCall } from '../../api/useCall.ts';
+import { SearchField } from '../../components/SearchField.tsx';
+import { STATES } from '../../components/states.ts';
+import type { UrlFilters } from '../../state/urlFilters.ts';
+import { useKnownWords } from '../sources/useKnownWords.ts';
+import classes from './EventFilterBar.module.css';
+import type { EventFilterName } from './eventFilters.ts';
+
+const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[value].word }));
+
+/** Every filter of the timeline; what is set stands in the page's address. */
+export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterName> }) {
+  const { values, set, clear, isAny } = filters;
+  const narrow = useMediaQuery('(max-width: 47.99em)');
+  const [opened, setOpened] = useState(false);
+  const { q: _q, ...others } = values;
+  const set_ = Object.values(others).filter(Boolean).length;
+  return (
+    <search className={classes.bar}>
+      <div className={classes.search}>
+        <SearchField
+          label="Search events"
+          placeholder="Search URLs, names, agencies, tags, digests"
+          value={values.q ?? ''}
+          onChange={(q) => set({ q })}
+        />
+        {narrow && (
+          <Button
+            variant="default"
+            leftSection={<IconAdjustmentsHorizontal size={16} aria-hidden />}
+            aria-expanded={opened}
+            onClick={() => setOpened(!opened)}
+          >
+            {set_ > 0 ? `Filters (${set_})` : 'Filters'}
+          </Button>
+        )}
+      </div>
+      {(!narrow || opened) && <MoreFilters filters={filters} />}
+      {values.source && <SourceFilter id={values.source} onClear={() => set({ source: '' })} />}
+      {isAny && (
+        <Button variant="subtle" onClick={clear}>
+          Clear all
+        </Button>
+      )}
+    </search>
+  );
+}
+
+function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFilterName> }) {
+  const { agencies, tags } = useKnownWords();
+  return (
+    <>
+      <Select
+        aria-label="Type of event"
+        placeholder="Any type"
+        data={TYPE_OPTIONS}
+        value={values.event_type ?? null}
+        onChange={(event_type) => set({ event_type: event_type ?? '' })}
+        clearable
+        clearButtonProps={{ 'aria-label': 'Any type of event' }}
+        w={150}
+      />
+      <WordFilter
+        label="Agency"
+        data={agencies}
+        value={values.agency}
+        onChange={(agency) => set({ agency })}
+      />
+      <WordFilter label="Tag" data={tags} value={values.tag} onChange={(tag) => set({ tag })} />
+      <WordFilter
+        label="Observer"
+        data={[SELF]}
+        value={values.observer}
+        onChange={(observer) => set({ observer })}
+      />
+      <DayFilter label="From" value={values.since} onChange={(since) => set({ since })} />
+      <DayFilter label="To" value={values.until} onChange={(until) => set({ until })} />
+    </>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  value: string | undefined;
+  onChange: (value: string) => void;
+}
+
+/** One word of those that are known, or any other; taken when it is chosen, or on Enter. */
+function WordFilter({ label, data, value = '', onChange }: FieldProps & { data: string[] }) {
+  const [typed, setTyped] = useState(value);
+  const [seen, setSeen] = useState(value);
+  if (value !== seen) {
+    setSeen(value);
+    setTyped(value);
+  }
+  const take = (word: string) => {
+    if (word !== value) onChange(word);
+  };
+  return (
+    <Autocomplete
+      aria-label={label}
+      placeholder={label}
+      data={data}
+      limit={50}
+      value={typed}
+      onChange={setTyped}
+      onOptionSubmit={take}
+      onBlur={() => take(typed.trim())}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') take(typed.trim());
+      }}
+      rightSection={
+        value ? (
+          <CloseButton size="sm" aria-label={`Any ${label.toLowerCase()}`} onClick={() => take('')} />
+        ) : null
+      }
+      w={140}
+    />
+  );
+}
+
+function DayFilter({ label, value = '', onChange }: FieldProps) {
+  return (
+    <TextInput
+      type="date"
+      aria-label={label === 'From' ? 'From this day on' : 'Up to this day'}
+      leftSection={<span className={classes.word}>{label}</span>}
+      leftSectionWidth={label === 'From' ? 50 : 34}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      w={label === 'From' ? 180 : 164}
+    />
+  );
+}
+
+/** The filter that other pages set: one source, named if it has had an event. */
+function SourceFilter({ id, onClear }: { id: string; onClear: () => void }) {
+  const events = useCall('listEvents', { query: { source: id, limit: 1 } });
+  const source = events.data?.items[0]?.source;
+  const name = source ? source.name || source.url : id;
+  return (
+    <span className={classes.chip}>
+      Only {name}
+      <CloseButton size="xs" aria-label={`Not only ${name}`} onClick={onClear} />
+    </span>
+  );
+}

@@ -1,0 +1,110 @@
+import { ActionIcon, Button } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { IconArrowLeft, IconX } from '@tabler/icons-react';
+import { useMemo } from 'react';
+import { Link, useLocation, useNavigate, useParams } from 'react-router';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Page } from '../../components/Page.tsx';
+import { useLook } from '../../state/look.ts';
+import { useUrlFilters } from '../../state/urlFilters.ts';
+import { EventDetails } from './EventDetails.tsx';
+import { EventFilterBar } from './EventFilterBar.tsx';
+import { EventList } from './EventList.tsx';
+import { EVENT_FILTERS, queryOf } from './eventFilters.ts';
+import classes from './TimelinePage.module.css';
+
+/** Below this width an event has the page for itself. */
+const TWO_PANES = '(min-width: 75em)';
+
+/** Every event, newest first; an event opens at the right of the list where there is room. */
+export default function TimelinePage() {
+  const { id } = useParams();
+  const openId = id !== undefined && /^[1-9]\d{0,14}$/.test(id) ? Number(id) : undefined;
+  const { search } = useLocation();
+  const filters = useUrlFilters(EVENT_FILTERS);
+  const zone = useLook((look) => look.zone);
+  const query = useMemo(() => queryOf(filters.values, zone), [filters.values, zone]);
+  const hasRoom = useMediaQuery(TWO_PANES, undefined, { getInitialValueInEffect: false });
+  const addressOfEvent = (event: number) => `/timeline/${event}${search}`;
+  if (id !== undefined && openId === undefined) return <NoSuchEvent id={id} />;
+  if (openId !== undefined && !hasRoom) {
+    return (
+      <Page title={`Event ${openId}`} actions={<BackButton search={search} />}>
+        <EventDetails id={openId} addressOfEvent={addressOfEvent} />
+      </Page>
+    );
+  }
+  return (
+    <div className={classes.page}>
+      <Page
+        title="Timeline"
+        lead="What happened to the watched sources, newest first. Nothing here is ever changed or backdated."
+      >
+        <EventFilterBar filters={filters} />
+        <div className={classes.panes} data-open={openId !== undefined || undefined}>
+          <EventList
+            key={JSON.stringify(query)}
+            query={query}
+            isFiltered={filters.isAny}
+            onClearFilters={filters.clear}
+            openId={openId}
+            addressOfEvent={addressOfEvent}
+          />
+          {openId !== undefined && <EventPane id={openId} search={search} addressOfEvent={addressOfEvent} />}
+        </div>
+      </Page>
+    </div>
+  );
+}
+
+interface EventPaneProps {
+  id: number;
+  search: string;
+  addressOfEvent: (id: number) => string;
+}
+
+function EventPane({ id, search, addressOfEvent }: EventPaneProps) {
+  const navigate = useNavigate();
+  const close = () => void navigate(`/timeline${search}`);
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- Escape closes the pane from anywhere in it
+    <aside
+      className={classes.pane}
+      aria-label={`Event ${id}`}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') close();
+      }}
+    >
+      <header className={classes.paneHead}>
+        <h2>Event {id}</h2>
+        <ActionIcon variant="subtle" color="gray" aria-label="Close the event" onClick={close}>
+          <IconX size={18} />
+        </ActionIcon>
+      </header>
+      <EventDetails key={id} id={id} addressOfEvent={addressOfEvent} />
+    </aside>
+  );
+}
+
+function BackButton({ search }: { search: string }) {
+  return (
+    <Button
+      component={Link}
+      to={`/timeline${search}`}
+      variant="default"
+      leftSection={<IconArrowLeft size={16} aria-hidden />}
+    >
+      Timeline
+    </Button>
+  );
+}
+
+function NoSuchEvent({ id }: { id: string }) {
+  return (
+    <Page title="No such event" actions={<BackButton search="" />}>
+      <ErrorNote
+        error={new Error(`“${id}” is no event: events are numbered from 1. Choose one on the timeline.`)}
+      />
+    </Page>
+  );
+}

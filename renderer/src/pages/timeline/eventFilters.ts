@@ -1,0 +1,45 @@
+import { EVENT_TYPES } from '../../../../shared/event.ts';
+import type { Zone } from '../../state/look.ts';
+import type { Filters } from '../../state/urlFilters.ts';
+
+export const EVENT_FILTERS = [
+  'q',
+  'event_type',
+  'agency',
+  'tag',
+  'source',
+  'observer',
+  'since',
+  'until',
+] as const;
+export type EventFilterName = (typeof EVENT_FILTERS)[number];
+export type EventFilters = Filters<EventFilterName>;
+
+/**
+ * The filters as the node takes them. The address may hold anything that somebody typed or kept: what no rule allows is
+ * left out rather than sent to be refused. Days are the person's own: each begins and ends in their zone.
+ */
+export function queryOf(filters: EventFilters, zone: Zone): Record<string, string | undefined> {
+  const { event_type, source, since, until, ...words } = filters;
+  return {
+    ...words,
+    event_type: EVENT_TYPES.some((type) => type === event_type) ? event_type : undefined,
+    source: source && /^so_[0-9a-f]{20}$/.test(source) ? source : undefined,
+    since: since && dayStart(since, 0, zone),
+    until: until && lastInstantOf(until, zone),
+  };
+}
+
+function lastInstantOf(day: string, zone: Zone): string | undefined {
+  const next = dayStart(day, 1, zone);
+  return next && new Date(Date.parse(next) - 1).toISOString();
+}
+
+/** When a day (`2026-11-20`), or one so many days later, begins in the zone; undefined where the text is no day. */
+function dayStart(day: string, daysLater: number, zone: Zone): string | undefined {
+  const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day) ?? [];
+  if (!year || !month || !date) return undefined;
+  const parts = [Number(year), Number(month) - 1, Number(date) + daysLater] as const;
+  const instant = zone === 'utc' ? new Date(Date.UTC(...parts)) : new Date(...parts);
+  return Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
+}

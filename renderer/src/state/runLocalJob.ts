@@ -1,0 +1,62 @@
+import { type LocalJob, useJobs } from './jobs.ts';
+
+/** What work on this page is given: a signal that is aborted when it is cancelled, and how it tells its progress. */
+export interface LocalRun {
+  signal: AbortSignal;
+  tell: (done: number, total: number | null) => void;
+}
+
+/** What is over sooner than this needs no line in the tray. */
+const UNLISTED_MS = 500;
+/** Progress is shown at most this often. */
+const TELL_EVERY_MS = 100;
+
+/**
+ * Runs work of this page as a job: it goes on when the person leaves the page, shows in the tray once it takes long,
+ * and can be cancelled there. Settles with the work itself; a cancelled one rejects with an AbortError.
+ */
+export async function runLocalJob<Result>(
+  about: Pick<LocalJob, 'title' | 'unit' | 'href'> & { abort?: AbortController; total?: number },
+  work: (run: LocalRun) => Promise<Result>,
+): Promise<Result> {
+  const { abort = new AbortController(), total = null, ...words } = about;
+  const started = performance.now();
+  const job: LocalJob = {
+    ...words,
+    id: `local-${crypto.getRandomValues(new Uint32Array(2)).join('')}`,
+    state: 'running',
+    done: 0,
+    total,
+    rate: 0,
+    error: null,
+    cancel: () => abort.abort(),
+  };
+  const { tellLocalJob } = useJobs.getState();
+  let told = started;
+  let listed = false;
+  const show = (change: Partial<LocalJob>) => {
+    Object.assign(job, change);
+    const now = performance.now();
+    if (now - told < TELL_EVERY_MS && job.state === 'running') return;
+    told = now;
+    listed ||= now - started > UNLISTED_MS;
+    if (listed) tellLocalJob({ ...job });
+  };
+  try {
+    const result = await work({
+      signal: abort.signal,
+      tell: (done, of) => {
+        show({ done, total: of, rate: done / Math.max(0.001, (performance.now() - started) / 1000) });
+      },
+    });
+    show({ state: 'done' });
+    return result;
+  } catch (error) {
+    const cancelled = abort.signal.aborted;
+    show({
+      state: cancelled ? 'cancelled' : 'failed',
+      error: cancelled ? null : error instanceof Error ? error.message : String(error),
+    });
+    throw error;
+  }
+}
