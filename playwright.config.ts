@@ -4,6 +4,7 @@ import { chromiumLaunchOptions } from './test/support/chromium.ts';
 export default defineConfig({
   testDir: 'test/e2e',
   testMatch: '**/*.spec.ts',
+  globalSetup: './test/e2e/support/buildFirst.ts',
   outputDir: 'test-results',
   workers: 2,
   retries: 0,

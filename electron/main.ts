@@ -25,10 +25,7 @@ function start(): void {
   app
     .whenReady()
     .then(() => onReady(options))
-    .catch((error: unknown) => {
-      dialog.showErrorBox('Strongroom cannot open', sentenceOf(error, options.port));
-      app.exit(1);
-    });
+    .catch((error: unknown) => giveUp(sentenceOf(error, options.port)));
 }
 
 async function onReady(options: StartOptions): Promise<void> {
@@ -78,4 +75,13 @@ function setUpQuitting(node: RunningNode): void {
   });
 }
 
-start();
+function giveUp(sentence: string): void {
+  dialog.showErrorBox('Strongroom cannot open', sentence);
+  app.exit(1);
+}
+
+try {
+  start();
+} catch (error) {
+  giveUp(sentenceOf(error, undefined));
+}

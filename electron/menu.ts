@@ -43,7 +43,7 @@ export function setUpMenu(node: RunningNode, window: DesktopWindow, preferences:
         goTo('Studies', '/studies', 'CmdOrCtrl+3'),
         goTo('Sources', '/sources', 'CmdOrCtrl+4'),
         goTo('Timeline', '/timeline', 'CmdOrCtrl+5'),
-        goTo('Ledger', '/ledger', 'CmdOrCtrl+6'),
+        { id: 'go-to-ledger', ...goTo('Ledger', '/ledger', 'CmdOrCtrl+6') },
       ],
     },
     { role: 'viewMenu' },

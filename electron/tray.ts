@@ -1,6 +1,6 @@
 import { app, Menu, Tray } from 'electron';
 import type { RunningNode } from '../server/node.ts';
-import type { Status } from '../shared/collection.ts';
+import { type Status, statusSchema } from '../shared/collection.ts';
 import { trayIcon } from './icon.ts';
 import type { DesktopWindow } from './window.ts';
 
@@ -35,7 +35,7 @@ export function setUpTray(node: RunningNode, window: DesktopWindow): void {
 async function readState(nodeUrl: string): Promise<string> {
   try {
     const response = await fetch(new URL('/api/status', nodeUrl));
-    return describeStatus((await response.json()) as Status);
+    return describeStatus(statusSchema.parse(await response.json()));
   } catch {
     return 'the node does not answer';
   }

@@ -1,9 +1,10 @@
 import { MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { createBrowserRouter, RouterProvider } from 'react-router';
 import { isRefusal } from './api/client.ts';
+import { desktop } from './desktop.ts';
 import { pageRoutes } from './pages/routes.tsx';
 import { cssVariables, theme } from './theme.ts';
 
@@ -24,6 +25,8 @@ function createQueryClient(): QueryClient {
 export function App() {
   const [queryClient] = useState(createQueryClient);
   const [router] = useState(() => createBrowserRouter(pageRoutes));
+  // A menu of the desktop asks for pages by their address.
+  useEffect(() => desktop()?.onGoTo((path) => void router.navigate(path)), [router]);
   return (
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
       <QueryClientProvider client={queryClient}>

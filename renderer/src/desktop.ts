@@ -1,8 +1,4 @@
-/** What the desktop app's preload script puts on the window. In a plain browser there is none of it. */
-export interface DesktopApi {
-  platform: string;
-  version: string;
-}
+import type { DesktopApi } from '../../shared/desktop.ts';
 
 declare global {
   interface Window {

@@ -1,0 +1,96 @@
+import { EventEmitter } from 'node:events';
+import { mkdirSync, openSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { runInThisContext } from 'node:vm';
+import { createPeer, type Handlers } from './peer.ts';
+
+/** Electron's events that a listener can hold back. */
+export class CancelableEvent {
+  defaultPrevented = false;
+  preventDefault(): void {
+    this.defaultPrevented = true;
+  }
+}
+
+const { values } = parseArgs({
+  args: process.argv.slice(2),
+  strict: false,
+  options: { 'user-data-dir': { type: 'string' } },
+});
+
+class App extends EventEmitter {
+  readonly name = 'strongroom';
+  readonly isPackaged = false;
+  sandboxEnabled = false;
+  #paths = new Map([['userData', String(values['user-data-dir'])]]);
+  #closeWindows: () => boolean = () => true;
+
+  whenReady = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  getVersion = (): string => process.env.npm_package_version ?? '0.0.0-stand-in';
+  getPath = (name: string): string => this.#paths.get(name) ?? join(this.getPath('userData'), name);
+  setPath = (name: string, path: string): void => void this.#paths.set(name, path);
+  enableSandbox = (): void => {
+    this.sandboxEnabled = true;
+  };
+
+  /** Whoever makes the file first has the lock; the other's command line is told to whoever has it. */
+  requestSingleInstanceLock = (): boolean => {
+    const file = join(this.getPath('userData'), 'SingletonLock');
+    mkdirSync(this.getPath('userData'), { recursive: true });
+    try {
+      openSync(file, 'wx');
+    } catch {
+      void host.call('secondInstance', process.argv);
+      return false;
+    }
+    process.on('exit', () => rmSync(file));
+    return true;
+  };
+
+  /** Windows are the other module's: it says here how they are all closed, and whether that was not prevented. */
+  onQuitCloseWindows(close: () => boolean): void {
+    this.#closeWindows = close;
+  }
+
+  quit = (): void => {
+    setImmediate(() => {
+      const before = new CancelableEvent();
+      this.emit('before-quit', before);
+      if (before.defaultPrevented || !this.#closeWindows()) return;
+      const will = new CancelableEvent();
+      this.emit('will-quit', will);
+      if (!will.defaultPrevented) this.exit(0);
+    });
+  };
+
+  exit = (code: number): never => process.exit(code);
+}
+
+export const app = new App();
+process.on('SIGTERM', app.quit);
+process.on('SIGINT', app.quit);
+
+const handlers: Handlers = {
+  /** Playwright's `evaluate` of the main process: a function's source, called with the module. */
+  evaluate: async (source: string, arg: unknown) => {
+    const electron = await import('./electron.ts');
+    const run = runInThisContext(`(${source})`) as (electron: unknown, arg: unknown) => unknown;
+    return run(electron, arg);
+  },
+  secondInstance: (argv: string[]) => void app.emit('second-instance', new CancelableEvent(), argv, '', null),
+};
+
+/** More handlers, by the modules that have what they need. */
+export function answerHost(more: Handlers): void {
+  Object.assign(handlers, more);
+}
+
+/** The process that opens pages for this one. */
+export const host = createPeer(
+  {
+    send: (message) => void process.send?.(message),
+    listen: (receive) => void process.on('message', receive),
+  },
+  handlers,
+);

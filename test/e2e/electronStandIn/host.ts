@@ -1,0 +1,157 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import type { Browser, BrowserContext, Frame, Page, Route } from '@playwright/test';
+import { createPeer, type Peer } from './peer.ts';
+
+interface OpenRequest {
+  url: string;
+  preload: string;
+  argv: string[];
+  mayCopy: boolean;
+  viewport: { width: number; height: number };
+}
+
+/** The app that runs on the stand-in, as a test meets it. */
+export interface StandIn {
+  firstWindow(): Promise<Page>;
+  evaluate(source: string, arg: unknown): Promise<unknown>;
+  /** What the person does at the window's frame. */
+  closeByPerson(): Promise<void>;
+  /** What was shown as a dialog that only tells. */
+  readonly errorBoxes: { title: string; content: string }[];
+  /** The arguments of other starts that this process made and gave up, because one was running. */
+  readonly secondInstances: string[][];
+  tellSecondInstance(argv: string[]): Promise<void>;
+  readonly exited: Promise<number | null>;
+  kill(): void;
+}
+
+/** Runs the built main process in Node, with `electron` stood in for, and opens its window in the browser. */
+export function launchStandIn(browser: Browser, mainFile: string, args: string[]): StandIn {
+  const child = fork(mainFile, args, {
+    execArgv: ['--import', resolve(import.meta.dirname, 'register.ts')],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const errorBoxes: StandIn['errorBoxes'] = [];
+  const secondInstances: string[][] = [];
+  const opened = Promise.withResolvers<Page>();
+  let page: Page | undefined;
+  const peer = createPeer(
+    {
+      send: (message) => void (child.connected && child.send(message as object)),
+      listen: (receive) => void child.on('message', receive),
+    },
+    {
+      open: async (request: OpenRequest) => {
+        page = await openPage(browser, request, peer);
+        opened.resolve(page);
+      },
+      deliver: (channel: string, args: unknown[]) =>
+        page?.evaluate(([name, values]) => window.standInDeliver(name, values), [channel, args] as const),
+      reload: async () => void (await page?.reload()),
+      close: () => page?.context().close(),
+      errorBox: (title: string, content: string) => void errorBoxes.push({ title, content }),
+      secondInstance: (argv: string[]) => void secondInstances.push(argv),
+    },
+  );
+  const exited = once(child, 'exit').then(async ([code]) => {
+    await page?.context().close();
+    return code as number | null;
+  });
+  return {
+    firstWindow: () => opened.promise,
+    evaluate: (source, arg) => peer.call('evaluate', source, arg),
+    closeByPerson: async () => void (await peer.call('closeByPerson')),
+    errorBoxes,
+    secondInstances,
+    tellSecondInstance: async (argv) => void (await peer.call('secondInstance', argv)),
+    exited,
+    kill: () => void child.kill('SIGKILL'),
+  };
+}
+
+declare global {
+  interface Window {
+    standInDeliver(channel: string, args: unknown[]): void;
+    standInInvoke(channel: string, args: unknown[]): Promise<unknown>;
+  }
+}
+
+async function openPage(browser: Browser, request: OpenRequest, peer: Peer): Promise<Page> {
+  const context = await browser.newContext({ viewport: request.viewport, reducedMotion: 'reduce' });
+  // Chromium refuses every permission but those that are named here.
+  await context.grantPermissions(request.mayCopy ? ['clipboard-write'] : []);
+  await context.exposeBinding('standInInvoke', async ({ frame }, channel: string, args: unknown[]) => {
+    const origin = await frame.evaluate(() => window.origin);
+    return peer.call('invoke', channel, args, { origin, isMain: frame.parentFrame() === null });
+  });
+  await context.addInitScript({ content: preloadScript(request) });
+  const page = await context.newPage();
+  await guardNavigation(context, page, peer);
+  await page.goto(request.url);
+  return page;
+}
+
+/** Every navigation that the page or the person starts is asked about, as Electron does; what is loaded first is not. */
+async function guardNavigation(context: BrowserContext, page: Page, peer: Peer): Promise<void> {
+  let isFirst = true;
+  await context.route('**/*', async (route: Route) => {
+    const request = route.request();
+    if (!request.isNavigationRequest() || isFirst) {
+      isFirst = false;
+      return route.continue();
+    }
+    const frame = frameOf(() => request.frame());
+    const isOwnWindow = frame !== undefined && frame.page() === page;
+    const allowed = isOwnWindow
+      ? await peer.call('mayNavigate', request.url(), frame.parentFrame() === null)
+      : await peer.call('mayOpen', request.url());
+    return allowed ? route.continue() : route.abort('aborted');
+  });
+  context.on('page', (other) => void other.close());
+}
+
+/** Playwright knows no frame yet for the first request of a window that is being opened. */
+function frameOf(find: () => Frame): Frame | undefined {
+  try {
+    return find();
+  } catch {
+    return undefined;
+  }
+}
+
+/** A script of text, because the page's own policy forbids to make code of text once it runs. */
+function preloadScript({ preload, argv }: OpenRequest): string {
+  const process = JSON.stringify({ argv, platform: globalThis.process.platform });
+  return `(${String(runPreload)})(${process}, (require, module, exports, process) => {\n${preload}\n});`;
+}
+
+type Preload = (require: (name: string) => object, module: object, exports: object, process: object) => void;
+
+/** Runs in the page before its own scripts: the few globals of a sandboxed preload, and the preload itself. */
+function runPreload(process: object, preload: Preload): void {
+  if (window !== window.top) return;
+  type Listener = (event: object, ...args: unknown[]) => void;
+  const listeners = new Map<string, Set<Listener>>();
+  window.standInDeliver = (channel, args) => {
+    for (const listener of listeners.get(channel) ?? []) listener({}, ...args);
+  };
+  const electron = {
+    contextBridge: {
+      exposeInMainWorld: (name: string, api: object) =>
+        Object.defineProperty(window, name, { value: Object.freeze(api) }),
+    },
+    ipcRenderer: {
+      invoke: (channel: string, ...args: unknown[]) => window.standInInvoke(channel, args),
+      on: (channel: string, listener: Listener) =>
+        listeners.set(channel, (listeners.get(channel) ?? new Set()).add(listener)),
+      off: (channel: string, listener: Listener) => listeners.get(channel)?.delete(listener),
+    },
+  };
+  const require = (name: string) => {
+    if (name === 'electron') return electron;
+    throw new Error(`A sandboxed preload has no module ${name}.`);
+  };
+  preload(require, { exports: {} }, {}, process);
+}

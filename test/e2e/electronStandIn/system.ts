@@ -1,0 +1,40 @@
+import { host } from './app.ts';
+
+/** The answers are the careful ones; a test puts its own in place, as it would in Electron. */
+export const dialog = {
+  showMessageBox: async () => ({ response: 1, checkboxChecked: false }),
+  showErrorBox: (title: string, content: string) => void host.call('errorBox', title, content),
+};
+
+export const shell = {
+  openExternal: async (_url: string): Promise<void> => undefined,
+  openPath: async (_path: string): Promise<string> => '',
+};
+
+export const screen = {
+  getDisplayMatching: () => ({ workArea: { x: 0, y: 0, width: 1920, height: 1080 } }),
+};
+
+type PermissionRequest = (contents: null, permission: string, answer: (granted: boolean) => void) => void;
+type PermissionCheck = (contents: null, permission: string) => boolean;
+
+class Session {
+  #request: PermissionRequest = (_contents, _permission, answer) => answer(true);
+  #check: PermissionCheck = () => true;
+
+  setPermissionRequestHandler(handler: PermissionRequest): void {
+    this.#request = handler;
+  }
+  setPermissionCheckHandler(handler: PermissionCheck): void {
+    this.#check = handler;
+  }
+  setDevicePermissionHandler(_handler: () => boolean): void {}
+
+  /** What a page would get when it asks, by both handlers. */
+  grants(permission: string): Promise<boolean> {
+    if (!this.#check(null, permission)) return Promise.resolve(false);
+    return new Promise((answer) => this.#request(null, permission, answer));
+  }
+}
+
+export const session = { defaultSession: new Session() };

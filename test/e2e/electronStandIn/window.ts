@@ -1,0 +1,120 @@
+import { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { answerHost, app, CancelableEvent, host } from './app.ts';
+import { session } from './system.ts';
+
+interface WindowOptions {
+  width?: number;
+  height?: number;
+  webPreferences: { preload: string; additionalArguments?: string[]; [option: string]: unknown };
+}
+
+class WebContents extends EventEmitter {
+  readonly downloads: string[] = [];
+  #options: WindowOptions;
+  #openHandler: (details: { url: string }) => { action: string } = () => ({ action: 'allow' });
+
+  constructor(options: WindowOptions) {
+    super();
+    this.#options = options;
+  }
+
+  getLastWebPreferences = (): WindowOptions['webPreferences'] => this.#options.webPreferences;
+  downloadURL = (url: string): void => void this.downloads.push(url);
+  send = (channel: string, ...args: unknown[]): void => void host.call('deliver', channel, args);
+  setWindowOpenHandler(handler: (details: { url: string }) => { action: string }): void {
+    this.#openHandler = handler;
+  }
+  mayOpen = (url: string): boolean => this.#openHandler({ url }).action === 'allow';
+
+  mayNavigate(url: string, isMainFrame: boolean): boolean {
+    const event = Object.assign(new CancelableEvent(), { url, isMainFrame });
+    this.emit('will-frame-navigate', event);
+    if (isMainFrame) this.emit('will-navigate', event);
+    return !event.defaultPrevented;
+  }
+}
+
+/** Strongroom has one window, so the host knows one page. */
+export class BrowserWindow extends EventEmitter {
+  static readonly #all: BrowserWindow[] = [];
+  static getAllWindows = (): BrowserWindow[] => [...BrowserWindow.#all];
+  readonly webContents: WebContents;
+  #options: WindowOptions;
+  #state = { visible: false, minimized: false, maximized: false, focused: false };
+
+  constructor(options: WindowOptions) {
+    super();
+    this.#options = options;
+    this.webContents = new WebContents(options);
+    BrowserWindow.#all.push(this);
+  }
+
+  async loadURL(url: string): Promise<void> {
+    const { preload, additionalArguments = [] } = this.#options.webPreferences;
+    await host.call('open', {
+      url,
+      preload: readFileSync(preload, 'utf8'),
+      argv: [...process.argv, ...additionalArguments],
+      mayCopy: await session.defaultSession.grants('clipboard-sanitized-write'),
+      viewport: { width: this.#options.width ?? 800, height: this.#options.height ?? 600 },
+    });
+    this.emit('ready-to-show');
+  }
+
+  close = (): void => {
+    const event = new CancelableEvent();
+    this.emit('close', event);
+    if (event.defaultPrevented) return;
+    BrowserWindow.#all.splice(BrowserWindow.#all.indexOf(this), 1);
+    void host.call('close');
+    this.emit('closed');
+  };
+
+  show = (): void => void Object.assign(this.#state, { visible: true });
+  hide = (): void => void Object.assign(this.#state, { visible: false, focused: false });
+  focus = (): void => void Object.assign(this.#state, { focused: true });
+  blur = (): void => void Object.assign(this.#state, { focused: false });
+  minimize = (): void => void Object.assign(this.#state, { minimized: true, focused: false });
+  restore = (): void => void Object.assign(this.#state, { minimized: false });
+  maximize = (): void => void Object.assign(this.#state, { maximized: true });
+  isVisible = (): boolean => this.#state.visible;
+  isMinimized = (): boolean => this.#state.minimized;
+  isMaximized = (): boolean => this.#state.maximized;
+  isFocused = (): boolean => this.#state.focused;
+  isDestroyed = (): boolean => !BrowserWindow.#all.includes(this);
+  reload = (): void => void host.call('reload');
+  getNormalBounds = (): object => ({
+    x: 0,
+    y: 0,
+    width: this.#options.width ?? 800,
+    height: this.#options.height ?? 600,
+  });
+}
+
+type InvokeEvent = { senderFrame: { origin: string; parent: object | null } };
+const invokable = new Map<string, (event: InvokeEvent, ...args: unknown[]) => unknown>();
+export const ipcMain = {
+  handle: (channel: string, handler: (event: InvokeEvent, ...args: unknown[]) => unknown): void =>
+    void invokable.set(channel, handler),
+};
+
+/** What the page does reaches the window's listeners; a window that has gone allows nothing. */
+const contents = () => BrowserWindow.getAllWindows()[0]?.webContents;
+answerHost({
+  mayNavigate: (url: string, isMainFrame: boolean) => contents()?.mayNavigate(url, isMainFrame),
+  mayOpen: (url: string) => contents()?.mayOpen(url),
+  invoke: (channel: string, args: unknown[], frame: { origin: string; isMain: boolean }) =>
+    invokable.get(channel)?.(
+      { senderFrame: { origin: frame.origin, parent: frame.isMain ? null : {} } },
+      ...args,
+    ),
+  closeByPerson: () => {
+    BrowserWindow.getAllWindows()[0]?.close();
+    if (BrowserWindow.getAllWindows().length === 0) app.emit('window-all-closed');
+  },
+});
+app.onQuitCloseWindows(() => {
+  for (const window of BrowserWindow.getAllWindows()) window.close();
+  return BrowserWindow.getAllWindows().length === 0;
+});
