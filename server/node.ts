@@ -8,8 +8,8 @@ import { createApp } from './http/app.ts';
 import { CLOSING } from './http/eventStream.ts';
 import { ledgerHandlers } from './http/routes/ledger.ts';
 import { nodeHandlers } from './http/routes/node.ts';
+import { openNodeKey } from './ledger/nodeKey.ts';
 import { createLog } from './log.ts';
-import { openNodeName } from './owner/nodeName.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { openSettings } from './store/settings.ts';
 import { openStore } from './store/store.ts';
@@ -42,11 +42,12 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   try {
     const keys = await openOwnerKeys(store, config.tokenFile ?? join(config.dataFolder, 'owner-token'));
     const settings = openSettings(store);
-    const nodeName = await openNodeName(store);
+    const key = await openNodeKey(store);
+    const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const app = createApp({
       handlers: {
-        ...ledgerHandlers(store),
+        ...ledgerHandlers(store, key),
         ...nodeHandlers({ store, settings, keys, jobs, nodeName, version: VERSION }),
       },
       keys,

@@ -87,3 +87,42 @@ export const ledgerVerificationSchema = z
   })
   .meta({ id: 'LedgerVerification' });
 export type LedgerVerification = z.output<typeof ledgerVerificationSchema>;
+
+const base64Hash = z.string().meta({ description: 'A SHA-256 hash in base64', contentEncoding: 'base64' });
+
+export const proofQuery = z.strictObject({
+  seq: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+  size: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
+  format: z.string().optional(),
+});
+
+/** An audit path (RFC 6962, section 2.1.1); all hashes in base64. */
+export const inclusionProofSchema = z
+  .strictObject({
+    /** The hash of the entry's leaf: SHA-256 of a zero byte and the entry's canonical JSON. */
+    leaf: base64Hash,
+    /** Counted from 0: entry `seq` is leaf `seq - 1`. */
+    index: z.int().min(0),
+    size: z.int().min(1),
+    root: base64Hash,
+    hashes: z.array(base64Hash),
+  })
+  .meta({ id: 'InclusionProof' });
+export type InclusionProof = z.output<typeof inclusionProofSchema>;
+
+export const consistencyQuery = z.strictObject({
+  from: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  to: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
+});
+
+/** A consistency proof (RFC 6962, section 2.1.2); all hashes in base64. */
+export const consistencyProofSchema = z
+  .strictObject({
+    from: z.int().min(0),
+    size: z.int().min(0),
+    from_root: base64Hash,
+    root: base64Hash,
+    hashes: z.array(base64Hash),
+  })
+  .meta({ id: 'ConsistencyProof' });
+export type ConsistencyProof = z.output<typeof consistencyProofSchema>;

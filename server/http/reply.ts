@@ -35,6 +35,17 @@ export function accepted(json: unknown): Reply {
 
 export const noContent: Reply = { status: 204 };
 
+/** Text in UTF-8, for what is no JSON. */
+export function plainText(text: string, headers: Record<string, string> = {}): Reply {
+  return {
+    write: (response) =>
+      void response
+        .set({ 'Cache-Control': 'no-store', ...headers })
+        .type('text/plain')
+        .send(text),
+  };
+}
+
 /** A page of a list; `next` keeps all of the query as it was sent. */
 export function page(
   request: Request,

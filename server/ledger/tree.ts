@@ -27,15 +27,23 @@ export function appendTiles(database: WriteDatabase, size: number): void {
 
 /** The root over `size` entries, from tiles and at most 255 entries that no tile sums up yet. */
 export function rootAt(database: ReadDatabase, size: number): Buffer {
+  return rangeRoot(database, 0, size);
+}
+
+/**
+ * The root over the leaves `from` to `to - 1`. As everywhere in RFC 6962, `from` is a multiple of the largest power
+ * of two that the range holds, so that tiles of every level lie whole within it.
+ */
+export function rangeRoot(database: ReadDatabase, from: number, to: number): Buffer {
   const tree = new GrowingTree();
   let level = 0;
-  for (let span = TILE_WIDTH; span <= size; span *= TILE_WIDTH) level += 1;
+  for (let span = TILE_WIDTH; span <= to - from; span *= TILE_WIDTH) level += 1;
   for (; level >= 1; level -= 1) {
     const span = TILE_WIDTH ** level;
-    const hashes = tileHashes(database, level, tree.size / span, Math.floor(size / span));
+    const hashes = tileHashes(database, level, (from + tree.size) / span, Math.floor(to / span));
     for (const hash of hashes) tree.append(hash, span);
   }
-  for (const hash of leafHashes(database, tree.size, size)) tree.append(hash);
+  for (const hash of leafHashes(database, from + tree.size, to)) tree.append(hash);
   return tree.root();
 }
 

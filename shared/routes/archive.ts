@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { commentSchema, commentsQuery, newCommentSchema } from '../comment.ts';
-import { ledgerPageSchema, ledgerQuery, ledgerVerificationSchema } from '../ledger.ts';
+import {
+  consistencyProofSchema,
+  consistencyQuery,
+  inclusionProofSchema,
+  ledgerPageSchema,
+  ledgerQuery,
+  ledgerVerificationSchema,
+  proofQuery,
+} from '../ledger.ts';
 import { MAX_JSON_BYTES, MAX_NODE_LISTING } from '../limits.ts';
 import { pageOf } from '../list.ts';
 import { newNodeSchema, nodeCountsSchema, nodePathSchema, nodeSchema, treeSchema } from '../node.ts';
@@ -226,6 +234,51 @@ export const archiveRoutes = {
     tag: 'Ledger',
     summary: 'Verify the ledger: every entry, link, the root, and every digest the archive can recompute',
     answers: { 200: { description: 'What was found', schema: ledgerVerificationSchema } },
+    problems: [],
+  }),
+  readCheckpoint: route({
+    method: 'GET',
+    path: '/api/ledger/checkpoint',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'The size and root of the ledger under the node’s signature (C2SP tlog-checkpoint)',
+    answers: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
+    problems: [],
+  }),
+  readLedgerKey: route({
+    method: 'GET',
+    path: '/api/ledger/key',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'The verifier key of the node’s checkpoints (C2SP signed-note)',
+    answers: { 200: { description: 'name+hash+key', mediaTypes: ['text/plain'] } },
+    problems: [],
+  }),
+  proveInclusion: route({
+    method: 'GET',
+    path: '/api/ledger/proof',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Prove that an entry is in the ledger',
+    query: proofQuery,
+    answers: {
+      200: {
+        description:
+          'The audit path; with format=tlog-proof a file that can be checked with no node (C2SP tlog-proof)',
+        schema: inclusionProofSchema,
+        mediaTypes: ['text/plain'],
+      },
+    },
+    problems: ['invalid_format'],
+  }),
+  proveConsistency: route({
+    method: 'GET',
+    path: '/api/ledger/consistency',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Prove that an older ledger is the beginning of a newer one',
+    query: consistencyQuery,
+    answers: { 200: { description: 'The proof', schema: consistencyProofSchema } },
     problems: [],
   }),
 };

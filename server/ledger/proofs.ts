@@ -1,0 +1,99 @@
+import { nodeHash } from './merkle.ts';
+
+/** The root over the leaves `from` to `to - 1` of a tree, wherever its hashes are kept. */
+export type RangeRoot = (from: number, to: number) => Buffer;
+
+/** The largest power of two that is smaller than `size`: where RFC 6962 splits a tree. */
+function splitOf(size: number): number {
+  let split = 1;
+  while (split * 2 < size) split *= 2;
+  return split;
+}
+
+/** The audit path of leaf `index` in the tree of `size` leaves (RFC 6962, section 2.1.1), nearest the leaf first. */
+export function inclusionPath(index: number, size: number, rangeRoot: RangeRoot): Buffer[] {
+  const path: Buffer[] = [];
+  let [from, to] = [0, size];
+  while (to - from > 1) {
+    const middle = from + splitOf(to - from);
+    if (index < middle) {
+      path.push(rangeRoot(middle, to));
+      to = middle;
+    } else {
+      path.push(rangeRoot(from, middle));
+      from = middle;
+    }
+  }
+  return path.reverse();
+}
+
+/** The proof that the tree of `older` leaves is a prefix of the tree of `size` leaves (RFC 6962, section 2.1.2). */
+export function consistencyPath(older: number, size: number, rangeRoot: RangeRoot): Buffer[] {
+  if (older === 0 || older === size) return [];
+  const path: Buffer[] = [];
+  let [from, to] = [0, size];
+  while (to !== older) {
+    const middle = from + splitOf(to - from);
+    if (older <= middle) {
+      path.push(rangeRoot(middle, to));
+      to = middle;
+    } else {
+      path.push(rangeRoot(from, middle));
+      from = middle;
+    }
+  }
+  // The verifier knows the older root itself where the older tree is one complete subtree from the first leaf on.
+  if (from > 0) path.push(rangeRoot(from, to));
+  return path.reverse();
+}
+
+/** The root that a leaf and its audit path lead to (RFC 9162, section 2.1.3.2), or undefined where the path is no proof. */
+export function rootFromInclusion(
+  leaf: Buffer,
+  index: number,
+  size: number,
+  path: readonly Buffer[],
+): Buffer | undefined {
+  if (index < 0 || index >= size) return undefined;
+  let [position, last, root] = [index, size - 1, leaf];
+  for (const hash of path) {
+    if (last === 0) return undefined;
+    if (position % 2 === 1 || position === last) {
+      root = nodeHash(hash, root);
+      while (position % 2 === 0 && position !== 0) [position, last] = [position / 2, Math.floor(last / 2)];
+    } else {
+      root = nodeHash(root, hash);
+    }
+    [position, last] = [Math.floor(position / 2), Math.floor(last / 2)];
+  }
+  return last === 0 ? root : undefined;
+}
+
+/** Whether a consistency proof leads from the older root to the newer one (RFC 9162, section 2.1.4.2). */
+export function isConsistent(
+  older: { size: number; root: Buffer },
+  newer: { size: number; root: Buffer },
+  proof: readonly Buffer[],
+): boolean {
+  if (older.size > newer.size) return false;
+  if (older.size === newer.size) return proof.length === 0 && older.root.equals(newer.root);
+  if (older.size === 0) return proof.length === 0;
+  const isPowerOfTwo = Number.isInteger(Math.log2(older.size));
+  const [first, ...rest] = isPowerOfTwo ? [older.root, ...proof] : proof;
+  if (!first) return false;
+  let [position, last] = [older.size - 1, newer.size - 1];
+  while (position % 2 === 1) [position, last] = [Math.floor(position / 2), Math.floor(last / 2)];
+  let [olderRoot, newerRoot] = [first, first];
+  for (const hash of rest) {
+    if (last === 0) return false;
+    if (position % 2 === 1 || position === last) {
+      olderRoot = nodeHash(hash, olderRoot);
+      newerRoot = nodeHash(hash, newerRoot);
+      while (position % 2 === 0 && position !== 0) [position, last] = [position / 2, Math.floor(last / 2)];
+    } else {
+      newerRoot = nodeHash(newerRoot, hash);
+    }
+    [position, last] = [Math.floor(position / 2), Math.floor(last / 2)];
+  }
+  return last === 0 && olderRoot.equals(older.root) && newerRoot.equals(newer.root);
+}

@@ -1,0 +1,80 @@
+import type { ConsistencyProof, InclusionProof } from '../../shared/ledger.ts';
+import { Problem } from '../../shared/problems.ts';
+import { entryAt, lastEntry } from '../store/sqlite/ledger.ts';
+import type { ReadDatabase } from '../store/sqlite/open.ts';
+import type { Store } from '../store/store.ts';
+import { type NodeKey, proofFile, signCheckpoint } from './checkpoint.ts';
+import { entryText } from './entry.ts';
+import { leafHash } from './merkle.ts';
+import { consistencyPath, inclusionPath } from './proofs.ts';
+import { rangeRoot, rootAt } from './tree.ts';
+
+type Reader = Pick<Store, 'read'>;
+
+/** The checkpoint of the ledger as it stands, under the node's signature. */
+export function readCheckpoint({ read }: Reader, key: NodeKey): string {
+  return inSnapshot(read, (size) => signCheckpoint(key, { size, root: rootAt(read, size) }));
+}
+
+/**
+ * Proves that an entry is in the ledger of `size` entries.
+ *
+ * @throws Problem `invalid_parameter` where the ledger has no such entry or was never that large.
+ */
+export function proveInclusion({ read }: Reader, seq: number, atSize?: number): InclusionProof {
+  return inSnapshot(read, (newest) => {
+    const size = sizeWithin(atSize, newest);
+    const entry = entryAt(read, seq);
+    if (!entry || seq > size) {
+      throw new Problem('invalid_parameter', `The ledger of ${size} entries has no entry ${seq}.`);
+    }
+    const path = inclusionPath(seq - 1, size, (from, to) => rangeRoot(read, from, to));
+    return {
+      leaf: leafHash(entryText(entry)).toString('base64'),
+      index: seq - 1,
+      size,
+      root: rootAt(read, size).toString('base64'),
+      hashes: path.map((hash) => hash.toString('base64')),
+    };
+  });
+}
+
+/** The same proof as a file, with the checkpoint that it leads to. */
+export function proveInclusionAsFile(reader: Reader, key: NodeKey, seq: number, atSize?: number): string {
+  const { index, size, root, hashes } = proveInclusion(reader, seq, atSize);
+  const checkpoint = signCheckpoint(key, { size, root: Buffer.from(root, 'base64') });
+  return proofFile(
+    index,
+    hashes.map((hash) => Buffer.from(hash, 'base64')),
+    checkpoint,
+  );
+}
+
+/**
+ * Proves that the ledger of `from` entries is the beginning of the ledger of `to`: nothing was rewritten since.
+ *
+ * @throws Problem `invalid_parameter` where `from` is beyond `to`, or the ledger was never that large.
+ */
+export function proveConsistency({ read }: Reader, from: number, to?: number): ConsistencyProof {
+  return inSnapshot(read, (newest) => {
+    const size = sizeWithin(to, newest);
+    if (from > size) throw new Problem('invalid_parameter', `The parameter from: at most ${size}.`);
+    const path = consistencyPath(from, size, (first, end) => rangeRoot(read, first, end));
+    return {
+      from,
+      size,
+      from_root: rootAt(read, from).toString('base64'),
+      root: rootAt(read, size).toString('base64'),
+      hashes: path.map((hash) => hash.toString('base64')),
+    };
+  });
+}
+
+function sizeWithin(wanted: number | undefined, newest: number): number {
+  if (wanted === undefined || wanted <= newest) return wanted ?? newest;
+  throw new Problem('invalid_parameter', `The ledger has ${newest} entries; it was never ${wanted} long.`);
+}
+
+function inSnapshot<Result>(read: ReadDatabase, look: (size: number) => Result): Result {
+  return read.transaction(() => look(lastEntry(read)?.seq ?? 0)).deferred();
+}
