@@ -1,8 +1,9 @@
 import { VERSION } from '../config.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { ledger } from './ledger.ts';
 import { serve } from './serve.ts';
 
-const COMMANDS: readonly Command[] = [serve];
+const COMMANDS: readonly Command[] = [serve, ledger];
 
 /** Node 24 is inside the app; from a checkout, `npm run` finds it first. */
 const NEEDED_NODE = 24;

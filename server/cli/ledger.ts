@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../../shared/clock.ts';
+import type { LedgerVerification } from '../../shared/ledger.ts';
+import { compareCheckpoint } from '../ledger/compareCheckpoint.ts';
+import { databaseFile } from '../store/blobs/paths.ts';
+import { runLedgerVerification } from '../workers/ledgerVerification.ts';
+import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+
+const HELP = `Usage: strongroom ledger verify [options]
+
+Recomputes the whole ledger of a data folder: every entry, every link, the root, and the digest of everything that was
+recorded. The node may be running meanwhile.
+
+  --data DIR          the data folder (default: ./strongroom-data)
+  --checkpoint FILE   a checkpoint kept earlier: tells whether anything before it was rewritten since
+  --json              one JSON object instead of sentences
+
+Ends with 0 if everything holds, 1 if anything does not.`;
+
+export const ledger: Command = {
+  name: 'ledger',
+  summary: 'verify the ledger, also against a checkpoint kept earlier',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        data: { type: 'string', default: 'strongroom-data' },
+        checkpoint: { type: 'string' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    if (positionals.join(' ') !== 'verify')
+      throw new UsageError('The one thing to do with a ledger here is “verify”.');
+    const folder = resolve(values.data);
+    if (!existsSync(databaseFile(folder))) throw new UsageError(`There is no archive in ${folder}.`);
+    const isTerminal = process.stderr.isTTY === true;
+    const verification = await runLedgerVerification(
+      { folder, clock: systemClock },
+      { tell: (checked) => isTerminal && process.stderr.write(`\r${checked} entries checked`) },
+    );
+    if (isTerminal) process.stderr.write('\r\x1b[K');
+    const comparison =
+      values.checkpoint === undefined
+        ? undefined
+        : compareCheckpoint(databaseFile(folder), await readFile(values.checkpoint, 'utf8'));
+    const ok = verification.ok && comparison?.ok !== false;
+    if (values.json) print(JSON.stringify({ ...verification, ok, checkpoint: comparison ?? null }));
+    else tell(verification, comparison);
+    return ok ? 0 : 1;
+  },
+};
+
+function tell(found: LedgerVerification, comparison: { ok: boolean; sentence: string } | undefined): void {
+  for (const { seq, problem, expected, actual } of found.problems) {
+    printError(
+      `Entry ${seq}: ${problem.replaceAll('_', ' ')}; expected ${expected ?? 'nothing'}, found ${actual ?? 'nothing'}.`,
+    );
+  }
+  if (found.ok) print(`${found.size} entries hold. Head ${found.head}, root ${found.root}.`);
+  else print(`${found.problems.length} problems in ${found.size} entries.`);
+  if (comparison) (comparison.ok ? print : printError)(comparison.sentence);
+}

@@ -1,0 +1,16 @@
+import { runBenches } from './bench.ts';
+import { ledger } from './ledger.bench.ts';
+
+const BENCHES = [ledger];
+
+/** `npm run bench` runs all; `npm run bench -- ledger` those that are named. */
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !BENCHES.some((bench) => bench.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `No such bench: ${unknown.join(', ')}. There are: ${BENCHES.map(({ name }) => name).join(', ')}.`,
+  );
+  process.exitCode = 2;
+} else {
+  await runBenches(BENCHES.filter(({ name }) => wanted.length === 0 || wanted.includes(name)));
+}

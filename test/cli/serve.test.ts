@@ -1,0 +1,145 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, test } from 'vitest';
+import { end, runCommand, type ServedNode, serveNode } from '../support/cli.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+
+const served: ServedNode[] = [];
+
+async function serve(folder: string, ...more: string[]): Promise<ServedNode> {
+  const node = await serveNode(folder, ...more);
+  served.push(node);
+  return node;
+}
+
+afterEach(async () => {
+  for (const node of served.splice(0)) if (node.child.exitCode === null) await end(node, 'SIGKILL');
+  await closeTestNodes();
+});
+
+async function addNode(node: ServedNode, path: string): Promise<number> {
+  const headers = {
+    Authorization: `Bearer ${await readFile(node.token_file, 'utf8')}`,
+    'Content-Type': 'application/json',
+  };
+  const body = JSON.stringify({ path, title: path });
+  return (await fetch(`${node.url}/api/nodes`, { method: 'POST', headers, body })).status;
+}
+
+describe('strongroom serve (contract, section 6)', () => {
+  test('says with --json where it listens, by which process, and where data and token are', async () => {
+    const data = join(await temporaryFolder(), 'data');
+    const node = await serve(data);
+    expect(node).toMatchObject({ pid: node.child.pid, data, token_file: join(data, 'owner-token') });
+    expect(await (await fetch(`${node.url}/api/health`)).json()).toEqual({ status: 'up' });
+    expect((await stat(node.token_file)).mode & 0o777).toBe(0o600);
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s ends it with 0, and what it acknowledged is there again',
+    async (signal) => {
+      const data = await temporaryFolder();
+      const first = await serve(data);
+      expect(await addNode(first, 'kept')).toBe(201);
+      expect(await end(first, signal)).toBe(0);
+      const second = await serve(data);
+      expect((await fetch(`${second.url}/api/nodes/kept`)).status).toBe(200);
+    },
+  );
+
+  test('a reader of an event stream does not keep it from ending', async () => {
+    const node = await serve(await temporaryFolder());
+    const stream = await fetch(`${node.url}/api/events/stream`);
+    expect(stream.status).toBe(200);
+    expect(await end(node, 'SIGTERM')).toBe(0);
+    await stream.body?.cancel().catch(() => {});
+  });
+
+  test('a second node on the same data folder is refused with a sentence', async () => {
+    const data = await temporaryFolder();
+    await serve(data);
+    const { code, stdout, stderr } = await runCommand(['serve', '--port', '0', '--data', data]);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^Another Strongroom has the data folder .* open\..*\n$/);
+  });
+
+  test('--token-file keeps the token elsewhere', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'elsewhere', 'token');
+    const node = await serve(join(folder, 'data'), '--token-file', file);
+    expect(node.token_file).toBe(file);
+    expect(await addNode(node, 'a')).toBe(201);
+  });
+
+  test('wrong use is 2 and one sentence', async () => {
+    for (const args of [
+      ['nope'],
+      ['serve', '--port', 'x'],
+      ['serve', '--nope'],
+      ['serve', '--port', '70000'],
+    ]) {
+      const { code, stderr } = await runCommand(args);
+      expect(code, args.join(' ')).toBe(2);
+      expect(stderr.trim().split('\n')).toHaveLength(1);
+    }
+    expect((await runCommand(['serve', '--help'])).stdout).toContain('--no-collect');
+    expect((await runCommand(['--help'])).code).toBe(0);
+  });
+});
+
+describe('strongroom ledger verify', () => {
+  test('holds on an honest folder, also against a checkpoint kept earlier, while the node runs', async () => {
+    const data = await temporaryFolder();
+    const node = await serve(data);
+    await addNode(node, 'a');
+    const checkpoint = join(data, 'kept.checkpoint');
+    await writeFile(checkpoint, await (await fetch(`${node.url}/api/ledger/checkpoint`)).text());
+    await addNode(node, 'b');
+    const { code, stdout } = await runCommand([
+      'ledger',
+      'verify',
+      '--data',
+      data,
+      '--checkpoint',
+      checkpoint,
+    ]);
+    expect(stdout).toMatch(
+      /^2 entries hold\. .*\nNothing was rewritten since the checkpoint over 1 entries\.\n$/,
+    );
+    expect(code).toBe(0);
+  });
+
+  test('ends with 1 where the past was rewritten, even with every link made right again', async () => {
+    const data = await temporaryFolder();
+    const node = await serve(data);
+    await addNode(node, 'a');
+    const checkpoint = join(data, 'kept.checkpoint');
+    await writeFile(checkpoint, await (await fetch(`${node.url}/api/ledger/checkpoint`)).text());
+    await end(node, 'SIGTERM');
+    const database = new Database(join(data, 'strongroom.db'));
+    database.exec(
+      'DROP TRIGGER ledger_refuses_delete; PRAGMA foreign_keys = OFF; DELETE FROM nodes; DELETE FROM ledger;',
+    );
+    database.close();
+    const found = await runCommand([
+      'ledger',
+      'verify',
+      '--data',
+      data,
+      '--checkpoint',
+      checkpoint,
+      '--json',
+    ]);
+    expect(found.code).toBe(1);
+    expect(JSON.parse(found.stdout)).toMatchObject({
+      ok: false,
+      size: 0,
+      checkpoint: { ok: false, sentence: expect.stringContaining('entries are missing') },
+    });
+  });
+
+  test('a folder without an archive is 2', async () => {
+    expect((await runCommand(['ledger', 'verify', '--data', await temporaryFolder()])).code).toBe(2);
+  });
+});
