@@ -101,21 +101,24 @@ export const packFileSchema = z
   })
   .meta({ id: 'PackFile' });
 
+/** The folders that a path leads through: `a/b/c` lies in `a` and `a/b`. */
+function foldersAbove(path: string): string[] {
+  const segments = path.split('/');
+  return segments.slice(1).map((_, index) => segments.slice(0, index + 1).join('/'));
+}
+
 export const packFilesSchema = z
   .array(packFileSchema)
   .max(MAX_PACK_FILES, `At most ${MAX_PACK_FILES} files are taken.`)
   .superRefine((files, context) => {
+    const folded = files.map(({ path }) => foldedPath(path));
+    const folders = new Set(folded.flatMap(foldersAbove));
     const seen = new Set<string>();
-    for (const [index, { path }] of files.entries()) {
-      const folded = foldedPath(path);
-      if (seen.has(folded)) {
-        context.addIssue({
-          code: 'custom',
-          message: 'Two paths differ in case only.',
-          path: [index, 'path'],
-        });
-      }
-      seen.add(folded);
+    for (const [index, path] of folded.entries()) {
+      const tell = (message: string) => context.addIssue({ code: 'custom', message, path: [index, 'path'] });
+      if (seen.has(path)) tell('Two files have this path, or their paths differ in case only.');
+      if (folders.has(path)) tell('Another file lies in a folder of this name.');
+      seen.add(path);
     }
   })
   .transform((files) => files.toSorted((left, right) => compareByUtf8(left.path, right.path)));
@@ -235,8 +238,8 @@ export const packsQuery = z.strictObject({
   license: licenseSchema.optional(),
   tag: tagSchema.optional(),
   verdict: verdictSchema.optional(),
-  author: z.string().max(200).optional(),
-  keyword: z.string().max(100).optional(),
+  author: z.string().min(1).max(200).optional(),
+  keyword: z.string().min(1).max(100).optional(),
   flagged: flagValue.optional(),
   replicates: packIdSchema.optional(),
   sort: z

@@ -1,4 +1,5 @@
+import { ARCHIVE_SUBJECTS } from '../archive/recorded.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 
 /** What each room lets the ledger's verification recompute. */
-export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [];
+export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [...ARCHIVE_SUBJECTS];

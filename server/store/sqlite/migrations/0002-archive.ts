@@ -57,6 +57,7 @@ CREATE TABLE packs (
   digest TEXT NOT NULL UNIQUE CHECK (length(digest) = 64),
   title_key TEXT NOT NULL,
   outcome TEXT NOT NULL,
+  tag TEXT NOT NULL,
   study TEXT REFERENCES studies (id),
   replicates TEXT REFERENCES packs (id),
   verdict TEXT,

@@ -1,0 +1,208 @@
+import pLimit from 'p-limit';
+import type { PackFile, PackRecord } from '../../../shared/pack.ts';
+import { tagOf } from '../../../shared/pack.ts';
+import { type FieldError, Problem, type ProblemCode } from '../../../shared/problems.ts';
+import { appendEntry } from '../../ledger/appendEntry.ts';
+import type { StagedBlob } from '../../store/blobs/blobStore.ts';
+import { blobBytes, createBlobRowIfAbsent } from '../../store/sqlite/blobs.ts';
+import { nodeAt } from '../../store/sqlite/nodes.ts';
+import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/open.ts';
+import {
+  countReplication,
+  insertPack,
+  insertPackFile,
+  insertPackRecord,
+  packByDigest,
+  packById,
+} from '../../store/sqlite/packs.ts';
+import { studyById } from '../../store/sqlite/studies.ts';
+import type { Store } from '../../store/store.ts';
+import { foldedText } from '../foldedText.ts';
+import { indexPack } from './indexPack.ts';
+import { type CheckedRecord, checkRecord } from './record.ts';
+
+export interface NewPack {
+  /** The record as it was sent: parsed strictly, checked here. */
+  record: unknown;
+  /** The bytes that came with it, by path; absent where the archive is to hold every file already. */
+  staged?: ReadonlyMap<string, StagedBlob>;
+}
+
+/** Renames of one pack that are under way together: each waits for the disk. */
+const KEPT_AT_ONCE = 16;
+
+/**
+ * Adds a pack: the one way in for every kind of upload. When it resolves, the blobs, the record and the ledger entry
+ * are on stable storage; whatever it throws, nothing is left of it and what was staged is discarded.
+ *
+ * A crash before the blobs are kept leaves files in `tmp/`, which the next start empties; one after that and before the
+ * commit leaves blobs that no row names, which the next start sweeps. Neither can be seen by a reader.
+ *
+ * @returns the pack's id, and whether it is new: the same record again changes nothing.
+ * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; whatever the disk says.
+ */
+export async function addPack(
+  store: Store,
+  { record: sent, staged }: NewPack,
+): Promise<{ id: string; created: boolean }> {
+  try {
+    const checked = checkRecord(sent);
+    if (staged) requireSameFiles(checked, staged);
+    else requireHeldFiles(store.read, checked);
+    if (packByDigest(store.read, checked.digest)) return { id: checked.id, created: false };
+    requireReferences(store.read, checked.record);
+    await keepAll([...(staged?.values() ?? [])]);
+    const created = await store.write((database) => recordPack(database, checked, store.instant()));
+    return { id: checked.id, created };
+  } finally {
+    // What is kept stays; what was refused, or was there already, goes.
+    for (const blob of staged?.values() ?? []) await blob.discard();
+  }
+}
+
+/** @throws Problem `files_mismatch`, `digest_mismatch` with a pointer to each file that is not what the record says. */
+function requireSameFiles(checked: CheckedRecord, staged: ReadonlyMap<string, StagedBlob>): void {
+  const faults = new Faults();
+  const named = new Set(checked.record.files.map(({ path }) => path));
+  for (const file of checked.record.files) {
+    const blob = staged.get(file.path);
+    if (!blob) {
+      faults.add('files_mismatch', file.path, {
+        path: checked.pointerTo(file.path, 'path'),
+        message: `${file.path}: the record names this file, and it was not sent.`,
+      });
+    } else if (blob.sha256 !== file.sha256) {
+      faults.add('digest_mismatch', file.path, {
+        path: checked.pointerTo(file.path, 'sha256'),
+        message: `${file.path}: the bytes hash to ${blob.sha256}, the record says ${file.sha256}.`,
+      });
+    } else if (blob.bytes !== file.bytes) {
+      faults.add('files_mismatch', file.path, {
+        path: checked.pointerTo(file.path, 'bytes'),
+        message: `${file.path}: ${blob.bytes} bytes came, the record says ${file.bytes}.`,
+      });
+    }
+  }
+  for (const path of staged.keys()) {
+    if (named.has(path)) continue;
+    faults.add('files_mismatch', path, {
+      path: '/files',
+      message: `${path}: this file was sent, and the record does not name it.`,
+    });
+  }
+  faults.throwIfAny();
+}
+
+/** @throws Problem `unknown_blob`, `files_mismatch` with a pointer to each file that the archive does not hold so. */
+function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: CheckedRecord): void {
+  const faults = new Faults();
+  for (const { path, sha256, bytes } of record.files) {
+    const held = blobBytes(database, sha256);
+    if (held === undefined) {
+      faults.add('unknown_blob', path, {
+        path: pointerTo(path, 'sha256'),
+        message: `${path}: the archive does not hold ${sha256}; send the file itself.`,
+      });
+    } else if (held !== bytes) {
+      faults.add('files_mismatch', path, {
+        path: pointerTo(path, 'bytes'),
+        message: `${path}: this file has ${held} bytes, the record says ${bytes}.`,
+      });
+    }
+  }
+  faults.throwIfAny();
+}
+
+/** What is wrong with the files: the first code names the problem, all of them are told. */
+class Faults {
+  readonly #errors: FieldError[] = [];
+  #first: { code: ProblemCode; path: string } | undefined;
+
+  add(code: ProblemCode, path: string, error: FieldError): void {
+    this.#first ??= { code, path };
+    if (this.#errors.length < MAX_TOLD) this.#errors.push(error);
+  }
+
+  throwIfAny(): void {
+    if (!this.#first) return;
+    throw new Problem(this.#first.code, this.#errors[0]?.message ?? '', {
+      errors: this.#errors,
+      members: { path: this.#first.path },
+    });
+  }
+}
+
+const MAX_TOLD = 100;
+
+/** @throws Problem `unknown_node`, `unknown_study`, `unknown_pack` */
+function requireReferences(database: ReadDatabase, record: PackRecord): void {
+  const { node, study, replicates, supersedes } = record;
+  if (node !== null && !nodeAt(database, node)) {
+    throw unknown('unknown_node', '/node', `There is no node ${node}. Create it first, or leave it out.`);
+  }
+  if (study !== null && !studyById(database, study)) {
+    throw unknown('unknown_study', '/study', `There is no study ${study} here.`);
+  }
+  if (replicates !== null && !packById(database, replicates.pack)) {
+    throw unknown(
+      'unknown_pack',
+      '/replicates/pack',
+      `There is no pack ${replicates.pack} here to replicate.`,
+    );
+  }
+  if (supersedes !== null && !packById(database, supersedes)) {
+    throw unknown('unknown_pack', '/supersedes', `There is no pack ${supersedes} here to supersede.`);
+  }
+}
+
+function unknown(code: ProblemCode, path: string, message: string): Problem {
+  return new Problem(code, message, { errors: [{ path, message }] });
+}
+
+async function keepAll(staged: readonly StagedBlob[]): Promise<void> {
+  const atOnce = pLimit(KEPT_AT_ONCE);
+  const kept = await Promise.allSettled(staged.map((blob) => atOnce(() => blob.keep())));
+  for (const outcome of kept) if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+/** Writes the rows and the ledger entry; answers false where another upload of the same record came first. */
+function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string): boolean {
+  const { record, text, digest, id } = checked;
+  if (packByDigest(database, digest)) return false;
+  if (packById(database, id)) {
+    throw new Problem(
+      'id_taken',
+      `Another record has the id ${id}. Change anything in this one, its summary say.`,
+    );
+  }
+  const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });
+  const original = record.replicates && packById(database, record.replicates.pack);
+  insertPack(database, {
+    ledger_entry: seq,
+    id,
+    digest,
+    title_key: foldedText(record.title),
+    outcome: record.outcome,
+    tag: tagOf(record),
+    study: record.study,
+    replicates: record.replicates?.pack ?? null,
+    verdict: record.replicates?.verdict ?? null,
+    original_had_method: original ? (original.tag === 'replicable' ? 1 : 0) : null,
+    supersedes: record.supersedes,
+    bytes: checked.bytes,
+    files: record.files.length,
+    record_bytes: Buffer.byteLength(text),
+  });
+  insertPackRecord(database, seq, text);
+  insertFiles(database, seq, record.files, at);
+  if (record.replicates) countReplication(database, record.replicates.pack);
+  indexPack(database, seq, digest, record);
+  return true;
+}
+
+function insertFiles(database: WriteDatabase, pack: number, files: readonly PackFile[], at: string): void {
+  for (const file of files) {
+    createBlobRowIfAbsent(database, { sha256: file.sha256, bytes: file.bytes, stored_at: at });
+    insertPackFile(database, pack, file);
+  }
+}

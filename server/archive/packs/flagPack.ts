@@ -1,0 +1,24 @@
+import type { NewFlag } from '../../../shared/pack.ts';
+import { appendEntry } from '../../ledger/appendEntry.ts';
+import { addPackFilter, removePackFilter } from '../../store/sqlite/packLists.ts';
+import { insertFlag } from '../../store/sqlite/packs.ts';
+import type { Store } from '../../store/store.ts';
+import { flagDigest } from '../recorded.ts';
+import { requirePack } from './readPack.ts';
+
+/** Flags a pack; the flag stays with it for ever, for everyone to see. @throws Problem `not_found` */
+export async function flagPack(store: Store, id: string, { reason, note }: NewFlag): Promise<void> {
+  const { ledger_entry: pack } = requirePack(store.read, id);
+  await store.write((database) => {
+    const flag = { pack: id, reason, note, at: store.instant() };
+    const { seq } = appendEntry(database, {
+      type: 'pack.flagged',
+      subject: id,
+      digest: flagDigest(flag),
+      at: flag.at,
+    });
+    insertFlag(database, { ...flag, ledger_entry: seq });
+    removePackFilter(database, pack, { filter: 'flagged', value: 'false' });
+    addPackFilter(database, pack, { filter: 'flagged', value: 'true' });
+  });
+}

@@ -1,0 +1,58 @@
+import { type PackRecord, tagOf } from '../../../shared/pack.ts';
+import type { WriteDatabase } from '../../store/sqlite/open.ts';
+import { addPackFilter, indexPackText, type PackFilter } from '../../store/sqlite/packLists.ts';
+import { foldedText } from '../foldedText.ts';
+
+/** Makes a pack to be found by its words and by every value that lists can be filtered by. */
+export function indexPack(database: WriteDatabase, pack: number, digest: string, record: PackRecord): void {
+  for (const filter of filtersOf(record)) addPackFilter(database, pack, filter);
+  indexPackText(database, pack, {
+    title: record.title,
+    summary: record.summary,
+    authors: record.authors
+      .map(({ name, orcid, affiliation }) => `${name} ${orcid ?? ''} ${affiliation}`)
+      .join('\n'),
+    keywords: record.keywords.join('\n'),
+    method: record.method?.text ?? '',
+    results: Object.keys(record.results).join('\n'),
+    // The digits of the id are the first of the digest, so that a prefix of either finds the pack.
+    identity: `pk_${digest}`,
+  });
+}
+
+function filtersOf(record: PackRecord): PackFilter[] {
+  const { outcome, license, study, replicates, authors, keywords, node } = record;
+  const filters: PackFilter[] = [
+    { filter: 'outcome', value: outcome },
+    { filter: 'license', value: license },
+    { filter: 'tag', value: tagOf(record) },
+    { filter: 'flagged', value: 'false' },
+  ];
+  if (study !== null) filters.push({ filter: 'study', value: study });
+  if (replicates !== null) {
+    filters.push({ filter: 'verdict', value: replicates.verdict });
+    filters.push({ filter: 'replicates', value: replicates.pack });
+  }
+  for (const path of node === null ? [] : pathsDownTo(node)) filters.push({ filter: 'node', value: path });
+  for (const { name, orcid } of authors) {
+    for (const value of authorValues(name, orcid)) filters.push({ filter: 'author', value });
+  }
+  for (const keyword of keywords) filters.push({ filter: 'keyword', value: foldedText(keyword) });
+  return filters;
+}
+
+/** `a/b/c` is found under `a`, `a/b` and itself. */
+export function pathsDownTo(path: string): string[] {
+  const segments = path.split('/');
+  return segments.map((_, index) => segments.slice(0, index + 1).join('/'));
+}
+
+/** An author is found by the whole name, by any word of it, and by ORCID iD. */
+function authorValues(name: string, orcid: string | null): string[] {
+  const whole = foldedText(name);
+  return [
+    whole,
+    ...whole.split(/[^\p{L}\p{N}'’-]+/u).filter(Boolean),
+    ...(orcid === null ? [] : [foldedText(orcid)]),
+  ];
+}

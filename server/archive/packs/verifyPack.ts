@@ -1,0 +1,67 @@
+import { canonicalText } from '../../../shared/canonicalJson.ts';
+import { NO_HASH } from '../../../shared/ledger.ts';
+import type { PackRecord, PackVerification } from '../../../shared/pack.ts';
+import { hashOf, sha256Of } from '../../ledger/entry.ts';
+import { entryAt } from '../../store/sqlite/ledger.ts';
+import type { ReadDatabase } from '../../store/sqlite/open.ts';
+import { type PackRow, recordTexts } from '../../store/sqlite/packs.ts';
+import type { Store } from '../../store/store.ts';
+import { rehashBlobs } from '../../workers/hashFiles.ts';
+import { requirePack } from './readPack.ts';
+
+type Check = PackVerification['checks'][number];
+
+/**
+ * Verifies a pack from what is stored: its fingerprint from the record's text, every file by reading it again, and its
+ * ledger entry from the record and the entry before it.
+ *
+ * @throws Problem `not_found`
+ */
+export async function verifyPack(store: Store, id: string): Promise<PackVerification> {
+  const row = requirePack(store.read, id);
+  const [stored] = recordTexts(store.read, [row.ledger_entry]);
+  const text = stored?.record ?? '';
+  const record = parsed(text);
+  const fingerprint = record === undefined ? sha256Of(text) : sha256Of(canonicalText(record));
+  const checks: Check[] = [
+    compared('fingerprint', row.digest, fingerprint),
+    ...(await blobChecks(store, record)),
+    ledgerCheck(store.read, row, fingerprint),
+  ];
+  return { id, ok: checks.every(({ ok }) => ok), checked_at: store.instant(), checks };
+}
+
+/** The record as its text says, or undefined where damage has made the text no JSON. */
+function parsed(text: string): PackRecord | undefined {
+  try {
+    return JSON.parse(text) as PackRecord;
+  } catch {
+    return undefined;
+  }
+}
+
+function compared(check: Check['check'], expected: string, actual: string | null, path?: string): Check {
+  return { check, ok: actual === expected, expected, actual, ...(path === undefined ? {} : { path }) };
+}
+
+async function blobChecks({ blobs }: Store, record: PackRecord | undefined): Promise<Check[]> {
+  const files = Array.isArray(record?.files) ? record.files : [];
+  const found = await rehashBlobs(blobs, files);
+  return files.map(({ path, sha256 }) => compared('blob', sha256, found.get(sha256) ?? null, path));
+}
+
+/** What the entry's hash must be follows from the record as it stands, so one comparison covers all of the entry. */
+function ledgerCheck(database: ReadDatabase, { id, ledger_entry: seq }: PackRow, digest: string): Check {
+  const entry = entryAt(database, seq);
+  const prev = seq === 1 ? NO_HASH : entryAt(database, seq - 1)?.hash;
+  if (!entry) return { check: 'ledger', ok: false, expected: `entry ${seq}`, actual: null };
+  const actual = hashOf({
+    seq,
+    at: entry.at,
+    type: 'pack.added',
+    subject: id,
+    digest,
+    prev: prev ?? NO_HASH,
+  });
+  return compared('ledger', entry.hash, actual);
+}
