@@ -20,6 +20,7 @@ export const pageRoutes: RouteObject[] = [
       pageAt('/packs', () => import('./packs/PacksPage.tsx')),
       pageAt('/packs/:id', () => import('./packs/PackPage.tsx')),
       pageAt('/timeline/:id?', () => import('./timeline/TimelinePage.tsx')),
+      pageAt('/ledger', () => import('./ledger/LedgerPage.tsx')),
       pageAt('*', () => import('./missing/MissingPage.tsx')),
     ],
   },

@@ -72,7 +72,7 @@ class GrowingRoot {
 }
 
 /** Leaves and inner nodes are told apart by their first byte, so that neither can pass for the other. */
-function hashOfParts(kind: 0 | 1, ...parts: Uint8Array[]): Uint8Array {
+export function hashOfParts(kind: 0 | 1, ...parts: Uint8Array[]): Uint8Array {
   const hash = sha256.create().update(Uint8Array.of(kind));
   for (const part of parts) hash.update(part);
   return hash.digest();

@@ -1,8 +1,15 @@
 import { z } from 'zod';
 import { digestSchema } from '../../../../shared/digest.ts';
-import { type LedgerEntry, type LedgerHead, NO_HASH } from '../../../../shared/ledger.ts';
+import {
+  type ConsistencyProof,
+  type LedgerEntry,
+  type LedgerHead,
+  NO_HASH,
+} from '../../../../shared/ledger.ts';
 import { instantSchema } from '../../../../shared/text.ts';
+import { formatCount } from '../../format/size.ts';
 import { hashOfEntry } from './chain.ts';
+import { provesConsistency } from './consistency.ts';
 
 /** The small file that a person keeps, to hold the node to its word later. */
 const savedHeadSchema = z.object({
@@ -56,39 +63,56 @@ export interface HeadDifference {
 }
 
 export interface HeadComparison {
-  /** Whether every entry up to the saved one still stands, as far as its own hash tells. */
-  ok: boolean;
   differences: HeadDifference[];
-  /** Entries that came since; negative where the ledger is shorter than it was. */
+  /** Entries that came since. */
   since: number;
+  /** Whether the node gave a proof, checked here, that its ledger begins with the saved one. */
+  proven: boolean;
   otherNode: boolean;
+  /** The head of now. */
+  head: LedgerHead;
 }
 
-/** Holds a saved head against the head of now and the entry that stands at its place now (none for an empty ledger). */
-export function compareHeads(
-  saved: SavedHead,
-  now: { head: LedgerHead; node: string; entry: LedgerEntry | undefined },
-): HeadComparison {
+/** What the node shows now: its head, the entry at the saved place, and its proof; the two where it has them. */
+export interface LedgerNow {
+  node: string;
+  head: LedgerHead;
+  entry: LedgerEntry | undefined;
+  proof: Pick<ConsistencyProof, 'hashes'> | undefined;
+}
+
+/** Holds a saved head against what the node shows now. Nothing is believed that can be computed here. */
+export function compareHeads(saved: SavedHead, { node, head, entry, proof }: LedgerNow): HeadComparison {
   const differences: HeadDifference[] = [];
-  const tell = (what: string, before: string, after: string) => {
+  const expectSame = (what: string, before: string, after: string) => {
     if (before !== after) differences.push({ what, saved: before, now: after });
   };
-  const { head, entry } = now;
   if (head.seq < saved.seq) {
-    differences.push({ what: 'The number of entries', saved: String(saved.seq), now: String(head.seq) });
+    differences.push({
+      what: 'How many entries there are',
+      saved: formatCount(saved.seq),
+      now: formatCount(head.seq),
+    });
   } else if (saved.seq === 0) {
-    tell('The hash of the empty ledger', saved.hash, NO_HASH);
+    expectSame('Hash of the empty ledger', saved.hash, NO_HASH);
   } else if (entry?.seq !== saved.seq) {
-    differences.push({ what: `Entry ${saved.seq}`, saved: saved.hash, now: 'no such entry' });
+    differences.push({ what: `Entry ${formatCount(saved.seq)}`, saved: saved.hash, now: 'no such entry' });
   } else {
-    tell(`The hash of entry ${saved.seq}`, saved.hash, entry.hash);
-    tell(`The hash of entry ${saved.seq}, recomputed from its content`, saved.hash, hashOfEntry(entry));
+    expectSame(`Hash of entry ${formatCount(saved.seq)}`, saved.hash, entry.hash);
+    expectSame(
+      `Hash of entry ${formatCount(saved.seq)}, recomputed from its content`,
+      saved.hash,
+      hashOfEntry(entry),
+    );
   }
-  if (head.seq === saved.seq) tell('The root of the tree', saved.root, head.root);
-  return {
-    ok: differences.length === 0,
-    differences,
-    since: head.seq - saved.seq,
-    otherNode: saved.node !== now.node,
-  };
+  if (head.seq === saved.seq) expectSame('Root of the tree over all entries', saved.root, head.root);
+  const proven = proof !== undefined && provesConsistency(saved, head, proof);
+  if (proof !== undefined && !proven && differences.length === 0) {
+    differences.push({
+      what: 'Proof that the ledger of now begins with the saved one',
+      saved: saved.root,
+      now: 'the node’s proof does not lead from this root to the one of now',
+    });
+  }
+  return { differences, since: head.seq - saved.seq, proven, otherNode: saved.node !== node, head };
 }

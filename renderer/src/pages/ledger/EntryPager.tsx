@@ -1,0 +1,76 @@
+import { Button, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { useNavigate } from 'react-router';
+import type { LedgerEntry } from '../../../../shared/ledger.ts';
+import { formatCount } from '../../format/size.ts';
+import classes from './EntryPager.module.css';
+import { PAGE_ENTRIES } from './useLedgerPage.ts';
+
+export interface EntryPagerProps {
+  /** The last entry of the ledger. */
+  head: number;
+  /** The entries that are shown, newest first. */
+  entries: readonly LedgerEntry[];
+  /** Shows the page that ends with this entry; the newest page where there is none. */
+  onGoTo: (top: number | undefined) => void;
+}
+
+/** Which entries are shown, the ways to newer and older ones, and to any one by its number. */
+export function EntryPager({ head, entries, onGoTo }: EntryPagerProps) {
+  const newest = entries[0]?.seq ?? 0;
+  const oldest = entries.at(-1)?.seq ?? 0;
+  return (
+    <nav className={classes.pager} aria-label="Pages of entries">
+      <span className="numeric muted">
+        {formatCount(newest)} down to {formatCount(oldest)} of {formatCount(head)}
+      </span>
+      <span className={classes.buttons}>
+        <JumpTo head={head} />
+        <Button variant="default" size="xs" disabled={newest >= head} onClick={() => onGoTo(undefined)}>
+          Newest
+        </Button>
+        <Button
+          variant="default"
+          size="xs"
+          disabled={newest >= head}
+          onClick={() => onGoTo(newest + PAGE_ENTRIES >= head ? undefined : newest + PAGE_ENTRIES)}
+        >
+          Newer
+        </Button>
+        <Button variant="default" size="xs" disabled={oldest <= 1} onClick={() => onGoTo(oldest - 1)}>
+          Older
+        </Button>
+      </span>
+    </nav>
+  );
+}
+
+function JumpTo({ head }: { head: number }) {
+  const navigate = useNavigate();
+  const [typed, setTyped] = useState('');
+  const [fault, setFault] = useState<string>();
+  const jump = (event: FormEvent) => {
+    event.preventDefault();
+    const seq = Number(typed.replace(/[#,\s]/g, ''));
+    if (!Number.isInteger(seq) || seq < 1 || seq > head) {
+      setFault(`A number from 1 to ${formatCount(head)}.`);
+      return;
+    }
+    setFault(undefined);
+    void navigate(`/ledger#${seq}`);
+  };
+  return (
+    <form onSubmit={jump} className={classes.jump}>
+      <TextInput
+        size="xs"
+        w={130}
+        inputMode="numeric"
+        aria-label="Go to entry number"
+        placeholder="Go to entry…"
+        value={typed}
+        error={fault}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+      />
+    </form>
+  );
+}

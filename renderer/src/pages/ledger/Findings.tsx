@@ -1,0 +1,118 @@
+import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router';
+import type { LedgerVerification } from '../../../../shared/ledger.ts';
+import { DataTable } from '../../components/DataTable.tsx';
+import { DigestChip } from '../../components/DigestChip.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { countOf, formatDuration } from '../../format/size.ts';
+import classes from './Findings.module.css';
+import { PROBLEM_WORDS } from './problemWords.ts';
+import type { Recomputed } from './recomputeChain.ts';
+
+/** What a check found: whether it is well in a shape, a colour and a sentence; what else there is beneath. */
+export function Finding({ ok, title, children }: { ok: boolean; title: ReactNode; children?: ReactNode }) {
+  const Icon = ok ? IconCircleCheck : IconAlertTriangle;
+  return (
+    <div className={classes.finding} data-ok={ok}>
+      <Icon size={20} aria-hidden className={classes.icon} />
+      <div className={classes.words}>
+        <p className={classes.title}>{title}</p>
+        {children}
+      </div>
+    </div>
+  );
+}
+
+/** What the node found when it verified its ledger. */
+export function VerificationFindings({ result }: { result: LedgerVerification }) {
+  const { ok, size, head, root, checked_at, duration_ms, problems } = result;
+  const entries = countOf(size, 'entry', 'entries');
+  return (
+    <Finding
+      ok={ok}
+      title={
+        ok
+          ? `${entries} verified: all is as it was recorded.`
+          : `${countOf(problems.length, 'fault')} found in ${entries}.`
+      }
+    >
+      <p className="small muted">
+        <TimeText at={checked_at} />, in {formatDuration(duration_ms / 1000)}. Hash of the last{' '}
+        <DigestChip digest={head} label="hash of the last entry" />, root{' '}
+        <DigestChip digest={root} label="root" />
+      </p>
+      {problems.length > 0 && (
+        <FaultTable
+          faults={problems.map(({ seq, problem, expected, actual }) => ({
+            seq,
+            fault: PROBLEM_WORDS[problem],
+            expected,
+            actual,
+          }))}
+        />
+      )}
+    </Finding>
+  );
+}
+
+/** What this browser found when it recomputed the chain, and whether the node's own head agrees. */
+export function RecomputedFindings({ result, at }: { result: Recomputed; at: string }) {
+  const { size, hash, root, faults, milliseconds } = result;
+  const entries = countOf(size, 'entry', 'entries');
+  return (
+    <Finding
+      ok={faults.length === 0}
+      title={
+        faults.length === 0
+          ? `${entries} recomputed in this browser: every hash and every link holds.`
+          : `${countOf(faults.length, 'fault')} found in ${entries}.`
+      }
+    >
+      <p className="small muted">
+        <TimeText at={at} />, in {formatDuration(milliseconds / 1000)}. Hash of the last{' '}
+        <DigestChip digest={hash} label="recomputed hash of the last entry" />, root{' '}
+        <DigestChip digest={root} label="recomputed root" />
+      </p>
+      {faults.length > 0 && <FaultTable faults={faults} />}
+    </Finding>
+  );
+}
+
+interface Fault {
+  seq: number;
+  fault: string;
+  expected: string | null;
+  actual: string | null;
+}
+
+function FaultTable({ faults }: { faults: readonly Fault[] }) {
+  const keyed = faults.map((fault, index) => ({ ...fault, key: index }));
+  return (
+    <DataTable
+      caption="Faults of the ledger"
+      rows={keyed}
+      rowKey={({ key }) => key}
+      columns={[
+        {
+          id: 'seq',
+          header: 'Entry',
+          width: '5rem',
+          cell: ({ seq }) => <Link to={`/ledger#${seq}`}>#{seq}</Link>,
+        },
+        { id: 'fault', header: 'Fault', cell: ({ fault }) => fault },
+        {
+          id: 'expected',
+          header: 'Expected',
+          cell: ({ expected }) => <Value value={expected} what="expected" />,
+        },
+        { id: 'actual', header: 'Found', cell: ({ actual }) => <Value value={actual} what="found" /> },
+      ]}
+    />
+  );
+}
+
+function Value({ value, what }: { value: string | null; what: string }) {
+  if (value === null) return <span className="muted">nothing</span>;
+  return value.length === 64 ? <DigestChip digest={value} label={what} /> : value;
+}

@@ -1,0 +1,77 @@
+import { useEffect, useState } from 'react';
+import { useLocation, useSearchParams } from 'react-router';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Page } from '../../components/Page.tsx';
+import { Section } from '../../components/Section.tsx';
+import { EntryChain } from './EntryChain.tsx';
+import { EntryPager } from './EntryPager.tsx';
+import { HeadPanel } from './HeadPanel.tsx';
+import { SavedHeadCheck } from './SavedHeadCheck.tsx';
+import { PAGE_ENTRIES, useLedgerPage } from './useLedgerPage.ts';
+import { VerifyPanel } from './VerifyPanel.tsx';
+
+/** The ledger: its head, its verification, and its entries from the newest back. */
+export default function LedgerPage() {
+  const [search, setSearch] = useSearchParams();
+  const { hash } = useLocation();
+  const chosen = wholeNumberIn(hash.slice(1));
+  const top = wholeNumberIn(search.get('top') ?? '') ?? topFor(chosen);
+  const { data, error, refetch } = useLedgerPage(top);
+  const [showCheck, setShowCheck] = useState(false);
+  const isThere = data?.entries.some(({ seq }) => seq === chosen) ?? false;
+
+  // Another page is shown without naming an entry; the one that was named is then out of sight.
+  const goTo = (seq: number | undefined) => setSearch(seq === undefined ? {} : { top: String(seq) });
+  useEffect(() => {
+    if (!isThere) return;
+    document.getElementById(`entry-${chosen}`)?.scrollIntoView({ block: 'center' });
+  }, [chosen, isThere]);
+
+  return (
+    <Page
+      title="Ledger"
+      lead="Every record of this node in order. Each entry carries the hash of the one before it, so nothing can be changed, removed or slipped in without all that follows showing it."
+    >
+      {error && !data && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data && (
+        <>
+          <HeadPanel head={data.head} isChecking={showCheck} onCheck={() => setShowCheck(!showCheck)} />
+          {showCheck && <SavedHeadCheck />}
+          {data.head.seq > 0 && <VerifyPanel head={data.head} />}
+          <Section title="Entries">
+            {data.head.seq === 0 ? (
+              <EmptyState title="Nothing is recorded yet">
+                The first node, pack, study, comment, source or event writes the first entry.
+              </EmptyState>
+            ) : (
+              <>
+                <EntryPager head={data.head.seq} entries={data.entries} onGoTo={goTo} />
+                {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+                {chosen !== undefined && !isThere && chosen > data.head.seq && (
+                  <ErrorNote
+                    error={
+                      new Error(`There is no entry ${chosen}: the ledger ends with entry ${data.head.seq}.`)
+                    }
+                  />
+                )}
+                <EntryChain entries={data.entries} chosen={chosen} />
+                <EntryPager head={data.head.seq} entries={data.entries} onGoTo={goTo} />
+              </>
+            )}
+          </Section>
+        </>
+      )}
+      {!data && !error && <p className="muted">Loading…</p>}
+    </Page>
+  );
+}
+
+function wholeNumberIn(text: string): number | undefined {
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+}
+
+/** The page on which an entry stands in the middle. */
+function topFor(seq: number | undefined): number | undefined {
+  return seq === undefined ? undefined : seq + Math.floor(PAGE_ENTRIES / 2);
+}

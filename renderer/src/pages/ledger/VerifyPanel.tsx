@@ -1,0 +1,118 @@
+import { Button } from '@mantine/core';
+import { IconDeviceLaptop, IconShieldCheck } from '@tabler/icons-react';
+import { useState } from 'react';
+import type { LedgerHead } from '../../../../shared/ledger.ts';
+import { call } from '../../api/client.ts';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { JobBar } from '../../components/JobBar.tsx';
+import { Section } from '../../components/Section.tsx';
+import { useFollowedJob } from '../../state/followJob.ts';
+import { useIsOwner } from '../../state/session.ts';
+import { RecomputedFindings, VerificationFindings } from './Findings.tsx';
+import { useNodeVerification, verificationOf } from './nodeVerification.ts';
+import { useRecomputation } from './recomputation.ts';
+import classes from './VerifyPanel.module.css';
+
+/** The two ways to verify: the node checks everything it holds, or this browser checks the chain without its word. */
+export function VerifyPanel({ head }: { head: LedgerHead }) {
+  return (
+    <Section title="Verify">
+      <div className={classes.ways}>
+        <ByTheNode />
+        <InThisBrowser head={head} />
+      </div>
+    </Section>
+  );
+}
+
+function ByTheNode() {
+  const isOwner = useIsOwner();
+  const { current, start } = useNodeVerification();
+  const job = useFollowedJob(current?.by === 'job' ? current.id : undefined);
+  const [cancelError, setCancelError] = useState<unknown>();
+  const isRunning =
+    current?.by === 'job' ? job === undefined || job.state === 'running' : current?.state === 'running';
+  const cancel = () => {
+    setCancelError(undefined);
+    if (current?.by === 'job') call('cancelJob', { params: { id: current.id } }).catch(setCancelError);
+    else if (current?.state === 'running') current.cancel();
+  };
+  const result =
+    current?.by === 'job'
+      ? verificationOf(job?.result)
+      : current?.state === 'done'
+        ? current.result
+        : undefined;
+  return (
+    <div className={classes.way}>
+      <p>
+        The node recomputes every entry, every link, the root, and the digest of every record that the archive
+        holds.
+      </p>
+      {!isRunning && (
+        <Button leftSection={<IconShieldCheck size={16} aria-hidden />} onClick={() => void start(isOwner)}>
+          Verify the ledger
+        </Button>
+      )}
+      {isRunning && (
+        <JobBar
+          title="The node verifies its ledger"
+          {...(job?.progress ?? { done: 0, total: null, unit: 'entries', rate: 0 })}
+          onCancel={cancel}
+        />
+      )}
+      <div aria-live="polite" className={classes.found}>
+        {result && <VerificationFindings result={result} />}
+        {job?.state === 'cancelled' && (
+          <p className="muted">It was stopped before its end: nothing is known.</p>
+        )}
+        {job?.state === 'failed' && (
+          <ErrorNote
+            error={new Error(job.error ?? 'The verification failed.')}
+            onRetry={() => void start(isOwner)}
+          />
+        )}
+        {current?.by === 'request' && current.state === 'failed' && (
+          <ErrorNote error={current.error} onRetry={() => void start(isOwner)} />
+        )}
+        {cancelError !== undefined && <ErrorNote error={cancelError} />}
+      </div>
+    </div>
+  );
+}
+
+function InThisBrowser({ head }: { head: LedgerHead }) {
+  const { current, start } = useRecomputation();
+  return (
+    <div className={classes.way}>
+      <p>
+        This browser fetches every entry and recomputes the chain and the root itself, so that the node’s word
+        is not needed.
+      </p>
+      {current?.state === 'running' ? (
+        <JobBar
+          title="Recomputing in this browser"
+          done={current.done}
+          total={current.total}
+          unit="entries"
+          rate={current.rate}
+          onCancel={current.cancel}
+        />
+      ) : (
+        <Button
+          variant="default"
+          leftSection={<IconDeviceLaptop size={16} aria-hidden />}
+          onClick={() => void start(head.seq)}
+        >
+          Recompute it here
+        </Button>
+      )}
+      <div aria-live="polite" className={classes.found}>
+        {current?.state === 'done' && <RecomputedFindings {...current} />}
+        {current?.state === 'failed' && (
+          <ErrorNote error={current.error} onRetry={() => void start(head.seq)} />
+        )}
+      </div>
+    </div>
+  );
+}

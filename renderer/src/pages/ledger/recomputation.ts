@@ -1,0 +1,45 @@
+import { create } from 'zustand';
+import { runLocalJob } from '../../state/runLocalJob.ts';
+import { type Recomputed, recomputeChain } from './recomputeChain.ts';
+
+export type Recomputation =
+  | { state: 'running'; done: number; total: number; rate: number; cancel: () => void }
+  | { state: 'done'; result: Recomputed; at: string }
+  | { state: 'failed'; error: unknown };
+
+interface RecomputationState {
+  current: Recomputation | undefined;
+  /** Never rejects: what came of it is in `current`. */
+  start: (size: number) => Promise<void>;
+}
+
+/** The recomputation of the ledger in this browser, which goes on when the page is left. */
+export const useRecomputation = create<RecomputationState>()((set) => ({
+  current: undefined,
+  start: async (size) => {
+    const abort = new AbortController();
+    const started = performance.now();
+    const show = (current: Recomputation | undefined) => set({ current });
+    const tellHow = (done: number) => {
+      const seconds = Math.max(0.001, (performance.now() - started) / 1000);
+      show({ state: 'running', done, total: size, rate: done / seconds, cancel: () => abort.abort() });
+    };
+    tellHow(0);
+    try {
+      const result = await runLocalJob(
+        { title: 'Recomputing the ledger in this browser', unit: 'entries', href: '/ledger', abort },
+        ({ signal, tell }) =>
+          recomputeChain(size, {
+            signal,
+            tell: (done) => {
+              tell(done, size);
+              tellHow(done);
+            },
+          }),
+      );
+      show({ state: 'done', result, at: new Date().toISOString() });
+    } catch (error) {
+      show(abort.signal.aborted ? undefined : { state: 'failed', error });
+    }
+  },
+}));

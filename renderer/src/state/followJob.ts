@@ -1,0 +1,21 @@
+import type { Job } from '../../../shared/job.ts';
+import { useCall } from '../api/useCall.ts';
+import { useJobs } from './jobs.ts';
+
+const ASK_AGAIN_MS = 2_000;
+
+/**
+ * A job of the node as it stands now: as the stream told it, and, should the stream be broken, as it is asked for
+ * while it is not known to have ended.
+ */
+export function useFollowedJob(id: string | undefined): Job | undefined {
+  const told = useJobs((state) => (id === undefined ? undefined : state.node[id]));
+  const hasEnded = told !== undefined && told.state !== 'running';
+  const asked = useCall(
+    'readJob',
+    { params: { id: id ?? '' } },
+    { enabled: id !== undefined && !hasEnded, refetchInterval: hasEnded ? undefined : ASK_AGAIN_MS },
+  ).data;
+  if (hasEnded) return told;
+  return asked && asked.state !== 'running' ? asked : (told ?? asked);
+}
