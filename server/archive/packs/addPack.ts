@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { PackFile, PackRecord } from '../../../shared/pack.ts';
 import { tagOf } from '../../../shared/pack.ts';
-import { type FieldError, Problem, type ProblemCode } from '../../../shared/problems.ts';
+import { Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { blobBytes, createBlobRowIfAbsent } from '../../store/sqlite/blobs.ts';
@@ -18,8 +18,10 @@ import {
 import { studyById } from '../../store/sqlite/studies.ts';
 import type { Store } from '../../store/store.ts';
 import { foldedText } from '../foldedText.ts';
+import { FileFaults } from './fileFaults.ts';
 import { indexPack } from './indexPack.ts';
 import { type CheckedRecord, checkRecord } from './record.ts';
+import { requireSameFiles } from './sameFiles.ts';
 
 export interface NewPack {
   /** The record as it was sent: parsed strictly, checked here. */
@@ -60,42 +62,9 @@ export async function addPack(
   }
 }
 
-/** @throws Problem `files_mismatch`, `digest_mismatch` with a pointer to each file that is not what the record says. */
-function requireSameFiles(checked: CheckedRecord, staged: ReadonlyMap<string, StagedBlob>): void {
-  const faults = new Faults();
-  const named = new Set(checked.record.files.map(({ path }) => path));
-  for (const file of checked.record.files) {
-    const blob = staged.get(file.path);
-    if (!blob) {
-      faults.add('files_mismatch', file.path, {
-        path: checked.pointerTo(file.path, 'path'),
-        message: `${file.path}: the record names this file, and it was not sent.`,
-      });
-    } else if (blob.sha256 !== file.sha256) {
-      faults.add('digest_mismatch', file.path, {
-        path: checked.pointerTo(file.path, 'sha256'),
-        message: `${file.path}: the bytes hash to ${blob.sha256}, the record says ${file.sha256}.`,
-      });
-    } else if (blob.bytes !== file.bytes) {
-      faults.add('files_mismatch', file.path, {
-        path: checked.pointerTo(file.path, 'bytes'),
-        message: `${file.path}: ${blob.bytes} bytes came, the record says ${file.bytes}.`,
-      });
-    }
-  }
-  for (const path of staged.keys()) {
-    if (named.has(path)) continue;
-    faults.add('files_mismatch', path, {
-      path: '/files',
-      message: `${path}: this file was sent, and the record does not name it.`,
-    });
-  }
-  faults.throwIfAny();
-}
-
 /** @throws Problem `unknown_blob`, `files_mismatch` with a pointer to each file that the archive does not hold so. */
 function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: CheckedRecord): void {
-  const faults = new Faults();
+  const faults = new FileFaults();
   for (const { path, sha256, bytes } of record.files) {
     const held = blobBytes(database, sha256);
     if (held === undefined) {
@@ -112,27 +81,6 @@ function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: Checked
   }
   faults.throwIfAny();
 }
-
-/** What is wrong with the files: the first code names the problem, all of them are told. */
-class Faults {
-  readonly #errors: FieldError[] = [];
-  #first: { code: ProblemCode; path: string } | undefined;
-
-  add(code: ProblemCode, path: string, error: FieldError): void {
-    this.#first ??= { code, path };
-    if (this.#errors.length < MAX_TOLD) this.#errors.push(error);
-  }
-
-  throwIfAny(): void {
-    if (!this.#first) return;
-    throw new Problem(this.#first.code, this.#errors[0]?.message ?? '', {
-      errors: this.#errors,
-      members: { path: this.#first.path },
-    });
-  }
-}
-
-const MAX_TOLD = 100;
 
 /** @throws Problem `unknown_node`, `unknown_study`, `unknown_pack` */
 function requireReferences(database: ReadDatabase, record: PackRecord): void {

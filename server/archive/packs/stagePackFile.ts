@@ -1,0 +1,38 @@
+import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { type BlobStore, type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
+import type { NewPack } from './addPack.ts';
+import { readPackFile } from './readPackFile.ts';
+
+/**
+ * Takes in a pack file as it streams. A ZIP is read from its end, so it is staged whole before its files are; its own
+ * bytes are never kept. `check` is given the staged ZIP's digest before it is opened, to be held against a header.
+ *
+ * @throws Problem `pack_too_large` as soon as too much has come, or what `readPackFile` throws; nothing is left then.
+ */
+export async function stagePackFile(
+  blobs: BlobStore,
+  body: AsyncIterable<Uint8Array>,
+  check: (sha256: string) => void = () => {},
+): Promise<Required<NewPack>> {
+  const zip = await stageZip(blobs, body);
+  try {
+    check(zip.sha256);
+    const { sent, files } = await readPackFile<StagedBlob>(zip.file, {
+      take: (chunks, bytes) => blobs.stage(chunks, bytes),
+      drop: (staged) => staged.discard(),
+    });
+    return { record: sent, staged: files };
+  } finally {
+    await zip.discard();
+  }
+}
+
+async function stageZip(blobs: BlobStore, body: AsyncIterable<Uint8Array>): Promise<StagedBlob> {
+  try {
+    return await blobs.stage(body, MAX_PACK_BYTES);
+  } catch (error) {
+    if (!(error instanceof TooManyBytesError)) throw error;
+    throw new Problem('pack_too_large', `A pack file has at most ${MAX_PACK_BYTES} bytes.`, { cause: error });
+  }
+}

@@ -1,0 +1,104 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Entry, ExtraField, LocalFileHeader, ZipFile } from 'yauzl';
+import { bytesAt, refuse } from './bytesAt.ts';
+import type { CentralDirectory } from './centralDirectory.ts';
+import { entryName, extraFieldsOf } from './entryName.ts';
+
+const CENTRAL_RECORD = 46;
+const LOCAL_HEADER = 30;
+/** Bits that both headers must agree on: encrypted, sizes behind the data, strong encryption, UTF-8, hidden. */
+const TELLING_FLAGS = 0x2849;
+const SIZES_BEHIND = 0x08;
+const IN_ZIP64_FIELD = 0xffff_ffff;
+const ZIP64_FIELD = 0x0001;
+const DESCRIPTOR_SIGNATURE = 0x08074b50;
+
+/**
+ * Every byte before the directory must belong to exactly one entry, and what stands before an entry's data must say
+ * what the directory says: else one reader could see what another does not, or one stretch of data serve many entries.
+ *
+ * @throws Problem `invalid_pack_file`; `invalid_name_encoding` where the name before the data is no UTF-8.
+ */
+export async function checkLayout(
+  handle: FileHandle,
+  zip: ZipFile,
+  entries: readonly Entry[],
+  directory: CentralDirectory,
+): Promise<void> {
+  const told = entries.reduce((sum, entry) => sum + recordBytes(entry), 0);
+  if (told !== directory.bytes)
+    refuse('invalid_pack_file', 'The directory of the ZIP has bytes of no entry.');
+  const inOrder = entries.toSorted(
+    (left, right) => left.relativeOffsetOfLocalHeader - right.relativeOffsetOfLocalHeader,
+  );
+  let reached = 0;
+  for (const [index, entry] of inOrder.entries()) {
+    const start = entry.relativeOffsetOfLocalHeader;
+    const next = inOrder[index + 1]?.relativeOffsetOfLocalHeader ?? directory.start;
+    if (start !== reached || start + LOCAL_HEADER > directory.start) {
+      refuse('invalid_pack_file', 'The entries of the ZIP overlap, or bytes lie between them.');
+    }
+    const local = await zip.readLocalFileHeaderPromise(entry);
+    const dataEnd = local.fileDataStart + entry.compressedSize;
+    checkLocalHeader(entry, local);
+    const behind = next - dataEnd;
+    await checkBehind(handle, entry, dataEnd, behind);
+    reached = next;
+  }
+  if (reached !== directory.start) refuse('invalid_pack_file', 'Bytes of no entry stand in the ZIP.');
+}
+
+function recordBytes({ fileNameLength, extraFieldLength, fileCommentLength }: Entry): number {
+  return CENTRAL_RECORD + fileNameLength + extraFieldLength + fileCommentLength;
+}
+
+function checkLocalHeader(entry: Entry, local: LocalFileHeader): void {
+  const extraFields = extraFieldsOf(local.extraField);
+  const name = entryName(local.fileName, extraFields);
+  const behind = (entry.generalPurposeBitFlag & SIZES_BEHIND) !== 0;
+  const { compressed, uncompressed } = sizesOf(local, extraFields);
+  const says = (value: number, expected: number) => value === expected || (behind && value === 0);
+  const agrees =
+    local.fileName.equals(entry.fileNameRaw) &&
+    local.compressionMethod === entry.compressionMethod &&
+    ((local.generalPurposeBitFlag ^ entry.generalPurposeBitFlag) & TELLING_FLAGS) === 0 &&
+    says(local.crc32, entry.crc32) &&
+    says(compressed, entry.compressedSize) &&
+    says(uncompressed, entry.uncompressedSize);
+  if (!agrees) refuse('invalid_pack_file', `${JSON.stringify(name)} is told in two ways in the ZIP.`);
+}
+
+/** The sizes before the data, which lie in the ZIP64 field where they say so. */
+function sizesOf(local: LocalFileHeader, extraFields: readonly ExtraField[]) {
+  const field = extraFields.find(({ id }) => id === ZIP64_FIELD)?.data;
+  const large = (at: number) =>
+    field && field.length >= at + 8 ? Number(field.readBigUInt64LE(at)) : Number.NaN;
+  const uncompressed = local.uncompressedSize === IN_ZIP64_FIELD ? large(0) : local.uncompressedSize;
+  const after = local.uncompressedSize === IN_ZIP64_FIELD ? 8 : 0;
+  const compressed = local.compressedSize === IN_ZIP64_FIELD ? large(after) : local.compressedSize;
+  return { compressed, uncompressed };
+}
+
+/** Behind the data stands nothing, or, where the flag says so, its CRC and sizes: 32 or 64 bits, signed or not. */
+async function checkBehind(handle: FileHandle, entry: Entry, at: number, bytes: number): Promise<void> {
+  const wrong = (): never =>
+    refuse('invalid_pack_file', 'The entries of the ZIP overlap, or bytes lie between them.');
+  if ((entry.generalPurposeBitFlag & SIZES_BEHIND) === 0) {
+    if (bytes !== 0) wrong();
+    return;
+  }
+  const is64 = bytes === 20 || bytes === 24;
+  const isSigned = bytes === 16 || bytes === 24;
+  if (!is64 && bytes !== 12 && bytes !== 16) return wrong();
+  const descriptor = await bytesAt(handle, at, bytes);
+  if (isSigned && descriptor.readUInt32LE(0) !== DESCRIPTOR_SIGNATURE) return wrong();
+  const rest = descriptor.subarray(isSigned ? 4 : 0);
+  const size = (index: number) =>
+    is64 ? Number(rest.readBigUInt64LE(4 + 8 * index)) : rest.readUInt32LE(4 + 4 * index);
+  const agrees =
+    rest.readUInt32LE(0) === entry.crc32 &&
+    size(0) === entry.compressedSize &&
+    size(1) === entry.uncompressedSize;
+  if (!agrees)
+    refuse('invalid_pack_file', 'The sizes behind the data of a ZIP entry are not those in its directory.');
+}
