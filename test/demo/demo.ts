@@ -1,0 +1,78 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { buildIfStale } from '../../electron/start/build.ts';
+import { openBrowser } from '../../electron/start/openBrowser.ts';
+import { createLog } from '../../server/log.ts';
+import { openNode } from '../../server/node.ts';
+import { openScriptedWeb } from '../e2e/support/scriptedWeb.ts';
+import { openOwnerApi } from './ownerApi.ts';
+import { publishDemoPacks } from './packs.ts';
+import { collectDemoSources, countEvents } from './sources.ts';
+
+const HELP = `Usage: npm run demo -- [options]
+
+Fills a fresh archive with packs of public data and with sources on a web of this machine, then shows it.
+
+  --data DIR   a folder for the archive (default: a new one in the system's place for temporary files)
+  --port N     the port (default: any that is free)
+  --once       fill and end
+  --no-open    do not open a browser`;
+
+async function demo(args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      data: { type: 'string' },
+      port: { type: 'string', default: '0' },
+      once: { type: 'boolean', default: false },
+      'no-open': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return say(HELP);
+  const signalled = new Promise<void>((end) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => end());
+  });
+  const dataFolder = values.data ? resolve(values.data) : await mkdtemp(join(tmpdir(), 'strongroom-demo-'));
+  const web = await openScriptedWeb();
+  // Sources are checked when the demonstration says so, so that what they find is in order.
+  const options = { dataFolder, log: createLog('warn'), collect: false };
+  const filling = await openNode({ ...options, port: 0 });
+  const api = await openOwnerApi(filling);
+  const { total } = await api.call('listPacks', { query: { limit: '1' } });
+  if (total > 0)
+    throw new Error(`The archive in ${dataFolder} is not empty; give a folder that is, with --data.`);
+  say('Publishing packs …');
+  await publishDemoPacks(api);
+  say('Collecting sources …');
+  await collectDemoSources(api, web);
+  const found = Object.entries(await countEvents(api)).map(([type, count]) => `${count} ${type}`);
+  say(`The timeline holds ${found.join(', ')}.`);
+  await filling.close();
+  if (values.once) {
+    say(`The archive is in ${dataFolder}.`);
+    return web.close();
+  }
+  await buildIfStale('renderer', say);
+  const node = await openNode({ ...options, port: Number(values.port), collect: true });
+  say(`It is shown at ${node.url}. Sign in as its owner, once, with this link: ${node.createSignInLink()}`);
+  say('End it with Ctrl-C.');
+  if (!values['no-open']) openBrowser(node.createSignInLink());
+  await signalled;
+  await node.close();
+  await web.close();
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+try {
+  await demo(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  // What is still open would keep the process.
+  process.exit(1);
+}
