@@ -3,11 +3,16 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../shared/clock.ts';
+import { openCollection } from './collection/collection.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
 import { createApp } from './http/app.ts';
 import { CLOSING } from './http/eventStream.ts';
+import { collectionHandlers } from './http/routes/collection.ts';
+import { eventHandlers } from './http/routes/events.ts';
 import { ledgerHandlers } from './http/routes/ledger.ts';
 import { nodeHandlers } from './http/routes/node.ts';
+import { objectHandlers } from './http/routes/objects.ts';
+import { sourceHandlers } from './http/routes/sources.ts';
 import { openNodeKey } from './ledger/nodeKey.ts';
 import { createLog } from './log.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
@@ -45,9 +50,14 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const key = await openNodeKey(store);
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
+    const collection = openCollection({ store, settings, jobs, log });
     const app = createApp({
       handlers: {
         ...ledgerHandlers(store, key),
+        ...sourceHandlers(store, collection),
+        ...collectionHandlers(store, settings),
+        ...eventHandlers(store),
+        ...objectHandlers(store),
         ...nodeHandlers({ store, settings, keys, jobs, nodeName, version: VERSION }),
       },
       keys,
@@ -59,6 +69,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     });
     const server = createServer({ requestTimeout: 1_800_000, headersTimeout: 30_000 }, app);
     const url = await listen(server, host, config.port ?? DEFAULT_PORT);
+    if (config.collect ?? true) collection.startSchedule();
     return {
       url,
       dataFolder: config.dataFolder,
@@ -66,8 +77,9 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       createSignInLink: () => `${url}/sign-in/${keys.createSignInCode()}`,
       close: async () => {
         app.emit(CLOSING);
-        await closeServer(server);
-        await jobs.close();
+        const served = closeServer(server);
+        await Promise.all([collection.close(), jobs.close()]);
+        await served;
         await store.close();
       },
     };

@@ -25,6 +25,8 @@ const collection = {
   request_timeout_seconds: z.number().min(0.1, 'At least 0.1.').max(3600, 'At most 3600.'),
   max_object_mb: z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000.'),
   audit_every_days: z.int().min(1, 'At least 1.').max(3650, 'At most ten years.'),
+  /** What the collector calls itself; its first word is what robots.txt is read for. */
+  user_agent: z.string().regex(/^[\x21-\x7e][\x20-\x7e]{0,299}$/, 'Printable ASCII, at most 300 characters.'),
 };
 
 export const settingsSchema = z.strictObject({ ...limits, ...collection }).meta({ id: 'Settings' });
@@ -45,6 +47,7 @@ export const DEFAULT_SETTINGS: Settings = {
   request_timeout_seconds: 60,
   max_object_mb: 100,
   audit_every_days: 30,
+  user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
 };
 
 export const sharingModeSchema = z.enum(['off', 'read', 'contribute']);

@@ -118,6 +118,7 @@ export const RETRIEVAL_ERRORS = [
   'timeout',
   'connection_refused',
   'connection_reset',
+  'host_unreachable',
   'invalid_response',
   'robots_disallowed',
   'storage_full',

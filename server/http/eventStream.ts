@@ -29,14 +29,9 @@ export function openEventStream(
   if (response.req.method === 'HEAD') return void response.end();
   response.flushHeaders();
   response.write('retry: 2000\n\n');
-  const send = ({ event, id, data }: StreamMessage) => {
+  const send = (message: StreamMessage) => {
     if (response.writableLength > MAX_BUFFERED_BYTES) return void response.destroy();
-    const lines = [
-      event && `event: ${event}`,
-      id !== undefined && `id: ${id}`,
-      `data: ${JSON.stringify(data)}`,
-    ];
-    response.write(`${lines.filter(Boolean).join('\n')}\n\n`);
+    response.write(textOf(message));
   };
   const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
   const unsubscribe = subscribe(send);
@@ -46,5 +41,48 @@ export function openEventStream(
     clearInterval(heartbeat);
     response.app.off(CLOSING, end);
     unsubscribe();
+  });
+}
+
+function textOf({ event, id, data }: StreamMessage): string {
+  const lines = [
+    event && `event: ${event}`,
+    id !== undefined && `id: ${id}`,
+    `data: ${JSON.stringify(data)}`,
+  ];
+  return `${lines.filter(Boolean).join('\n')}\n\n`;
+}
+
+/** Numbered rows that only ever are added to. */
+export interface RowSource<Row extends { id: number }> {
+  /** The number of the last row that the reader has. */
+  after: number;
+  /** Up to `limit` rows after a number, in order. */
+  read: (after: number, limit: number) => Row[];
+  onCommit: (listener: () => void) => () => void;
+}
+
+/** How many rows are read at a time. */
+const ROWS_AT_ONCE = 100;
+
+/**
+ * Streams rows as they are committed, each once and in order: after every commit it reads on from the last one sent.
+ * A reader that is slower than the archive is waited for, so the stream holds no more than a few rows.
+ */
+export function openRowStream<Row extends { id: number }>(response: Response, rows: RowSource<Row>): void {
+  openEventStream(response, () => {
+    let last = rows.after;
+    const sendOn = () => {
+      while (!response.writableNeedDrain && !response.destroyed) {
+        const batch = rows.read(last, ROWS_AT_ONCE);
+        for (const row of batch) response.write(textOf({ id: row.id, data: row }));
+        last = batch.at(-1)?.id ?? last;
+        if (batch.length < ROWS_AT_ONCE) return;
+      }
+    };
+    const unsubscribe = rows.onCommit(sendOn);
+    response.on('drain', sendOn);
+    sendOn();
+    return unsubscribe;
   });
 }

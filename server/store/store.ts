@@ -16,6 +16,8 @@ export interface Store {
   /** Sees what is committed and nothing else. */
   readonly read: ReadDatabase;
   readonly write: Writer['write'];
+  /** Calls a listener after each commit; gives back how to stop that. */
+  readonly onCommit: Writer['onCommit'];
   readonly blobs: BlobStore;
   readonly clock: Clock;
   /** Now, as answers and rows write it. */
@@ -58,6 +60,7 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
       folder,
       read,
       write: (change) => writer.write(change),
+      onCommit: (listener) => writer.onCommit(listener),
       blobs,
       clock,
       instant: () => instantOf(clock.now()),

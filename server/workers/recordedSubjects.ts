@@ -1,5 +1,6 @@
 import { ARCHIVE_SUBJECTS } from '../archive/recorded.ts';
+import { COLLECTION_SUBJECTS } from '../collection/recordedSubjects.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 
 /** What each room lets the ledger's verification recompute. */
-export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [...ARCHIVE_SUBJECTS];
+export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [...ARCHIVE_SUBJECTS, ...COLLECTION_SUBJECTS];

@@ -17,7 +17,12 @@ export function blobBytes(database: ReadDatabase, sha256: string): number | unde
     ?.bytes;
 }
 
-export type CounterName = 'blob_bytes' | 'observations' | 'archived_objects' | 'derived_documents';
+export type CounterName =
+  | 'blob_bytes'
+  | 'sources'
+  | 'observations'
+  | 'archived_objects'
+  | 'derived_documents';
 
 /** A running count, kept by triggers in the same transaction as what it counts. */
 export function counter(database: ReadDatabase, name: CounterName): number {

@@ -27,6 +27,7 @@ export class Writer {
   #scheduled = false;
   #failure: Problem | undefined;
   #idle: (() => void)[] = [];
+  readonly #listeners = new Set<() => void>();
 
   constructor(database: WriteDatabase) {
     this.#database = database;
@@ -43,6 +44,12 @@ export class Writer {
       this.#waiting.push({ change, resolve: resolve as (result: unknown) => void, reject });
       this.#schedule();
     });
+  }
+
+  /** Calls `listener` after each commit, until what is given back is called. */
+  onCommit(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Resolves when nothing waits to be written. */
@@ -75,6 +82,7 @@ export class Writer {
       return;
     }
     for (const answer of outcomes) answer();
+    for (const listener of this.#listeners) listener();
   }
 
   #runInSavepoint({ change, resolve, reject }: Waiting): () => void {

@@ -1,0 +1,179 @@
+import { instantOf } from '../../shared/clock.ts';
+import type { CollectionResult } from '../../shared/collection.ts';
+import { Problem } from '../../shared/problems.ts';
+import type { Log } from '../log.ts';
+import { endRound, insertRound } from '../store/sqlite/rounds.ts';
+import { activeSources, type SourceRow, sourceById, updateNextCheck } from '../store/sqlite/sources.ts';
+import type { Store } from '../store/store.ts';
+import { type Check, type CheckServices, checkSource, nextCheckAt } from './checkSource.ts';
+import { HostHeldError } from './politeness.ts';
+import { countHeldFailure, type KeptRetrieval } from './recordRetrieval.ts';
+
+export interface RoundOptions {
+  startedBy: 'schedule' | 'owner';
+  signal: AbortSignal;
+  progress: (done: number, total: number) => void;
+}
+
+export interface CollectServices extends CheckServices {
+  log: Log;
+}
+
+/** Fewer hosts than this say nothing of the node's own network. */
+const HOSTS_THAT_TELL = 3;
+/** Due times are stretched or shrunk by up to this share, the same for a whole round, so that rounds stay together. */
+const JITTER = 0.05;
+
+/** Runs rounds, one after the other: a source is never asked for twice at once. */
+export class Collector {
+  readonly #services: CollectServices;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(services: CollectServices) {
+    this.#services = services;
+  }
+
+  /**
+   * Checks sources once the rounds before it are over. `choose` picks them then, so that none is checked that was
+   * removed meanwhile. A round that is cancelled gives back what it had come to.
+   */
+  collect(choose: () => SourceRow[], options: RoundOptions): Promise<CollectionResult> {
+    const round = this.#last.then(() => new Round(this.#services, options).run(choose));
+    this.#last = round.catch(() => {});
+    return round;
+  }
+
+  /** Resolves once no round runs. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+}
+
+/** The sources of these ids, or all that are not paused. @throws Problem `unknown_source`. */
+export function chooseSources(store: Pick<Store, 'read'>, ids: readonly string[] | undefined): SourceRow[] {
+  if (ids === undefined) return activeSources(store.read);
+  return [...new Set(ids)].map((id) => {
+    const source = sourceById(store.read, id);
+    if (!source || source.removed) {
+      throw new Problem('unknown_source', `No source ${id} is watched here.`, {
+        errors: [{ path: `/sources/${ids.indexOf(id)}`, message: 'No such source is watched.' }],
+      });
+    }
+    return source;
+  });
+}
+
+class Round {
+  readonly #services: CollectServices;
+  readonly #options: RoundOptions;
+  readonly #result: CollectionResult = {
+    checked: 0,
+    unchanged: 0,
+    changed: 0,
+    failed: 0,
+    events: [],
+    observer_offline: false,
+  };
+  /** Failures of the network, kept back until it is known that the node itself is online. */
+  readonly #held: KeptRetrieval[] = [];
+  readonly #counting: Promise<void>[] = [];
+  #id = 0;
+  #jitter = 1;
+  #hosts = 0;
+  #anyAnswered = false;
+
+  constructor(services: CollectServices, options: RoundOptions) {
+    this.#services = services;
+    this.#options = options;
+  }
+
+  async run(choose: () => SourceRow[]): Promise<CollectionResult> {
+    const { store, clock } = this.#services;
+    const sources = choose();
+    const { startedBy, signal, progress } = this.#options;
+    progress(0, sources.length);
+    this.#id = await store.write((database) =>
+      insertRound(database, { started_by: startedBy, started_at: store.instant() }),
+    );
+    this.#jitter = 1 - JITTER + 2 * JITTER * (Number.parseInt(store.randomHex(8), 16) / 0xffffffff);
+    this.#hosts = new Set(sources.map(({ url }) => new URL(url).hostname)).size;
+    let done = 0;
+    const outcomes = await Promise.allSettled(
+      sources.map(async (source) => {
+        await this.#check(source);
+        done += 1;
+        progress(done, sources.length);
+      }),
+    );
+    await Promise.all(this.#counting);
+    this.#result.observer_offline = !signal.aborted && this.#held.length > 0;
+    this.#result.events.sort((left, right) => left - right);
+    const { checked, unchanged, changed, failed, observer_offline } = this.#result;
+    await store.write((database) =>
+      endRound(database, this.#id, {
+        checked,
+        unchanged,
+        changed,
+        failed,
+        observer_offline,
+        completed: !signal.aborted,
+        ended_at: instantOf(clock.now()),
+      }),
+    );
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    return this.#result;
+  }
+
+  async #check(source: SourceRow): Promise<void> {
+    const { signal } = this.#options;
+    try {
+      const check = await checkSource(this.#services, source, {
+        round: this.#id,
+        signal,
+        onAnswer: () => this.#onAnswer(),
+        mayHold: () => this.#hosts >= HOSTS_THAT_TELL && !this.#anyAnswered,
+      });
+      if (check.held) this.#held.push(check.held);
+      if (this.#anyAnswered) this.#countHeld();
+      this.#add(check);
+      await this.#schedule(source, check.retryAt);
+    } catch (error) {
+      if (error instanceof HostHeldError) return this.#schedule(source, error.until);
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  #onAnswer(): void {
+    if (this.#anyAnswered) return;
+    this.#anyAnswered = true;
+    this.#countHeld();
+  }
+
+  #countHeld(): void {
+    const { store, settings, log } = this.#services;
+    for (const retrieval of this.#held.splice(0)) {
+      const counting = countHeldFailure(store, retrieval, settings()).then(
+        (events) => void this.#result.events.push(...events),
+        (error: unknown) => log.error({ error }, 'A failure that was held back could not be counted'),
+      );
+      this.#counting.push(counting);
+    }
+  }
+
+  #add({ error, recorded }: Check): void {
+    const result = this.#result;
+    result.checked += 1;
+    result.events.push(...recorded.events);
+    if (error !== null) result.failed += 1;
+    else if (recorded.isNewVersion) result.changed += 1;
+    else result.unchanged += 1;
+  }
+
+  /** Sets when the source is due again; a host that asked for longer is given it. */
+  async #schedule(source: SourceRow, notBefore: number | null): Promise<void> {
+    const { store, clock, settings } = this.#services;
+    const due = nextCheckAt(source, settings(), clock.now(), this.#jitter);
+    const at = notBefore === null ? due : [due, instantOf(notBefore)].sort().at(-1);
+    await store.write((database) => updateNextCheck(database, source.key, at ?? due));
+  }
+}

@@ -1,0 +1,98 @@
+import type { CollectionResult } from '../../shared/collection.ts';
+import { Problem } from '../../shared/problems.ts';
+import type { SourcePreview } from '../../shared/source.ts';
+import type { Log } from '../log.ts';
+import type { SettingsStore } from '../store/settings.ts';
+import type { Store } from '../store/store.ts';
+import type { Jobs, RunningJob } from '../workers/jobs.ts';
+import { isPrivateAddress } from './addresses.ts';
+import { Collector, type CollectServices, chooseSources } from './collect.ts';
+import { systemLookup } from './connect.ts';
+import { HostHeldError, Politeness } from './politeness.ts';
+import { previewSource } from './preview.ts';
+import { ObjectReceiver } from './receiveObject.ts';
+import { Robots } from './robots.ts';
+import { Scheduler } from './scheduler.ts';
+
+export interface CollectionConfig {
+  store: Store;
+  settings: SettingsStore;
+  jobs: Jobs;
+  log: Log;
+}
+
+/** The collector, running: what of it outlives a request. */
+export interface Collection {
+  /** Begins to check sources when they are due. */
+  startSchedule(): void;
+  /** Starts a round of the sources of these ids, or of all that are not paused. @throws Problem `unknown_source`. */
+  startRound(ids: readonly string[] | undefined): RunningJob<CollectionResult>;
+  /** Fetches once and stores nothing. @throws Problem `preview_failed` where the host is to be left alone. */
+  preview(url: string): Promise<SourcePreview>;
+  /** Sources were added or changed; the schedule is looked at anew. */
+  wake(): void;
+  /** Aborts what is being fetched and waits until what came is recorded. */
+  close(): Promise<void>;
+}
+
+/** Opens the collector; it asks for nothing until it is told to. */
+export function openCollection({ store, settings, jobs, log }: CollectionConfig): Collection {
+  const { clock } = store;
+  const closing = new AbortController();
+  const politeness = new Politeness(clock, () => settings.current);
+  const fetching = {
+    clock,
+    politeness,
+    robots: new Robots(clock),
+    lookup: systemLookup,
+    isPrivateAddress,
+  };
+  const services: CollectServices = {
+    ...fetching,
+    store,
+    log,
+    receiver: new ObjectReceiver(store, () => settings.current),
+    settings: () => settings.current,
+  };
+  const collector = new Collector(services);
+  const scheduler = new Scheduler({ store, clock, settings: services.settings, collector, log });
+  const previews = new Set<Promise<unknown>>();
+  return {
+    startSchedule: () => scheduler.start(),
+    startRound(ids) {
+      // Asked twice: now, so that who asks is told of an unknown source, and when the round's turn has come.
+      chooseSources(store, ids);
+      return jobs.start('collection', 'sources', ({ signal, progress }) =>
+        collector.collect(() => chooseSources(store, ids), {
+          startedBy: 'owner',
+          signal: AbortSignal.any([signal, closing.signal]),
+          progress,
+        }),
+      );
+    },
+    preview(url) {
+      const preview = previewSource({ ...fetching, store }, settings.current, url, closing.signal).catch(
+        (error: unknown) => {
+          if (closing.signal.aborted)
+            throw new Problem('shutting_down', 'The node is being closed; try again when it runs.');
+          if (error instanceof HostHeldError)
+            throw new Problem(
+              'preview_failed',
+              `This host asked to be left alone until ${new Date(error.until).toISOString()}.`,
+            );
+          throw error;
+        },
+      );
+      previews.add(preview);
+      return preview.finally(() => previews.delete(preview));
+    },
+    wake: () => scheduler.wake(),
+    async close() {
+      closing.abort();
+      await scheduler.close();
+      await Promise.allSettled(previews);
+      await collector.idle();
+      politeness.close();
+    },
+  };
+}

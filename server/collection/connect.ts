@@ -1,0 +1,120 @@
+import { promises as dns, type LookupAddress } from 'node:dns';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { buildConnector } from 'undici';
+import { codeOf, RetrievalFailure } from './failure.ts';
+
+/** What a connection is held to. */
+export interface ConnectRules {
+  /** Whether an address may be spoken with; asked before and, of the address really connected to, after connecting. */
+  mayConnect: (address: string) => boolean;
+  /** Told the address connected to. */
+  onConnected: (address: string) => void;
+  lookup: (hostname: string) => Promise<LookupAddress[]>;
+  signal: AbortSignal;
+}
+
+/** The system's resolver: all addresses of a name, in the order it prefers. */
+export function systemLookup(hostname: string): Promise<LookupAddress[]> {
+  return dns.lookup(hostname, { all: true });
+}
+
+/**
+ * How the HTTP client opens its connections: name, address, TCP and TLS each fail by their own word, and no address is
+ * spoken with that the rules refuse, whatever a name resolves to by then.
+ */
+export function connector(rules: ConnectRules): buildConnector.connector {
+  return ({ hostname, protocol, port }, callback) => {
+    void tell(openConnection(hostname.replace(/^\[|\]$/g, ''), protocol, port, rules), callback);
+  };
+}
+
+async function tell(opening: Promise<Socket | TLSSocket>, callback: buildConnector.Callback): Promise<void> {
+  let socket: Socket | TLSSocket;
+  try {
+    socket = await opening;
+  } catch (error) {
+    return callback(error instanceof Error ? error : new Error(String(error)), null);
+  }
+  callback(null, socket);
+}
+
+async function openConnection(
+  hostname: string,
+  protocol: string,
+  port: string,
+  rules: ConnectRules,
+): Promise<Socket | TLSSocket> {
+  const addresses = (await addressesOf(hostname, rules)).filter(({ address }) => rules.mayConnect(address));
+  if (addresses.length === 0) throw new RetrievalFailure('redirect_refused');
+  const secure = protocol === 'https:';
+  const tcp = connectTcp({
+    host: hostname,
+    port: Number(port) || (secure ? 443 : 80),
+    autoSelectFamily: true,
+    noDelay: true,
+    lookup: (_hostname, _options, answer) => answer(null, addresses),
+  });
+  await opened(tcp, 'connect', rules.signal, tcpFailure);
+  const address = tcp.remoteAddress ?? '';
+  if (!rules.mayConnect(address)) {
+    tcp.destroy();
+    throw new RetrievalFailure('redirect_refused');
+  }
+  rules.onConnected(address);
+  if (!secure) return tcp;
+  const servername = isIP(hostname) ? undefined : hostname;
+  const tls = connectTls({ socket: tcp, host: hostname, servername, ALPNProtocols: ['http/1.1'] });
+  await opened(tls, 'secureConnect', rules.signal, (error) => new RetrievalFailure('tls_error', error));
+  return tls;
+}
+
+async function addressesOf(hostname: string, { lookup, signal }: ConnectRules): Promise<LookupAddress[]> {
+  const family = isIP(hostname);
+  if (family !== 0) return [{ address: hostname, family }];
+  try {
+    return await lookup(hostname);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new RetrievalFailure('dns_error', error);
+  }
+}
+
+/** Waits for a socket to open. Its errors stay listened to: between here and the client one may still arrive. */
+function opened(
+  socket: Socket,
+  event: 'connect' | 'secureConnect',
+  signal: AbortSignal,
+  failure: (error: unknown) => RetrievalFailure,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      socket.destroy();
+      reject(signal.reason as Error);
+    };
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    const settle = () => signal.removeEventListener('abort', abort);
+    socket.once(event, () => {
+      settle();
+      resolve();
+    });
+    socket.once('close', () => {
+      settle();
+      reject(failure(new Error('The connection was closed.')));
+    });
+    socket.on('error', (error) => {
+      settle();
+      reject(failure(error));
+    });
+  });
+}
+
+function tcpFailure(error: unknown): RetrievalFailure {
+  const code = codeOf(error);
+  if (code === 'ECONNREFUSED') return new RetrievalFailure('connection_refused', error);
+  if (code === 'ETIMEDOUT') return new RetrievalFailure('timeout', error);
+  if (/^(EHOST|ENET|EADDRNOTAVAIL|EACCES|EINVAL)/.test(code))
+    return new RetrievalFailure('host_unreachable', error);
+  return new RetrievalFailure('connection_reset', error);
+}

@@ -1,0 +1,119 @@
+import type { LookupAddress } from 'node:dns';
+import { Client } from 'undici';
+import { connector } from './connect.ts';
+import { codeOf, RetrievalFailure } from './failure.ts';
+
+/** One request and its answer, with the body still to come. */
+export interface Answer {
+  status: number;
+  /** As they came, in their order, names as the server wrote them. */
+  headers: [string, string][];
+  /** The first value of a header, by its lowercase name. */
+  header(name: string): string | undefined;
+  /** The body as it came off the wire after transfer decoding, with no content decoding. */
+  body: AsyncIterable<Uint8Array>;
+  /** The address that answered. */
+  address: string;
+}
+
+export interface ExchangeRequest {
+  url: URL;
+  headers: Record<string, string>;
+  mayConnect: (address: string) => boolean;
+  lookup: (hostname: string) => Promise<LookupAddress[]>;
+  signal: AbortSignal;
+}
+
+/** The largest head of an answer that is taken. */
+const MAX_HEAD_BYTES = 65_536;
+
+/**
+ * Makes one GET on a connection of its own and gives the answer to `receive`, whose result it gives back; the
+ * connection is closed in any case, whether or not the body was read.
+ *
+ * @throws RetrievalFailure by its word; the signal's reason; whatever `receive` throws.
+ */
+export async function exchange<Result>(
+  { url, headers, mayConnect, lookup, signal }: ExchangeRequest,
+  receive: (answer: Answer) => Promise<Result>,
+): Promise<Result> {
+  let address = '';
+  const onConnected = (connectedTo: string) => {
+    address = connectedTo;
+  };
+  const client = new Client(url.origin, {
+    connect: connector({ mayConnect, onConnected, lookup, signal }),
+    maxHeaderSize: MAX_HEAD_BYTES,
+    // Deadlines are kept by the caller, who knows how fast the body comes.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  try {
+    const response = await client
+      .request({
+        method: 'GET',
+        path: url.pathname + url.search,
+        headers,
+        signal,
+        reset: true,
+        responseHeaders: 'raw',
+      })
+      .catch((error: unknown) => {
+        throw failureOfHead(error, signal);
+      });
+    const pairs = pairsOf(response.headers as unknown as (string | Buffer)[]);
+    return await receive({
+      status: response.statusCode,
+      headers: pairs,
+      header: (name) => pairs.find(([key]) => key.toLowerCase() === name)?.[1],
+      body: wholeBody(response.body, signal),
+      address,
+    });
+  } finally {
+    await client.destroy();
+  }
+}
+
+function pairsOf(raw: readonly (string | Buffer)[]): [string, string][] {
+  const text = (value: string | Buffer | undefined) =>
+    typeof value === 'string' ? value : (value?.toString('latin1') ?? '');
+  const pairs: [string, string][] = [];
+  for (let index = 0; index < raw.length; index += 2) pairs.push([text(raw[index]), text(raw[index + 1])]);
+  return pairs;
+}
+
+/** The body, whose every failure is told by its word: what ends before its declared end was cut short. */
+async function* wholeBody(
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunks = body[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const step = await chunks.next().catch((error: unknown) => {
+        throw failureOfBody(error, signal);
+      });
+      if (step.done) return;
+      yield step.value;
+    }
+  } finally {
+    await chunks.return?.();
+  }
+}
+
+function failureOfHead(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof RetrievalFailure) return error;
+  const code = codeOf(error);
+  if (/^HPE_|^UND_ERR_(HEADERS_OVERFLOW|INVALID_ARG|NOT_SUPPORTED|RES_)/.test(code))
+    return new RetrievalFailure('invalid_response', error);
+  return new RetrievalFailure('connection_reset', error);
+}
+
+function failureOfBody(error: unknown, signal: AbortSignal): unknown {
+  if (signal.aborted) return signal.reason;
+  const code = codeOf(error);
+  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE')
+    return new RetrievalFailure('invalid_response', error);
+  return new RetrievalFailure('body_cut_short', error);
+}

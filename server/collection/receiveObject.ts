@@ -1,0 +1,89 @@
+import type { Settings } from '../../shared/settings.ts';
+import type { StagedBlob } from '../store/blobs/blobStore.ts';
+import { noRoomFor } from '../store/room.ts';
+import { blobBytes } from '../store/sqlite/blobs.ts';
+import type { Store } from '../store/store.ts';
+import { codeOf, RetrievalFailure } from './failure.ts';
+import { measure } from './measure.ts';
+
+/** A body that came whole: its digest, and how it is kept. */
+export interface ReceivedObject {
+  sha256: string;
+  bytes: number;
+  /**
+   * Makes the bytes durable under their digest, unless they are already, then records them. `record` is told whether
+   * they are held: false where there was no room. The room is taken until they are recorded.
+   */
+  keep<Result>(record: (held: boolean) => Promise<Result>): Promise<Result>;
+  /** Lets go of the bytes that were not kept. */
+  discard(): Promise<void>;
+}
+
+type Limits = Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>;
+
+/** Takes the bodies that the collector fetches, within the owner's limits. */
+export class ObjectReceiver {
+  readonly #store: Store;
+  readonly #limits: () => Limits;
+  /** Bytes that are being kept and are in no row yet. */
+  #underWay = 0;
+
+  constructor(store: Store, limits: () => Limits) {
+    this.#store = store;
+    this.#limits = limits;
+  }
+
+  /**
+   * Where there is room the bytes are staged on disk, else only hashed: an object that is held already needs no room,
+   * and is an observation even then.
+   *
+   * @throws TooManyBytesError; whatever the stream throws; RetrievalFailure `storage_full` where the disk filled up.
+   */
+  async receive(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<ReceivedObject> {
+    if ((await this.#noRoomFor(0)) !== null) return this.#measured(await measure(chunks, maxBytes));
+    try {
+      const staged = await this.#store.blobs.stage(chunks, maxBytes);
+      const { sha256, bytes } = staged;
+      return {
+        sha256,
+        bytes,
+        keep: (record) => this.#keep(staged, record),
+        discard: () => staged.discard(),
+      };
+    } catch (error) {
+      if (codeOf(error) === 'ENOSPC') throw new RetrievalFailure('storage_full', error);
+      throw error;
+    }
+  }
+
+  async #keep<Result>(staged: StagedBlob, record: (held: boolean) => Promise<Result>): Promise<Result> {
+    if (await this.isHeld(staged.sha256)) return record(true);
+    if ((await this.#noRoomFor(staged.bytes)) !== null) return record(false);
+    this.#underWay += staged.bytes;
+    try {
+      await staged.keep();
+      return await record(true);
+    } finally {
+      this.#underWay -= staged.bytes;
+    }
+  }
+
+  #measured({ sha256, bytes }: { sha256: string; bytes: number }): ReceivedObject {
+    return {
+      sha256,
+      bytes,
+      keep: async (record) => record(await this.isHeld(sha256)),
+      discard: async () => {},
+    };
+  }
+
+  /** Whether the object is named by a row and lies in its place with all its bytes. */
+  async isHeld(sha256: string): Promise<boolean> {
+    const bytes = blobBytes(this.#store.read, sha256);
+    return bytes !== undefined && (await this.#store.blobs.bytesOf(sha256)) === bytes;
+  }
+
+  #noRoomFor(bytes: number) {
+    return noRoomFor(this.#store, this.#limits(), this.#underWay + bytes);
+  }
+}

@@ -1,0 +1,179 @@
+import type { Event, EventType } from '../../shared/event.ts';
+import { SELF } from '../../shared/event.ts';
+import type { Settings } from '../../shared/settings.ts';
+import { appendEntry } from '../ledger/appendEntry.ts';
+import { fingerprintOf } from '../ledger/entry.ts';
+import { createBlobRowIfAbsent } from '../store/sqlite/blobs.ts';
+import { firstEventWith, insertEvent, type NewEvent, nextEventId } from '../store/sqlite/events.ts';
+import type { WriteDatabase } from '../store/sqlite/open.ts';
+import { insertRetrieval, type NewRetrieval } from '../store/sqlite/retrievals.ts';
+import { type SourceRow, sourceByKey, updateStanding } from '../store/sqlite/sources.ts';
+import { replaceValidators, type Validators } from '../store/sqlite/validators.ts';
+import type { Store } from '../store/store.ts';
+import { type Outcome, transition } from './transitions.ts';
+
+export type CountSettings = Pick<Settings, 'unavailable_after_failures' | 'gone_after_minutes'>;
+
+/** An attempt to be kept, and what is to be made of it. */
+export interface RecordedAttempt {
+  retrieval: NewRetrieval;
+  /** What the attempt means for its source; null where it moves nothing: a retry will follow, or no room was left. */
+  outcome: Outcome | null;
+  /** The validators to ask by next time; undefined drops those of before. Only said of an object. */
+  validators?: Validators | undefined;
+  /** Bytes that could not be stored for want of room. */
+  refusedBytes?: number | null;
+}
+
+export interface Recorded {
+  retrieval: number;
+  /** The numbers of the events that it made, in order. */
+  events: number[];
+  /** Whether it brought a first or a changed version. */
+  isNewVersion: boolean;
+}
+
+/**
+ * Keeps one attempt for ever, with all it brings about, in one transaction: the object's row, the retrieval, events,
+ * their ledger entries, where the source stands. The bytes of an object must be durable already.
+ */
+export function recordRetrieval(
+  store: Pick<Store, 'write' | 'instant'>,
+  attempt: RecordedAttempt,
+  settings: CountSettings,
+): Promise<Recorded> {
+  const { retrieval } = attempt;
+  return store.write((database) => {
+    if (retrieval.sha256 !== null && retrieval.bytes !== null) {
+      const { sha256, bytes, observed_at } = retrieval;
+      createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
+    }
+    const id = insertRetrieval(database, retrieval);
+    if (retrieval.sha256 !== null && retrieval.error === null)
+      replaceValidators(database, retrieval.source_key, attempt.validators);
+    const before = sourceByKey(database, retrieval.source_key)?.last_sha256;
+    const events = applyOutcome(database, store.instant(), { id, ...retrieval }, attempt, settings);
+    const isNewVersion = attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== before;
+    return { retrieval: id, events, isNewVersion };
+  });
+}
+
+/** Lets a failure that was kept before count now: it was held back until it was known that the node is online. */
+export function countHeldFailure(
+  store: Pick<Store, 'write' | 'instant'>,
+  retrieval: KeptRetrieval,
+  settings: CountSettings,
+): Promise<number[]> {
+  return store.write((database) =>
+    applyOutcome(database, store.instant(), retrieval, { outcome: { kind: 'failure' } }, settings),
+  );
+}
+
+export type KeptRetrieval = NewRetrieval & { id: number };
+
+function applyOutcome(
+  database: WriteDatabase,
+  now: string,
+  retrieval: KeptRetrieval,
+  { outcome, refusedBytes }: Pick<RecordedAttempt, 'outcome' | 'refusedBytes'>,
+  settings: CountSettings,
+): number[] {
+  const source = sourceByKey(database, retrieval.source_key);
+  if (!source) throw new Error(`There is no source ${retrieval.source_key}.`);
+  const met = {
+    last_checked_at: retrieval.observed_at,
+    last_status: retrieval.status,
+    last_error: retrieval.error,
+    refused_bytes: refusedBytes ?? null,
+  };
+  if (outcome === null) {
+    if (refusedBytes !== undefined) updateStanding(database, source.key, { ...source, ...met });
+    return [];
+  }
+  const { standing, events } = transition(
+    source,
+    outcome,
+    source.last_sha256,
+    settings,
+    retrieval.observed_at,
+  );
+  const recorded = events.map((type) => recordEvent(database, now, source, retrieval, type));
+  updateStanding(database, source.key, {
+    ...standing,
+    ...met,
+    last_sha256: outcome.kind === 'object' ? outcome.sha256 : source.last_sha256,
+    last_event_type: events.at(-1) ?? source.last_event_type,
+  });
+  return recorded;
+}
+
+/**
+ * Records one event and its ledger entry. `sha256` is the object at hand, null where the source gave none;
+ * `previous_sha256` the version that it replaced or that was there last.
+ */
+function recordEvent(
+  database: WriteDatabase,
+  now: string,
+  source: SourceRow,
+  retrieval: KeptRetrieval,
+  type: EventType,
+): number {
+  const isVersion = type === 'first_seen' || type === 'changed';
+  const isLoss = type === 'unavailable' || type === 'disappeared';
+  const event: Omit<NewEvent, 'ledger_entry'> = {
+    id: nextEventId(database),
+    source_key: source.key,
+    retrieval: retrieval.id,
+    event_type: type,
+    observer: SELF,
+    observed_at: retrieval.observed_at,
+    original_observed_at: null,
+    sha256: isLoss ? null : retrieval.sha256,
+    previous_sha256: isLoss || type === 'changed' ? source.last_sha256 : null,
+    reverts_to: isVersion && retrieval.sha256 !== null ? revertsTo(database, source, retrieval.sha256) : null,
+    page_label: isLoss ? null : retrieval.page_label,
+  };
+  const entry = appendEntry(database, {
+    type: 'event.recorded',
+    subject: String(event.id),
+    digest: fingerprintOf(recordedEvent({ ...event, source: source.id, url: source.url })),
+    at: now,
+  });
+  insertEvent(database, { ...event, ledger_entry: entry.seq });
+  return event.id;
+}
+
+function revertsTo(database: WriteDatabase, source: SourceRow, sha256: string): number | null {
+  return firstEventWith(database, { source_key: source.key, observer: SELF, sha256 }) ?? null;
+}
+
+/** What the ledger records of an event: what never changes about it, so not the source's name or tags. */
+export function recordedEvent(
+  event: Pick<
+    Event,
+    | 'id'
+    | 'event_type'
+    | 'observer'
+    | 'observed_at'
+    | 'original_observed_at'
+    | 'sha256'
+    | 'previous_sha256'
+    | 'reverts_to'
+    | 'page_label'
+  > & { source: string; url: string; retrieval: number },
+) {
+  return {
+    id: event.id,
+    source: event.source,
+    url: event.url,
+    retrieval: event.retrieval,
+    event_type: event.event_type,
+    observer: event.observer,
+    observed_at: event.observed_at,
+    original_observed_at: event.original_observed_at,
+    sha256: event.sha256,
+    previous_sha256: event.previous_sha256,
+    reverts_to: event.reverts_to,
+    page_label: event.page_label,
+  };
+}

@@ -1,0 +1,30 @@
+import { fingerprintOf } from '../ledger/entry.ts';
+import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
+import { iterateRecordedEvents } from '../store/sqlite/events.ts';
+import { iterateSourceRevisions } from '../store/sqlite/sourceRevisions.ts';
+import { sourceByKey } from '../store/sqlite/sources.ts';
+import { recordedEvent } from './recordRetrieval.ts';
+import { recordedSource } from './sources.ts';
+
+/** What was recorded of sources: each revision as it was kept, and the newest one as the source's own row shows it. */
+const SOURCES: RecordedSubjects = {
+  types: ['source.added', 'source.changed'],
+  *digests(database) {
+    for (const { ledger_entry, source_key, record, newest } of iterateSourceRevisions(database)) {
+      const source = newest ? sourceByKey(database, source_key) : undefined;
+      yield { seq: ledger_entry, digest: fingerprintOf(source ? recordedSource(source) : record) };
+    }
+  },
+};
+
+const EVENTS: RecordedSubjects = {
+  types: ['event.recorded'],
+  *digests(database) {
+    for (const event of iterateRecordedEvents(database)) {
+      yield { seq: event.ledger_entry, digest: fingerprintOf(recordedEvent(event)) };
+    }
+  },
+};
+
+/** What the ledger recorded of the collection. */
+export const COLLECTION_SUBJECTS: readonly RecordedSubjects[] = [SOURCES, EVENTS];

@@ -1,0 +1,103 @@
+import { type Clock, instantOf } from '../../shared/clock.ts';
+import type { Settings } from '../../shared/settings.ts';
+import type { Log } from '../log.ts';
+import { dueSources, earliestDue, rescheduleDefaults, type SourceRow } from '../store/sqlite/sources.ts';
+import type { Store } from '../store/store.ts';
+import type { Collector } from './collect.ts';
+
+export interface SchedulerServices {
+  store: Store;
+  clock: Clock;
+  settings: () => Settings;
+  collector: Collector;
+  log: Log;
+}
+
+/** The clock is looked at this often, because a machine that slept wakes with its timers late. */
+const LOOK_EVERY_MS = 30_000;
+/** Sources that are due within this share of their interval are taken along, so that rounds grow together. */
+const TAKE_ALONG = 0.05;
+
+/**
+ * Checks sources when they are due. What fell due while the machine slept or the node was closed is checked once.
+ * A round is over before the next one starts.
+ */
+export class Scheduler {
+  readonly #services: SchedulerServices;
+  readonly #abort = new AbortController();
+  #wake = new AbortController();
+  #running: Promise<void> | undefined;
+  #interval: number | undefined;
+
+  constructor(services: SchedulerServices) {
+    this.#services = services;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Looks again at what is due: a source was added or changed. */
+  wake(): void {
+    this.#wake.abort();
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort();
+    this.wake();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { clock, log } = this.#services;
+    while (!this.#abort.signal.aborted) {
+      this.#wake = new AbortController();
+      try {
+        const wait = await this.#collectDue();
+        if (this.#abort.signal.aborted) return;
+        await clock.sleep(wait, this.#wake.signal);
+      } catch (error) {
+        log.error({ error }, 'A scheduled collection failed');
+        await clock.sleep(LOOK_EVERY_MS, this.#abort.signal);
+      }
+    }
+  }
+
+  /** Runs a round if anything is due; gives back how long to wait before looking again. */
+  async #collectDue(): Promise<number> {
+    const { store, clock, collector } = this.#services;
+    await this.#followInterval();
+    const earliest = earliestDue(store.read);
+    const wait = earliest === undefined ? LOOK_EVERY_MS : Date.parse(earliest) - clock.now();
+    if (wait > 0) return Math.min(wait, LOOK_EVERY_MS);
+    await collector.collect(() => this.#due(), {
+      startedBy: 'schedule',
+      signal: this.#abort.signal,
+      progress: () => {},
+    });
+    return 0;
+  }
+
+  #due(): SourceRow[] {
+    const { store, clock, settings } = this.#services;
+    const now = clock.now();
+    const every = settings().collection_every_minutes;
+    return dueSources(store.read, instantOf(now + TAKE_ALONG * MOST_MINUTES * 60_000)).filter((source) => {
+      const minutes = source.every_minutes ?? every;
+      return Date.parse(source.next_check_at ?? '') <= now + TAKE_ALONG * minutes * 60_000;
+    });
+  }
+
+  /** The owner changed the node's own interval: what follows it is due by the new one. */
+  async #followInterval(): Promise<void> {
+    const { store, settings } = this.#services;
+    const every = settings().collection_every_minutes;
+    const before = this.#interval;
+    this.#interval = every;
+    if (before === undefined || before === every) return;
+    await store.write((database) => rescheduleDefaults(database, every));
+  }
+}
+
+/** No interval that could make a source due earlier than it says is longer than this. */
+const MOST_MINUTES = 525_600;

@@ -1,0 +1,215 @@
+import { instantOf } from '../../shared/clock.ts';
+import { ID_DIGITS } from '../../shared/digest.ts';
+import type { EntryType } from '../../shared/ledger.ts';
+import type { Slice } from '../../shared/list.ts';
+import { Problem } from '../../shared/problems.ts';
+import type {
+  NewSource,
+  Retrieval,
+  Source,
+  SourceChange,
+  SourcesQuery,
+  WatchedSource,
+} from '../../shared/source.ts';
+import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
+import { fingerprintOf, sha256Of } from '../ledger/entry.ts';
+import type { WriteDatabase } from '../store/sqlite/open.ts';
+import { retrievalsOfSource } from '../store/sqlite/retrievals.ts';
+import { matchExpression } from '../store/sqlite/search.ts';
+import { insertSourceRevision } from '../store/sqlite/sourceRevisions.ts';
+import {
+  insertSource,
+  listSourceRows,
+  type SourceRow,
+  type SourceSettings,
+  sourceById,
+  updateSource,
+} from '../store/sqlite/sources.ts';
+import type { Store } from '../store/store.ts';
+
+/** A new source is first checked on schedule after this, unless the owner asks for it before. */
+const FIRST_CHECK_AFTER_MS = 60_000;
+
+/**
+ * The one form of an address: as the WHATWG URL standard writes it (scheme and host in lower case, host names in
+ * ASCII, default port and dot segments gone, percent signs where they are needed), without the fragment, which is never
+ * sent. The query stays as it is, its order too, because it means what the server makes of it.
+ */
+export function normalizeUrl(text: string): string {
+  const url = new URL(text);
+  url.hash = '';
+  return url.href;
+}
+
+export function sourceIdOf(normalizedUrl: string): string {
+  return `so_${sha256Of(normalizedUrl).slice(0, ID_DIGITS)}`;
+}
+
+/**
+ * Watches an address. One that was watched before and removed is watched again: its history goes on.
+ *
+ * @throws Problem `source_exists`, `id_taken`.
+ */
+export function addSource(store: Store, { url: asked, ...said }: NewSource): Promise<WatchedSource> {
+  const url = normalizeUrl(asked);
+  const id = sourceIdOf(url);
+  const settings: SourceSettings = { ...said, paused: false };
+  return store.write((database) => {
+    const known = sourceById(database, id);
+    if (known && known.url !== url)
+      throw new Problem('id_taken', `Another address has the id ${id} already; this one cannot be watched.`);
+    if (known && !known.removed) {
+      throw new Problem('source_exists', 'This address is watched already.', { members: { source: id } });
+    }
+    const added_at = store.instant();
+    const next_check_at = instantOf(store.clock.now() + FIRST_CHECK_AFTER_MS);
+    const row = { ...settings, id, url, added_at, next_check_at, removed: false };
+    const revision = nextSeq(database);
+    let key = known?.key;
+    if (key === undefined) key = insertSource(database, { ...row, revision });
+    else updateSource(database, { ...row, key, revision });
+    recordRevision(database, 'source.added', { ...row, key }, added_at);
+    return watchedSource(requireRow(database, id));
+  });
+}
+
+/**
+ * Changes what the owner says of a source; what is not named stays. A change that changes nothing records nothing.
+ *
+ * @throws Problem `not_found` where no such source is watched.
+ */
+export function changeSource(store: Store, id: string, change: SourceChange): Promise<WatchedSource> {
+  return store.write((database) => {
+    const source = requireWatched(database, id);
+    const changed = { ...source, ...change };
+    if (fingerprintOf(settingsOf(changed)) !== fingerprintOf(settingsOf(source)))
+      writeRevision(database, changed, store.instant());
+    return watchedSource(requireRow(database, id));
+  });
+}
+
+/** Stops watching; the history stays. @throws Problem `not_found` where no such source is watched. */
+export function removeSource(store: Store, id: string): Promise<void> {
+  return store.write((database) => {
+    writeRevision(database, { ...requireWatched(database, id), removed: true }, store.instant());
+  });
+}
+
+function writeRevision(database: WriteDatabase, source: SourceRow, at: string): void {
+  updateSource(database, { ...source, revision: nextSeq(database) });
+  recordRevision(database, 'source.changed', source, at);
+}
+
+function recordRevision(
+  database: WriteDatabase,
+  type: EntryType,
+  source: RecordedSource & { key: number },
+  at: string,
+): void {
+  const record = recordedSource(source);
+  const entry = appendEntry(database, { type, subject: source.id, digest: fingerprintOf(record), at });
+  insertSourceRevision(database, { ledger_entry: entry.seq, source_key: source.key, record });
+}
+
+type RecordedSource = SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at' | 'removed'>;
+
+/**
+ * What the ledger records of a source. Of the owner's headers it has the names alone: their values may be secrets, and
+ * what the ledger records is published.
+ */
+export function recordedSource(source: RecordedSource) {
+  const { headers, ...settings } = settingsOf(source);
+  return {
+    id: source.id,
+    url: source.url,
+    ...settings,
+    header_names: Object.keys(headers).sort(),
+    added_at: source.added_at,
+    removed: source.removed,
+  };
+}
+
+function settingsOf(source: SourceSettings): SourceSettings {
+  const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, paused } = source;
+  return { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, paused };
+}
+
+/** The watched sources as the world sees them, newest first. */
+export function listSources({ read }: Pick<Store, 'read'>, query: SourcesQuery): Slice<Source> {
+  const { rows, total } = listRows({ read }, query);
+  return { items: rows.map(publicSource), total };
+}
+
+/** The watched sources as the owner sees them, newest first. */
+export function listWatchedSources({ read }: Pick<Store, 'read'>, query: SourcesQuery): Slice<WatchedSource> {
+  const { rows, total } = listRows({ read }, query);
+  return { items: rows.map(watchedSource), total };
+}
+
+function listRows({ read }: Pick<Store, 'read'>, { q, agency, tag, state, limit, offset }: SourcesQuery) {
+  const filter = {
+    match: (q && matchExpression(q)) || null,
+    agency: agency ?? null,
+    tag: tag ?? null,
+    state: state ?? null,
+  };
+  return read.transaction(() => listSourceRows(read, filter, { limit, offset })).deferred();
+}
+
+/** A source, also one that was removed. @throws Problem `not_found`. */
+export function readWatchedSource({ read }: Pick<Store, 'read'>, id: string): WatchedSource {
+  return watchedSource(requireRow(read, id));
+}
+
+/** Every attempt on a source, newest first. @throws Problem `not_found`. */
+export function listRetrievals(
+  { read }: Pick<Store, 'read'>,
+  id: string,
+  page: { limit: number; offset: number },
+): Slice<Retrieval> {
+  return read.transaction(() => retrievalsOfSource(read, requireRow(read, id).key, page)).deferred();
+}
+
+function requireRow(database: Store['read'], id: string): SourceRow {
+  const source = sourceById(database, id);
+  if (!source) throw new Problem('not_found', 'There is no such source.');
+  return source;
+}
+
+function requireWatched(database: Store['read'], id: string): SourceRow {
+  const source = requireRow(database, id);
+  if (source.removed) throw new Problem('not_found', 'This source is no longer watched.');
+  return source;
+}
+
+function publicSource(row: SourceRow): Source {
+  return {
+    id: row.id,
+    url: row.url,
+    name: row.name,
+    agency: row.agency,
+    tags: row.tags,
+    last_checked_at: row.last_checked_at,
+    state: row.state,
+    every_minutes: row.every_minutes,
+    paused: row.paused,
+    added_at: row.added_at,
+    last_sha256: row.last_sha256,
+    last_event_type: row.last_event_type,
+  };
+}
+
+function watchedSource(row: SourceRow): WatchedSource {
+  return {
+    ...publicSource(row),
+    max_object_mb: row.max_object_mb,
+    ignore_robots: row.ignore_robots,
+    headers: row.headers,
+    next_check_at: row.paused || row.removed ? null : row.next_check_at,
+    last_status: row.last_status,
+    last_error: row.last_error,
+    consecutive_failures: row.consecutive,
+    failing_since: row.failing_since,
+    removed: row.removed,
+  };
+}

@@ -1,0 +1,22 @@
+import { readObject, readObjectMetadata } from '../../collection/objects.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { ok } from '../reply.ts';
+import { sendBlob } from '../sendBlob.ts';
+
+/** An archived page runs nothing and reaches nothing, wherever a browser shows it. */
+const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'" };
+
+/** The archived objects, byte by byte as they were retrieved. */
+export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'readObjectMetadata'> {
+  return {
+    readObject: ({ params, request }) => {
+      const { contentType, ...blob } = readObject(store, params.sha256 ?? '');
+      return {
+        write: (response) =>
+          sendBlob(request, response, blob, { contentType, disposition: 'attachment', headers: SEALED }),
+      };
+    },
+    readObjectMetadata: async ({ params }) => ok(await readObjectMetadata(store, params.sha256 ?? '')),
+  };
+}

@@ -1,0 +1,54 @@
+import type { Collection } from '../../collection/collection.ts';
+import {
+  addSource,
+  changeSource,
+  listRetrievals,
+  listSources,
+  listWatchedSources,
+  readWatchedSource,
+  removeSource,
+} from '../../collection/sources.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { accepted, created, noContent, ok, page } from '../reply.ts';
+
+type SourceRoutes =
+  | 'listSources'
+  | 'listWatchedSources'
+  | 'addSource'
+  | 'previewSource'
+  | 'readWatchedSource'
+  | 'listRetrievals'
+  | 'changeSource'
+  | 'removeSource'
+  | 'collect';
+
+/** The watched sources: to the world, and to the owner. */
+export function sourceHandlers(store: Store, collection: Collection): Pick<Handlers, SourceRoutes> {
+  return {
+    listSources: ({ query, request }) => page(request, query, listSources(store, query)),
+    listWatchedSources: ({ query, request }) => page(request, query, listWatchedSources(store, query)),
+    addSource: async ({ body }) => {
+      const source = await addSource(store, body);
+      collection.wake();
+      return created(source, `/manage/sources/${source.id}`);
+    },
+    previewSource: async ({ body }) => ok(await collection.preview(body.url)),
+    readWatchedSource: ({ params }) => ok(readWatchedSource(store, params.id ?? '')),
+    listRetrievals: ({ params, query, request }) =>
+      page(request, query, listRetrievals(store, params.id ?? '', query)),
+    changeSource: async ({ params, body }) => {
+      const source = await changeSource(store, params.id ?? '', body);
+      collection.wake();
+      return ok(source);
+    },
+    removeSource: async ({ params }) => {
+      await removeSource(store, params.id ?? '');
+      return noContent;
+    },
+    collect: async ({ query, body }) => {
+      const { job, finished } = collection.startRound(body?.sources);
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+  };
+}
