@@ -6,6 +6,7 @@ import { CopyButton } from '../../components/CopyButton.tsx';
 import { DigestChip } from '../../components/DigestChip.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
+import { relationWords } from '../../format/relation.ts';
 import { formatBytes, formatCount } from '../../format/size.ts';
 import classes from './PackFacts.module.css';
 import { PackLink } from './PackLink.tsx';
@@ -75,16 +76,12 @@ function Related({ related }: { related: Pack['related'] }) {
     <ul className={classes.related}>
       {related.map(({ relation, identifier }) => (
         <li key={relation + identifier}>
-          <span className="muted">{wordsOf(relation)}</span> <RelatedIdentifier identifier={identifier} />
+          <span className="muted">{relationWords(relation)}</span>{' '}
+          <RelatedIdentifier identifier={identifier} />
         </li>
       ))}
     </ul>
   );
-}
-
-/** `IsSupplementTo` as `is supplement to`. */
-function wordsOf(relation: string): string {
-  return relation.replaceAll(/(?<=.)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
 }
 
 function RelatedIdentifier({ identifier }: { identifier: string }) {

@@ -1,0 +1,45 @@
+import { hashStream } from './sha256.ts';
+
+/** What the page asks of the worker. */
+export interface HashRequest {
+  id: string;
+  file: File;
+}
+
+/** What the worker tells: bytes hashed so far, then the digest or the sentence of what went wrong. */
+export type HashReply =
+  | { id: string; state: 'hashing'; bytes: number }
+  | { id: string; state: 'done'; sha256: string }
+  | { id: string; state: 'failed'; error: string };
+
+const TELL_EVERY_BYTES = 4_194_304;
+
+const scope = self as unknown as {
+  onmessage: ((event: MessageEvent<HashRequest>) => void) | null;
+  postMessage(reply: HashReply): void;
+};
+
+/** Files are hashed one after the other: two at once would only make both slower. */
+let queue = Promise.resolve();
+
+scope.onmessage = ({ data }) => {
+  queue = queue.then(() => hashFile(data));
+};
+
+async function hashFile({ id, file }: HashRequest): Promise<void> {
+  let told = 0;
+  try {
+    const { sha256, bytes } = await hashStream(file.stream(), (done) => {
+      if (done - told < TELL_EVERY_BYTES) return;
+      told = done;
+      scope.postMessage({ id, state: 'hashing', bytes: done });
+    });
+    scope.postMessage(
+      bytes === file.size
+        ? { id, state: 'done', sha256 }
+        : { id, state: 'failed', error: 'The file changed while it was read. Drop it again.' },
+    );
+  } catch {
+    scope.postMessage({ id, state: 'failed', error: 'The file could not be read. Drop it again.' });
+  }
+}

@@ -1,0 +1,21 @@
+import type { HashReply, HashRequest } from './hash.worker.ts';
+
+/**
+ * Hashes files in a worker, so that typing goes on smoothly. Ends the worker when all are done; answers how to stop.
+ */
+export function hashFiles(files: readonly HashRequest[], tell: (reply: HashReply) => void): () => void {
+  if (files.length === 0) return () => {};
+  const worker = new Worker(new URL('./hash.worker.ts', import.meta.url), { type: 'module' });
+  let left = files.length;
+  worker.onmessage = ({ data }: MessageEvent<HashReply>) => {
+    tell(data);
+    if (data.state !== 'hashing') left -= 1;
+    if (left === 0) worker.terminate();
+  };
+  worker.onerror = () => {
+    for (const { id } of files) tell({ id, state: 'failed', error: 'Hashing could not be started here.' });
+    worker.terminate();
+  };
+  for (const file of files) worker.postMessage(file);
+  return () => worker.terminate();
+}

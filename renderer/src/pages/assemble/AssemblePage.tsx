@@ -1,0 +1,186 @@
+import { Button, Group, Modal } from '@mantine/core';
+import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useNavigate } from 'react-router';
+import { ApiProblem } from '../../api/client.ts';
+import { answerKey } from '../../api/useCall.ts';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { describeError } from '../../components/ErrorNote.tsx';
+import { Page } from '../../components/Page.tsx';
+import { fingerprintHere } from '../../hashing/sha256.ts';
+import { useMayContribute, useSession } from '../../state/session.ts';
+import { AboutSection } from './AboutSection.tsx';
+import classes from './AssemblePage.module.css';
+import { AuthorsSection } from './AuthorsSection.tsx';
+import { type Assembly, AssemblyContext, jumpToField } from './assembly.ts';
+import { emptyDraft, isTouched, useDraft } from './draft.ts';
+import { checkDraft, type Issue, issueAt } from './draftRecord.ts';
+import { DropArea } from './files/DropArea.tsx';
+import { useDraftFiles } from './files/draftFiles.ts';
+import { FilesSection } from './files/FilesSection.tsx';
+import { LivePanel } from './LivePanel.tsx';
+import { MethodSection } from './MethodSection.tsx';
+import { OutcomeSection } from './OutcomeSection.tsx';
+import { PlaceSection } from './PlaceSection.tsx';
+import { usePublication } from './publication.ts';
+import { RelationsSection } from './RelationsSection.tsx';
+import { ResultsSection } from './ResultsSection.tsx';
+import { StartFrom } from './StartFrom.tsx';
+
+const SETTLED_MS = 200;
+
+/** Assembles a pack from files and a record, and publishes it to this node. */
+export default function AssemblePage() {
+  const mayContribute = useMayContribute();
+  const isKnown = useSession((state) => state.session !== undefined);
+  if (!isKnown) return <p className="muted">Loading…</p>;
+  if (!mayContribute) {
+    return (
+      <Page title="Assemble a pack">
+        <EmptyState title="Only the owner can publish here">
+          You are visiting this node. Its owner signs in with the one-time link that the node printed when it
+          started; visitors can publish where the owner shares the node for contributions.
+        </EmptyState>
+      </Page>
+    );
+  }
+  return <Assembly />;
+}
+
+function Assembly() {
+  const { draft, change } = useDraft();
+  const { files, add, restore } = useDraftFiles();
+  const { publication, publish } = usePublication();
+  const isPublishing = publication.state === 'running';
+  useEffect(() => void restore(), [restore]);
+  useTellPublished();
+
+  const [settled] = useDebouncedValue(
+    useMemo(() => ({ draft, files }), [draft, files]),
+    SETTLED_MS,
+  );
+  const checked = useMemo(() => checkDraft(settled.draft, settled.files), [settled]);
+  const { record } = checked;
+  const fingerprint = useMemo(() => record && fingerprintHere(record), [record]);
+  const refusals = useRefusals();
+  const issues = [...checked.issues, ...refusals.filter(isNew(checked.issues))];
+  const { errorOf, touch, showAll } = useShownErrors(issues);
+
+  const tryToPublish = () => {
+    const now = checkDraft(draft, files);
+    showAll();
+    if (now.record) void publish(now.record, files, fingerprintHere(now.record));
+    else if (now.issues[0]) jumpToField(now.issues[0].field);
+  };
+  const assembly: Assembly = { draft, change, errorOf, touch };
+  return (
+    <Page
+      title="Assemble a pack"
+      lead="Files and a record of who made them, what came out and how to do it again. What is published here can be verified by anybody, and never changes."
+      actions={<StartOver isEnabled={!isPublishing} />}
+    >
+      <AssemblyContext value={assembly}>
+        <StartFrom />
+        <DropArea isEnabled={!isPublishing} onFiles={add} onError={tellUnread} />
+        <div className={classes.columns}>
+          <fieldset disabled={isPublishing} className={classes.form} aria-label="The record">
+            <FilesSection />
+            <AboutSection />
+            <AuthorsSection />
+            <OutcomeSection />
+            <MethodSection />
+            <ResultsSection />
+            <PlaceSection />
+            <RelationsSection />
+          </fieldset>
+          <LivePanel issues={issues} fingerprint={fingerprint} onPublish={tryToPublish} />
+        </div>
+      </AssemblyContext>
+    </Page>
+  );
+}
+
+/** What the node said about single fields when it refused the draft; once the draft is changed, that is past. */
+function useRefusals(): Issue[] {
+  const draft = useDraft((state) => state.draft);
+  const files = useDraftFiles((state) => state.files);
+  const publication = usePublication((state) => state.publication);
+  if (publication.state !== 'failed' || publication.draft !== draft || publication.files !== files) return [];
+  if (!(publication.error instanceof ApiProblem)) return [];
+  return (publication.error.document.errors ?? []).flatMap((fault) => issueAt(fault, draft, files));
+}
+
+function isNew(known: readonly Issue[]): (issue: Issue) => boolean {
+  return (issue) => !known.some(({ field, message }) => field === issue.field && message === issue.message);
+}
+
+/** A field's error is shown once it was left, or once publishing was tried; not while somebody is on the way to it. */
+function useShownErrors(issues: readonly Issue[]) {
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
+  const [isAll, setIsAll] = useState(false);
+  const touch = useCallback((field: string) => setTouched((before) => new Set(before).add(field)), []);
+  const errorOf = (field: string) =>
+    isAll || touched.has(field) ? issues.find((issue) => issue.field === field)?.message : undefined;
+  return { errorOf, touch, showAll: () => setIsAll(true) };
+}
+
+/** Goes to the pack once it is published, and says whether the node recorded the fingerprint that was computed here. */
+function useTellPublished(): void {
+  const { publication, settle } = usePublication();
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  useEffect(() => {
+    if (publication.state !== 'published') return;
+    const { pack, fingerprint } = publication;
+    const isSame = pack.digest === fingerprint;
+    notifications.show({
+      title: isSame ? 'Published' : 'Published with another fingerprint',
+      message: isSame
+        ? 'The node recorded the very fingerprint that was computed here.'
+        : 'The node recorded a fingerprint other than the one computed here. Verify the pack.',
+      color: isSame ? undefined : 'red',
+      autoClose: isSame ? 6000 : false,
+    });
+    settle();
+    void queries.invalidateQueries({ queryKey: answerKey('listPacks') });
+    void navigate(`/packs/${pack.id}`);
+  }, [publication, settle, navigate, queries]);
+}
+
+function tellUnread(error: unknown): void {
+  notifications.show({
+    title: 'Something that was dropped could not be read',
+    message: describeError(error).sentence,
+    color: 'red',
+  });
+}
+
+function StartOver({ isEnabled }: { isEnabled: boolean }) {
+  const { draft, replace } = useDraft();
+  const { files, remove } = useDraftFiles();
+  const [isAsking, ask] = useDisclosure(false);
+  if (!isTouched(draft) && files.length === 0) return null;
+  const startOver = () => {
+    replace(emptyDraft());
+    remove(files.map(({ id }) => id));
+    ask.close();
+  };
+  return (
+    <>
+      <Button variant="default" disabled={!isEnabled} onClick={ask.open}>
+        Start over
+      </Button>
+      <Modal opened={isAsking} onClose={ask.close} title="Start over?">
+        <p>Everything that was typed and dropped here is taken away. What is published stays.</p>
+        <Group justify="flex-end" mt="lg" gap="sm">
+          <Button variant="default" onClick={startOver}>
+            Start over
+          </Button>
+          <Button onClick={ask.close}>Keep the draft</Button>
+        </Group>
+      </Modal>
+    </>
+  );
+}

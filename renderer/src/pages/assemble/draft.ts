@@ -1,0 +1,128 @@
+import { create } from 'zustand';
+import { createJSONStorage, persist } from 'zustand/middleware';
+import type { License, Outcome, Verdict } from '../../../../shared/vocabulary.ts';
+
+export interface DraftAuthor {
+  key: string;
+  name: string;
+  orcid: string;
+  affiliation: string;
+}
+
+export type ResultType = 'number' | 'text' | 'boolean' | 'null';
+
+export interface DraftResult {
+  key: string;
+  name: string;
+  type: ResultType;
+  /** As it was typed, whatever the type. */
+  value: string;
+}
+
+export interface DraftRelated {
+  key: string;
+  relation: string;
+  identifier: string;
+}
+
+/** A pack's record as it is being typed: every field may still be empty or wrong. */
+export interface Draft {
+  title: string;
+  summary: string;
+  authors: DraftAuthor[];
+  license: License | null;
+  outcome: Outcome | null;
+  hasMethod: boolean;
+  method: { text: string; link: string; complete: boolean };
+  results: DraftResult[];
+  keywords: string[];
+  node: string | null;
+  study: string | null;
+  replicates: { pack: string | null; verdict: Verdict | null; note: string } | null;
+  supersedes: string | null;
+  related: DraftRelated[];
+  acceptsTerms: boolean;
+}
+
+/** A key for a row of a list, so that rows keep their place on the screen when others go. */
+export function rowKey(): string {
+  return crypto.getRandomValues(new Uint32Array(2)).join('');
+}
+
+export function emptyAuthor(): DraftAuthor {
+  return { key: rowKey(), name: '', orcid: '', affiliation: '' };
+}
+
+export function emptyDraft(): Draft {
+  return {
+    title: '',
+    summary: '',
+    authors: [emptyAuthor()],
+    license: null,
+    outcome: null,
+    hasMethod: false,
+    method: { text: '', link: '', complete: false },
+    results: [],
+    keywords: [],
+    node: null,
+    study: null,
+    replicates: null,
+    supersedes: null,
+    related: [],
+    acceptsTerms: false,
+  };
+}
+
+interface DraftState {
+  draft: Draft;
+  /** Set while the browser refuses to keep the draft (its storage is full or closed). */
+  isUnsaved: boolean;
+  change: (changes: Partial<Draft>) => void;
+  replace: (draft: Draft) => void;
+}
+
+/** The draft, kept in this browser with every key that is pressed. */
+export const useDraft = create<DraftState>()(
+  persist(
+    (set) => ({
+      draft: emptyDraft(),
+      isUnsaved: false,
+      change: (changes) => set((state) => ({ draft: { ...state.draft, ...changes } })),
+      replace: (draft) => set({ draft }),
+    }),
+    {
+      name: 'strongroom-draft',
+      version: 1,
+      partialize: ({ draft }) => ({ draft }),
+      merge: (kept, current) => ({
+        ...current,
+        draft: { ...emptyDraft(), ...(kept as { draft?: Draft } | undefined)?.draft },
+      }),
+      storage: createJSONStorage(() => ({
+        getItem: (name) => localStorage.getItem(name),
+        removeItem: (name) => localStorage.removeItem(name),
+        setItem: (name, value) => {
+          const isUnsaved = !tryToKeep(name, value);
+          if (useDraft.getState().isUnsaved !== isUnsaved) useDraft.setState({ isUnsaved });
+        },
+      })),
+    },
+  ),
+);
+
+/** A full or closed storage must not stop the typing: the page says that the draft is not kept. */
+function tryToKeep(name: string, value: string): boolean {
+  try {
+    localStorage.setItem(name, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether anything has been typed that starting over would lose. */
+export function isTouched(draft: Draft): boolean {
+  const plain = (value: Draft) =>
+    JSON.stringify({ ...value, authors: value.authors.map((author) => ({ ...author, key: '' })) });
+  return plain(draft) !== plain(emptyDraft());
+}

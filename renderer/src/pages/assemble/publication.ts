@@ -1,0 +1,68 @@
+import { create } from 'zustand';
+import type { Pack, PackRecord } from '../../../../shared/pack.ts';
+import { useJobs } from '../../state/jobs.ts';
+import { runLocalJob } from '../../state/runLocalJob.ts';
+import { type Draft, emptyDraft, useDraft } from './draft.ts';
+import { type DraftFile, useDraftFiles } from './files/draftFiles.ts';
+import { uploadPack } from './publish.ts';
+
+/** How the publishing of the draft goes; it goes on when the person leaves the page. */
+export type Publication =
+  | { state: 'idle' }
+  | { state: 'running'; done: number; total: number | null; rate: number; cancel: () => void }
+  /** With what was refused, to tell when it has been changed since. */
+  | { state: 'failed'; error: unknown; draft: Draft; files: readonly DraftFile[] }
+  | { state: 'published'; pack: Pack; fingerprint: string };
+
+interface PublicationState {
+  publication: Publication;
+  /** Never rejects: what came of it is in `publication`. */
+  publish: (record: PackRecord, files: readonly DraftFile[], fingerprint: string) => Promise<void>;
+  /** Puts what came of it away, once it was told. */
+  settle: () => void;
+}
+
+export const usePublication = create<PublicationState>()((set) => ({
+  publication: { state: 'idle' },
+  settle: () => set({ publication: { state: 'idle' } }),
+  publish: async (record, files, fingerprint) => {
+    const abort = new AbortController();
+    const started = performance.now();
+    const show = (done: number, total: number | null) => {
+      const rate = done / Math.max(0.001, (performance.now() - started) / 1000);
+      set({ publication: { state: 'running', done, total, rate, cancel: () => abort.abort() } });
+    };
+    show(0, null);
+    try {
+      const pack = await runLocalJob(
+        { title: `Publishing “${record.title}”`, unit: 'bytes', abort, href: '/assemble' },
+        ({ signal, tell }) =>
+          uploadPack(record, files, {
+            signal,
+            tell: (done, total) => {
+              tell(done, total);
+              show(done, total);
+            },
+          }),
+      );
+      pointJobsAt(pack);
+      useDraft.getState().replace(emptyDraft());
+      const draftFiles = useDraftFiles.getState();
+      draftFiles.remove(draftFiles.files.map(({ id }) => id));
+      set({ publication: { state: 'published', pack, fingerprint } });
+    } catch (error) {
+      const { draft } = useDraft.getState();
+      set({
+        publication: abort.signal.aborted ? { state: 'idle' } : { state: 'failed', error, draft, files },
+      });
+    }
+  },
+}));
+
+/** An ended job of the tray shows what came of it, rather than the empty form. */
+function pointJobsAt(pack: Pack): void {
+  const { local, tellLocalJob } = useJobs.getState();
+  for (const job of Object.values(local)) {
+    if (job.href === '/assemble' && job.state === 'done') tellLocalJob({ ...job, href: `/packs/${pack.id}` });
+  }
+}
