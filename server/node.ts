@@ -7,12 +7,17 @@ import { openCollection } from './collection/collection.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
 import { createApp } from './http/app.ts';
 import { CLOSING } from './http/eventStream.ts';
+import { blobsHandlers } from './http/routes/blobs.ts';
 import { collectionHandlers } from './http/routes/collection.ts';
+import { commentsHandlers } from './http/routes/comments.ts';
 import { eventHandlers } from './http/routes/events.ts';
 import { ledgerHandlers } from './http/routes/ledger.ts';
 import { nodeHandlers } from './http/routes/node.ts';
+import { nodesHandlers } from './http/routes/nodes.ts';
 import { objectHandlers } from './http/routes/objects.ts';
+import { packsHandlers } from './http/routes/packs.ts';
 import { sourceHandlers } from './http/routes/sources.ts';
+import { studiesHandlers } from './http/routes/studies.ts';
 import { openNodeKey } from './ledger/nodeKey.ts';
 import { createLog } from './log.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
@@ -53,6 +58,11 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const collection = openCollection({ store, settings, jobs, log });
     const app = createApp({
       handlers: {
+        ...nodesHandlers(store),
+        ...studiesHandlers(store),
+        ...packsHandlers(store),
+        ...commentsHandlers(store),
+        ...blobsHandlers(store),
         ...ledgerHandlers(store, key),
         ...sourceHandlers(store, collection),
         ...collectionHandlers(store, settings),

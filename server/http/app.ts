@@ -14,11 +14,13 @@ import type { Log } from '../log.ts';
 import type { OwnerKeys } from '../owner/ownerKeys.ts';
 import type { SettingsStore } from '../store/settings.ts';
 import { authorize, guardOtherSites, identify, sessionCookie } from './access.ts';
+import type { BeforeWrite } from './beforeWrite.ts';
 import { hostGuard } from './hostGuard.ts';
 import { answerErrors } from './problems.ts';
 import { checkBody, checkQuery, readJson } from './readJson.ts';
 import { serveRenderer } from './renderer.ts';
 import type { Handler, Reply } from './reply.ts';
+import { sendText } from './sendText.ts';
 import { signIn } from './signIn.ts';
 
 /** One handler for each route of the table: a route without one does not compile. */
@@ -32,11 +34,13 @@ export interface AppConfig {
   listenHost: string;
   rendererFolder: string;
   log: Log;
+  /** Asked before every write to the data-pack archive. */
+  beforeWrite?: BeforeWrite;
 }
 
 /** The whole HTTP interface: guards, then the table of routes, then the pages of the interface. */
 export function createApp(config: AppConfig): Express {
-  const { handlers, keys, settings, nodeName, listenHost, rendererFolder, log } = config;
+  const { handlers, keys, settings, nodeName, listenHost, rendererFolder, log, beforeWrite } = config;
   const cookieName = sessionCookie(nodeName);
   const app = express();
   app.setMaxListeners(0);
@@ -61,6 +65,7 @@ export function createApp(config: AppConfig): Express {
       const visitor = access(request, spec);
       const search = new URL(request.originalUrl, 'http://localhost').searchParams;
       const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
+      if (spec.access === 'contribute' && spec.method === 'POST') await beforeWrite?.({ visitor, request });
       const body = await bodyOf(spec, request);
       const handler = handlers[name] as Handler<RouteSpec>;
       const params = paramsOf(request);
@@ -133,9 +138,10 @@ async function bodyOf({ body }: RouteSpec, request: Request): Promise<unknown> {
 async function send(response: Response, reply: Reply): Promise<void> {
   if ('write' in reply) return reply.write(response);
   response.status(reply.status).set('Cache-Control', 'no-store');
-  if (!('json' in reply)) return void response.end();
-  response.set(reply.headers ?? {});
-  response.type('application/json').send(JSON.stringify(reply.json));
+  if (!('json' in reply) && !('jsonText' in reply)) return void response.end();
+  response.set(reply.headers ?? {}).type('application/json');
+  if ('json' in reply) response.send(JSON.stringify(reply.json));
+  else await sendText(response, reply.jsonText);
 }
 
 /**

@@ -1,6 +1,7 @@
-import type { ErrorRequestHandler, Response } from 'express';
+import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, Problem, type ProblemDocument } from '../../shared/problems.ts';
 import type { Log } from '../log.ts';
+import { answerEarly, isStillSending } from './earlyAnswer.ts';
 
 /** The problem document (RFC 9457) of a problem. Nothing of the machine gets into it: no stack, no path, no SQL. */
 export function problemDocument({ code, message, extra }: Problem): ProblemDocument {
@@ -16,17 +17,21 @@ export function problemDocument({ code, message, extra }: Problem): ProblemDocum
   };
 }
 
-export function sendProblem(response: Response, problem: Problem): void {
+export function sendProblem(request: Request, response: Response, problem: Problem): void {
+  const body = JSON.stringify(problemDocument(problem));
   response
     .status(problem.status)
     .set({ 'Cache-Control': 'no-store', ...problem.extra.headers })
-    .type('application/problem+json')
-    .send(JSON.stringify(problemDocument(problem)));
+    .type('application/problem+json');
+  if (isStillSending(request)) answerEarly(request, response, body);
+  else response.send(body);
 }
 
 /** The one place where a failure becomes an answer. What is no `Problem` is a fault of ours: logged, and told as such. */
 export function answerErrors(log: Log): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
+    // A client that went away in the middle of its request is nobody's fault, and nobody is left to answer.
+    if (request.destroyed && !request.complete) return void response.destroy();
     const problem = asProblem(error);
     if (problem.status >= 500)
       log.error({ error, method: request.method, path: request.path }, problem.message);
@@ -35,8 +40,7 @@ export function answerErrors(log: Log): ErrorRequestHandler {
       response.destroy();
       return;
     }
-    if (!request.complete) response.set('Connection', 'close');
-    sendProblem(response, problem);
+    sendProblem(request, response, problem);
   };
 }
 
@@ -44,6 +48,11 @@ function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof URIError)
     return new Problem('invalid_path', 'The path holds a percent sign that encodes nothing.');
+  if (isOutOfSpace(error)) {
+    return new Problem('disk_nearly_full', 'The disk is full; nothing was kept. Make room and try again.', {
+      cause: error,
+    });
+  }
   return new Problem(
     'internal_error',
     'Something failed on this node; its log says what. Nothing was changed.',
@@ -51,4 +60,8 @@ function asProblem(error: unknown): Problem {
       cause: error,
     },
   );
+}
+
+function isOutOfSpace(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }

@@ -3,6 +3,8 @@ import type { z } from 'zod';
 import { parseJsonBytes } from '../../shared/checkBody.ts';
 import { Problem } from '../../shared/problems.ts';
 
+import { chunksOf } from './requestBody.ts';
+
 export { checkBody, parseJsonBytes } from '../../shared/checkBody.ts';
 
 /** The media type of the request's body, lowercase and without parameters, or undefined where there is no body. */
@@ -33,10 +35,10 @@ export function requireMediaType(request: Request, accepted: readonly string[]):
 }
 
 /** Reads a whole body; stops as soon as it is beyond the limit. */
-export async function readBytes(request: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of request) {
+  for await (const chunk of body) {
     bytes += chunk.length;
     if (bytes > maxBytes)
       throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
@@ -56,7 +58,7 @@ export async function readJson(request: Request, maxBytes: number, optional = fa
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
     throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
   }
-  return parseJsonBytes(await readBytes(request, maxBytes));
+  return parseJsonBytes(await readBytes(chunksOf(request), maxBytes));
 }
 
 /**

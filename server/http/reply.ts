@@ -13,9 +13,12 @@ export interface Call<Spec extends RouteSpec = RouteSpec> {
   request: Request;
 }
 
-/** What a handler gives back: JSON with a status, nothing (204), or a function that writes the answer itself. */
+/**
+ * What a handler gives back: JSON with a status, JSON that is text already (whole, or in pieces made as they are sent), nothing (204), or a function that writes the answer itself.
+ */
 export type Reply =
   | { status: number; json: unknown; headers?: Record<string, string> }
+  | { status: number; jsonText: string | Iterable<string>; headers?: Record<string, string> }
   | { status: 204 }
   | { write(response: Response): void | Promise<void> };
 
@@ -27,6 +30,15 @@ export function ok(json: unknown): Reply {
 
 export function created(json: unknown, location: string): Reply {
   return { status: 201, json, headers: { Location: location } };
+}
+
+/** JSON that is text already: `jsonText` of a pack, say. */
+export function okText(jsonText: string | Iterable<string>): Reply {
+  return { status: 200, jsonText };
+}
+
+export function createdText(jsonText: string, location: string): Reply {
+  return { status: 201, jsonText, headers: { Location: location } };
 }
 
 export function accepted(json: unknown): Reply {
@@ -55,6 +67,27 @@ export function page(
   const next =
     offset + items.length < total && items.length > 0 ? nextPath(request, 'offset', offset + limit) : null;
   return ok({ items, total, limit, offset, next });
+}
+
+/** A page whose items are JSON texts, sent as they are made: a page of large records is never held whole. */
+export function pageOfTexts(
+  request: Request,
+  { limit, offset }: { limit: number; offset: number },
+  { texts, count, total }: { texts: Iterable<string>; count: number; total: number },
+): Reply {
+  const next = offset + count < total && count > 0 ? nextPath(request, 'offset', offset + limit) : null;
+  return okText(withList({ total, limit, offset, next }, 'items', texts));
+}
+
+/** The JSON text of an object with one more member, a list of JSON texts. */
+export function* withList(members: object, name: string, texts: Iterable<string>): Generator<string> {
+  yield `${JSON.stringify(members).slice(0, -1)},${JSON.stringify(name)}:[`;
+  let separator = '';
+  for (const text of texts) {
+    yield separator + text;
+    separator = ',';
+  }
+  yield ']}';
 }
 
 /** The path of the request with one query parameter set. */

@@ -4,7 +4,6 @@ import { validateHeaderValue } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { Problem } from '../../shared/problems.ts';
-import { isMissing } from '../store/blobs/blobStore.ts';
 import { isFresh, rangeHolds, requirePreconditions, type Validators } from './conditions.ts';
 import { type ByteRange, rangesOf } from './ranges.ts';
 
@@ -212,6 +211,10 @@ async function stream(
   } finally {
     await handle.close();
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 function isPrematureClose(error: unknown): boolean {

@@ -16,10 +16,11 @@ import { newFlagSchema, packRecordSchema, packSchema, packsQuery, verificationSc
 import { newStatusSchema, newStudySchema, studiesQuery, studySchema, studyTableSchema } from '../study.ts';
 import { route } from './route.ts';
 
-/** A node's page: the node, where it hangs, and the newest of what it holds. */
+/** A node's page: the node, where it hangs, its children, and the newest studies and packs of its subtree. */
 export const nodePageSchema = nodeSchema
   .extend({
-    counts: nodeCountsSchema,
+    /** Studies and packs of the whole subtree; children hang directly here. */
+    counts: nodeCountsSchema.extend({ children: z.int() }),
     ancestors: z.array(z.strictObject({ path: nodePathSchema, title: z.string() })),
     children: z.array(nodeSchema.extend({ counts: nodeCountsSchema })).max(MAX_NODE_LISTING),
     studies: z.array(studySchema).max(MAX_NODE_LISTING),

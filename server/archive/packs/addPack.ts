@@ -23,6 +23,8 @@ import { indexPack } from './indexPack.ts';
 import { type CheckedRecord, checkRecord } from './record.ts';
 import { requireSameFiles } from './sameFiles.ts';
 
+export type { StagedBlob } from '../../store/blobs/blobStore.ts';
+
 export interface NewPack {
   /** The record as it was sent: parsed strictly, checked here. */
   record: unknown;

@@ -2,7 +2,7 @@ import { canonicalText } from '../../../shared/canonicalJson.ts';
 import { checkBody } from '../../../shared/checkBody.ts';
 import { ID_DIGITS } from '../../../shared/digest.ts';
 import { jsonPointer } from '../../../shared/jsonPointer.ts';
-import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
+import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../../shared/limits.ts';
 import { type PackRecord, packRecordSchema } from '../../../shared/pack.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { sha256Of } from '../../ledger/entry.ts';
@@ -52,6 +52,10 @@ export function packTooLarge(): Problem {
     'pack_too_large',
     `The files of a pack are at most ${MAX_PACK_BYTES} bytes together. Leave some out, or make two packs of them.`,
   );
+}
+
+export function recordTooLarge(): Problem {
+  return new Problem('body_too_large', `A record may have at most ${MAX_RECORD_BYTES} bytes.`);
 }
 
 /** The paths in the order in which they were sent; the schema has seen to their types. */

@@ -17,6 +17,17 @@ export function blobBytes(database: ReadDatabase, sha256: string): number | unde
     ?.bytes;
 }
 
+/** A blob that a row names, or undefined. */
+export function blobRow(
+  database: ReadDatabase,
+  sha256: string,
+): { sha256: string; bytes: number; stored_at: string } | undefined {
+  return statement<{ sha256: string; bytes: number; stored_at: string }>(
+    database,
+    'SELECT sha256, bytes, stored_at FROM blobs WHERE sha256 = ?',
+  ).get(sha256);
+}
+
 export type CounterName =
   | 'blob_bytes'
   | 'sources'

@@ -1,0 +1,20 @@
+import { readBlob } from '../../archive/blobs.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { sendBlob } from '../sendBlob.ts';
+
+/** Whatever a blob holds, a browser saves it and runs none of it. */
+const AS_BYTES = {
+  contentType: 'application/octet-stream',
+  disposition: 'attachment',
+  headers: { 'Content-Security-Policy': "sandbox; default-src 'none'" },
+};
+
+export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob'> {
+  return {
+    readBlob: ({ params: { sha256 = '' }, request }) => {
+      const blob = readBlob(store, sha256);
+      return { write: (response) => sendBlob(request, response, blob, AS_BYTES) };
+    },
+  };
+}

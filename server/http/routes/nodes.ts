@@ -1,0 +1,19 @@
+import { pathOf, ROUTES } from '../../../shared/routes.ts';
+import { createNode, readNode, readTree } from '../../archive/nodes.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { created, ok, okText, withList } from '../reply.ts';
+
+export function nodesHandlers(store: Store): Pick<Handlers, 'readTree' | 'createNode' | 'readNode'> {
+  return {
+    readTree: () => ok({ nodes: readTree(store) }),
+    createNode: async ({ body }) => {
+      const node = await createNode(store, body);
+      return created(node, pathOf(ROUTES.readNode.path, { path: node.path }));
+    },
+    readNode: ({ params }) => {
+      const { page, packs } = readNode(store, params.path ?? '');
+      return okText(withList(page, 'packs', packs));
+    },
+  };
+}

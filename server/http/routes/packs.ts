@@ -1,0 +1,30 @@
+import { pathOf, ROUTES } from '../../../shared/routes.ts';
+import { addPack } from '../../archive/packs/addPack.ts';
+import { flagPack } from '../../archive/packs/flagPack.ts';
+import { listPacks } from '../../archive/packs/listPacks.ts';
+import { readPackText } from '../../archive/packs/readPack.ts';
+import { verifyPack } from '../../archive/packs/verifyPack.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { readPackUpload } from '../packUpload.ts';
+import { createdText, ok, okText, pageOfTexts } from '../reply.ts';
+
+type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'verifyPack' | 'flagPack';
+
+export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
+  const addressOf = (id: string) => pathOf(ROUTES.readPack.path, { id });
+  return {
+    listPacks: ({ query, request }) => pageOfTexts(request, query, listPacks(store, query)),
+    addPack: async ({ request }) => {
+      const { id, created } = await addPack(store, await readPackUpload(request, store));
+      const text = readPackText(store.read, id);
+      return created ? createdText(text, addressOf(id)) : okText(text);
+    },
+    readPack: ({ params }) => okText(readPackText(store.read, params.id ?? '')),
+    verifyPack: async ({ params }) => ok(await verifyPack(store, params.id ?? '')),
+    flagPack: async ({ params: { id = '' }, body }) => {
+      await flagPack(store, id, body);
+      return createdText(readPackText(store.read, id), addressOf(id));
+    },
+  };
+}

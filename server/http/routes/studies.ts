@@ -1,0 +1,41 @@
+import { Problem } from '../../../shared/problems.ts';
+import { pathOf, ROUTES } from '../../../shared/routes.ts';
+import { createStudy, listStudies, readStudy, setStudyStatus } from '../../archive/studies.ts';
+import { readStudyTable, studyTableCsv } from '../../archive/studyTable.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { created, ok, page, type Reply } from '../reply.ts';
+
+type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus' | 'readStudyTable';
+
+export function studiesHandlers(store: Store): Pick<Handlers, StudyRoutes> {
+  return {
+    listStudies: ({ query, request }) => page(request, query, listStudies(store, query)),
+    createStudy: async ({ body }) => {
+      const study = await createStudy(store, body);
+      return created(study, pathOf(ROUTES.readStudy.path, { id: study.id }));
+    },
+    readStudy: ({ params }) => ok(readStudy(store, params.id ?? '')),
+    setStudyStatus: async ({ params, body }) => ok(await setStudyStatus(store, params.id ?? '', body)),
+    readStudyTable: ({ params, query: { format } }) => {
+      if (format !== undefined && format !== 'csv') {
+        throw new Problem('invalid_format', 'The table is given as JSON, or as CSV with format=csv.');
+      }
+      const table = readStudyTable(store, params.id ?? '');
+      return format === undefined ? ok(table) : csv(studyTableCsv(table), `study-${table.study}.csv`);
+    },
+  };
+}
+
+function csv(text: string, filename: string): Reply {
+  return {
+    write: (response) =>
+      void response
+        .set({
+          'Cache-Control': 'no-store',
+          'Content-Type': 'text/csv; charset=utf-8; header=present',
+          'Content-Disposition': `attachment; filename="${filename}"`,
+        })
+        .send(text),
+  };
+}
