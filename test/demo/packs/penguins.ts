@@ -60,7 +60,7 @@ export async function publishPenguins(api: OwnerApi): Promise<void> {
   for (const species of [...SPECIES, ALL]) {
     pooled = await publishFlippers(api, dataset, species, study.id);
   }
-  if (pooled) await replicateByRanks(api, dataset, pooled);
+  if (pooled) await replicateByRanks(api, dataset, pooled, study.id);
   const note = 'Four packs, one replication by ranks.';
   await api.call('setStudyStatus', { params: { id: study.id }, body: { status: 'completed', note } });
   const beaks = await publishBeaks(api, dataset);
@@ -106,7 +106,12 @@ async function publishFlippers(
   });
 }
 
-async function replicateByRanks(api: OwnerApi, dataset: Dataset, original: Pack): Promise<void> {
+async function replicateByRanks(
+  api: OwnerApi,
+  dataset: Dataset,
+  original: Pack,
+  study: string,
+): Promise<void> {
   const { points, used } = measured(dataset, ALL, 'Flipper Length (mm)', 'Body Mass (g)');
   const { rho, low, high } = spearman(points);
   const originalR = Number(original.results.pearson_r);
@@ -128,6 +133,7 @@ async function replicateByRanks(api: OwnerApi, dataset: Dataset, original: Pack)
     results: { n: points.length, spearman_rho: rounded(rho), rho_low: rounded(low), rho_high: rounded(high) },
     keywords: ['penguins', 'morphology', 'rank correlation'],
     node: 'biology/penguins',
+    study,
     replicates: {
       pack: original.id,
       verdict: verdictOf(originalR, rho, { low, high }),
