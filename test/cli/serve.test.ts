@@ -118,9 +118,10 @@ describe('strongroom ledger verify', () => {
     await writeFile(checkpoint, await (await fetch(`${node.url}/api/ledger/checkpoint`)).text());
     await end(node, 'SIGTERM');
     const database = new Database(join(data, 'strongroom.db'));
-    database.exec(
-      'DROP TRIGGER ledger_refuses_delete; PRAGMA foreign_keys = OFF; DELETE FROM nodes; DELETE FROM ledger;',
-    );
+    database.pragma('foreign_keys = OFF');
+    const triggers = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
+    for (const name of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
+    database.exec('DELETE FROM nodes; DELETE FROM ledger');
     database.close();
     const found = await runCommand([
       'ledger',

@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from 'vitest';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+
+afterEach(closeTestNodes);
+
+const run = promisify(execFile);
+const DOCUMENT = fileURLToPath(new URL('../../docs/verify-by-hand.md', import.meta.url));
+
+/** The document's blocks by their name: programs to save, and commands to run. */
+async function blocksOf(language: string): Promise<Map<string, string>> {
+  const text = await readFile(DOCUMENT, 'utf8');
+  const blocks = text.matchAll(new RegExp(`^\`\`\`${language} (\\S+)\\n(.*?)^\`\`\`$`, 'gms'));
+  return new Map([...blocks].map(([, name = '', body = '']) => [name, body]));
+}
+
+const FILE = 'island,bill_length_mm\nTorgersen,39.1\n';
+const SHA256 = createHash('sha256').update(FILE).digest('hex');
+
+/** A pack whose record holds what implementations of canonical JSON disagree on. */
+const RECORD = {
+  pack_format: 1,
+  terms_version: '2026-10-01',
+  title: 'Bill lengths "é", \\ and \u2028',
+  authors: [{ name: 'Ada Øst' }],
+  license: 'CC0-1.0',
+  outcome: 'positive',
+  results: {
+    tiny: 1e-7,
+    small: 0.00001,
+    whole: 4.0,
+    large: 6.02214076e23,
+    third: 1 / 3,
+    none: null,
+    yes: true,
+    '\u{1f600}': -2.5,
+    '\ufb33': 'é',
+    '10': 1,
+    '9': 0,
+  },
+};
+
+async function publish(node: TestNode): Promise<{ id: string; ledger_entry: number }> {
+  const form = new FormData();
+  form.append('record', JSON.stringify(RECORD));
+  form.append('files', new Blob([FILE], { type: 'text/csv' }), 'bills.csv');
+  const response = await node.askAsOwner('/api/packs', { method: 'POST', body: form });
+  expect(response.status).toBe(201);
+  return (await response.json()) as { id: string; ledger_entry: number };
+}
+
+test('every command of verify-by-hand.md says what it should of an honest node', async () => {
+  const node = await openTestNode();
+  for (const path of ['a', 'b', 'c', 'd']) await node.sendJson('POST', '/api/nodes', { path, title: 'É' });
+  const pack = await publish(node);
+  await node.sendJson('POST', '/api/nodes', { path: 'e', title: 'after' });
+  const folder = await temporaryFolder();
+  for (const [name, program] of await blocksOf('python')) await writeFile(join(folder, name), program);
+  const commands = await blocksOf('sh');
+  const env = {
+    PATH: process.env.PATH,
+    NODE: node.url,
+    SHA256,
+    PACK: pack.id,
+    SEQ: String(pack.ledger_entry),
+  };
+  const output = async (name: string) =>
+    (await run('sh', ['-ec', commands.get(name) ?? 'exit 9'], { cwd: folder, env })).stdout;
+
+  expect(await output('blob')).toMatch(new RegExp(`^${SHA256} `));
+  expect(await output('fingerprint')).toMatch(/^intact [0-9a-f]{64}\n$/);
+  expect(await output('ledger')).toMatch(/^6 entries of node-\S+ hold, root \S+=\n$/);
+  await output('keep');
+  expect(await output('signature')).toMatch(/^signed by node-/);
+  expect(await output('proof')).toMatch(/^in the ledger of node-/);
+
+  const kept = await readFile(join(folder, 'kept.checkpoint'), 'utf8');
+  await writeFile(join(folder, 'kept.checkpoint'), kept.replace('\n6\n', '\n7\n'));
+  expect(await output('signature')).toMatch(/^NOT SIGNED BY/);
+  const entry = await readFile(join(folder, 'entry.json'), 'utf8');
+  await writeFile(join(folder, 'entry.json'), entry.replace('pack.added', 'pack.adder'));
+  const { stdout } = await run('python3', ['proof.py', 'entry.json', 'entry.tlog-proof'], { cwd: folder });
+  expect(stdout).toMatch(/^NOT IN the ledger of/);
+});
