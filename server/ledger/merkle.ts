@@ -1,16 +1,17 @@
-import { createHash, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The Merkle tree of RFC 6962, section 2.1: leaves are hashed with 0x00 before them, nodes with 0x01. */
 
-const LEAF = Buffer.of(0);
-const NODE = Buffer.of(1);
-
-export function leafHash(leaf: Uint8Array | string): Buffer {
-  return createHash('sha256').update(LEAF).update(leaf).digest();
+export function leafHash(leaf: string): Buffer {
+  return hash('sha256', `\0${leaf}`, 'buffer');
 }
 
 export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
-  return createHash('sha256').update(NODE).update(left).update(right).digest();
+  const node = Buffer.allocUnsafe(65);
+  node[0] = 1;
+  node.set(left, 1);
+  node.set(right, 33);
+  return hash('sha256', node, 'buffer');
 }
 
 /** The root of no leaves: the SHA-256 of nothing. */
