@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { systemClock } from '../shared/clock.ts';
 import { openCollection } from './collection/collection.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
+import { sessionCookie } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { CLOSING } from './http/eventStream.ts';
 import { blobsHandlers } from './http/routes/blobs.ts';
 import { collectionHandlers } from './http/routes/collection.ts';
 import { commentsHandlers } from './http/routes/comments.ts';
+import { descriptionHandlers } from './http/routes/description.ts';
 import { eventHandlers } from './http/routes/events.ts';
 import { ledgerHandlers } from './http/routes/ledger.ts';
 import { nodeHandlers } from './http/routes/node.ts';
@@ -68,6 +70,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...collectionHandlers(store, settings),
         ...eventHandlers(store),
         ...objectHandlers(store),
+        ...descriptionHandlers({ version: VERSION, cookieName: sessionCookie(nodeName) }),
         ...nodeHandlers({ store, settings, keys, jobs, nodeName, version: VERSION }),
       },
       keys,

@@ -7,11 +7,15 @@ export function wholeNumber(min: number, max: number) {
     .string()
     .regex(/^\d{1,15}$/, 'A whole number is needed.')
     .transform(Number)
-    .pipe(z.number().min(min, `At least ${min}.`).max(max, `At most ${max}.`));
+    .pipe(z.number().min(min, `At least ${min}.`).max(max, `At most ${max}.`))
+    .meta({ type: 'integer', minimum: min, ...(max < Number.MAX_SAFE_INTEGER ? { maximum: max } : {}) });
 }
 
 /** `true` or `false` as a query value. */
-export const flagValue = z.enum(['true', 'false']).transform((value) => value === 'true');
+export const flagValue = z
+  .enum(['true', 'false'])
+  .transform((value) => value === 'true')
+  .meta({ type: 'boolean' });
 
 /** The query parameters that every list takes. */
 export const listQuery = {

@@ -1,13 +1,16 @@
 import { archiveRoutes } from './routes/archive.ts';
 import { collectionRoutes } from './routes/collection.ts';
+import { descriptionRoutes } from './routes/description.ts';
 import { manageRoutes } from './routes/manage.ts';
 import type { RouteSpec } from './routes/route.ts';
 
 /** The one table of routes: the server's routing, the client's functions and the OpenAPI document are made from it. */
-export const ROUTES = { ...archiveRoutes, ...collectionRoutes, ...manageRoutes } satisfies Record<
-  string,
-  RouteSpec
->;
+export const ROUTES = {
+  ...archiveRoutes,
+  ...collectionRoutes,
+  ...manageRoutes,
+  ...descriptionRoutes,
+} satisfies Record<string, RouteSpec>;
 
 export type RouteName = keyof typeof ROUTES;
 export type RouteTable = typeof ROUTES;

@@ -20,9 +20,11 @@ function codePoints(value: string): number {
 }
 
 /** An instant as the node writes it: RFC 3339, UTC, milliseconds. */
-export const instantSchema = z.iso
-  .datetime({ precision: 3 })
-  .meta({ id: 'Instant', description: 'RFC 3339, UTC, milliseconds' });
+export const instantSchema = z.iso.datetime({ precision: 3 }).meta({
+  id: 'Instant',
+  description: 'RFC 3339, UTC, milliseconds',
+  pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+});
 
 /** An absolute http or https address. */
 export const httpUrlSchema = z

@@ -12,7 +12,14 @@ import {
 import { MAX_JSON_BYTES, MAX_NODE_LISTING } from '../limits.ts';
 import { pageOf } from '../list.ts';
 import { newNodeSchema, nodeCountsSchema, nodePathSchema, nodeSchema, treeSchema } from '../node.ts';
-import { newFlagSchema, packRecordSchema, packSchema, packsQuery, verificationSchema } from '../pack.ts';
+import {
+  newFlagSchema,
+  packRecordSchema,
+  packSchema,
+  packsQuery,
+  packUploadRecordSchema,
+  verificationSchema,
+} from '../pack.ts';
 import { newStatusSchema, newStudySchema, studiesQuery, studySchema, studyTableSchema } from '../study.ts';
 import { route } from './route.ts';
 
@@ -81,7 +88,16 @@ export const archiveRoutes = {
     access: 'contribute',
     tag: 'Packs',
     summary: 'Upload a pack',
-    body: { kind: 'stream', mediaTypes: ['application/json', 'multipart/form-data'], json: packRecordSchema },
+    body: {
+      kind: 'stream',
+      mediaTypes: ['application/json', 'multipart/form-data'],
+      json: packRecordSchema,
+      parts: { record: packUploadRecordSchema, files: 'files' },
+    },
+    headers: {
+      'Repr-Digest': 'The SHA-256 of the body (RFC 9530); where it does not match, nothing is kept.',
+      'Content-Digest': 'The same.',
+    },
     answers: {
       200: {
         description: 'The same record is in the archive already; nothing was written',

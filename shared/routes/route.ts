@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ProblemCode } from '../problems.ts';
+import type { RouteTag } from './tags.ts';
 
 /**
  * Who may use an address: `open` anybody who reaches the node; `read` whoever may read the archive;
@@ -21,6 +22,8 @@ export interface StreamBody {
   kind: 'stream';
   mediaTypes: readonly string[];
   json?: z.ZodType;
+  /** The parts of `multipart/form-data`: each with the schema of its JSON, or `files` for any number of files. */
+  parts?: Readonly<Record<string, z.ZodType | 'files'>>;
 }
 
 export type BodySpec = JsonBody | StreamBody;
@@ -41,10 +44,14 @@ export interface RouteSpec {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   access: Access;
-  tag: string;
+  tag: RouteTag;
   summary: string;
+  /** What the summary leaves open. */
+  description?: string;
   query?: z.ZodObject;
   body?: BodySpec;
+  /** Request headers that it looks at, and what for. */
+  headers?: Readonly<Record<string, string>>;
   answers: Record<number, AnswerSpec>;
   problems: readonly ProblemCode[];
 }

@@ -1,0 +1,53 @@
+import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
+import type { RouteSpec } from '../../../shared/routes/route.ts';
+
+const EVERYWHERE: readonly ProblemCode[] = [
+  'unknown_parameter',
+  'owner_required',
+  'not_shared',
+  'unknown_host',
+  'internal_error',
+];
+const CHANGING: readonly ProblemCode[] = ['foreign_origin', 'storage_failed', 'shutting_down'];
+const CONTRIBUTING: readonly ProblemCode[] = [
+  'invitation_required',
+  'rate_limited',
+  'data_cap_reached',
+  'disk_nearly_full',
+];
+const WITH_A_BODY: readonly ProblemCode[] = [
+  'incomplete_body',
+  'body_timeout',
+  'body_too_large',
+  'unsupported_media_type',
+];
+const WITH_JSON: readonly ProblemCode[] = ['invalid_json', 'invalid_field', 'unknown_field', 'not_canonical'];
+const WITH_RANGES: readonly ProblemCode[] = ['range_not_satisfiable', 'precondition_failed', 'blob_damaged'];
+
+/** The codes of every problem that an address can answer with: its own, and those that follow from its kind. */
+export function possibleProblems(spec: RouteSpec): ProblemCode[] {
+  const { body, query, access, method, path, answers } = spec;
+  const parameters = Object.keys(query?.shape ?? {});
+  const codes = new Set<ProblemCode>([...spec.problems, ...EVERYWHERE]);
+  const add = (when: boolean, more: readonly ProblemCode[]) => {
+    if (when) for (const code of more) codes.add(code);
+  };
+  add(path.includes('{'), ['invalid_path']);
+  add(parameters.includes('limit'), ['invalid_limit']);
+  add(parameters.includes('offset'), ['invalid_offset']);
+  add(parameters.length > 0, ['invalid_parameter']);
+  add(method !== 'GET', CHANGING);
+  add(access === 'contribute', CONTRIBUTING);
+  add(body !== undefined, WITH_A_BODY);
+  add(body?.kind === 'json' || body?.json !== undefined, WITH_JSON);
+  add(206 in answers, WITH_RANGES);
+  return [...codes];
+}
+
+/** The same by status, lowest first. */
+export function problemsByStatus(spec: RouteSpec): Map<number, ProblemCode[]> {
+  const sorted = possibleProblems(spec).sort(
+    (left, right) => PROBLEMS[left].status - PROBLEMS[right].status || (left < right ? -1 : 1),
+  );
+  return Map.groupBy(sorted, (code) => PROBLEMS[code].status);
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { route } from './route.ts';
+
+/** The interface, described for programs and for people. */
+export const descriptionRoutes = {
+  readOpenapi: route({
+    method: 'GET',
+    path: '/api/openapi.json',
+    access: 'read',
+    tag: 'Description',
+    summary: 'This interface as an OpenAPI 3.1 document',
+    answers: {
+      200: {
+        description: 'The document, made from the schemas that check the requests',
+        schema: z.looseObject({
+          openapi: z.string(),
+          info: z.looseObject({ title: z.string(), version: z.string() }),
+          paths: z.record(z.string(), z.unknown()),
+        }),
+      },
+    },
+    problems: [],
+  }),
+};
