@@ -80,9 +80,15 @@ export const sourceSchema = z
   .meta({ id: 'Source' });
 export type Source = z.output<typeof sourceSchema>;
 
+/** How many of a source's last checks are told beside it. */
+export const RECENT_CHECKS = 30;
+
 /** A source as the owner sees it: with what the collector is told and what it last met. */
 export const watchedSourceSchema = sourceSchema
   .extend({
+    last_event_at: instantSchema.nullable(),
+    /** The last attempts by the node itself, oldest first: null where an object came, or why none did. */
+    recent_checks: z.array(z.string().nullable()).max(RECENT_CHECKS),
     max_object_mb: z.number().nullable(),
     ignore_robots: z.boolean(),
     headers: z.record(z.string(), z.string()),

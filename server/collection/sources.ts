@@ -3,18 +3,20 @@ import { ID_DIGITS } from '../../shared/digest.ts';
 import type { EntryType } from '../../shared/ledger.ts';
 import type { Slice } from '../../shared/list.ts';
 import { Problem } from '../../shared/problems.ts';
-import type {
-  NewSource,
-  Retrieval,
-  Source,
-  SourceChange,
-  SourcesQuery,
-  WatchedSource,
+import {
+  type NewSource,
+  RECENT_CHECKS,
+  type Retrieval,
+  type Source,
+  type SourceChange,
+  type SourcesQuery,
+  type WatchedSource,
 } from '../../shared/source.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
 import { fingerprintOf, sha256Of } from '../ledger/entry.ts';
+import { lastEventAt } from '../store/sqlite/events.ts';
 import type { WriteDatabase } from '../store/sqlite/open.ts';
-import { retrievalsOfSource } from '../store/sqlite/retrievals.ts';
+import { recentChecks, retrievalsOfSource } from '../store/sqlite/retrievals.ts';
 import { matchExpression } from '../store/sqlite/search.ts';
 import { insertSourceRevision } from '../store/sqlite/sourceRevisions.ts';
 import {
@@ -69,7 +71,7 @@ export function addSource(store: Store, { url: asked, ...said }: NewSource): Pro
     if (key === undefined) key = insertSource(database, { ...row, revision });
     else updateSource(database, { ...row, key, revision });
     recordRevision(database, 'source.added', { ...row, key }, added_at);
-    return watchedSource(requireRow(database, id));
+    return watchedSource(database, requireRow(database, id));
   });
 }
 
@@ -84,7 +86,7 @@ export function changeSource(store: Store, id: string, change: SourceChange): Pr
     const changed = { ...source, ...change };
     if (fingerprintOf(settingsOf(changed)) !== fingerprintOf(settingsOf(source)))
       writeRevision(database, changed, store.instant());
-    return watchedSource(requireRow(database, id));
+    return watchedSource(database, requireRow(database, id));
   });
 }
 
@@ -143,7 +145,7 @@ export function listSources({ read }: Pick<Store, 'read'>, query: SourcesQuery):
 /** The watched sources as the owner sees them, newest first. */
 export function listWatchedSources({ read }: Pick<Store, 'read'>, query: SourcesQuery): Slice<WatchedSource> {
   const { rows, total } = listRows({ read }, query);
-  return { items: rows.map(watchedSource), total };
+  return { items: rows.map((row) => watchedSource(read, row)), total };
 }
 
 function listRows({ read }: Pick<Store, 'read'>, { q, agency, tag, state, limit, offset }: SourcesQuery) {
@@ -156,9 +158,14 @@ function listRows({ read }: Pick<Store, 'read'>, { q, agency, tag, state, limit,
   return read.transaction(() => listSourceRows(read, filter, { limit, offset })).deferred();
 }
 
-/** A source, also one that was removed. @throws Problem `not_found`. */
+/** A source as the world sees it, also one that was removed. @throws Problem `not_found`. */
+export function readSource({ read }: Pick<Store, 'read'>, id: string): Source {
+  return publicSource(requireRow(read, id));
+}
+
+/** A source as the owner sees it, also one that was removed. @throws Problem `not_found`. */
 export function readWatchedSource({ read }: Pick<Store, 'read'>, id: string): WatchedSource {
-  return watchedSource(requireRow(read, id));
+  return read.transaction(() => watchedSource(read, requireRow(read, id))).deferred();
 }
 
 /** Every attempt on a source, newest first. @throws Problem `not_found`. */
@@ -199,9 +206,11 @@ function publicSource(row: SourceRow): Source {
   };
 }
 
-function watchedSource(row: SourceRow): WatchedSource {
+function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
   return {
     ...publicSource(row),
+    last_event_at: lastEventAt(database, row.key) ?? null,
+    recent_checks: recentChecks(database, row.key, RECENT_CHECKS),
     max_object_mb: row.max_object_mb,
     ignore_robots: row.ignore_robots,
     headers: row.headers,

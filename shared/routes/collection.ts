@@ -47,6 +47,15 @@ export const collectionRoutes = {
     answers: { 200: { description: 'A page of sources', schema: pageOf(sourceSchema) } },
     problems: [],
   }),
+  readSource: route({
+    method: 'GET',
+    path: '/api/sources/{id}',
+    access: 'read',
+    tag: 'Collection',
+    summary: 'Read a source, also one that is no longer watched',
+    answers: { 200: { description: 'The source', schema: sourceSchema } },
+    problems: ['not_found'],
+  }),
   listEvents: route({
     method: 'GET',
     path: '/api/events',

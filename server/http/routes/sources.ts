@@ -5,6 +5,7 @@ import {
   listRetrievals,
   listSources,
   listWatchedSources,
+  readSource,
   readWatchedSource,
   removeSource,
 } from '../../collection/sources.ts';
@@ -14,6 +15,7 @@ import { accepted, created, noContent, ok, page } from '../reply.ts';
 
 type SourceRoutes =
   | 'listSources'
+  | 'readSource'
   | 'listWatchedSources'
   | 'addSource'
   | 'previewSource'
@@ -27,6 +29,7 @@ type SourceRoutes =
 export function sourceHandlers(store: Store, collection: Collection): Pick<Handlers, SourceRoutes> {
   return {
     listSources: ({ query, request }) => page(request, query, listSources(store, query)),
+    readSource: ({ params }) => ok(readSource(store, params.id ?? '')),
     listWatchedSources: ({ query, request }) => page(request, query, listWatchedSources(store, query)),
     addSource: async ({ body }) => {
       const source = await addSource(store, body);

@@ -81,6 +81,16 @@ export function eventById(database: ReadDatabase, id: number): Event | undefined
   return row && eventFromStored(row);
 }
 
+/** When the last event of a source was recorded. */
+export function lastEventAt(database: ReadDatabase, sourceKey: number): string | undefined {
+  return (
+    statement<{ at: string | null }>(
+      database,
+      'SELECT max(observed_at) AS at FROM events INDEXED BY events_by_source WHERE source_key = ?',
+    ).get(sourceKey)?.at ?? undefined
+  );
+}
+
 /** Events after a number, in the order they were recorded. */
 export function eventsAfter(database: ReadDatabase, id: number, limit: number): Event[] {
   return statement<Stored>(

@@ -75,6 +75,21 @@ export function retrievalsOfSource(
   return { items: items.map(fromStored), total: total ?? 0 };
 }
 
+/** What the node's own last attempts on a source met, oldest first: null where an object came, or why none did. */
+export function recentChecks(
+  database: ReadDatabase,
+  sourceKey: number,
+  limit: number,
+): (RetrievalError | null)[] {
+  return statement<{ error: RetrievalError | null }>(
+    database,
+    "SELECT error FROM retrievals WHERE source_key = ? AND observer = 'self' ORDER BY id DESC LIMIT ?",
+  )
+    .all(sourceKey, limit)
+    .map(({ error }) => error)
+    .reverse();
+}
+
 /** Every attempt that brought an object, newest first. */
 export function retrievalsOfObject(database: ReadDatabase, sha256: string): Retrieval[] {
   return statement<Stored>(
