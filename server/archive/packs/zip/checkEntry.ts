@@ -5,7 +5,7 @@ const STORED = 0;
 const DEFLATED = 8;
 const AES = 99;
 /** Bit 0: encrypted; bit 6: strong encryption; bit 13: names and sizes hidden by it. */
-const ENCRYPTION_FLAGS = 0x2041;
+export const ENCRYPTION_FLAGS = 0x2041;
 /** Extra fields of strong encryption's certificates and of AES. */
 const ENCRYPTION_FIELDS: ReadonlySet<number> = new Set([0x0014, 0x0015, 0x0016, 0x0017, 0x0019, 0x9901]);
 

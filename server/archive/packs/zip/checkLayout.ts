@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Entry, ExtraField, LocalFileHeader, ZipFile } from 'yauzl';
 import { bytesAt, refuse } from './bytesAt.ts';
 import type { CentralDirectory } from './centralDirectory.ts';
+import { ENCRYPTION_FLAGS } from './checkEntry.ts';
 import { entryName, extraFieldsOf } from './entryName.ts';
 
 const CENTRAL_RECORD = 46;
@@ -17,7 +18,7 @@ const DESCRIPTOR_SIGNATURE = 0x08074b50;
  * Every byte before the directory must belong to exactly one entry, and what stands before an entry's data must say
  * what the directory says: else one reader could see what another does not, or one stretch of data serve many entries.
  *
- * @throws Problem `invalid_pack_file`; `invalid_name_encoding` where the name before the data is no UTF-8.
+ * @throws Problem `invalid_pack_file`; where what stands before the data is worse than another, the code for that.
  */
 export async function checkLayout(
   handle: FileHandle,
@@ -55,6 +56,9 @@ function recordBytes({ fileNameLength, extraFieldLength, fileCommentLength }: En
 function checkLocalHeader(entry: Entry, local: LocalFileHeader): void {
   const extraFields = extraFieldsOf(local.extraField);
   const name = entryName(local.fileName, extraFields);
+  if ((local.generalPurposeBitFlag & ENCRYPTION_FLAGS) !== 0) {
+    refuse('encrypted_entry', `${JSON.stringify(name)} is encrypted; send files that anyone can read.`);
+  }
   const behind = (entry.generalPurposeBitFlag & SIZES_BEHIND) !== 0;
   const { compressed, uncompressed } = sizesOf(local, extraFields);
   const says = (value: number, expected: number) => value === expected || (behind && value === 0);

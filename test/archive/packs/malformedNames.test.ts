@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bareEntries, plus, ROOT, recordFor, spoiled } from '../../support/packFiles.ts';
+import { filesOf } from '../../support/packs.ts';
+import { openPool, type Pool, type Refused } from '../../support/refusals.ts';
+import { type BuiltEntry, buildZip, extraField } from '../../support/zipBuilder.ts';
+
+let pool: Pool;
+beforeAll(async () => {
+  pool = await openPool();
+});
+afterAll(() => pool.close());
+
+/** A good bare ZIP but for one file's name, which the record has too. */
+function named(name: string): BuiltEntry[] {
+  const files = { [name]: 'x' };
+  return bareEntries(files, { ...recordFor({}), files: filesOf(files) });
+}
+
+/** The field in which Info-ZIP gives a second name. */
+function unicodePath(name: string, crc: number): Buffer {
+  const header = Buffer.alloc(5);
+  header[0] = 1;
+  header.writeUInt32LE(crc, 1);
+  return extraField(0x7075, Buffer.concat([header, Buffer.from(name)]));
+}
+
+const REFUSED: Refused[] = [
+  // Paths that lead elsewhere, or to two places on two systems.
+  ['an absolute path', 'unsafe_path', buildZip(plus({ name: '/etc/passwd' }))],
+  ['a drive letter', 'unsafe_path', buildZip(plus({ name: 'C:/x' }))],
+  ['a path through ..', 'unsafe_path', buildZip(plus({ name: `${ROOT}data/../../x` }))],
+  ['.. alone', 'unsafe_path', buildZip(plus({ name: '..' }))],
+  ['a folder outside', 'unsafe_path', buildZip(plus({ name: '../' }))],
+  ['a segment .', 'unsafe_path', buildZip(plus({ name: `${ROOT}./data/x` }))],
+  ['an empty segment', 'unsafe_path', buildZip(plus({ name: `${ROOT}data//x` }))],
+  ['a backslash', 'unsafe_path', buildZip(plus({ name: `${ROOT}data\\..\\x` }))],
+  ['a NUL in a name', 'unsafe_path', buildZip(plus({ name: `${ROOT}data/x\0.txt` }))],
+  ['no name at all', 'unsafe_path', buildZip(plus({ name: '' }))],
+  ['a name as long as a ZIP allows', 'unsafe_path', buildZip(plus({ name: 'a/'.repeat(32_000) }))],
+  ['a path of 1,025 bytes', 'unsafe_path', buildZip(named('x'.repeat(1025)))],
+  ['a control character', 'unsafe_path', buildZip(named('a\u0007b'))],
+  ['a line feed, percent-encoded in the manifest', 'unsafe_path', buildZip(named('a\nb'))],
+  ['a percent sign', 'unsafe_path', buildZip(named('100%.txt'))],
+  ['a name that is not in normal form C', 'unsafe_path', buildZip(named('su\u0308d.csv'))],
+  ['a device name of Windows', 'unsafe_path', buildZip(named('aux.txt'))],
+  ['a name that ends in a dot', 'unsafe_path', buildZip(named('x.'))],
+
+  // Names in other encodings.
+  ['Latin-1 marked as UTF-8', 'invalid_name_encoding', buildZip(plus({ name: Buffer.from([0x64, 0xe4]) }))],
+  ['Latin-1 not marked', 'invalid_name_encoding', buildZip(plus({ name: Buffer.from([0xe4]), flags: 0 }))],
+  [
+    'a surrogate in UTF-8',
+    'invalid_name_encoding',
+    buildZip(plus({ name: Buffer.from([0xed, 0xa0, 0x80]) })),
+  ],
+  [
+    'a second name of Info-ZIP',
+    'invalid_name_encoding',
+    buildZip(spoiled('notes.txt', { central: { extra: unicodePath('other.txt', 0) } })),
+  ],
+  [
+    'a second name before the data alone',
+    'invalid_name_encoding',
+    buildZip(spoiled('notes.txt', { local: { extra: unicodePath('other.txt', 0) } })),
+  ],
+
+  // Entries that are no plain files.
+  ['a symbolic link', 'symlink_entry', buildZip(spoiled('notes.txt', { mode: 0o120777 }))],
+  [
+    'a symbolic link said to be made on DOS',
+    'symlink_entry',
+    buildZip(spoiled('notes.txt', { mode: 0o120777, madeBy: 20 })),
+  ],
+  [
+    'a symbolic link to a folder',
+    'symlink_entry',
+    buildZip(plus({ name: `${ROOT}data/to/`, mode: 0o120777 })),
+  ],
+  [
+    'a junction of Windows',
+    'symlink_entry',
+    buildZip(spoiled('notes.txt', { externalAttributes: 0x420, madeBy: 20 })),
+  ],
+  ['a named pipe', 'invalid_pack_file', buildZip(spoiled('notes.txt', { mode: 0o010644 }))],
+  ['a device', 'invalid_pack_file', buildZip(spoiled('notes.txt', { mode: 0o060644 }))],
+  ['a file said to be a folder', 'invalid_pack_file', buildZip(spoiled('notes.txt', { mode: 0o040755 }))],
+  ['a folder with bytes', 'invalid_pack_file', buildZip(plus({ name: `${ROOT}data/f/`, data: 'x' }))],
+
+  // Encryption in all its signs.
+  ['an encrypted entry', 'encrypted_entry', buildZip(spoiled('notes.txt', { flags: 0x0801 }))],
+  [
+    'an encrypted, deflated entry',
+    'encrypted_entry',
+    buildZip(spoiled('notes.txt', { flags: 0x0801, method: 8 })),
+  ],
+  ['strong encryption', 'encrypted_entry', buildZip(spoiled('notes.txt', { flags: 0x0841 }))],
+  ['strong encryption alone', 'encrypted_entry', buildZip(spoiled('notes.txt', { flags: 0x0840 }))],
+  ['a hidden directory', 'encrypted_entry', buildZip(spoiled('notes.txt', { flags: 0x2800 }))],
+  ['AES by its method', 'encrypted_entry', buildZip(spoiled('notes.txt', { method: 99 }))],
+  [
+    'AES by its extra field',
+    'encrypted_entry',
+    buildZip(spoiled('notes.txt', { central: { extra: extraField(0x9901, Buffer.alloc(7)) } })),
+  ],
+
+  // Two entries of one name.
+  ['the same name twice', 'duplicate_entry', buildZip(plus({ name: `${ROOT}data/notes.txt`, data: 'y' }))],
+  ['two records', 'duplicate_entry', buildZip(plus({ name: `${ROOT}pack.json`, data: '{}' }))],
+  ['names that differ in case', 'duplicate_entry', buildZip(plus({ name: `${ROOT}data/NOTES.txt` }))],
+  [
+    'names that differ in Unicode form',
+    'duplicate_entry',
+    buildZip(plus({ name: `${ROOT}data/readings/su\u0308d.csv` })),
+  ],
+  ['a sharp s and its capitals', 'duplicate_entry', buildZip([...named('straße'), { name: 'data/STRASSE' }])],
+  ['a file and a folder', 'duplicate_entry', buildZip(plus({ name: `${ROOT}data/notes.txt/more` }))],
+  ['a file and an empty folder', 'duplicate_entry', buildZip(plus({ name: `${ROOT}data/Notes.txt/` }))],
+];
+
+test.each(REFUSED)('a pack file is refused for %s: %s', async (_why, code, zip) => {
+  expect(await pool.refusalOf(typeof zip === 'function' ? zip() : zip)).toBe(code);
+  expect(await pool.leftOver()).toEqual([]);
+});

@@ -1,0 +1,235 @@
+import { deflateRawSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  BAG,
+  bareEntries,
+  changed,
+  DIRECTORY_START,
+  directoryBytes,
+  HONEST,
+  plus,
+  ROOT,
+  recordFor,
+  spoiled,
+} from '../../support/packFiles.ts';
+import { openPool, type Pool, type Refused } from '../../support/refusals.ts';
+import { buildZip, dataDescriptor, extraField, zip64End } from '../../support/zipBuilder.ts';
+
+let pool: Pool;
+beforeAll(async () => {
+  pool = await openPool();
+});
+afterAll(() => pool.close());
+
+/** More than a pack may have, and next to nothing once deflated. */
+const ZEROS = Buffer.alloc(60_000_000);
+
+const REFUSED: Refused[] = [
+  // Sizes and ratios.
+  [
+    'a bomb that says what it is',
+    'excessive_compression',
+    () => buildZip([...bareEntries({}), { name: 'data/zeros', data: ZEROS, method: 8 }]),
+  ],
+  [
+    'two files that are too much together',
+    'excessive_compression',
+    () => {
+      const half = ZEROS.subarray(0, 30_000_000);
+      return buildZip([
+        ...bareEntries({}),
+        { name: 'data/a', data: half, method: 8 },
+        { name: 'data/b', data: half, method: 8 },
+      ]);
+    },
+  ],
+  [
+    'a bomb that says it is small',
+    'excessive_compression',
+    () =>
+      buildZip(
+        bareEntries({ zeros: '' }, recordFor({ zeros: '' })).map((entry) =>
+          entry.name === 'data/zeros'
+            ? { ...entry, method: 8, raw: deflateRawSync(ZEROS), both: { uncompressed: 10 } }
+            : entry,
+        ),
+      ),
+  ],
+  [
+    'a ratio that deflate cannot reach',
+    'excessive_compression',
+    buildZip(spoiled('notes.txt', { method: 8, raw: deflateRawSync('x'), both: { uncompressed: 40_000 } })),
+  ],
+  [
+    'fewer bytes than declared',
+    'invalid_pack_file',
+    buildZip(changed(bareEntries(), 'notes.txt', () => ({ method: 8, both: { uncompressed: 30 } }))),
+  ],
+  ['a wrong CRC', 'invalid_pack_file', buildZip(spoiled('notes.txt', { both: { crc: 1 } }))],
+  [
+    'bytes hidden behind deflated data',
+    'invalid_pack_file',
+    buildZip(
+      spoiled('notes.txt', {
+        method: 8,
+        raw: Buffer.concat([deflateRawSync('Measured by hand.\n'), Buffer.from('hidden')]),
+      }),
+    ),
+  ],
+  [
+    'deflated data that is none',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { method: 8, raw: Buffer.alloc(18, 0xff) })),
+  ],
+  [
+    'deflated data that ends early',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { method: 8, raw: deflateRawSync('Measured by hand.\n').subarray(0, 9) })),
+  ],
+  ['a compression that is not read', 'invalid_pack_file', buildZip(spoiled('notes.txt', { method: 12 }))],
+  [
+    'more entries than a pack can have',
+    'invalid_pack_file',
+    () => buildZip(Array.from({ length: 15_001 }, (_, index) => ({ name: `data/${index}/` }))),
+  ],
+
+  // Archives that are not what they seem.
+  ['no bytes', 'invalid_pack_file', Buffer.alloc(0)],
+  ['text', 'invalid_pack_file', Buffer.from('This is no ZIP, but as long as the end record of one.')],
+  ['an empty ZIP', 'invalid_pack_file', buildZip([])],
+  ['a ZIP without its end', 'invalid_pack_file', HONEST.subarray(0, -30)],
+  ['a ZIP without its last byte', 'invalid_pack_file', HONEST.subarray(0, -1)],
+  [
+    'a ZIP without its middle',
+    'invalid_pack_file',
+    Buffer.concat([HONEST.subarray(0, 500), HONEST.subarray(900)]),
+  ],
+  ['bytes before the ZIP', 'invalid_pack_file', Buffer.concat([Buffer.from('#!/bin/sh\n'), HONEST])],
+  [
+    'bytes before the first entry',
+    'invalid_pack_file',
+    buildZip(spoiled('bagit.txt', { before: Buffer.from('MZ') })),
+  ],
+  ['bytes behind the ZIP', 'invalid_pack_file', Buffer.concat([HONEST, Buffer.from('x')])],
+  [
+    'bytes between entries',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { before: Buffer.from('hidden') })),
+  ],
+  [
+    'an entry that is not in the directory',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { before: buildZip([{ name: 'x', data: 'y' }]).subarray(0, 32) })),
+  ],
+  [
+    'bytes between the directory and the end',
+    'invalid_pack_file',
+    buildZip(BAG, { before: Buffer.from('hidden') }),
+  ],
+  [
+    'an entry that is in the directory alone',
+    'invalid_pack_file',
+    buildZip(plus({ name: `${ROOT}data/x`, onlyInDirectory: true })),
+  ],
+  [
+    'two entries that share their data',
+    'invalid_pack_file',
+    buildZip(plus({ name: `${ROOT}data/x`, onlyInDirectory: true, offset: 0 })),
+  ],
+  ['an entry within another', 'invalid_pack_file', buildZip(spoiled('notes.txt', { offset: 40 }))],
+  [
+    'an entry behind the end of the file',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { offset: 0xffff_fff0 })),
+  ],
+  [
+    'another name before the data',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { local: { name: Buffer.from(`${ROOT}data/other.txt`) } })),
+  ],
+  [
+    'an unsafe name before the data',
+    'unsafe_path',
+    buildZip(spoiled('notes.txt', { local: { name: Buffer.from('../other.txt') } })),
+  ],
+  [
+    'another size before the data',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { local: { uncompressed: 17 } })),
+  ],
+  ['another CRC before the data', 'invalid_pack_file', buildZip(spoiled('notes.txt', { local: { crc: 7 } }))],
+  [
+    'another method before the data',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { local: { method: 8 } })),
+  ],
+  [
+    'encrypted before the data alone',
+    'encrypted_entry',
+    buildZip(spoiled('notes.txt', { local: { flags: 0x0801 } })),
+  ],
+  [
+    'sizes behind the data that are not those of the directory',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { flags: 0x0808, behind: dataDescriptor('Measured by foot.\n') })),
+  ],
+  [
+    'sizes said to be behind the data, and not there',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { flags: 0x0808 })),
+  ],
+  [
+    'two sizes for stored data',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { both: { uncompressed: 17 } })),
+  ],
+  [
+    'an extra field beyond its end',
+    'invalid_pack_file',
+    buildZip(spoiled('notes.txt', { central: { extra: Buffer.from([1, 0, 99, 0, 0]) } })),
+  ],
+  ['several disks', 'invalid_pack_file', buildZip(BAG, { disk: 1, directoryDisk: 1 })],
+  [
+    'some entries on another disk',
+    'invalid_pack_file',
+    buildZip(BAG, { entriesHere: 1, entries: BAG.length }),
+  ],
+  ['more entries than the directory has', 'invalid_pack_file', buildZip(BAG, { entries: BAG.length + 1 })],
+  ['fewer entries than the directory has', 'invalid_pack_file', buildZip(BAG, { entries: BAG.length - 1 })],
+  ['a directory that lies elsewhere', 'invalid_pack_file', buildZip(BAG, { directoryStart: 0 })],
+  ['a directory larger than the file', 'invalid_pack_file', buildZip(BAG, { directoryBytes: 0xffff_fff0 })],
+  ['a second end record in the comment', 'invalid_pack_file', buildZip(BAG, { comment: buildZip([]) })],
+  [
+    'a ZIP64 end record that tells of other entries',
+    'invalid_pack_file',
+    buildZip(BAG, {
+      before: zip64End({ entries: 1, directoryBytes: directoryBytes(BAG), directoryStart: DIRECTORY_START }),
+    }),
+  ],
+  [
+    'a ZIP64 locator that points elsewhere',
+    'invalid_pack_file',
+    buildZip(BAG, {
+      before: zip64End({
+        entries: BAG.length,
+        directoryBytes: directoryBytes(BAG),
+        directoryStart: DIRECTORY_START,
+        at: 0,
+      }),
+    }),
+  ],
+  [
+    'a ZIP64 size beyond what numbers hold',
+    'excessive_compression',
+    buildZip(
+      spoiled('notes.txt', {
+        central: { uncompressed: 0xffff_ffff, extra: extraField(1, Buffer.alloc(8, 0xff)) },
+      }),
+    ),
+  ],
+];
+
+test.each(REFUSED)('a pack file is refused for %s: %s', async (_why, code, zip) => {
+  expect(await pool.refusalOf(typeof zip === 'function' ? zip() : zip)).toBe(code);
+  expect(await pool.leftOver()).toEqual([]);
+});

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  BAG,
+  bagEntries,
+  bareEntries,
+  DIRECTORY_START,
+  directoryBytes,
+  HONEST,
+  manifestOf,
+  manifestWith,
+  ROOT,
+  recordFor,
+  resealed,
+  retagged,
+  SOME_FILES,
+  tagFile,
+  without,
+} from '../../support/packFiles.ts';
+import { openPool, type Pool } from '../../support/refusals.ts';
+import { buildZip, dataDescriptor, zip64End } from '../../support/zipBuilder.ts';
+
+let pool: Pool;
+beforeAll(async () => {
+  pool = await openPool();
+});
+afterAll(() => pool.close());
+
+const TAKEN: [what: string, zip: Buffer][] = [
+  ['a bag in a folder', HONEST],
+  [
+    'a bag in a folder of another name',
+    buildZip(BAG.map((entry) => ({ ...entry, name: entry.name.toString().replace(ROOT, 'My pack (2)/') }))),
+  ],
+  [
+    'a bag at the top',
+    buildZip(BAG.map((entry) => ({ ...entry, name: entry.name.toString().replace(ROOT, '') }))),
+  ],
+  ['a bare ZIP', buildZip(bareEntries())],
+  [
+    'a bare ZIP in a folder',
+    buildZip(bareEntries().map((entry) => ({ ...entry, name: `x/${entry.name.toString()}` }))),
+  ],
+  ['a record without files', buildZip(bareEntries({}))],
+  ['a bag without files', buildZip(bagEntries({}))],
+  [
+    'folders of their own',
+    buildZip([{ name: ROOT }, { name: `${ROOT}data/` }, ...BAG, { name: `${ROOT}data/empty/` }]),
+  ],
+  ['deflated entries', buildZip(BAG.map((entry) => ({ ...entry, method: 8 })))],
+  [
+    'sizes behind the data',
+    buildZip(
+      BAG.map((entry) => ({
+        ...entry,
+        flags: 0x0808,
+        local: { crc: 0, compressed: 0, uncompressed: 0 },
+        behind: dataDescriptor(entry.data ?? ''),
+      })),
+    ),
+  ],
+  [
+    'sizes behind the data without a signature',
+    buildZip(
+      BAG.map((entry) => ({
+        ...entry,
+        flags: 0x0808,
+        behind: dataDescriptor(entry.data ?? '', { signed: false }),
+      })),
+    ),
+  ],
+  [
+    'names in UTF-8 that are not marked, as Info-ZIP writes them',
+    buildZip(BAG.map((entry) => ({ ...entry, flags: 0 }))),
+  ],
+  [
+    'entries of no Unix mode',
+    buildZip(BAG.map((entry) => ({ ...entry, madeBy: 20, externalAttributes: 0x20 }))),
+  ],
+  ['a comment', buildZip(BAG, { comment: Buffer.from('Tide levels') })],
+  [
+    'a ZIP64 end record that agrees',
+    buildZip(BAG, {
+      before: zip64End({
+        entries: BAG.length,
+        directoryBytes: directoryBytes(BAG),
+        directoryStart: DIRECTORY_START,
+      }),
+    }),
+  ],
+  [
+    'tag files with CRLF',
+    buildZip(
+      resealed(
+        BAG.map((entry) =>
+          /\/(bag|manifest)[^/]*\.txt$/.test(entry.name.toString())
+            ? { ...entry, data: entry.data?.toString().replaceAll('\n', '\r\n') }
+            : entry,
+        ),
+      ),
+    ),
+  ],
+  ['BagIt 0.97', buildZip(retagged('bagit.txt', (text) => text.replace('1.0', '0.97')))],
+  [
+    'digests in capitals and asterisks',
+    buildZip(
+      manifestWith((text) =>
+        text.replaceAll(/^(\S+) {2}/gm, (_all, digest: string) => `${digest.toUpperCase()} *`),
+      ),
+    ),
+  ],
+  ['a manifest without its last line end', buildZip(manifestWith((text) => text.trimEnd()))],
+  ['no tag manifest', buildZip(BAG.filter(({ name }) => !name.toString().includes('tagmanifest-')))],
+  ['no bag-info.txt', buildZip(resealed(without('bag-info.txt')))],
+  [
+    'a record with spaces and its keys in another order',
+    buildZip(bareEntries(SOME_FILES, Object.fromEntries(Object.entries(recordFor(SOME_FILES)).reverse()))),
+  ],
+  [
+    'manifests of more algorithms that match',
+    buildZip(resealed(tagFile('manifest-md5.txt', manifestOf(SOME_FILES, 'md5')), 'sha512')),
+  ],
+];
+
+test.each(TAKEN)('a pack file is taken with %s', async (_what, zip) => {
+  expect(await pool.refusalOf(zip)).toBeUndefined();
+});

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { bagOf } from '../../server/archive/packs/bag.ts';
+import { type PackRecord, type PackRecordInput, packRecordSchema } from '../../shared/pack.ts';
+import { aRecord, type Files, filesOf } from './packs.ts';
+import { type BuiltEntry, buildZip } from './zipBuilder.ts';
+
+export const SOME_FILES: Files = {
+  'readings/north.csv': 'time,level\n1,2.5\n',
+  'readings/süd.csv': 'time,level\n1,2.75\n',
+  'notes.txt': 'Measured by hand.\n',
+};
+
+/** A whole record that names these files. */
+export function recordFor(files: Files, fields: Partial<PackRecordInput> = {}): PackRecord {
+  return packRecordSchema.parse(aRecord({ files: filesOf(files), ...fields }));
+}
+
+/** The entries of a good bag in a folder, as a test then spoils them. */
+export function bagEntries(files: Files = SOME_FILES, record = recordFor(files)): BuiltEntry[] {
+  const { id, tagFiles } = bagOf(record);
+  return [
+    ...tagFiles.map(({ name, bytes }) => ({ name: `${id}/${name}`, data: bytes })),
+    ...Object.entries(files).map(([path, data]) => ({ name: `${id}/data/${path}`, data: Buffer.from(data) })),
+  ];
+}
+
+/** The entries of a good bare ZIP. */
+export function bareEntries(files: Files = SOME_FILES, record: unknown = recordFor(files)): BuiltEntry[] {
+  return [
+    { name: 'pack.json', data: JSON.stringify(record) },
+    ...Object.entries(files).map(([path, data]) => ({ name: `data/${path}`, data: Buffer.from(data) })),
+  ];
+}
+
+/** Changes the entry whose name ends so. */
+export function changed(
+  entries: readonly BuiltEntry[],
+  nameEnd: string,
+  change: (entry: BuiltEntry) => Partial<BuiltEntry>,
+): BuiltEntry[] {
+  return entries.map((entry) =>
+    entry.name.toString().endsWith(nameEnd) ? { ...entry, ...change(entry) } : entry,
+  );
+}
+
+/** Writes the tag manifest anew, after tag files were changed. */
+export function resealed(entries: readonly BuiltEntry[], algorithm = 'sha256'): BuiltEntry[] {
+  const name = `tagmanifest-${algorithm}.txt`;
+  const root = /^[^/]+\//.exec(entries[0]?.name.toString() ?? '')?.[0] ?? '';
+  const tagFiles = entries.filter(({ name: file }) => !/\/data\/|\/tagmanifest-/.test(file.toString()));
+  const lines = tagFiles.map(({ name: file, data = '' }) => {
+    const digest = createHash(algorithm).update(data).digest('hex');
+    return `${digest}  ${file.toString().slice(root.length)}\n`;
+  });
+  const rest = entries.filter((entry) => !entry.name.toString().endsWith(name));
+  return [...rest, { name: root + name, data: lines.join('') }];
+}
+
+/** The digests of the payload as a manifest's text. */
+export function manifestOf(files: Files, algorithm: string): string {
+  const digest = (data: string | Uint8Array) => createHash(algorithm).update(data).digest('hex');
+  return Object.entries(files)
+    .map(([path, data]) => `${digest(data)}  data/${path}\n`)
+    .join('');
+}
+
+/** A good bag, and the folder that it lies in. */
+export const BAG: readonly BuiltEntry[] = bagEntries();
+export const ROOT = `${BAG[0]?.name.toString().split('/')[0]}/`;
+export const HONEST = buildZip(BAG);
+export const DIRECTORY_START = HONEST.length - 22 - directoryBytes(BAG);
+
+/** How long the directory of these entries is. */
+export function directoryBytes(entries: readonly BuiltEntry[]): number {
+  return entries.reduce((sum, { name }) => sum + 46 + Buffer.from(name).length, 0);
+}
+
+/** The good bag and one entry more. */
+export function plus(entry: BuiltEntry): BuiltEntry[] {
+  return [...BAG, entry];
+}
+
+/** The good bag with one entry changed. */
+export function spoiled(nameEnd: string, entry: Partial<BuiltEntry>): BuiltEntry[] {
+  return changed(BAG, nameEnd, () => entry);
+}
+
+/** The good bag without one entry. */
+export function without(nameEnd: string): BuiltEntry[] {
+  return BAG.filter(({ name }) => !name.toString().endsWith(nameEnd));
+}
+
+/** The good bag with another tag file, which the tag manifest lists. */
+export function tagFile(name: string, data: string | Buffer): BuiltEntry[] {
+  return resealed(plus({ name: ROOT + name, data }));
+}
+
+/** The good bag with one tag file rewritten, and the tag manifest to match. */
+export function retagged(name: string, change: (text: string) => string | Buffer): BuiltEntry[] {
+  return resealed(changed(BAG, `/${name}`, ({ data = '' }) => ({ data: change(data.toString()) })));
+}
+
+export function manifestWith(change: (text: string) => string | Buffer): BuiltEntry[] {
+  return retagged('manifest-sha256.txt', change);
+}

@@ -1,0 +1,45 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stagePackFile } from '../../server/archive/packs/stagePackFile.ts';
+import { BlobStore } from '../../server/store/blobs/blobStore.ts';
+import { Problem, type ProblemCode } from '../../shared/problems.ts';
+import { temporaryFolder } from './node.ts';
+
+/** A row of a corpus: why a ZIP is refused, with which code, and its bytes. */
+export type Refused = [why: string, code: ProblemCode, zip: Buffer | (() => Buffer)];
+
+/** A folder of blobs that pack files are uploaded to. */
+export interface Pool {
+  /** The code with which the bytes are refused, or undefined where they are taken. */
+  refusalOf(zip: Buffer): Promise<ProblemCode | undefined>;
+  /** What lies in `tmp/` and `blobs/`. */
+  leftOver(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+export async function openPool(): Promise<Pool> {
+  const folder = await temporaryFolder();
+  const blobs = new BlobStore(folder);
+  await blobs.recover();
+  return {
+    refusalOf: async (zip) => {
+      try {
+        const { staged } = await stagePackFile(blobs, chunksOf(zip));
+        for (const blob of staged.values()) await blob.discard();
+        return undefined;
+      } catch (error) {
+        if (error instanceof Problem) return error.code;
+        throw error;
+      }
+    },
+    leftOver: async () => [
+      ...(await readdir(join(folder, 'tmp'))),
+      ...(await readdir(join(folder, 'blobs'))),
+    ],
+    close: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+async function* chunksOf(bytes: Buffer) {
+  for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+}
