@@ -45,9 +45,7 @@ export function EventList({ query, isFiltered, onClearFilters, openId, addressOf
   const focusRow = useRef<number>(undefined);
   useEffect(() => {
     if (focusRow.current === undefined) return;
-    const row = scroller?.querySelector<HTMLElement>(
-      `[data-index="${focusRow.current}"] [data-row-link]`,
-    );
+    const row = scroller?.querySelector<HTMLElement>(`[data-index="${focusRow.current}"] [data-row-link]`);
     if (!row) return;
     focusRow.current = undefined;
     row.focus({ preventScroll: true });

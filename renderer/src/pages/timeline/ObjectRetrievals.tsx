@@ -15,7 +15,7 @@ export function ObjectRetrievals({ sha256 }: { sha256: string }) {
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (!data) return <p className="muted small">Hashing the stored bytes…</p>;
   const intact = data.retrievals.every((retrieval) => retrieval.intact);
-  const rows = data.retrievals.toReversed().slice(0, SHOWN);
+  const rows = data.retrievals.slice(0, SHOWN);
   return (
     <div className={classes.retrievals}>
       <p className={`small ${intact ? classes.good : classes.bad}`}>

@@ -1,0 +1,103 @@
+import { CloseButton } from '@mantine/core';
+import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
+import { useQueries, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { Link } from 'react-router';
+import { call } from '../../api/client.ts';
+import { answerKey } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { JobBar } from '../../components/JobBar.tsx';
+import { StateBadge } from '../../components/StateBadge.tsx';
+import { countOf } from '../../format/size.ts';
+import { useFollowedJob } from '../../state/followJob.ts';
+import classes from './CheckOutcome.module.css';
+import { useCollectionRun } from './collectionRun.ts';
+import { outcomeWords, resultOf } from './outcomeWords.ts';
+
+/** So many of the events that a check brought are named; the timeline has them all. */
+const NAMED_EVENTS = 6;
+
+/** The check that was asked for: its progress in numbers, then what it found in words. */
+export function CheckOutcome() {
+  const { jobId, what, error, isStarting, clear } = useCollectionRun();
+  const job = useFollowedJob(jobId);
+  const [cancelError, setCancelError] = useState<unknown>();
+  const client = useQueryClient();
+  const state = job?.state;
+  useEffect(() => {
+    if (!state || state === 'running') return;
+    for (const name of [
+      'listWatchedSources',
+      'listSources',
+      'readWatchedSource',
+      'listRetrievals',
+      'listEvents',
+    ] as const) {
+      void client.invalidateQueries({ queryKey: answerKey(name) });
+    }
+  }, [state, client]);
+  if (error !== undefined) return <ErrorNote error={error} />;
+  if (!jobId && !isStarting) return null;
+  if (!job || job.state === 'running') {
+    const cancel = () => {
+      setCancelError(undefined);
+      if (jobId) call('cancelJob', { params: { id: jobId } }).catch(setCancelError);
+    };
+    return (
+      <div className={classes.running}>
+        <JobBar
+          title={`Checking ${what}`}
+          {...(job?.progress ?? { done: 0, total: null, unit: 'sources', rate: 0 })}
+          onCancel={jobId ? cancel : undefined}
+        />
+        {cancelError !== undefined && <ErrorNote error={cancelError} />}
+      </div>
+    );
+  }
+  if (job.state === 'failed') return <ErrorNote error={new Error(job.error ?? 'The check failed.')} />;
+  const result = resultOf(job);
+  const isWell = result ? result.failed === 0 && !result.observer_offline : false;
+  const Icon = isWell ? IconCircleCheck : IconAlertTriangle;
+  return (
+    <output className={classes.outcome} data-well={isWell || undefined}>
+      <Icon size={18} aria-hidden className={classes.icon} />
+      <div className={classes.words}>
+        <p>
+          <strong>
+            {job.state === 'cancelled' ? 'The check was stopped.' : result && outcomeWords(result)}
+          </strong>
+          {result && result.failed > 0 && ' Why is told beside each source.'}
+        </p>
+        {result && result.events.length > 0 && <NewEvents ids={result.events} />}
+      </div>
+      <CloseButton aria-label="Put the outcome away" onClick={clear} />
+    </output>
+  );
+}
+
+function NewEvents({ ids }: { ids: readonly number[] }) {
+  const events = useQueries({
+    queries: ids.slice(0, NAMED_EVENTS).map((id) => ({
+      queryKey: answerKey('readEvent', { params: { id } }),
+      queryFn: () => call('readEvent', { params: { id } }),
+    })),
+  });
+  const more = ids.length - NAMED_EVENTS;
+  return (
+    <ul className={classes.events}>
+      {events.map(({ data: event }) =>
+        event ? (
+          <li key={event.id}>
+            <StateBadge kind="event" value={event.event_type} />
+            <Link to={`/timeline/${event.id}`}>{event.source.name || event.source.url}</Link>
+          </li>
+        ) : null,
+      )}
+      {more > 0 && (
+        <li>
+          <Link to="/timeline">{countOf(more, 'more event')} on the timeline</Link>
+        </li>
+      )}
+    </ul>
+  );
+}

@@ -1,0 +1,29 @@
+import { Tooltip } from '@mantine/core';
+import { countOf } from '../../format/size.ts';
+import classes from './CheckStrip.module.css';
+import { failureWords } from './failureWords.ts';
+
+/** The last checks as a strip, oldest at the left: full bars gave an object, short ones failed. */
+export function CheckStrip({ checks }: { checks: readonly (string | null)[] }) {
+  if (checks.length === 0) return null;
+  const bars = checks.map((error, index) => ({ error, key: index }));
+  return (
+    <Tooltip label={summaryOf(checks)} multiline maw={300}>
+      <span className={classes.strip}>
+        {bars.map(({ error, key }) => (
+          <span key={key} className={classes.bar} data-failed={error !== null || undefined} aria-hidden />
+        ))}
+        <span className="visually-hidden">{summaryOf(checks)}</span>
+      </span>
+    </Tooltip>
+  );
+}
+
+function summaryOf(checks: readonly (string | null)[]): string {
+  const failures = checks.filter((error) => error !== null);
+  const last = failures.at(-1);
+  const which = checks.length === 1 ? 'The last check' : `Of the last ${countOf(checks.length, 'check')}`;
+  if (last === undefined) return checks.length === 1 ? `${which} gave an object` : `${which}, none failed`;
+  if (checks.length === 1) return `${which} failed: ${failureWords(last, null)}`;
+  return `${which}, ${failures.length} failed; the last failure: ${failureWords(last, null)}`;
+}

@@ -1,0 +1,77 @@
+import { Button, Select } from '@mantine/core';
+import { SOURCE_STATES } from '../../../../shared/source.ts';
+import { SearchField } from '../../components/SearchField.tsx';
+import { STATES } from '../../components/states.ts';
+import type { UrlFilters } from '../../state/urlFilters.ts';
+import classes from './SourceFilterBar.module.css';
+import { useKnownWords } from './useKnownWords.ts';
+
+export const SOURCE_FILTERS = ['q', 'state', 'agency', 'tag'] as const;
+export type SourceFilterName = (typeof SOURCE_FILTERS)[number];
+
+const STATE_OPTIONS = SOURCE_STATES.map((value) => ({ value, label: STATES.source[value].word }));
+
+/** The filters of the sources; what is set stands in the page's address. */
+export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterName> }) {
+  const { values, set, clear, isAny } = filters;
+  const { agencies, tags } = useKnownWords();
+  return (
+    <search className={classes.bar}>
+      <div className={classes.search}>
+        <SearchField
+          label="Search sources"
+          placeholder="Search URLs, names, agencies, tags"
+          value={values.q ?? ''}
+          onChange={(q) => set({ q })}
+        />
+      </div>
+      <Choice label="State" data={STATE_OPTIONS} value={values.state} onChange={(state) => set({ state })} />
+      <Choice
+        label="Agency"
+        data={withOwn(agencies, values.agency)}
+        value={values.agency}
+        onChange={(agency) => set({ agency })}
+      />
+      <Choice
+        label="Tag"
+        data={withOwn(tags, values.tag)}
+        value={values.tag}
+        onChange={(tag) => set({ tag })}
+      />
+      {isAny && (
+        <Button variant="subtle" onClick={clear}>
+          Clear all
+        </Button>
+      )}
+    </search>
+  );
+}
+
+/** What the address asks for is offered too, also when no source that is known here bears it. */
+function withOwn(words: string[], own: string | undefined): string[] {
+  return own && !words.includes(own) ? [own, ...words] : words;
+}
+
+interface ChoiceProps {
+  label: string;
+  data: string[] | { value: string; label: string }[];
+  value: string | undefined;
+  onChange: (value: string) => void;
+}
+
+function Choice({ label, data, value, onChange }: ChoiceProps) {
+  return (
+    <Select
+      aria-label={label}
+      placeholder={`Any ${label.toLowerCase()}`}
+      data={data}
+      value={value ?? null}
+      onChange={(chosen) => onChange(chosen ?? '')}
+      searchable={data.length > 8}
+      clearable
+      clearButtonProps={{ 'aria-label': `Any ${label.toLowerCase()}` }}
+      disabled={data.length === 0}
+      w={160}
+    />
+  );
+}

@@ -1,0 +1,69 @@
+import { Button } from '@mantine/core';
+import { IconArrowLeft } from '@tabler/icons-react';
+import { Link, useParams } from 'react-router';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Page } from '../../components/Page.tsx';
+import { StateBadge } from '../../components/StateBadge.tsx';
+import { useIsOwner } from '../../state/session.ts';
+import { CheckOutcome } from './CheckOutcome.tsx';
+import { SourceActions } from './SourceActions.tsx';
+import { SourceEvents } from './SourceEvents.tsx';
+import { SourceFacts } from './SourceFacts.tsx';
+import classes from './SourcePage.module.css';
+import { SourceRetrievals } from './SourceRetrievals.tsx';
+import { useSource } from './useSources.ts';
+
+/** One source: how it stands, what happened to it, and for the owner every attempt to fetch it. */
+export default function SourcePage() {
+  const { id = '' } = useParams();
+  const isOwner = useIsOwner();
+  const { source, watched, error, refetch } = useSource(id);
+  if (error) {
+    return (
+      <Page title="Source" actions={<BackButton />}>
+        <ErrorNote error={error} onRetry={() => void refetch()} />
+      </Page>
+    );
+  }
+  if (!source) {
+    return (
+      <Page title="Source">
+        <p className="muted">Loading…</p>
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={source.name || source.url}
+      lead={
+        <span className={classes.lead}>
+          <StateBadge kind="source" value={source.state} look="boxed" />
+          {source.paused && <StateBadge kind="mark" value="paused" look="boxed" />}
+          {watched?.removed && <strong>no longer watched</strong>}
+          <a href={source.url} target="_blank" rel="noopener noreferrer nofollow">
+            {source.url}
+          </a>
+        </span>
+      }
+      actions={watched && !watched.removed ? <SourceActions source={watched} /> : <BackButton />}
+    >
+      <CheckOutcome />
+      <SourceFacts source={source} />
+      <SourceEvents id={id} />
+      {isOwner && <SourceRetrievals id={id} />}
+    </Page>
+  );
+}
+
+function BackButton() {
+  return (
+    <Button
+      component={Link}
+      to="/sources"
+      variant="default"
+      leftSection={<IconArrowLeft size={16} aria-hidden />}
+    >
+      Sources
+    </Button>
+  );
+}

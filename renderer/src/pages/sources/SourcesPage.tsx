@@ -1,0 +1,179 @@
+import { Button, Checkbox } from '@mantine/core';
+import { IconPlus, IconRefresh } from '@tabler/icons-react';
+import { useState } from 'react';
+import { useNavigate, useSearchParams } from 'react-router';
+import { SOURCE_STATES } from '../../../../shared/source.ts';
+import { DataTable } from '../../components/DataTable.tsx';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Page } from '../../components/Page.tsx';
+import { Pager } from '../../components/Pager.tsx';
+import { useIsOwner } from '../../state/session.ts';
+import { useUrlFilters } from '../../state/urlFilters.ts';
+import { AddSource } from './AddSource.tsx';
+import { CheckOutcome } from './CheckOutcome.tsx';
+import { useCollectionRun } from './collectionRun.ts';
+import { SelectionBar } from './SelectionBar.tsx';
+import { SOURCE_FILTERS, SourceFilterBar } from './SourceFilterBar.tsx';
+import classes from './SourcesPage.module.css';
+import { ownerColumns, VISITOR_COLUMNS } from './sourceColumns.tsx';
+import { type SeenSource, useSources } from './useSources.ts';
+
+const PAGE_ROWS = 100;
+const RESET_BY_FILTERS = ['offset'];
+
+/** Every watched source, and for the owner everything that can be done with them. */
+export default function SourcesPage() {
+  const isOwner = useIsOwner();
+  const [search, setSearch] = useSearchParams();
+  const filters = useUrlFilters(SOURCE_FILTERS, RESET_BY_FILTERS);
+  const offset = offsetIn(search.get('offset'));
+  const { items, total, error, refetch, isStale } = useSources({
+    ...filters.values,
+    state: SOURCE_STATES.find((state) => state === filters.values.state),
+    limit: PAGE_ROWS,
+    offset,
+  });
+  const isAdding = search.has('add') && isOwner;
+  const setAdding = (adding: boolean) =>
+    setSearch(
+      (before) => {
+        const after = new URLSearchParams(before);
+        if (adding) after.set('add', '');
+        else after.delete('add');
+        return after;
+      },
+      { replace: true },
+    );
+  const setOffset = (next: number) =>
+    setSearch((before) => {
+      const after = new URLSearchParams(before);
+      after.set('offset', String(next));
+      return after;
+    });
+  const isEmpty = items?.length === 0;
+  return (
+    <Page
+      title="Sources"
+      lead="What this node watches: each is fetched again and again, and every version that differs is kept."
+      actions={isOwner && <Actions canCheck={total > 0} onAdd={() => setAdding(true)} />}
+    >
+      <CheckOutcome />
+      {(!isEmpty || filters.isAny) && <SourceFilterBar filters={filters} />}
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!items && !error && <p className="muted">Loading…</p>}
+      {isEmpty && (
+        <NoSources
+          isOwner={isOwner}
+          isFiltered={filters.isAny}
+          onAdd={() => setAdding(true)}
+          onClear={filters.clear}
+        />
+      )}
+      {items && !isEmpty && (
+        <div className={classes.list} data-stale={isStale || undefined}>
+          <SourcesTable sources={items} isOwner={isOwner} />
+          <Pager what="sources" total={total} limit={PAGE_ROWS} offset={offset} onOffset={setOffset} />
+        </div>
+      )}
+      {isOwner && <AddSource opened={isAdding} onClose={() => setAdding(false)} />}
+    </Page>
+  );
+}
+
+function Actions({ canCheck, onAdd }: { canCheck: boolean; onAdd: () => void }) {
+  const { start, isStarting } = useCollectionRun();
+  return (
+    <>
+      {canCheck && (
+        <Button
+          variant="default"
+          leftSection={<IconRefresh size={16} aria-hidden />}
+          loading={isStarting}
+          onClick={() => void start('all sources')}
+        >
+          Check all now
+        </Button>
+      )}
+      <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={onAdd}>
+        Watch a source
+      </Button>
+    </>
+  );
+}
+
+function SourcesTable({ sources, isOwner }: { sources: readonly SeenSource[]; isOwner: boolean }) {
+  const navigate = useNavigate();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  // A source that is no longer on the page is no longer selected: nothing unseen is acted on.
+  const shown = sources.filter(({ id }) => selected.has(id)).map(({ id }) => id);
+  const select = (id: string, isSelected: boolean) => {
+    const next = new Set(selected);
+    if (isSelected) next.add(id);
+    else next.delete(id);
+    setSelected(next);
+  };
+  return (
+    <>
+      {isOwner && (
+        <div className={classes.all}>
+          <Checkbox
+            size="xs"
+            label="Select all on this page"
+            checked={shown.length === sources.length}
+            indeterminate={shown.length > 0 && shown.length < sources.length}
+            onChange={(event) =>
+              setSelected(new Set(event.currentTarget.checked ? sources.map(({ id }) => id) : []))
+            }
+          />
+        </div>
+      )}
+      {shown.length > 0 && <SelectionBar ids={shown} onClear={() => setSelected(new Set())} />}
+      <DataTable
+        caption="Watched sources"
+        columns={isOwner ? ownerColumns(selected, select) : VISITOR_COLUMNS}
+        rows={sources}
+        rowKey={({ id }) => id}
+        onOpen={({ id }) => void navigate(`/sources/${id}`)}
+      />
+    </>
+  );
+}
+
+interface NoSourcesProps {
+  isOwner: boolean;
+  isFiltered: boolean;
+  onAdd: () => void;
+  onClear: () => void;
+}
+
+function NoSources({ isOwner, isFiltered, onAdd, onClear }: NoSourcesProps) {
+  if (isFiltered) {
+    return (
+      <EmptyState
+        title="No source is like that"
+        action={
+          <Button variant="default" onClick={onClear}>
+            Clear the filters
+          </Button>
+        }
+      >
+        No source matches all of the filters.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      title="Nothing is watched yet"
+      action={isOwner && <Button onClick={onAdd}>Watch the first source</Button>}
+    >
+      {isOwner
+        ? 'Give the address of a page or a file. It is fetched at once and then on schedule, and whatever changes is kept, byte for byte, with the proof of when it was seen.'
+        : 'The sources that the owner of this node watches will be listed here.'}
+    </EmptyState>
+  );
+}
+
+function offsetIn(text: string | null): number {
+  return text && /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
