@@ -8,8 +8,8 @@ import { codeOf, RetrievalFailure } from './failure.ts';
 export interface ConnectRules {
   /** Whether an address may be spoken with; asked before and, of the address really connected to, after connecting. */
   mayConnect: (address: string) => boolean;
-  /** Told the address connected to. */
-  onConnected: (address: string) => void;
+  /** Told of the connection once it stands. */
+  onConnected: (socket: Socket) => void;
   lookup: (hostname: string) => Promise<LookupAddress[]>;
   signal: AbortSignal;
 }
@@ -56,12 +56,11 @@ async function openConnection(
     lookup: (_hostname, _options, answer) => answer(null, addresses),
   });
   await opened(tcp, 'connect', rules.signal, tcpFailure);
-  const address = tcp.remoteAddress ?? '';
-  if (!rules.mayConnect(address)) {
+  if (!rules.mayConnect(tcp.remoteAddress ?? '')) {
     tcp.destroy();
     throw new RetrievalFailure('redirect_refused');
   }
-  rules.onConnected(address);
+  rules.onConnected(tcp);
   if (!secure) return tcp;
   const servername = isIP(hostname) ? undefined : hostname;
   const tls = connectTls({ socket: tcp, host: hostname, servername, ALPNProtocols: ['http/1.1'] });

@@ -1,7 +1,8 @@
 import type { LookupAddress } from 'node:dns';
-import { Client } from 'undici';
+import type { Socket } from 'node:net';
+import { Client, errors } from 'undici';
 import { connector } from './connect.ts';
-import { codeOf, RetrievalFailure } from './failure.ts';
+import { RetrievalFailure } from './failure.ts';
 
 /** One request and its answer, with the body still to come. */
 export interface Answer {
@@ -38,8 +39,13 @@ export async function exchange<Result>(
   receive: (answer: Answer) => Promise<Result>,
 ): Promise<Result> {
   let address = '';
-  const onConnected = (connectedTo: string) => {
-    address = connectedTo;
+  let broken: unknown;
+  const onConnected = (socket: Socket) => {
+    address = socket.remoteAddress ?? '';
+    socket.on('error', (error) => {
+      // The client itself ends a connection by an error of its own.
+      if (!(error instanceof errors.UndiciError)) broken = error;
+    });
   };
   const client = new Client(url.origin, {
     connect: connector({ mayConnect, onConnected, lookup, signal }),
@@ -66,7 +72,7 @@ export async function exchange<Result>(
       status: response.statusCode,
       headers: pairs,
       header: (name) => pairs.find(([key]) => key.toLowerCase() === name)?.[1],
-      body: wholeBody(response.body, signal),
+      body: wholeBody(response.body, signal, () => (isFramed(pairs) ? undefined : broken)),
       address,
     });
   } finally {
@@ -82,10 +88,19 @@ function pairsOf(raw: readonly (string | Buffer)[]): [string, string][] {
   return pairs;
 }
 
-/** The body, whose every failure is told by its word: what ends before its declared end was cut short. */
+/** Whether the body says itself where it ends; else its end is that of the connection. */
+function isFramed(headers: readonly [string, string][]): boolean {
+  return headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
+}
+
+/**
+ * The body, whose every failure is told by its word: what ends before its declared end was cut short, and so was what
+ * ends with a connection that broke, which the client takes for an end like any other.
+ */
 async function* wholeBody(
   body: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
+  brokenEnd: () => unknown,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = body[Symbol.asyncIterator]();
   try {
@@ -93,7 +108,11 @@ async function* wholeBody(
       const step = await chunks.next().catch((error: unknown) => {
         throw failureOfBody(error, signal);
       });
-      if (step.done) return;
+      if (step.done) {
+        const broken = brokenEnd();
+        if (broken !== undefined) throw new RetrievalFailure('body_cut_short', broken);
+        return;
+      }
       yield step.value;
     }
   } finally {
@@ -104,16 +123,27 @@ async function* wholeBody(
 function failureOfHead(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof RetrievalFailure) return error;
-  const code = codeOf(error);
-  if (/^HPE_|^UND_ERR_(HEADERS_OVERFLOW|INVALID_ARG|NOT_SUPPORTED|RES_)/.test(code))
-    return new RetrievalFailure('invalid_response', error);
-  return new RetrievalFailure('connection_reset', error);
+  return new RetrievalFailure(isNoHttp(error) ? 'invalid_response' : 'connection_reset', error);
 }
 
 function failureOfBody(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
-  const code = codeOf(error);
-  if (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE')
-    return new RetrievalFailure('invalid_response', error);
-  return new RetrievalFailure('body_cut_short', error);
+  const endedEarly = error instanceof errors.ResponseContentLengthMismatchError || isEarlyEnd(error);
+  const word = !endedEarly && isNoHttp(error) ? 'invalid_response' : 'body_cut_short';
+  return new RetrievalFailure(word, error);
+}
+
+/** The parser says it of chunks that stop without the last one. */
+function isEarlyEnd(error: unknown): boolean {
+  return error instanceof errors.HTTPParserError && error.message.includes('Invalid EOF state');
+}
+
+/** Whether what came cannot be read as HTTP, rather than having stopped coming. */
+function isNoHttp(error: unknown): boolean {
+  return (
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.HeadersOverflowError ||
+    error instanceof errors.ResponseContentLengthMismatchError ||
+    (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
+  );
 }
