@@ -1,8 +1,9 @@
 import type { Request } from 'express';
 import { parseJsonBytes } from '../../shared/checkBody.ts';
-import { MAX_RECORD_BYTES } from '../../shared/limits.ts';
+import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import type { NewPack } from '../archive/packs/addPack.ts';
 import { recordTooLarge } from '../archive/packs/record.ts';
+import { packFileTooLarge, stagePackFile } from '../archive/packs/stagePackFile.ts';
 import type { Store } from '../store/store.ts';
 import { readMultipartPack } from './multipartPack.ts';
 import { readBytes, requireMediaType } from './readJson.ts';
@@ -14,6 +15,7 @@ type PackReader = (request: Request, store: Pick<Store, 'blobs'>) => Promise<New
 const READERS: Record<string, PackReader> = {
   'application/json': readJsonPack,
   'multipart/form-data': readMultipartPack,
+  'application/zip': readZippedPack,
 };
 
 /**
@@ -31,4 +33,9 @@ export function readPackUpload(request: Request, store: Pick<Store, 'blobs'>): P
 async function readJsonPack(request: Request): Promise<NewPack> {
   const body = checkedChunksOf(request, MAX_RECORD_BYTES, recordTooLarge);
   return { record: parseJsonBytes(await readBytes(body, MAX_RECORD_BYTES)) };
+}
+
+/** A pack file: a bag in a ZIP, or a bare ZIP. */
+function readZippedPack(request: Request, { blobs }: Pick<Store, 'blobs'>): Promise<NewPack> {
+  return stagePackFile(blobs, checkedChunksOf(request, MAX_PACK_BYTES, packFileTooLarge));
 }

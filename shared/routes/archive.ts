@@ -90,7 +90,7 @@ export const archiveRoutes = {
     summary: 'Upload a pack',
     body: {
       kind: 'stream',
-      mediaTypes: ['application/json', 'multipart/form-data'],
+      mediaTypes: ['application/json', 'multipart/form-data', 'application/zip'],
       json: packRecordSchema,
       parts: { record: packUploadRecordSchema, files: 'files' },
     },
@@ -117,6 +117,15 @@ export const archiveRoutes = {
       'invalid_multipart',
       'invalid_digest_header',
       'id_taken',
+      'unsafe_path',
+      'symlink_entry',
+      'encrypted_entry',
+      'duplicate_entry',
+      'unknown_entry',
+      'manifest_mismatch',
+      'excessive_compression',
+      'invalid_name_encoding',
+      'invalid_pack_file',
     ],
   }),
   readPack: route({
@@ -127,6 +136,18 @@ export const archiveRoutes = {
     summary: 'Read a pack',
     answers: { 200: { description: 'The record and what the archive adds to it', schema: packSchema } },
     problems: ['not_found'],
+  }),
+  readPackFile: route({
+    method: 'GET',
+    path: '/api/packs/{id}/file',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'Download a pack file: a BagIt bag of the record and its files, the same bytes on every node',
+    answers: {
+      200: { description: 'The pack file', mediaTypes: ['application/zip'] },
+      304: { description: 'The copy held is the same' },
+    },
+    problems: ['not_found', 'precondition_failed', 'blob_damaged'],
   }),
   verifyPack: route({
     method: 'GET',

@@ -6,18 +6,16 @@ import { readPackFile } from './readPackFile.ts';
 
 /**
  * Takes in a pack file as it streams. A ZIP is read from its end, so it is staged whole before its files are; its own
- * bytes are never kept. `check` is given the staged ZIP's digest before it is opened, to be held against a header.
+ * bytes are never kept.
  *
  * @throws Problem `pack_too_large` as soon as too much has come, or what `readPackFile` throws; nothing is left then.
  */
 export async function stagePackFile(
   blobs: BlobStore,
   body: AsyncIterable<Uint8Array>,
-  check: (sha256: string) => void = () => {},
 ): Promise<Required<NewPack>> {
   const zip = await stageZip(blobs, body);
   try {
-    check(zip.sha256);
     const { sent, files } = await readPackFile<StagedBlob>(zip.file, {
       take: (chunks, bytes) => blobs.stage(chunks, bytes),
       drop: (staged) => staged.discard(),
@@ -33,6 +31,13 @@ async function stageZip(blobs: BlobStore, body: AsyncIterable<Uint8Array>): Prom
     return await blobs.stage(body, MAX_PACK_BYTES);
   } catch (error) {
     if (!(error instanceof TooManyBytesError)) throw error;
-    throw new Problem('pack_too_large', `A pack file has at most ${MAX_PACK_BYTES} bytes.`, { cause: error });
+    throw packFileTooLarge();
   }
+}
+
+export function packFileTooLarge(): Problem {
+  return new Problem(
+    'pack_too_large',
+    `A pack file has at most ${MAX_PACK_BYTES} bytes. Make two packs of it.`,
+  );
 }

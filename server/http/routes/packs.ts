@@ -2,14 +2,16 @@ import { pathOf, ROUTES } from '../../../shared/routes.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { flagPack } from '../../archive/packs/flagPack.ts';
 import { listPacks } from '../../archive/packs/listPacks.ts';
+import { packFileOf } from '../../archive/packs/packFileOf.ts';
 import { readPackText } from '../../archive/packs/readPack.ts';
 import { verifyPack } from '../../archive/packs/verifyPack.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { readPackUpload } from '../packUpload.ts';
 import { createdText, ok, okText, pageOfTexts } from '../reply.ts';
+import { sendPackFile } from '../sendPackFile.ts';
 
-type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'verifyPack' | 'flagPack';
+type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verifyPack' | 'flagPack';
 
 export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
   const addressOf = (id: string) => pathOf(ROUTES.readPack.path, { id });
@@ -21,6 +23,10 @@ export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
       return created ? createdText(text, addressOf(id)) : okText(text);
     },
     readPack: ({ params }) => okText(readPackText(store.read, params.id ?? '')),
+    readPackFile: ({ params: { id = '' }, request }) => {
+      const output = packFileOf(store, id);
+      return { write: (response) => sendPackFile(request, response, output) };
+    },
     verifyPack: async ({ params }) => ok(await verifyPack(store, params.id ?? '')),
     flagPack: async ({ params: { id = '' }, body }) => {
       await flagPack(store, id, body);
