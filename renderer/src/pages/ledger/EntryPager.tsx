@@ -7,6 +7,8 @@ import classes from './EntryPager.module.css';
 import { PAGE_ENTRIES } from './useLedgerPage.ts';
 
 export interface EntryPagerProps {
+  /** What tells this one from the other for who hears the page. */
+  label: string;
   /** The last entry of the ledger. */
   head: number;
   /** The entries that are shown, newest first. */
@@ -16,11 +18,11 @@ export interface EntryPagerProps {
 }
 
 /** Which entries are shown, the ways to newer and older ones, and to any one by its number. */
-export function EntryPager({ head, entries, onGoTo }: EntryPagerProps) {
+export function EntryPager({ label, head, entries, onGoTo }: EntryPagerProps) {
   const newest = entries[0]?.seq ?? 0;
   const oldest = entries.at(-1)?.seq ?? 0;
   return (
-    <nav className={classes.pager} aria-label="Pages of entries">
+    <nav className={classes.pager} aria-label={label}>
       <span className="numeric muted">
         {formatCount(newest)} down to {formatCount(oldest)} of {formatCount(head)}
       </span>

@@ -46,7 +46,12 @@ export default function LedgerPage() {
               </EmptyState>
             ) : (
               <>
-                <EntryPager head={data.head.seq} entries={data.entries} onGoTo={goTo} />
+                <EntryPager
+                  label="Pages of entries"
+                  head={data.head.seq}
+                  entries={data.entries}
+                  onGoTo={goTo}
+                />
                 {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
                 {chosen !== undefined && !isThere && chosen > data.head.seq && (
                   <ErrorNote
@@ -56,7 +61,12 @@ export default function LedgerPage() {
                   />
                 )}
                 <EntryChain entries={data.entries} chosen={chosen} />
-                <EntryPager head={data.head.seq} entries={data.entries} onGoTo={goTo} />
+                <EntryPager
+                  label="Pages of entries, below them"
+                  head={data.head.seq}
+                  entries={data.entries}
+                  onGoTo={goTo}
+                />
               </>
             )}
           </Section>
