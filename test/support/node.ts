@@ -4,8 +4,12 @@ import { join } from 'node:path';
 import type { NodeConfig } from '../../server/config.ts';
 import { createLog } from '../../server/log.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
+import { checkAnswer } from './conformance.ts';
 
-/** A real node on port 0 in a folder of its own, and how to speak with it. */
+/**
+ * A real node on port 0 in a folder of its own, and how to speak with it. Every answer that a test gets is held to the
+ * node's own description of itself.
+ */
 export interface TestNode extends RunningNode {
   token: string;
   /** Asks as a visitor on loopback, with no credentials. */
@@ -31,8 +35,12 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
   const dataFolder = config.dataFolder ?? join(await temporaryFolder(), 'data');
   const node = await openNode({ port: 0, collect: false, log: createLog('silent'), ...config, dataFolder });
   const token = await readFile(node.tokenFile, 'utf8');
-  const ask = (path: string, init?: RequestInit) =>
-    fetch(new URL(path, node.url), { redirect: 'manual', ...init });
+  const ask = async (path: string, init?: RequestInit) => {
+    const url = new URL(path, node.url);
+    const response = await fetch(url, { redirect: 'manual', ...init });
+    await checkAnswer(init?.method ?? 'GET', url, response);
+    return response;
+  };
   const askAsOwner = (path: string, init: RequestInit = {}) => {
     const headers = new Headers(init.headers);
     headers.set('Authorization', `Bearer ${token}`);

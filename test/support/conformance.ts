@@ -1,0 +1,82 @@
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { openApiDocument, openApiPath } from '../../server/http/openapi/document.ts';
+import { ROUTES, type RouteName } from '../../shared/routes.ts';
+
+const document = openApiDocument(ROUTES, { version: 'test', cookieName: 'test' });
+const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
+// `uri` is left unchecked: an address that the archive keeps as it was given may be an IRI.
+formats.default(ajv, ['date-time', 'date']);
+ajv.addSchema(document, 'description');
+
+/** Addresses without placeholders come first, as in the node. */
+const addresses = (Object.keys(ROUTES) as RouteName[])
+  .map((name) => ({ name, ...ROUTES[name] }))
+  .sort((left, right) => left.path.split('{').length - right.path.split('{').length)
+  .map(({ name, method, path }) => ({ name, method, path: openApiPath(path), pattern: patternOf(path) }));
+
+function patternOf(template: string): RegExp {
+  const literal = template.replace(/[.]/g, '\\$&');
+  return new RegExp(`^${literal.replace(/\{\+\w+\}/g, '.+').replace(/\{\w+\}/g, '[^/]+')}$`);
+}
+
+/**
+ * Holds an answer to the node's own description of itself: its status, its media type and, where it is JSON, its body.
+ * The response can still be read after that.
+ *
+ * @throws Error that names the request and each place that differs.
+ */
+export async function checkAnswer(method: string, url: URL, response: Response): Promise<void> {
+  if (method === 'OPTIONS') return;
+  const asked = method === 'HEAD' ? 'GET' : method;
+  const address = addresses.find((each) => each.method === asked && each.pattern.test(url.pathname));
+  const mediaType = (response.headers.get('Content-Type') ?? '').split(';', 1)[0] ?? '';
+  const isProblem = mediaType === 'application/problem+json';
+  const tell = (what: string) => {
+    const name = address ? ` (${address.name} in shared/routes/)` : '';
+    throw new Error(
+      `${method} ${url.pathname}${url.search}${name} answered ${response.status}, and the node's description of itself differs: ${what}`,
+    );
+  };
+  if (!address) {
+    if (isProblem) await validate('/components/schemas/Problem', method, response, tell);
+    return;
+  }
+  const operation = `/paths/${escaped(address.path)}/${asked.toLowerCase()}`;
+  const item = document.paths[address.path] as Record<string, { responses: Record<string, Described> }>;
+  const described = item[asked.toLowerCase()]?.responses[response.status];
+  if (!described) return tell(`it knows no ${response.status} here. Add it to the answers or the problems.`);
+  const types = Object.keys(described.content ?? {});
+  const declared = types.find((type) => type === mediaType) ?? types.find((type) => type === '*/*');
+  if (types.length > 0 && declared === undefined) {
+    return tell(`it names ${types.join(', ')} here, but ${mediaType || 'no media type'} came.`);
+  }
+  if (declared === undefined || !described.content?.[declared]?.schema || !/[/+]json$/.test(declared)) return;
+  const place = `${operation}/responses/${response.status}/content/${escaped(declared)}/schema`;
+  await validate(place, method, response, tell);
+}
+
+type Described = { content?: Record<string, { schema?: object }> };
+
+async function validate(
+  place: string,
+  method: string,
+  response: Response,
+  tell: (what: string) => void,
+): Promise<void> {
+  if (method === 'HEAD') return;
+  const schema = ajv.getSchema(`description#${place}`) as ValidateFunction | undefined;
+  if (!schema) throw new Error(`The description has nothing at ${place}.`);
+  const body: unknown = JSON.parse(await response.clone().text());
+  if (!schema(body)) tell(`\n${(schema.errors ?? []).slice(0, 10).map(sentenceOf).join('\n')}`);
+}
+
+function sentenceOf({ instancePath, message, params }: ErrorObject): string {
+  return `  ${instancePath || 'the whole'} ${message} ${JSON.stringify(params)}`;
+}
+
+/** One segment of a JSON Pointer within a fragment. */
+function escaped(segment: string): string {
+  return encodeURIComponent(segment.replaceAll('~', '~0').replaceAll('/', '~1'));
+}
