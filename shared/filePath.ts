@@ -32,7 +32,7 @@ function segmentFault(segment: string): string | undefined {
 
 /** What two paths have in common when a file system that ignores case would take them for one. */
 export function foldedPath(path: string): string {
-  return path.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFC');
+  return path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFC');
 }
 
 const encoder = new TextEncoder();

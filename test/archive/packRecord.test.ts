@@ -1,0 +1,380 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Pack } from '../../shared/pack.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { addedPack, aRecord, filesOf, problemOf, uploadPack } from '../support/packs.ts';
+
+let node: TestNode;
+beforeAll(async () => {
+  node = await openTestNode();
+});
+afterAll(closeTestNodes);
+
+const upload = (changes: object) => uploadPack(node, { ...aRecord(), ...changes });
+/** A record as JSON text, for what `JSON.stringify` cannot say. */
+const uploadText = (changes: string) =>
+  uploadPack(node, `${JSON.stringify(aRecord()).slice(0, -1)},${changes}}`);
+
+const file = (path: string) => ({ path, sha256: '0'.repeat(64), bytes: 1, media_type: 'text/plain' });
+
+describe('a field that breaks its rule is refused with 422 and a pointer to it', () => {
+  const long = (length: number) => 'x'.repeat(length);
+  const author = { name: 'A' };
+  const method = { text: 'How', complete: true };
+  const refused: [string, object, string, string?][] = [
+    ['pack_format other than 1', { pack_format: 2 }, '/pack_format'],
+    ['pack_format as text', { pack_format: '1' }, '/pack_format'],
+    ['other terms', { terms_version: '2025-01-01' }, '/terms_version', 'terms_not_accepted'],
+    ['no terms', { terms_version: undefined }, '/terms_version', 'terms_not_accepted'],
+    ['no title', { title: undefined }, '/title'],
+    ['an empty title', { title: '' }, '/title'],
+    ['a title of 301 characters', { title: long(301) }, '/title'],
+    ['a summary of 20,001', { summary: long(20_001) }, '/summary'],
+    ['no authors', { authors: [] }, '/authors'],
+    ['101 authors', { authors: Array.from({ length: 101 }, () => author) }, '/authors'],
+    ['an author without a name', { authors: [{}] }, '/authors/0/name'],
+    [
+      'an author’s unknown field',
+      { authors: [{ ...author, email: 'a@b' }] },
+      '/authors/0/email',
+      'unknown_field',
+    ],
+    [
+      'a wrong check digit',
+      { authors: [author, { ...author, orcid: '0000-0002-1825-0098' }] },
+      '/authors/1/orcid',
+    ],
+    ['an ORCID without hyphens', { authors: [{ ...author, orcid: '0000000218250097' }] }, '/authors/0/orcid'],
+    ['another licence', { license: 'MIT' }, '/license'],
+    ['another outcome', { outcome: 'unclear' }, '/outcome'],
+    ['an outcome that is null rather than "null"', { outcome: null }, '/outcome'],
+    ['a method of neither text nor link', { method: { complete: true } }, '/method'],
+    ['a method without complete', { method: { text: 'How' } }, '/method/complete'],
+    [
+      'a method whose link is no http(s)',
+      { method: { ...method, link: 'ftp://a.example/' } },
+      '/method/link',
+    ],
+    ['a method’s text of 200,001', { method: { ...method, text: long(200_001) } }, '/method/text'],
+    ['results as a list', { results: [1] }, '/results'],
+    ['a result that is an object', { results: { a: {} } }, '/results/a'],
+    ['a result of 1,001 characters', { results: { 'a/b': long(1_001) } }, '/results/a~1b'],
+    ['a result without a name', { results: { '': 1 } }, '/results/'],
+    ['a result’s name of 101 characters', { results: { [long(101)]: 1 } }, `/results/${long(101)}`],
+    [
+      '201 results',
+      { results: Object.fromEntries(Array.from({ length: 201 }, (_, index) => [`r${index}`, 1])) },
+      '/results',
+    ],
+    ['51 keywords', { keywords: Array.from({ length: 51 }, (_, index) => `k${index}`) }, '/keywords'],
+    ['an empty keyword', { keywords: ['a', ''] }, '/keywords/1'],
+    ['a node that is no path', { node: 'No Path' }, '/node'],
+    ['an unknown node', { node: 'nowhere' }, '/node', 'unknown_node'],
+    ['a study that is no id', { study: 'mine' }, '/study'],
+    ['an unknown study', { study: 'st_00000000000000000000' }, '/study', 'unknown_study'],
+    [
+      'a replication of an unknown pack',
+      { replicates: { pack: 'pk_00000000000000000000', verdict: 'failed' } },
+      '/replicates/pack',
+      'unknown_pack',
+    ],
+    [
+      'another verdict',
+      { replicates: { pack: 'pk_00000000000000000000', verdict: 'maybe' } },
+      '/replicates/verdict',
+    ],
+    [
+      'a version of an unknown pack',
+      { supersedes: 'pk_00000000000000000000' },
+      '/supersedes',
+      'unknown_pack',
+    ],
+    [
+      'an unknown relation',
+      { related: [{ relation: 'likes', identifier: 'https://a.example/' }] },
+      '/related/0/relation',
+    ],
+    [
+      'an identifier that is none',
+      { related: [{ relation: 'Cites', identifier: 'a book' }] },
+      '/related/0/identifier',
+    ],
+    ['a field that no rule names', { doi: '10.1/1' }, '/doi', 'unknown_field'],
+    ['a field that the server adds', { tag: 'replicable' }, '/tag', 'unknown_field'],
+    ['a digest that is none', { files: [{ ...file('a'), sha256: 'A'.repeat(64) }] }, '/files/0/sha256'],
+    ['half a byte', { files: [{ ...file('a'), bytes: 0.5 }] }, '/files/0/bytes'],
+    ['a media type that is none', { files: [{ ...file('a'), media_type: 'text' }] }, '/files/0/media_type'],
+    ['two paths alike', { files: [file('a'), file('a')] }, '/files/1/path'],
+    [
+      'two paths alike but for sharp s',
+      { files: [file('Straße.csv'), file('STRASSE.csv')] },
+      '/files/1/path',
+    ],
+    ['two paths alike but for case', { files: [file('Data/Ä.csv'), file('data/ä.CSV')] }, '/files/1/path'],
+    ['a path that is another’s folder', { files: [file('a/b'), file('a')] }, '/files/1/path'],
+  ];
+  test.each(refused)('%s', async (_name, changes, path, code = 'invalid_field') => {
+    expect(await problemOf(upload(changes))).toMatchObject({ status: 422, code, errors: [{ path }] });
+  });
+
+  test.each([
+    '',
+    '/a',
+    'a/',
+    'a//b',
+    './a',
+    'a/../b',
+    '..',
+    'a\\b',
+    'a\u0000b',
+    'a\nb',
+    'a\u007fb',
+    'a\u0085b',
+    '100%',
+    'a:b',
+    'a?',
+    'con',
+    'sub/NUL.txt',
+    'com1.csv',
+    'dot.',
+    'space ',
+    'cafe\u0301.csv',
+    'x'.repeat(1025),
+    'ä'.repeat(513),
+  ])('the file path %j', async (path) => {
+    expect(await problemOf(upload({ files: [file('ok'), file(path)] }))).toMatchObject({
+      status: 422,
+      code: 'invalid_field',
+      errors: [{ path: '/files/1/path' }],
+    });
+  });
+
+  test('nothing was written by any of them', async () => {
+    expect(await (await node.ask('/api/ledger')).json()).toMatchObject({ total: 0 });
+  });
+});
+
+describe('what has no canonical form is refused and never mended', () => {
+  test.each([
+    ['a key given twice', '"results":{"a":1,"a":2}', '/results/a'],
+    ['a field given twice', '"title":"Again"', '/title'],
+    ['a number beyond a double', '"results":{"a":1e400}', '/results/a'],
+    ['an integer beyond 2^53-1', '"results":{"a":9007199254740993}', '/results/a'],
+    ['a lone surrogate', '"summary":"\\ud83d"', '/summary'],
+  ])('%s: 422', async (_name, changes, path) => {
+    expect(await problemOf(uploadText(changes))).toMatchObject({
+      status: 422,
+      code: 'not_canonical',
+      errors: [{ path }],
+    });
+  });
+
+  test.each(['{', '', 'nothing', '[1,]', '{"a":NaN}'])(
+    'a record that is no JSON, %j, is 400',
+    async (text) => {
+      expect(await problemOf(uploadPack(node, text))).toMatchObject({ status: 400, code: 'invalid_json' });
+    },
+  );
+
+  test('a record that is not UTF-8 is 400, as a field and as a file', async () => {
+    for (const disposition of ['name="record"', 'name="record"; filename="record.json"']) {
+      const body = Buffer.concat([
+        Buffer.from(`--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n{"title":"`),
+        Buffer.of(0xff, 0xfe),
+        Buffer.from('"}\r\n--b--\r\n'),
+      ]);
+      const headers = { 'Content-Type': 'multipart/form-data; boundary=b' };
+      expect(await problemOf(node.askAsOwner('/api/packs', { method: 'POST', body, headers }))).toMatchObject(
+        { status: 400, code: 'invalid_json' },
+      );
+    }
+  });
+});
+
+describe('what is within the rules is taken as it is', () => {
+  test('the largest and oddest values of every field come back unchanged', async () => {
+    const results = JSON.parse(
+      '{"__proto__":"p","constructor":1,"toString":null,"10":1,"9":2,"a b":true,"\\u0000":"","é":-0.5,"big":1e300}',
+    ) as Record<string, number>;
+    const record = {
+      ...aRecord(),
+      title: '🧪'.repeat(300),
+      summary: '\u0000\u001f\u2028 <script>alert(1)</script> \ufffd',
+      authors: [
+        { name: 'Ada', orcid: '0000-0002-1825-0097', affiliation: 'Zürich' },
+        { name: 'Bo', orcid: '0000-0002-1694-233X' },
+      ],
+      method: { link: 'https://example.org/method?x=1#y', complete: false },
+      results,
+      keywords: ['k', 'k'],
+      related: [
+        { relation: 'IsDerivedFrom', identifier: '10.1000/182' },
+        { relation: 'Cites', identifier: 'https://doi.org/10.1000/182' },
+        { relation: 'HasPart', identifier: 'a'.repeat(64) },
+      ],
+    };
+    const response = await uploadPack(node, record);
+    expect(response.status).toBe(201);
+    const text = await response.text();
+    const pack = JSON.parse(text) as Pack;
+    expect(pack).toMatchObject({
+      title: record.title,
+      summary: record.summary,
+      authors: [
+        { name: 'Ada', orcid: '0000-0002-1825-0097', affiliation: 'Zürich' },
+        { name: 'Bo', orcid: '0000-0002-1694-233X', affiliation: '' },
+      ],
+      method: { text: '', link: 'https://example.org/method?x=1#y', complete: false },
+      related: record.related,
+      keywords: ['k', 'k'],
+    });
+    expect(Object.entries(pack.results).sort()).toEqual(Object.entries(results).sort());
+    expect(Object.hasOwn(pack.results, '__proto__')).toBe(true);
+  });
+
+  test('optional fields that are left out have their empty value', async () => {
+    const pack = await addedPack(node, { title: 'Bare' });
+    expect(pack).toMatchObject({
+      summary: '',
+      method: null,
+      results: {},
+      keywords: [],
+      node: null,
+      study: null,
+      replicates: null,
+      supersedes: null,
+      related: [],
+      files: [],
+    });
+  });
+
+  test('files are sorted by the UTF-8 bytes of their paths, whatever the order they came in', async () => {
+    const files = {
+      // Alike in looks, not in case: two files to every system.
+      '①.csv': '7',
+      '1.csv': '8',
+      'ä.csv': '1',
+      'z/b.csv': '2',
+      '\u{1f9ea}.csv': '3',
+      '\uff21.csv': '4',
+      'B.csv': '5',
+      'z.csv': '6',
+    };
+    const unsorted = filesOf(files).reverse();
+    const response = await uploadPack(node, aRecord({ title: 'Sorted', files: unsorted }), files);
+    expect(response.status).toBe(201);
+    const pack = (await response.json()) as Pack;
+    const byBytes = Object.keys(files).sort((left, right) =>
+      Buffer.compare(Buffer.from(left), Buffer.from(right)),
+    );
+    expect(pack.files.map(({ path }) => path)).toEqual(byBytes);
+  });
+});
+
+describe('what the server adds', () => {
+  test.each([
+    [null, 'report-only'],
+    [{ text: 'How', complete: false }, 'report-only'],
+    [{ text: 'How', complete: true }, 'replicable'],
+    [{ link: 'https://example.org/', complete: true }, 'replicable'],
+  ] as const)('a method of %j makes the tag %s', async (method, tag) => {
+    const pack = await addedPack(node, { title: `Tagged ${JSON.stringify(method)}`, method });
+    expect(pack.tag).toBe(tag);
+  });
+
+  test('replications, evidence, newer versions and whether the original had a method are told both ways', async () => {
+    const original = await addedPack(
+      node,
+      { title: 'Original', method: { text: 'How', complete: true } },
+      { a: 'four' },
+    );
+    const plain = await addedPack(node, { title: 'Without method' });
+    const verdicts = ['reproduced', 'failed', 'failed', 'partial'] as const;
+    const replications: Pack[] = [];
+    for (const [index, verdict] of verdicts.entries()) {
+      replications.push(
+        await addedPack(node, {
+          title: `Again ${index}`,
+          replicates: { pack: original.id, verdict, note: 'n' },
+        }),
+      );
+    }
+    expect(replications[0]).toMatchObject({
+      original_had_method: true,
+      replicates: { pack: original.id, verdict: 'reproduced', note: 'n' },
+    });
+    expect(
+      await addedPack(node, { title: 'Of plain', replicates: { pack: plain.id, verdict: 'failed' } }),
+    ).toMatchObject({ original_had_method: false });
+    const second = await addedPack(node, { title: 'Original, corrected', supersedes: original.id });
+    const third = await addedPack(node, { title: 'Original, corrected again', supersedes: original.id });
+    expect(second.evidence.superseded_by).toBeNull();
+    expect(await (await node.ask(`/api/packs/${original.id}`)).json()).toEqual({
+      ...original,
+      replications: replications.map(({ id, evidence }, index) => ({
+        pack: id,
+        verdict: verdicts[index],
+        received_at: evidence.received_at,
+      })),
+      evidence: {
+        received_at: original.evidence.received_at,
+        bytes: 4,
+        files: 1,
+        reproduced: 1,
+        partial: 1,
+        failed: 2,
+        superseded_by: third.id,
+      },
+    });
+  });
+
+  test('received_at is the ledger entry’s own time, and the entry records the fingerprint', async () => {
+    const pack = await addedPack(node, { title: 'Recorded' });
+    const { items } = (await (await node.ask(`/api/ledger?from=${pack.ledger_entry}&limit=1`)).json()) as {
+      items: object[];
+    };
+    expect(items).toEqual([
+      expect.objectContaining({
+        seq: pack.ledger_entry,
+        type: 'pack.added',
+        subject: pack.id,
+        digest: pack.digest,
+        at: pack.evidence.received_at,
+      }),
+    ]);
+  });
+
+  test('flags are told with the pack for ever; other needs a note', async () => {
+    const { id, flags } = await addedPack(node, { title: 'Flagged' });
+    expect(flags).toEqual([]);
+    const flag = (body: object, of = id) => node.sendJson('POST', `/api/packs/${of}/flag`, body);
+    const response = await flag({ reason: 'privacy' });
+    expect(response.status).toBe(201);
+    expect(response.headers.get('Location')).toBe(`/api/packs/${id}`);
+    expect((await flag({ reason: 'other', note: 'Blurred' })).status).toBe(201);
+    expect(((await (await node.ask(`/api/packs/${id}`)).json()) as Pack).flags).toEqual([
+      { reason: 'privacy', note: '', at: expect.any(String) },
+      { reason: 'other', note: 'Blurred', at: expect.any(String) },
+    ]);
+    for (const [body, path] of [
+      [{ reason: 'other' }, '/note'],
+      [{ reason: 'other', note: '  ' }, '/note'],
+      [{ reason: 'ugly' }, '/reason'],
+      [{}, '/reason'],
+    ] as const) {
+      expect(await problemOf(flag(body))).toMatchObject({ status: 422, errors: [{ path }] });
+    }
+    expect(await problemOf(flag({ reason: 'privacy' }, 'pk_00000000000000000000'))).toMatchObject({
+      status: 404,
+    });
+  });
+
+  test('an unknown pack is 404 wherever it is asked for', async () => {
+    for (const path of [
+      '/api/packs/pk_00000000000000000000',
+      '/api/packs/pk_00000000000000000000/verify',
+      '/api/packs/x',
+    ]) {
+      expect(await problemOf(node.ask(path))).toMatchObject({ status: 404, code: 'not_found' });
+    }
+  });
+});
