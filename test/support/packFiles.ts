@@ -15,6 +15,24 @@ export function recordFor(files: Files, fields: Partial<PackRecordInput> = {}): 
   return packRecordSchema.parse(aRecord({ files: filesOf(files), ...fields }));
 }
 
+/** A record with something in every field. */
+export const FULL_RECORD = recordFor(SOME_FILES, {
+  title: 'Tide levels,\r\nnorth and south',
+  summary: 'Two stations.',
+  authors: [
+    { name: 'Ada Øst', orcid: '0000-0002-1825-0097', affiliation: 'Harbour Office' },
+    { name: 'Bo', affiliation: 'Harbour Office' },
+  ],
+  keywords: ['tide', 'level'],
+  results: { mean: 2.625, stations: 2, remark: 'calm', trend: null },
+  related: [
+    { relation: 'IsDerivedFrom', identifier: '10.1234/abc' },
+    { relation: 'Cites', identifier: 'https://example.org/a b' },
+    { relation: 'References', identifier: `sha256:${'ab'.repeat(32)}` },
+  ],
+  supersedes: `pk_${'12'.repeat(10)}`,
+});
+
 /** The entries of a good bag in a folder, as a test then spoils them. */
 export function bagEntries(files: Files = SOME_FILES, record = recordFor(files)): BuiltEntry[] {
   const { id, tagFiles } = bagOf(record);

@@ -1,0 +1,166 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { afterEach, expect, test } from 'vitest';
+import { bagOf } from '../../../server/archive/packs/bag.ts';
+import { readPackFile } from '../../../server/archive/packs/readPackFile.ts';
+import { writePackFile } from '../../../server/archive/packs/writePackFile.ts';
+import { canonicalText } from '../../../shared/canonicalJson.ts';
+import { filePathFault, foldedPath } from '../../../shared/filePath.ts';
+import type { PackRecord } from '../../../shared/pack.ts';
+import { EXTRACTORS, isInstalled, run } from '../../support/extract.ts';
+import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { FULL_RECORD, recordFor, SOME_FILES } from '../../support/packFiles.ts';
+import { type Files, sha256Of } from '../../support/packs.ts';
+
+afterEach(closeTestNodes);
+
+/** All bytes of a pack file. */
+async function packFile(record: PackRecord, files: Files): Promise<Buffer> {
+  const output = writePackFile(record, async function* ({ path }) {
+    yield Buffer.from(files[path] ?? '');
+  });
+  const chunks: Buffer[] = [];
+  for await (const chunk of await output.open()) chunks.push(chunk as Buffer);
+  const bytes = Buffer.concat(chunks);
+  expect(bytes.length).toBe(output.bytes);
+  return bytes;
+}
+
+test('a record gives these bytes, on every machine and in every release', async () => {
+  const bytes = await packFile(FULL_RECORD, SOME_FILES);
+  expect(sha256Of(bytes)).toBe('352ca7c29355365c66ed149071d9588aeac9c117977e85402a2a629eed33eeae');
+});
+
+test.for(Object.keys(EXTRACTORS))(
+  'a bag extracted with %s passes every check of its manifests',
+  async (name, { skip }) => {
+    skip(!(await isInstalled(name)), `${name} is not installed`);
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'x.pack.zip'), await packFile(FULL_RECORD, SOME_FILES));
+    await run(name, EXTRACTORS[name]?.('x.pack.zip') ?? [], folder);
+    const bag = join(folder, bagOf(FULL_RECORD).id);
+    for (const manifest of ['manifest-sha256.txt', 'tagmanifest-sha256.txt']) {
+      const lines = (await run('sha256sum', ['-c', '--strict', manifest], bag)).trim().split('\n');
+      expect(lines).toHaveLength(manifest.startsWith('tag') ? 5 : 3);
+      expect(lines.every((line) => line.endsWith(': OK'))).toBe(true);
+      if (await isInstalled('rhash')) await run('rhash', ['-c', manifest], bag);
+    }
+    if (await isInstalled('hashdeep')) {
+      const known = await run('hashdeep', ['-c', 'sha256', '-l', '-r', 'data'], bag);
+      for (const { path, sha256, bytes } of FULL_RECORD.files)
+        expect(known).toContain(`${bytes},${sha256},data/${path}\n`);
+    }
+  },
+);
+
+test('every entry is stored, dated 1980, without extra fields, its CRC and sizes before its data', async () => {
+  const bytes = await packFile(FULL_RECORD, SOME_FILES);
+  let at = 0;
+  let entries = 0;
+  for (; bytes.readUInt32LE(at) === 0x04034b50; entries += 1) {
+    expect(bytes.readUInt16LE(at + 6)).toBe(0x0800);
+    expect(bytes.readUInt16LE(at + 8)).toBe(0);
+    expect([bytes.readUInt16LE(at + 10), bytes.readUInt16LE(at + 12)]).toEqual([0, 33]);
+    expect(bytes.readUInt32LE(at + 18)).toBe(bytes.readUInt32LE(at + 22));
+    expect(bytes.readUInt16LE(at + 28)).toBe(0);
+    at += 30 + bytes.readUInt16LE(at + 26) + bytes.readUInt32LE(at + 18);
+  }
+  expect(entries).toBe(6 + FULL_RECORD.files.length);
+  expect(bytes.readUInt32LE(at)).toBe(0x02014b50);
+});
+
+test('a record without files gives a bag with an empty data/', async () => {
+  const record = recordFor({});
+  const folder = await temporaryFolder();
+  const file = join(folder, 'x.zip');
+  const bytes = await packFile(record, {});
+  await writeFile(file, bytes);
+  expect(bytes.includes(`${bagOf(record).id}/data/`)).toBe(true);
+  expect((await readPackFile(file, RECEIVER)).checked.record).toEqual(record);
+});
+
+test('a file whose bytes are not those of the record is never packed up', async () => {
+  await expect(packFile(FULL_RECORD, { ...SOME_FILES, 'notes.txt': 'Other bytes.' })).rejects.toMatchObject({
+    code: 'blob_damaged',
+  });
+});
+
+test('a file that changes between two readings breaks the stream', async () => {
+  let readings = 0;
+  const record = recordFor({ a: 'first' });
+  const output = writePackFile(record, async function* () {
+    readings += 1;
+    yield Buffer.from(readings === 1 ? 'first' : 'other');
+  });
+  const stream = await output.open();
+  await expect(text(stream)).rejects.toThrow('changed while it was being packed');
+});
+
+const RECEIVER = {
+  take: async (chunks: AsyncIterable<Uint8Array>) => {
+    const parts: Uint8Array[] = [];
+    for await (const chunk of chunks) parts.push(chunk);
+    const content = Buffer.concat(parts);
+    return { content, sha256: sha256Of(content), bytes: content.length };
+  },
+  drop: async () => {},
+};
+
+const segment = fc
+  .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
+  .filter((name) => !name.includes('/'));
+const path = fc
+  .array(segment, { minLength: 1, maxLength: 4 })
+  .map((segments) => segments.join('/').normalize('NFC'))
+  .filter((name) => filePathFault(name) === undefined);
+const files = fc
+  .uniqueArray(fc.tuple(path, fc.uint8Array({ maxLength: 300 })), {
+    maxLength: 8,
+    selector: ([name]) => foldedPath(name).split('/')[0],
+  })
+  .map((entries): Files => Object.fromEntries(entries.map(([name, bytes]) => [name, new Uint8Array(bytes)])));
+const words = fc
+  .string({ unit: 'grapheme', minLength: 1, maxLength: 100 })
+  .filter((value) => value.isWellFormed());
+const fields = fc.record({
+  title: words,
+  summary: fc.oneof(fc.constant(''), words),
+  keywords: fc.array(words, { maxLength: 3 }),
+  authors: fc.array(fc.record({ name: words, affiliation: fc.oneof(fc.constant(''), words) }), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+  results: fc.dictionary(
+    words,
+    fc.oneof(
+      words,
+      fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => !Number.isInteger(value)),
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+    ),
+    { maxKeys: 4 },
+  ),
+  license: fc.constantFrom('CC-BY-4.0' as const, 'CC0-1.0' as const),
+});
+
+test('whatever record and files are written, the same are read, and written again they are the same bytes', async () => {
+  const folder = await temporaryFolder();
+  await fc.assert(
+    fc.asyncProperty(fields, files, async (some, contents) => {
+      const record = recordFor(contents, some);
+      const bytes = await packFile(record, contents);
+      expect(bytes.equals(await packFile(record, contents))).toBe(true);
+      const file = join(folder, 'x.zip');
+      await writeFile(file, bytes);
+      const { checked, files: taken } = await readPackFile(file, RECEIVER);
+      expect(checked.text).toBe(canonicalText(record));
+      expect([...taken.keys()].sort()).toEqual(Object.keys(contents).sort());
+      for (const [name, { content }] of taken)
+        expect(content.equals(Buffer.from(contents[name] ?? ''))).toBe(true);
+    }),
+    { numRuns: 60 },
+  );
+});
