@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../shared/clock.ts';
+import { WriteLimits } from './archive/limits/writeLimits.ts';
 import { openCollection } from './collection/collection.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
 import { sessionCookie } from './http/access.ts';
@@ -13,6 +11,7 @@ import { collectionHandlers } from './http/routes/collection.ts';
 import { commentsHandlers } from './http/routes/comments.ts';
 import { descriptionHandlers } from './http/routes/description.ts';
 import { eventHandlers } from './http/routes/events.ts';
+import { invitationsHandlers } from './http/routes/invitations.ts';
 import { ledgerHandlers } from './http/routes/ledger.ts';
 import { nodeHandlers } from './http/routes/node.ts';
 import { nodesHandlers } from './http/routes/nodes.ts';
@@ -21,8 +20,11 @@ import { packsHandlers } from './http/routes/packs.ts';
 import { sourceHandlers } from './http/routes/sources.ts';
 import { studiesHandlers } from './http/routes/studies.ts';
 import { openNodeKey } from './ledger/nodeKey.ts';
+import { Listeners } from './listeners.ts';
 import { createLog } from './log.ts';
+import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
+import { SharingSwitch } from './owner/sharing.ts';
 import { openSettings } from './store/settings.ts';
 import { openStore } from './store/store.ts';
 import { Jobs } from './workers/jobs.ts';
@@ -38,9 +40,6 @@ export interface RunningNode {
   close(): Promise<void>;
 }
 
-/** Requests that run when the node is closed have this long to finish. */
-const CLOSE_GRACE_MS = 10_000;
-
 /**
  * Opens a data folder and serves it. This is the one place where the rooms are wired together.
  *
@@ -54,16 +53,21 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   try {
     const keys = await openOwnerKeys(store, config.tokenFile ?? join(config.dataFolder, 'owner-token'));
     const settings = openSettings(store);
+    const invitations = openInvitations(store);
+    const writeLimits = new WriteLimits(store, settings, log);
+    const counted = writeLimits.counting();
+    const listeners = new Listeners({ host, port: config.port ?? DEFAULT_PORT, clock, log });
+    const sharing = new SharingSwitch(settings, listeners);
     const key = await openNodeKey(store);
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log });
     const app = createApp({
       handlers: {
-        ...nodesHandlers(store),
-        ...studiesHandlers(store),
-        ...packsHandlers(store),
-        ...commentsHandlers(store),
+        ...nodesHandlers(counted),
+        ...studiesHandlers(counted),
+        ...packsHandlers(counted, writeLimits),
+        ...commentsHandlers(counted),
         ...blobsHandlers(store),
         ...ledgerHandlers(store, key),
         ...sourceHandlers(store, collection),
@@ -71,17 +75,30 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...eventHandlers(store),
         ...objectHandlers(store),
         ...descriptionHandlers({ version: VERSION, cookieName: sessionCookie(nodeName) }),
-        ...nodeHandlers({ store, settings, keys, jobs, nodeName, version: VERSION }),
+        ...invitationsHandlers(invitations),
+        ...nodeHandlers({
+          store,
+          settings,
+          sharing,
+          addresses: () => listeners.reachedAt,
+          keys,
+          jobs,
+          nodeName,
+          version: VERSION,
+        }),
       },
       keys,
+      invitations,
       settings,
+      writeLimits,
       nodeName,
       listenHost: host,
       rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
       log,
     });
-    const server = createServer({ requestTimeout: 1_800_000, headersTimeout: 30_000 }, app);
-    const url = await listen(server, host, config.port ?? DEFAULT_PORT);
+    const url = await listeners.open(app);
+    await sharing.resume();
+    writeLimits.startForgetting();
     if (config.collect ?? true) collection.startSchedule();
     return {
       url,
@@ -90,9 +107,10 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       createSignInLink: () => `${url}/sign-in/${keys.createSignInCode()}`,
       close: async () => {
         app.emit(CLOSING);
-        const served = closeServer(server);
+        const served = listeners.close();
         await Promise.all([collection.close(), jobs.close()]);
         await served;
+        await writeLimits.close();
         await store.close();
       },
     };
@@ -100,23 +118,4 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await store.close();
     throw error;
   }
-}
-
-async function listen(server: Server, host: string, port: number): Promise<string> {
-  server.listen(port, host);
-  await once(server, 'listening');
-  const { port: bound } = server.address() as AddressInfo;
-  const reachedAt =
-    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  return `http://${reachedAt}:${bound}`;
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  server.closeIdleConnections();
-  const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-  await closed;
-  clearTimeout(cut);
 }

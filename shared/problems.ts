@@ -27,6 +27,7 @@ export const PROBLEMS = {
   node_exists: { status: 409, title: 'There is a node at this path' },
   invalid_transition: { status: 409, title: 'A study cannot move to that status' },
   source_exists: { status: 409, title: 'This address is watched already' },
+  port_taken: { status: 409, title: 'The port is taken by another program' },
   collection_running: { status: 409, title: 'A collection is running' },
   id_taken: { status: 409, title: 'Another record has this id' },
   precondition_failed: { status: 412, title: 'What is here is not what was asked for' },

@@ -1,7 +1,9 @@
 import type { Request, RequestHandler } from 'express';
+import { INVITATION_TOKEN_PREFIX } from '../../shared/invitation.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Access } from '../../shared/routes/route.ts';
 import type { Sharing } from '../../shared/settings.ts';
+import type { Invitations } from '../owner/invitations.ts';
 import type { OwnerKeys } from '../owner/ownerKeys.ts';
 
 /** Who is asking: the owner, by token or session, or a visitor; and from where. */
@@ -12,6 +14,10 @@ export interface Visitor {
   address: string;
   /** The secret of the browser's session, where it has one. */
   session: string | undefined;
+  /** The id of the invitation whose token was sent. It opens contributions and nothing else. */
+  invitation: string | undefined;
+  /** Whether a token was sent that is neither the owner's nor looks like an invitation's. */
+  wrongToken: boolean;
 }
 
 /** The cookie is named by the node, because cookies of one host are shared by all its ports. */
@@ -19,15 +25,29 @@ export function sessionCookie(nodeName: string): string {
   return `strongroom-${nodeName.replace(/[^a-z0-9]/gi, '')}`;
 }
 
-/** @throws Problem `owner_required` where a token was given and is wrong: guessing must not look like visiting. */
-export function identify(request: Request, keys: OwnerKeys, cookieName: string): Visitor {
-  const address = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
-  const loopback = address === '::1' || address.startsWith('127.');
+/** What secrets are known by: the owner's, and those of invitations. */
+export interface Secrets {
+  keys: OwnerKeys;
+  invitations: Invitations;
+  cookieName: string;
+}
+
+/** Who is asking. Nothing is refused here: what a wrong token may still do depends on what is asked for. */
+export function identify(request: Request, { keys, invitations, cookieName }: Secrets): Visitor {
+  const { address, loopback } = peerOf(request);
   const session = cookieOf(request, cookieName);
   const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-  if (bearer !== undefined && !keys.isToken(bearer)) throw ownerRequired('This token is not the owner’s.');
-  const owner = bearer !== undefined || (session !== undefined && keys.isSession(session));
-  return { owner, loopback, address, session };
+  const owner =
+    bearer === undefined ? session !== undefined && keys.isSession(session) : keys.isToken(bearer);
+  const invitation = owner || bearer === undefined ? undefined : invitations.idOf(bearer);
+  const wrongToken = !owner && bearer !== undefined && !bearer.startsWith(INVITATION_TOKEN_PREFIX);
+  return { owner, loopback, address, session, invitation, wrongToken };
+}
+
+/** Where a request comes from, as the socket has it. */
+export function peerOf(request: Request): { address: string; loopback: boolean } {
+  const address = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  return { address, loopback: address === '::1' || address.startsWith('127.') };
 }
 
 function cookieOf(request: Request, name: string): string | undefined {
@@ -38,17 +58,23 @@ function cookieOf(request: Request, name: string): string | undefined {
   return undefined;
 }
 
-/** Whether visitors may contribute at all as the node is shared now. */
-export function mayContribute(visitor: Visitor, sharing: Sharing): boolean {
-  return visitor.owner || sharing.mode === 'contribute';
+/** Whether this visitor may contribute as the node is shared now. */
+export function mayContribute(visitor: Visitor, { mode, require_invitation }: Sharing): boolean {
+  if (visitor.owner) return true;
+  return mode === 'contribute' && (!require_invitation || visitor.invitation !== undefined);
 }
 
-/** @throws Problem `owner_required` or `not_shared` by section 4 of the contract. */
+/**
+ * @throws Problem by section 4 of the contract: `not_shared` for a visitor where visitors may not, `owner_required`
+ * where credentials are needed or wrong (guessing must not look like visiting), `invitation_required`.
+ */
 export function authorize(access: Access, visitor: Visitor, sharing: Sharing): void {
   if (access === 'open' || visitor.owner) return;
   if (!visitor.loopback && sharing.mode === 'off') throw notShared('The owner does not share this node.');
-  if (access === 'read') return;
-  if (access === 'contribute' && sharing.mode === 'contribute') return;
+  const wantsInvitation = access === 'contribute' && sharing.mode === 'contribute';
+  if (wantsInvitation && !mayContribute(visitor, sharing)) throw invitationRequired();
+  if (visitor.wrongToken) throw ownerRequired('This token is not the owner’s.');
+  if (access === 'read' || wantsInvitation) return;
   if (visitor.loopback)
     throw ownerRequired('Sign in as the owner, or send the owner’s token as a Bearer token.');
   throw notShared(
@@ -58,14 +84,36 @@ export function authorize(access: Access, visitor: Visitor, sharing: Sharing): v
   );
 }
 
+function invitationRequired(): Problem {
+  return new Problem(
+    'invitation_required',
+    'Send the token of an invitation, that was not revoked, as a Bearer token. The owner of this node gives them out.',
+    { headers: CHALLENGE },
+  );
+}
+
+const CHALLENGE = { 'WWW-Authenticate': 'Bearer realm="Strongroom"' };
+
 function ownerRequired(detail: string): Problem {
-  return new Problem('owner_required', detail, {
-    headers: { 'WWW-Authenticate': 'Bearer realm="Strongroom"' },
-  });
+  return new Problem('owner_required', detail, { headers: CHALLENGE });
 }
 
 function notShared(detail: string): Problem {
   return new Problem('not_shared', detail);
+}
+
+/**
+ * While the node is not shared, nobody on the network is told more than that it is up: not what pages or addresses it
+ * has either. The owner's own sign-in link is what makes a browser elsewhere the owner's.
+ */
+export function guardNetwork(sharing: () => Sharing, secrets: Secrets): RequestHandler {
+  return (request, _response, next) => {
+    const isOpen = request.path === '/api/health' || request.path.startsWith('/sign-in/');
+    if (sharing().mode === 'off' && !isOpen && !peerOf(request).loopback) {
+      if (!identify(request, secrets).owner) throw notShared('The owner does not share this node.');
+    }
+    next();
+  };
 }
 
 /** A request that the browser marks as coming from another site's page. */

@@ -10,12 +10,14 @@ import { z } from 'zod';
 import { Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
+import type { WriteLimits } from '../archive/limits/writeLimits.ts';
 import type { Log } from '../log.ts';
+import type { Invitations } from '../owner/invitations.ts';
 import type { OwnerKeys } from '../owner/ownerKeys.ts';
 import type { SettingsStore } from '../store/settings.ts';
-import { authorize, guardOtherSites, identify, sessionCookie } from './access.ts';
-import type { BeforeWrite } from './beforeWrite.ts';
+import { authorize, guardNetwork, guardOtherSites, identify, sessionCookie } from './access.ts';
 import { hostGuard } from './hostGuard.ts';
+import { limitWrite } from './limitWrite.ts';
 import { answerErrors } from './problems.ts';
 import { checkBody, checkQuery, readJson } from './readJson.ts';
 import { serveRenderer } from './renderer.ts';
@@ -29,19 +31,20 @@ export type Handlers = { [Name in RouteName]: Handler<RouteTable[Name]> };
 export interface AppConfig {
   handlers: Handlers;
   keys: OwnerKeys;
+  invitations: Invitations;
   settings: SettingsStore;
   nodeName: string;
   listenHost: string;
   rendererFolder: string;
   log: Log;
-  /** Asked before every write to the data-pack archive. */
-  beforeWrite?: BeforeWrite;
+  /** What every write to the data-pack archive is let through by. */
+  writeLimits: WriteLimits;
 }
 
 /** The whole HTTP interface: guards, then the table of routes, then the pages of the interface. */
 export function createApp(config: AppConfig): Express {
-  const { handlers, keys, settings, nodeName, listenHost, rendererFolder, log, beforeWrite } = config;
-  const cookieName = sessionCookie(nodeName);
+  const { handlers, keys, settings, nodeName, listenHost, rendererFolder, log, writeLimits } = config;
+  const secrets = { keys, invitations: config.invitations, cookieName: sessionCookie(nodeName) };
   const app = express();
   app.setMaxListeners(0);
   app.disable('x-powered-by');
@@ -49,13 +52,14 @@ export function createApp(config: AppConfig): Express {
   app.set('query parser', false);
   app.use(
     securityHeaders(),
-    hostGuard(listenHost),
+    hostGuard(listenHost, () => settings.sharing.mode !== 'off'),
+    guardNetwork(() => settings.sharing, secrets),
     guardOtherSites(() => settings.sharing),
   );
 
   const routes = express.Router({ caseSensitive: true, strict: true });
   const access = (request: Request, spec: RouteSpec) => {
-    const visitor = identify(request, keys, cookieName);
+    const visitor = identify(request, secrets);
     authorize(spec.access, visitor, settings.sharing);
     return visitor;
   };
@@ -65,19 +69,22 @@ export function createApp(config: AppConfig): Express {
       const visitor = access(request, spec);
       const search = new URL(request.originalUrl, 'http://localhost').searchParams;
       const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
-      if (spec.access === 'contribute' && spec.method === 'POST') await beforeWrite?.({ visitor, request });
-      const body = await bodyOf(spec, request);
-      const handler = handlers[name] as Handler<RouteSpec>;
-      const params = paramsOf(request);
-      await send(
-        response,
-        await handler({ params, query, body, visitor, request } as Parameters<typeof handler>[0]),
-      );
+      const answer = async (): Promise<Reply> => {
+        const body = await bodyOf(spec, request);
+        const handler = handlers[name] as Handler<RouteSpec>;
+        const params = paramsOf(request);
+        return handler({ params, query, body, visitor, request } as Parameters<typeof handler>[0]);
+      };
+      const isLimited = spec.access === 'contribute' && spec.method === 'POST';
+      const reply = isLimited
+        ? await limitWrite(writeLimits, { visitor, request, response }, answer)
+        : await answer();
+      await send(response, reply);
     });
   }
   refuseOtherMethods(routes);
   app.use(routes);
-  app.use(signIn(keys, cookieName), serveRenderer(rendererFolder));
+  app.use(signIn(keys, secrets.cookieName), serveRenderer(rendererFolder));
   app.use(() => {
     throw new Problem('not_found', 'There is nothing at this address.');
   });

@@ -1,6 +1,6 @@
-import { hostname, networkInterfaces } from 'node:os';
 import type { RequestHandler } from 'express';
 import { Problem } from '../../shared/problems.ts';
+import { isLoopback, isMachineName } from '../network.ts';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -8,10 +8,10 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  * Refuses what reaches this machine under another's name (DNS rebinding), and changes asked for by another origin's
  * page. The port is not compared: a forwarded port is the owner's own doing.
  */
-export function hostGuard(listenHost: string): RequestHandler {
+export function hostGuard(listenHost: string, isShared: () => boolean): RequestHandler {
   return (request, _response, next) => {
     const { host, origin } = request.headers;
-    if (!isOwnName(nameOf(host), listenHost)) {
+    if (!isOwnName(nameOf(host), listenHost, isShared())) {
       throw new Problem(
         'unknown_host',
         'The address in Host is none of this node’s names. Use its own address.',
@@ -33,14 +33,10 @@ function nameOf(host: string | undefined): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
-function isOwnName(name: string, listenHost: string): boolean {
+/** On the network the node is reached by the machine's own names and addresses; on loopback alone it has none of them. */
+function isOwnName(name: string, listenHost: string, isShared: boolean): boolean {
   if (name === '') return false;
-  if (name === 'localhost' || name === '::1' || /^127(\.\d+){3}$/.test(name) || name === listenHost)
-    return true;
-  if (listenHost === 'localhost' || listenHost === '::1' || listenHost.startsWith('127.')) return false;
-  const machine = hostname().toLowerCase();
-  if (name === machine || name === `${machine}.local`) return true;
-  return Object.values(networkInterfaces()).some((addresses) =>
-    addresses?.some(({ address }) => address.split('%')[0]?.toLowerCase() === name),
-  );
+  if (name === 'localhost' || isLoopback(name) || name === listenHost) return true;
+  if (isLoopback(listenHost) && !isShared) return false;
+  return isMachineName(name);
 }

@@ -6,8 +6,19 @@ import { Problem } from '../../shared/problems.ts';
  * The chunks of a request's body. Whoever stops early leaves the request as it is: destroying it, as a stream's own
  * iterator does, would cut the connection before the refusal is sent.
  */
-export function chunksOf(request: IncomingMessage): AsyncIterable<Buffer> {
-  return { [Symbol.asyncIterator]: () => request.iterator({ destroyOnReturn: false }) };
+export async function* chunksOf(request: Metered): AsyncGenerator<Buffer> {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    request[METER]?.(chunk.length);
+    yield chunk;
+  }
+}
+
+const METER = Symbol('meter');
+type Metered = IncomingMessage & { [METER]?: (bytes: number) => void };
+
+/** Tells of each chunk of the body as it is read; what is thrown there ends the reading. */
+export function meterBody(request: Metered, meter: (bytes: number) => void): void {
+  request[METER] = meter;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { collectionResultSchema, newCollectionSchema } from '../collection.ts';
+import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '../invitation.ts';
 import { jobSchema } from '../job.ts';
 import { MAX_JSON_BYTES } from '../limits.ts';
 import { flagValue, listQuery, pageOf } from '../list.ts';
@@ -32,6 +33,14 @@ export const sessionSchema = z
   })
   .meta({ id: 'Session' });
 export type Session = z.output<typeof sessionSchema>;
+
+/** Where the network reaches the node now, an address for each interface. */
+export const addressesSchema = z
+  .strictObject({
+    addresses: z.array(z.strictObject({ url: z.string(), address: z.string(), interface: z.string() })),
+  })
+  .meta({ id: 'Addresses' });
+export type Addresses = z.output<typeof addressesSchema>;
 
 /** What the owner alone may do, and what a page asks to know whether its reader is the owner. */
 export const manageRoutes = {
@@ -162,7 +171,54 @@ export const manageRoutes = {
     summary: 'Set who may reach the node',
     body: json(sharingSchema),
     answers: { 200: { description: 'The sharing', schema: sharingSchema } },
+    problems: ['port_taken'],
+  }),
+  readAddresses: route({
+    method: 'GET',
+    path: '/manage/addresses',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Where others on the network reach the node; nowhere while it is not shared',
+    answers: { 200: { description: 'The addresses', schema: addressesSchema } },
     problems: [],
+  }),
+  listInvitations: route({
+    method: 'GET',
+    path: '/manage/invitations',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Who was invited to contribute, newest first',
+    query: z.strictObject(listQuery),
+    answers: { 200: { description: 'A page of invitations', schema: pageOf(invitationSchema) } },
+    problems: [],
+  }),
+  createInvitation: route({
+    method: 'POST',
+    path: '/manage/invitations',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Invite somebody to contribute; the token is told once',
+    body: { ...json(newInvitationSchema), optional: true as const },
+    answers: { 201: { description: 'The invitation and its token', schema: createdInvitationSchema } },
+    problems: [],
+  }),
+  readInvitation: route({
+    method: 'GET',
+    path: '/manage/invitations/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read an invitation',
+    answers: { 200: { description: 'The invitation, without its token', schema: invitationSchema } },
+    problems: ['not_found'],
+  }),
+  revokeInvitation: route({
+    method: 'DELETE',
+    path: '/manage/invitations/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Revoke an invitation: its token is worth nothing from then on',
+    answers: { 204: { description: 'Revoked' } },
+    problems: ['not_found'],
   }),
   startLedgerVerification: route({
     method: 'POST',

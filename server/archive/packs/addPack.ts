@@ -30,6 +30,8 @@ export interface NewPack {
   record: unknown;
   /** The bytes that came with it, by path; absent where the archive is to hold every file already. */
   staged?: ReadonlyMap<string, StagedBlob>;
+  /** Asked for room for the bytes that the archive does not hold yet, before any are kept; throws where there is none. */
+  requireRoom?: (bytes: number) => Promise<void>;
 }
 
 /** Renames of one pack that are under way together: each waits for the disk. */
@@ -47,7 +49,7 @@ const KEPT_AT_ONCE = 16;
  */
 export async function addPack(
   store: Store,
-  { record: sent, staged }: NewPack,
+  { record: sent, staged, requireRoom }: NewPack,
 ): Promise<{ id: string; created: boolean }> {
   try {
     const checked = checkRecord(sent);
@@ -55,7 +57,9 @@ export async function addPack(
     else requireHeldFiles(store.read, checked);
     if (packByDigest(store.read, checked.digest)) return { id: checked.id, created: false };
     requireReferences(store.read, checked.record);
-    await keepAll([...(staged?.values() ?? [])]);
+    const blobs = [...(staged?.values() ?? [])];
+    await requireRoom?.(newBytes(store.read, blobs));
+    await keepAll(blobs);
     const created = await store.write((database) => recordPack(database, checked, store.instant()));
     return { id: checked.id, created };
   } finally {
@@ -107,6 +111,14 @@ function requireReferences(database: ReadDatabase, record: PackRecord): void {
 
 function unknown(code: ProblemCode, path: string, message: string): Problem {
   return new Problem(code, message, { errors: [{ path, message }] });
+}
+
+/** How many bytes the archive would hold more: what it holds already, or gets twice, takes no room. */
+function newBytes(database: ReadDatabase, blobs: readonly StagedBlob[]): number {
+  const bytesByDigest = new Map(blobs.map(({ sha256, bytes }) => [sha256, bytes]));
+  let sum = 0;
+  for (const [sha256, bytes] of bytesByDigest) if (blobBytes(database, sha256) === undefined) sum += bytes;
+  return sum;
 }
 
 async function keepAll(staged: readonly StagedBlob[]): Promise<void> {

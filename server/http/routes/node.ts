@@ -1,6 +1,8 @@
 import { Problem } from '../../../shared/problems.ts';
+import type { Addresses } from '../../../shared/routes/manage.ts';
 import { readHead } from '../../ledger/appendEntry.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
+import type { SharingSwitch } from '../../owner/sharing.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import type { Store } from '../../store/store.ts';
 import type { Jobs } from '../../workers/jobs.ts';
@@ -18,6 +20,7 @@ type NodeRoutes =
   | 'changeSettings'
   | 'readSharing'
   | 'setSharing'
+  | 'readAddresses'
   | 'startLedgerVerification'
   | 'listJobs'
   | 'readJob'
@@ -27,6 +30,9 @@ type NodeRoutes =
 export interface NodeServices {
   store: Store;
   settings: SettingsStore;
+  sharing: SharingSwitch;
+  /** Where the network reaches the node now. */
+  addresses: () => Addresses['addresses'];
   keys: OwnerKeys;
   jobs: Jobs;
   nodeName: string;
@@ -37,6 +43,8 @@ export interface NodeServices {
 export function nodeHandlers({
   store,
   settings,
+  sharing,
+  addresses,
   keys,
   jobs,
   nodeName,
@@ -47,10 +55,10 @@ export function nodeHandlers({
     readSession: ({ visitor }) =>
       ok({
         owner: visitor.owner,
-        may_contribute: mayContribute(visitor, settings.sharing),
+        may_contribute: mayContribute(visitor, sharing.current),
         node: nodeName,
         version,
-        sharing: settings.sharing.mode,
+        sharing: sharing.current.mode,
       }),
     signOut: async ({ visitor }) => {
       if (visitor.session) await keys.endSession(visitor.session);
@@ -58,8 +66,9 @@ export function nodeHandlers({
     },
     readSettings: () => ok(settings.current),
     changeSettings: async ({ body }) => ok(await settings.change(body)),
-    readSharing: () => ok(settings.sharing),
-    setSharing: async ({ body }) => ok(await settings.setSharing(body)),
+    readSharing: () => ok(sharing.current),
+    setSharing: async ({ body }) => ok(await sharing.set(body)),
+    readAddresses: () => ok({ addresses: addresses() }),
     startLedgerVerification: () => {
       const { job } = jobs.start('ledger_verification', 'entries', ({ signal, progress }) => {
         const total = readHead(store.read).seq;

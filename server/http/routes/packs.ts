@@ -1,4 +1,5 @@
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
+import type { WriteLimits } from '../../archive/limits/writeLimits.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { flagPack } from '../../archive/packs/flagPack.ts';
 import { listPacks } from '../../archive/packs/listPacks.ts';
@@ -13,12 +14,14 @@ import { sendPackFile } from '../sendPackFile.ts';
 
 type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verifyPack' | 'flagPack';
 
-export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
+export function packsHandlers(store: Store, limits: WriteLimits): Pick<Handlers, PackRoutes> {
   const addressOf = (id: string) => pathOf(ROUTES.readPack.path, { id });
   return {
     listPacks: ({ query, request }) => pageOfTexts(request, query, listPacks(store, query)),
     addPack: async ({ request }) => {
-      const { id, created } = await addPack(store, await readPackUpload(request, store));
+      const upload = await readPackUpload(request, store);
+      const requireRoom = (bytes: number) => limits.requireRoom(bytes);
+      const { id, created } = await addPack(store, { ...upload, requireRoom });
       const text = readPackText(store.read, id);
       return created ? createdText(text, addressOf(id)) : okText(text);
     },

@@ -1,0 +1,234 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import pLimit from 'p-limit';
+import type { Clock } from '../shared/clock.ts';
+import { Problem } from '../shared/problems.ts';
+import type { Log } from './log.ts';
+import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './network.ts';
+
+/** Requests that run when the node is closed have this long to finish. */
+const CLOSE_GRACE_MS = 10_000;
+/** Answers that are on their way to the network when sharing ends have this long. */
+const CUT_GRACE_MS = 500;
+/** How often a shared node looks whether the machine has come to another network. */
+const LOOK_AGAIN_MS = 15_000;
+
+/** An address that the node is reached at from the network. */
+export interface ReachedAt extends MachineAddress {
+  url: string;
+}
+
+export interface ListenersConfig {
+  host: string;
+  port: number;
+  clock: Clock;
+  log: Log;
+  /** What is listened on for the network where the configured host is loopback. */
+  addresses?: () => MachineAddress[];
+}
+
+/**
+ * Where the node listens. The configured host is listened on from start to end. Where that is loopback, the network
+ * gets listeners of its own while the node is shared: one for each of the machine's addresses, on the same port. One
+ * on every address at once would contend with the loopback one for the port, and closing that to make way would leave
+ * the owner's window without a node if the port were lost in between.
+ */
+export class Listeners {
+  readonly #config: ListenersConfig;
+  readonly #network = new Map<string, Server>();
+  readonly #sockets = new Set<Socket>();
+  /** Connections from the network that sharing has ended for. */
+  readonly #leaving = new Set<Socket>();
+  readonly #oneAtATime = pLimit(1);
+  readonly #closing = new AbortController();
+  #main: Server | undefined;
+  #answer: RequestListener = () => {};
+  #isShared = false;
+  #watching: Promise<void> | undefined;
+  #url = '';
+  #port = 0;
+
+  constructor(config: ListenersConfig) {
+    this.#config = config;
+  }
+
+  /** Opens the configured host; answers with the address of the node on this machine. */
+  async open(answer: RequestListener): Promise<string> {
+    this.#answer = answer;
+    const { host, port } = this.#config;
+    this.#main = await this.#listen(host, port);
+    this.#port = (this.#main.address() as AddressInfo).port;
+    this.#url = urlOf(host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, this.#port);
+    return this.#url;
+  }
+
+  /** The addresses that others reach the node at now; none while it is not shared. */
+  get reachedAt(): ReachedAt[] {
+    if (!this.#isShared) return [];
+    const { host } = this.#config;
+    const all = this.#addresses();
+    const open = isLoopback(host)
+      ? all.filter(({ address }) => this.#network.has(address))
+      : all.filter(({ address }) => host === '::' || address === host || isAnyOf(host, address));
+    return open.map((found) => ({ ...found, url: urlOf(found.address, this.#port) }));
+  }
+
+  /**
+   * Lets the network in, all of it or none.
+   *
+   * @throws Problem `port_taken`; nothing is open then that was not before.
+   */
+  share(): Promise<void> {
+    return this.#oneAtATime(async () => {
+      await this.#openNetwork();
+      this.#isShared = true;
+      this.#watching ??= this.#watchAddresses();
+    });
+  }
+
+  /** As `share`, at start: what cannot be opened is told to the log and tried again as long as the node is shared. */
+  resume(): Promise<void> {
+    return this.#oneAtATime(async () => {
+      this.#isShared = true;
+      this.#watching ??= this.#watchAddresses();
+      await this.#lookAgain();
+    });
+  }
+
+  /** Shuts the network out again. Connections from there are cut once the answers on their way are sent. */
+  unshare(): Promise<void> {
+    return this.#oneAtATime(() => {
+      this.#isShared = false;
+      for (const server of this.#network.values()) stopListening(server);
+      this.#network.clear();
+      for (const socket of this.#sockets) if (isFromNetwork(socket)) this.#leaving.add(socket);
+      setTimeout(() => this.#cut(), CUT_GRACE_MS).unref();
+    });
+  }
+
+  /** Takes no more requests and waits for those that run, within bounds. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#watching;
+    this.#cut();
+    const servers = [...this.#network.values(), ...(this.#main ? [this.#main] : [])];
+    await Promise.all(servers.map(closeServer));
+  }
+
+  #cut(): void {
+    for (const socket of this.#leaving) socket.destroy();
+    this.#leaving.clear();
+  }
+
+  async #openNetwork(): Promise<void> {
+    if (!isLoopback(this.#config.host)) return;
+    const opened: string[] = [];
+    try {
+      for (const { address } of this.#addresses()) {
+        if (this.#network.has(address)) continue;
+        const server = await this.#listenIfThere(address);
+        if (server === undefined) continue;
+        this.#network.set(address, server);
+        opened.push(address);
+      }
+    } catch (error) {
+      for (const address of opened) {
+        stopListening(this.#network.get(address) as Server);
+        this.#network.delete(address);
+      }
+      throw error;
+    }
+  }
+
+  /** Undefined where the address went away between being read and being opened. @throws Problem `port_taken` */
+  async #listenIfThere(address: string): Promise<Server | undefined> {
+    try {
+      return await this.#listen(address, this.#port);
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      if (code === 'EADDRNOTAVAIL') return undefined;
+      if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
+      throw new Problem(
+        'port_taken',
+        `Port ${this.#port} of ${address} is taken by another program, so the network cannot reach this node. End that program, or start the node with another port.`,
+        { cause: error },
+      );
+    }
+  }
+
+  async #listen(host: string, port: number): Promise<Server> {
+    const server = createServer({ requestTimeout: 1_800_000, headersTimeout: 30_000 }, this.#answer);
+    server.on('connection', (socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => {
+        this.#sockets.delete(socket);
+        this.#leaving.delete(socket);
+      });
+    });
+    server.listen(port, host);
+    await once(server, 'listening');
+    return server;
+  }
+
+  #addresses(): MachineAddress[] {
+    return (this.#config.addresses ?? machineAddresses)();
+  }
+
+  /** A machine that moves to another network gets other addresses; the node follows while it is shared. */
+  async #watchAddresses(): Promise<void> {
+    const { signal } = this.#closing;
+    for (;;) {
+      await this.#config.clock.sleep(LOOK_AGAIN_MS, signal);
+      if (signal.aborted) return;
+      await this.#oneAtATime(() => this.#lookAgain());
+    }
+  }
+
+  async #lookAgain(): Promise<void> {
+    if (!this.#isShared) return;
+    try {
+      this.#dropLostAddresses();
+      await this.#openNetwork();
+    } catch (error) {
+      this.#config.log.warn(
+        { error },
+        'The node is shared, and the network cannot reach all of its addresses.',
+      );
+    }
+  }
+
+  #dropLostAddresses(): void {
+    const there = new Set(this.#addresses().map(({ address }) => address));
+    for (const [address, server] of this.#network) {
+      if (there.has(address)) continue;
+      this.#network.delete(address);
+      stopListening(server);
+    }
+  }
+}
+
+/** Whether a host that stands for every address of a family stands for this one. */
+function isAnyOf(host: string, address: string): boolean {
+  return host === '0.0.0.0' && !address.includes(':');
+}
+
+function isFromNetwork(socket: Socket): boolean {
+  return !isLoopback((socket.remoteAddress ?? '').replace(/^::ffff:/, ''));
+}
+
+/** No new connection is taken from here on, and the port is free at once; connections that are open go on. */
+function stopListening(server: Server): void {
+  server.close();
+  server.closeIdleConnections();
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  server.closeIdleConnections();
+  const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  await closed;
+  clearTimeout(cut);
+}
