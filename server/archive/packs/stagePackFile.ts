@@ -1,8 +1,15 @@
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { type BlobStore, type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
-import type { NewPack } from './addPack.ts';
 import { readPackFile } from './readPackFile.ts';
+
+/** An upload as it waits to be added. */
+export interface StagedPackFile {
+  /** The record as the pack file has it. */
+  record: unknown;
+  /** The files in `tmp/`, by the path that the record has. */
+  staged: Map<string, StagedBlob>;
+}
 
 /**
  * Takes in a pack file as it streams. A ZIP is read from its end, so it is staged whole before its files are; its own
@@ -13,7 +20,7 @@ import { readPackFile } from './readPackFile.ts';
 export async function stagePackFile(
   blobs: BlobStore,
   body: AsyncIterable<Uint8Array>,
-): Promise<Required<NewPack>> {
+): Promise<StagedPackFile> {
   const zip = await stageZip(blobs, body);
   try {
     const { sent, files } = await readPackFile<StagedBlob>(zip.file, {

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { blobPath } from '../../../server/store/blobs/paths.ts';
+import type { Pack } from '../../../shared/pack.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
+import { BAG, bareEntries, HONEST, recordFor, SOME_FILES, spoiled } from '../../support/packFiles.ts';
+import { addedPack, problemOf, sha256Of } from '../../support/packs.ts';
+import { buildZip } from '../../support/zipBuilder.ts';
+
+afterEach(closeTestNodes);
+
+function upload(node: TestNode, body: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
+  const init = {
+    method: 'POST',
+    body,
+    headers: { 'Content-Type': 'application/zip', ...headers },
+    duplex: 'half',
+  };
+  return node.askAsOwner('/api/packs', init);
+}
+
+async function download(node: TestNode, id: string): Promise<Buffer> {
+  const response = await node.ask(`/api/packs/${id}/file`);
+  expect(response.status).toBe(200);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+/** That nothing of an upload is left: no row, no ledger entry, no byte. */
+async function expectNothingKept(node: TestNode): Promise<void> {
+  expect(await (await node.ask('/api/packs')).json()).toMatchObject({ total: 0 });
+  expect(await (await node.ask('/api/ledger')).json()).toMatchObject({ total: 0 });
+  expect(await readdir(join(node.dataFolder, 'tmp'))).toEqual([]);
+  expect(await readdir(join(node.dataFolder, 'blobs'))).toEqual([]);
+}
+
+test('GET /api/packs/<id>/file is the pack file, with its length, its name and a tag; HEAD and 304 send no bytes', async () => {
+  const node = await openTestNode();
+  const { id } = await addedPack(node, {}, SOME_FILES);
+  const response = await node.ask(`/api/packs/${id}/file`);
+  const bytes = Buffer.from(await response.arrayBuffer());
+  expect(response.headers.get('Content-Type')).toBe('application/zip');
+  expect(response.headers.get('Content-Length')).toBe(String(bytes.length));
+  expect(response.headers.get('Content-Disposition')).toBe(`attachment; filename="${id}.pack.zip"`);
+  const etag = response.headers.get('ETag') ?? '';
+  expect(etag).toMatch(/^"[^"]+"$/);
+
+  const head = await node.ask(`/api/packs/${id}/file`, { method: 'HEAD' });
+  expect(head.headers.get('Content-Length')).toBe(String(bytes.length));
+  expect(head.headers.get('ETag')).toBe(etag);
+  expect(await head.text()).toBe('');
+  const again = await node.ask(`/api/packs/${id}/file`, { headers: { 'If-None-Match': etag } });
+  expect(again.status).toBe(304);
+  expect((await problemOf(node.ask(`/api/packs/pk_${'0'.repeat(20)}/file`))).code).toBe('not_found');
+});
+
+test('a pack file taken to another node is the same pack there, and gives the same bytes again', async () => {
+  const [first, second] = [await openTestNode(), await openTestNode()];
+  const pack = await addedPack(first, { title: 'Tide levels' }, SOME_FILES);
+  const bytes = await download(first, pack.id);
+  const response = await upload(second, new Uint8Array(bytes));
+  expect(response.status).toBe(201);
+  expect(response.headers.get('Location')).toBe(`/api/packs/${pack.id}`);
+  expect(((await response.json()) as Pack).digest).toBe(pack.digest);
+  expect(await download(second, pack.id)).toEqual(bytes);
+  const verification = await second.ask(`/api/packs/${pack.id}/verify`);
+  expect(await verification.json()).toMatchObject({ ok: true });
+
+  expect((await upload(second, new Uint8Array(bytes))).status).toBe(200);
+  expect(await (await second.ask('/api/ledger')).json()).toMatchObject({ total: 1 });
+  expect(await readdir(join(second.dataFolder, 'tmp'))).toEqual([]);
+});
+
+test('a bare ZIP, deflated and in any order, gives the pack that a bag would give', async () => {
+  const node = await openTestNode();
+  const entries = bareEntries(SOME_FILES, recordFor(SOME_FILES)).map((entry) => ({ ...entry, method: 8 }));
+  const response = await upload(node, new Uint8Array(buildZip(entries.reverse())));
+  expect(response.status).toBe(201);
+  const { id } = (await response.json()) as Pack;
+  expect(`${id}/`).toBe(BAG[0]?.name.toString().replace(/[^/]*$/, ''));
+});
+
+test('a pack file that is refused is refused by its code over HTTP too, and nothing of it is kept', async () => {
+  const node = await openTestNode();
+  const link = buildZip(spoiled('notes.txt', { mode: 0o120777 }));
+  expect(await problemOf(upload(node, new Uint8Array(link)))).toMatchObject({
+    status: 422,
+    code: 'symlink_entry',
+  });
+  const forged = buildZip(bareEntries({ a: 'x' }, recordFor({ a: 'y' })));
+  expect(await problemOf(upload(node, new Uint8Array(forged)))).toMatchObject({
+    status: 422,
+    code: 'digest_mismatch',
+    path: 'a',
+    errors: [{ path: '/files/0/sha256' }],
+  });
+  const unknown = buildZip(bareEntries({}, recordFor({}, { node: 'nowhere' })));
+  expect(await problemOf(upload(node, new Uint8Array(unknown)))).toMatchObject({
+    status: 422,
+    code: 'unknown_node',
+  });
+  await expectNothingKept(node);
+});
+
+test('a pack file is held to the digest that its headers announce', async () => {
+  const node = await openTestNode();
+  const base64 = createHash('sha256').update(HONEST).digest('base64');
+  const wrong = { 'Repr-Digest': `sha-256=:${createHash('sha256').update('x').digest('base64')}:` };
+  expect(await problemOf(upload(node, new Uint8Array(HONEST), wrong))).toMatchObject({
+    code: 'digest_mismatch',
+  });
+  await expectNothingKept(node);
+  expect(
+    (await upload(node, new Uint8Array(HONEST), { 'Content-Digest': `sha-256=:${base64}:` })).status,
+  ).toBe(201);
+});
+
+test('a pack file beyond 52428800 bytes is refused while it streams, before it is all read', async () => {
+  const node = await openTestNode();
+  let sent = 0;
+  const endless = new ReadableStream<Uint8Array>({
+    pull: (controller) => {
+      sent += 1_048_576;
+      controller.enqueue(new Uint8Array(1_048_576));
+    },
+  });
+  expect(await problemOf(upload(node, endless))).toMatchObject({ status: 413, code: 'pack_too_large' });
+  expect(sent).toBeLessThan(300_000_000);
+  await expectNothingKept(node);
+});
+
+test('no pack file is made of damaged bytes', async () => {
+  const node = await openTestNode();
+  const { id } = await addedPack(node, {}, SOME_FILES);
+  await writeFile(blobPath(node.dataFolder, sha256Of('Measured by hand.\n')), 'Measured by foot.\n');
+  expect(await problemOf(node.ask(`/api/packs/${id}/file`))).toMatchObject({
+    status: 500,
+    code: 'blob_damaged',
+  });
+});
