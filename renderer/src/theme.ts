@@ -1,6 +1,7 @@
 import {
   type CSSVariablesResolver,
   createTheme,
+  defaultVariantColorsResolver,
   type MantineColorsTuple,
   type MantineThemeOverride,
 } from '@mantine/core';
@@ -19,11 +20,32 @@ const ink: MantineColorsTuple = [
   '#17315f',
 ];
 
+const FILLED = {
+  background: 'var(--accent)',
+  hover: 'var(--accent-strong)',
+  color: 'var(--on-accent)',
+  border: 'none',
+};
+
+const SUBTLE = {
+  background: 'transparent',
+  hover: 'var(--accent-soft)',
+  color: 'var(--accent)',
+  border: 'none',
+};
+
 export const theme: MantineThemeOverride = createTheme({
   colors: { ink },
   primaryColor: 'ink',
   primaryShade: { light: 8, dark: 3 },
   autoContrast: true,
+  // By night the accent is pale, so what is written on it is dark: a library's own contrast knows one look only.
+  variantColorResolver: (input) => {
+    const isInk = input.color === undefined || input.color === 'ink';
+    if (isInk && input.variant === 'filled') return FILLED;
+    if (isInk && input.variant === 'subtle') return SUBTLE;
+    return defaultVariantColorsResolver(input);
+  },
   defaultRadius: 4,
   fontFamily: 'var(--font-text)',
   fontFamilyMonospace: 'var(--font-mono)',
@@ -38,6 +60,8 @@ export const theme: MantineThemeOverride = createTheme({
     Textarea: { defaultProps: { size: 'sm' } },
     Select: { defaultProps: { size: 'sm', checkIconPosition: 'right' } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 250, transitionProps: { duration: 80 } } },
+    Notification: { styles: { description: { color: 'var(--muted)' } } },
+    CloseButton: { defaultProps: { 'aria-label': 'Close' } },
     Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.35 } } },
   },
 });

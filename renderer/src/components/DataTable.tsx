@@ -6,6 +6,8 @@ import classes from './DataTable.module.css';
 export interface Column<Row> {
   id: string;
   header: string;
+  /** What stands in the header instead of its words, such as a box that selects every row. */
+  headerControl?: ReactNode;
   cell: (row: Row) => ReactNode;
   /** A CSS width; the columns without one share what is left. */
   width?: string;
@@ -13,7 +15,7 @@ export interface Column<Row> {
   /** The name to sort by; the header becomes a button. */
   sortKey?: string;
   /** Left out where the table is narrower than this. */
-  hideBelow?: 'narrow' | 'medium';
+  hideBelow?: 'narrow' | 'medium' | 'wide';
 }
 
 export interface DataTableProps<Row> {
@@ -87,7 +89,7 @@ function HeaderCell<Row>({
   sort = '',
   onSort,
 }: { column: Column<Row> } & Pick<DataTableProps<Row>, 'sort' | 'onSort'>) {
-  const { id, header, sortKey, width, align, hideBelow } = column;
+  const { id, header, headerControl, sortKey, width, align, hideBelow } = column;
   const descending = sort.startsWith('-');
   const isSorted = sortKey !== undefined && sort.replace(/^-/, '') === sortKey;
   const Arrow = descending ? IconArrowDown : IconArrowUp;
@@ -110,7 +112,7 @@ function HeaderCell<Row>({
           {isSorted && <Arrow size={13} aria-hidden />}
         </button>
       ) : (
-        header
+        (headerControl ?? header)
       )}
     </th>
   );

@@ -59,7 +59,11 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
           Strongroom
         </Link>
       )}
-      {session && <p className={`${classes.node} mono`}>{session.node}</p>}
+      {session && (
+        <p className={`${classes.node} mono`} title={session.node}>
+          {session.node}
+        </p>
+      )}
       {PLACES.map(({ title, places }) => {
         const offered = places.filter(isOffered);
         if (offered.length === 0) return null;

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Spoiler } from '@mantine/core';
 import { Link } from 'react-router';
 import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
@@ -27,9 +27,9 @@ export function PackPane({ id }: { id: string }) {
       <PackAuthors authors={authors.slice(0, 6)} />
       <PackBadges pack={pack.data} />
       {summary && (
-        <div className={classes.summary}>
-          <Markdown text={summary.slice(0, 2000)} />
-        </div>
+        <Spoiler maxHeight={200} showLabel="Show all of the summary" hideLabel="Show less">
+          <Markdown text={summary} />
+        </Spoiler>
       )}
       {shown.length > 0 && <PackResults results={Object.fromEntries(shown)} />}
       {more > 0 && <p className="muted small">{countOf(more, 'more result')}</p>}

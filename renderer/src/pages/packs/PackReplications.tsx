@@ -1,13 +1,18 @@
 import { Button } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
+import { useState } from 'react';
 import { Link } from 'react-router';
 import type { Pack } from '../../../../shared/pack.ts';
+import { useCall } from '../../api/useCall.ts';
 import { Section } from '../../components/Section.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { authorsLine } from '../../format/authors.ts';
+import { countOf } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { PackLink } from './PackLink.tsx';
 import classes from './PackReplications.module.css';
+
+const FIRST_SHOWN = 8;
 
 /** Replications both ways, from left to right: what this pack replicates, this pack, and what replicates it. */
 export function PackReplications({ pack }: { pack: Pack }) {
@@ -29,42 +34,67 @@ export function PackReplications({ pack }: { pack: Pack }) {
         )
       }
     >
-      {!replicates && replications.length === 0 && (
+      {replicates || replications.length > 0 ? (
+        <div className={classes.frame}>
+          <div className={classes.graph}>
+            {replicates && <Original pack={pack} replicates={replicates} />}
+            <div className={classes.self} aria-hidden>
+              This pack
+            </div>
+            {replications.length > 0 && <ReplicatedBy pack={pack} />}
+          </div>
+        </div>
+      ) : (
         <p className="muted">Nobody has published a replication of this pack here yet.</p>
       )}
-      {(replicates || replications.length > 0) && (
-        <div className={classes.graph}>
-          {replicates && (
-            <div className={classes.original}>
-              <p className="muted small">Replicates</p>
-              <PackLink id={replicates.pack} />
-              <p>
-                <StateBadge kind="verdict" value={replicates.verdict} look="boxed" />
-              </p>
-              {replicates.note && <p className="small">{replicates.note}</p>}
-              {pack.original_had_method === false && (
-                <p className="muted small">The original gave no complete method when this arrived.</p>
-              )}
-            </div>
-          )}
-          <div className={classes.self} aria-hidden>
-            This pack
-          </div>
-          {replications.length > 0 && (
-            <ul className={classes.replications} aria-label="Replicated by">
-              {replications.map((replication) => (
-                <li key={replication.pack}>
-                  <StateBadge kind="verdict" value={replication.verdict} look="boxed" />
-                  <PackLink id={replication.pack} />
-                  <span className="muted small">
-                    <TimeText at={replication.received_at} />
-                  </span>
-                </li>
-              ))}
-            </ul>
-          )}
-        </div>
-      )}
     </Section>
+  );
+}
+
+function Original({ pack, replicates }: { pack: Pack; replicates: NonNullable<Pack['replicates']> }) {
+  return (
+    <div className={classes.original}>
+      <p className="muted small">Replicates</p>
+      <PackLink id={replicates.pack} />
+      <p>
+        <StateBadge kind="verdict" value={replicates.verdict} look="boxed" />
+      </p>
+      {replicates.note && <p className="small wrap-anywhere">{replicates.note}</p>}
+      {pack.original_had_method === false && (
+        <p className="muted small">The original gave no complete method when this arrived.</p>
+      )}
+    </div>
+  );
+}
+
+function ReplicatedBy({ pack }: { pack: Pack }) {
+  const [isAll, setIsAll] = useState(false);
+  // One question for all of their titles, rather than one for each.
+  const packs = useCall('listPacks', { query: { replicates: pack.id, limit: 500, sort: 'received' } });
+  const known = new Map(packs.data?.items.map((item) => [item.id, item]));
+  const { replications } = pack;
+  const shown = isAll ? replications : replications.slice(0, FIRST_SHOWN);
+  return (
+    <div className={classes.right}>
+      <ul className={classes.replications} aria-label="Replicated by">
+        {shown.map(({ pack: id, verdict }) => {
+          const replication = known.get(id);
+          return (
+            <li key={id}>
+              <StateBadge kind="verdict" value={verdict} look="boxed" />
+              <span className={classes.words}>
+                <Link to={`/packs/${id}`}>{replication?.title ?? <span className="mono">{id}</span>}</Link>
+                {replication && <span className="muted small">{authorsLine(replication.authors)}</span>}
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+      {shown.length < replications.length && (
+        <Button variant="subtle" size="compact-sm" onClick={() => setIsAll(true)}>
+          Show all {countOf(replications.length, 'replication')}
+        </Button>
+      )}
+    </div>
   );
 }

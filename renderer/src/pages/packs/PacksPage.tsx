@@ -99,23 +99,30 @@ function columnsOf(openPack: (pack: Pack) => void, isWide: boolean, open?: strin
           >
             {pack.title}
           </RowLink>
-          <div className="muted small">
+          {pack.flags.length > 0 && (
+            <>
+              {' '}
+              <StateBadge kind="mark" value="flagged" />
+            </>
+          )}
+          {pack.evidence.superseded_by && (
+            <>
+              {' '}
+              <StateBadge kind="mark" value="superseded" />
+            </>
+          )}
+          <div className="muted small" data-show="wide">
             {authorsLine(pack.authors)}
-            {pack.flags.length > 0 && (
-              <>
-                {' '}
-                <StateBadge kind="mark" value="flagged" />
-              </>
-            )}
-            {pack.evidence.superseded_by && (
-              <>
-                {' '}
-                <StateBadge kind="mark" value="superseded" />
-              </>
-            )}
           </div>
         </>
       ),
+    },
+    {
+      id: 'authors',
+      header: 'Authors',
+      width: '15rem',
+      hideBelow: 'wide',
+      cell: (pack) => <span className="muted">{authorsLine(pack.authors)}</span>,
     },
     {
       id: 'outcome',
@@ -127,30 +134,23 @@ function columnsOf(openPack: (pack: Pack) => void, isWide: boolean, open?: strin
       id: 'tag',
       header: 'Tag',
       width: '7.5rem',
-      hideBelow: 'narrow',
+      hideBelow: 'medium',
       cell: (pack) => <StateBadge kind="tag" value={pack.tag} />,
     },
     {
       id: 'replications',
       header: 'Replications',
-      width: '9rem',
-      sortKey: 'replications',
-      hideBelow: 'narrow',
-      cell: (pack) => <ReplicationCounts evidence={pack.evidence} />,
-    },
-    {
-      id: 'license',
-      header: 'Licence',
       width: '7rem',
+      sortKey: 'replications',
       hideBelow: 'medium',
-      cell: (pack) => <span className="small nowrap">{pack.license}</span>,
+      cell: (pack) => <ReplicationCounts evidence={pack.evidence} />,
     },
     {
       id: 'size',
       header: 'Size',
-      width: '6rem',
+      width: '5.5rem',
       align: 'end',
-      hideBelow: 'medium',
+      hideBelow: 'wide',
       cell: (pack) => <span className="nowrap">{formatBytes(pack.evidence.bytes)}</span>,
     },
     {

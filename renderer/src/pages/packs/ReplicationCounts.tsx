@@ -6,7 +6,14 @@ import classes from './ReplicationCounts.module.css';
 /** How often a pack was replicated with which verdict: a shape and a number each; nothing where there is none. */
 export function ReplicationCounts({ evidence }: { evidence: Pack['evidence'] }) {
   const present = VERDICTS.filter((verdict) => evidence[verdict] > 0);
-  if (present.length === 0) return <span className="muted">none</span>;
+  if (present.length === 0) {
+    return (
+      <span className="muted">
+        <span aria-hidden>–</span>
+        <span className="visually-hidden">none</span>
+      </span>
+    );
+  }
   return (
     <span className={classes.counts}>
       {present.map((verdict) => {

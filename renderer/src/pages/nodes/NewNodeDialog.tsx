@@ -1,0 +1,92 @@
+import { Modal, Stack, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { zod4Resolver } from 'mantine-form-zod-resolver';
+import { useNavigate } from 'react-router';
+import { newNodeSchema } from '../../../../shared/node.ts';
+import { call } from '../../api/client.ts';
+import { fieldErrors } from '../../api/fieldErrors.ts';
+import { answerKey } from '../../api/useCall.ts';
+import { DialogButtons } from '../../components/DialogButtons.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+
+export interface NewNodeDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  /** The node that the new one hangs beneath; none for a node at the top. */
+  parent?: string;
+}
+
+/** Creates a node and goes to it. */
+export function NewNodeDialog({ opened, onClose, parent }: NewNodeDialogProps) {
+  return (
+    <Modal opened={opened} onClose={onClose} title={parent ? `New node beneath ${parent}` : 'New node'}>
+      <NewNodeForm onClose={onClose} parent={parent} />
+    </Modal>
+  );
+}
+
+function NewNodeForm({ onClose, parent }: Omit<NewNodeDialogProps, 'opened'>) {
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const form = useForm({
+    initialValues: { path: parent ? `${parent}/` : '', title: '', description: '' },
+    validate: zod4Resolver(newNodeSchema),
+  });
+  const create = useMutation({
+    mutationFn: (values: typeof form.values) => call('createNode', { body: values }),
+    onError: (error) => form.setErrors(fieldErrors(error)),
+    onSuccess: async (node) => {
+      await queries.invalidateQueries({ queryKey: answerKey('readTree') });
+      await queries.invalidateQueries({ queryKey: answerKey('readNode') });
+      onClose();
+      await navigate(`/nodes/${node.path}`);
+    },
+  });
+  /** The last step of the path follows the title, until the path is typed by hand. */
+  const setTitle = (title: string) => {
+    const prefix = parent ? `${parent}/` : '';
+    if (!form.isDirty('path') || form.values.path === prefix + pathStepOf(form.values.title)) {
+      form.setFieldValue('path', prefix + pathStepOf(title));
+    }
+    form.setFieldValue('title', title);
+  };
+  return (
+    <form onSubmit={form.onSubmit((values) => create.mutate(values))}>
+      <Stack gap="md">
+        <TextInput
+          label="Title"
+          data-autofocus
+          {...form.getInputProps('title')}
+          onChange={(event) => setTitle(event.currentTarget.value)}
+        />
+        <TextInput
+          label="Path"
+          description="Small letters, digits and hyphens; a slash goes one step down. It cannot be changed later."
+          className="mono"
+          {...form.getInputProps('path')}
+        />
+        <Textarea
+          label="Description"
+          autosize
+          minRows={2}
+          maxRows={10}
+          {...form.getInputProps('description')}
+        />
+        {create.error && <ErrorNote error={create.error} />}
+        <DialogButtons submit="Create the node" isPending={create.isPending} onCancel={onClose} />
+      </Stack>
+    </form>
+  );
+}
+
+/** A title as a step of a path: `Forêt & feu` as `foret-feu`. */
+function pathStepOf(title: string): string {
+  return title
+    .normalize('NFD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 64);
+}

@@ -1,0 +1,183 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconPlus } from '@tabler/icons-react';
+import { Link, useParams } from 'react-router';
+import type { NodePage as NodeAnswer } from '../../../../shared/routes/archive.ts';
+import { ApiProblem } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Markdown } from '../../components/Markdown.tsx';
+import { Page } from '../../components/Page.tsx';
+import { Section } from '../../components/Section.tsx';
+import { StateBadge } from '../../components/StateBadge.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { VirtualList } from '../../components/VirtualList.tsx';
+import { authorsLine } from '../../format/authors.ts';
+import { countOf, formatCount } from '../../format/size.ts';
+import { useMayContribute } from '../../state/session.ts';
+import { NewStudyDialog } from '../studies/NewStudyDialog.tsx';
+import { NewNodeDialog } from './NewNodeDialog.tsx';
+import classes from './NodePage.module.css';
+
+/** One node: where it hangs, what hangs beneath it, and the newest studies and packs. */
+export default function NodePage() {
+  const path = useParams()['*'] ?? '';
+  const node = useCall('readNode', { params: { path } });
+  if (node.error) {
+    const isMissing = node.error instanceof ApiProblem && node.error.document.status === 404;
+    return (
+      <Page title={isMissing ? 'There is no such node' : 'Node'}>
+        {isMissing ? (
+          <EmptyState
+            title="No node has this path"
+            action={
+              <Button component={Link} to="/nodes">
+                See all nodes
+              </Button>
+            }
+          >
+            The tree has no node <code className="wrap-anywhere">{path}</code>.
+          </EmptyState>
+        ) : (
+          <ErrorNote error={node.error} onRetry={() => void node.refetch()} />
+        )}
+      </Page>
+    );
+  }
+  if (!node.data) return <p className="muted">Loading…</p>;
+  return <WholeNode key={node.data.path} node={node.data} />;
+}
+
+function WholeNode({ node }: { node: NodeAnswer }) {
+  return (
+    <>
+      <nav aria-label="Where this node hangs" className={classes.crumbs}>
+        <Link to="/nodes">Nodes</Link>
+        {node.ancestors.map((ancestor) => (
+          <Link key={ancestor.path} to={`/nodes/${ancestor.path}`}>
+            {ancestor.title}
+          </Link>
+        ))}
+      </nav>
+      <Page title={node.title} actions={<NodeActions path={node.path} />}>
+        <p className={`${classes.about} muted small`}>
+          <span className="mono">{node.path}</span>
+          <span>
+            {countOf(node.counts.studies, 'study', 'studies')} and {countOf(node.counts.packs, 'pack')} here
+            and beneath
+          </span>
+          <Link to={`/ledger?from=${node.ledger_entry}`}>entry {formatCount(node.ledger_entry)}</Link>
+        </p>
+        {node.description && (
+          <div className={classes.description}>
+            <Markdown text={node.description} />
+          </div>
+        )}
+        <Children node={node} />
+        <Studies node={node} />
+        <Packs node={node} />
+      </Page>
+    </>
+  );
+}
+
+function NodeActions({ path }: { path: string }) {
+  const mayContribute = useMayContribute();
+  const [isNewNode, newNode] = useDisclosure(false);
+  const [isNewStudy, newStudy] = useDisclosure(false);
+  if (!mayContribute) return null;
+  return (
+    <>
+      <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newNode.open}>
+        Node beneath
+      </Button>
+      <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newStudy.open}>
+        Study
+      </Button>
+      <NewNodeDialog opened={isNewNode} onClose={newNode.close} parent={path} />
+      <NewStudyDialog opened={isNewStudy} onClose={newStudy.close} node={path} />
+    </>
+  );
+}
+
+function Children({ node }: { node: NodeAnswer }) {
+  if (node.children.length === 0) return null;
+  return (
+    <Section title="Beneath">
+      <VirtualList
+        label="Nodes beneath"
+        items={node.children}
+        keyOf={(child) => child.path}
+        render={(child) => (
+          <div className={classes.row}>
+            <Link to={`/nodes/${child.path}`}>{child.title}</Link>
+            <span className="muted small numeric">
+              {countOf(child.counts.studies, 'study', 'studies')}, {countOf(child.counts.packs, 'pack')}
+            </span>
+          </div>
+        )}
+      />
+    </Section>
+  );
+}
+
+function Studies({ node }: { node: NodeAnswer }) {
+  return (
+    <Section
+      title="Studies"
+      actions={
+        node.counts.studies > 0 && <Link to={`/studies?node=${node.path}`}>All, with those beneath</Link>
+      }
+    >
+      {node.studies.length === 0 ? (
+        <p className="muted">No study hangs at this node itself.</p>
+      ) : (
+        <VirtualList
+          label="Studies"
+          items={node.studies}
+          keyOf={(study) => study.id}
+          render={(study) => (
+            <div className={classes.row}>
+              <Link to={`/studies/${study.id}`}>{study.title}</Link>
+              <StateBadge kind="study" value={study.status} />
+            </div>
+          )}
+        />
+      )}
+    </Section>
+  );
+}
+
+function Packs({ node }: { node: NodeAnswer }) {
+  return (
+    <Section
+      title="Packs"
+      actions={node.counts.packs > 0 && <Link to={`/packs?node=${node.path}`}>All, with those beneath</Link>}
+    >
+      {node.packs.length === 0 ? (
+        <p className="muted">No pack hangs at this node itself.</p>
+      ) : (
+        <VirtualList
+          label="Packs"
+          items={node.packs}
+          keyOf={(pack) => pack.id}
+          render={(pack) => (
+            <div className={classes.row}>
+              <span>
+                <Link to={`/packs/${pack.id}`}>{pack.title}</Link>{' '}
+                <span className="muted small">{authorsLine(pack.authors)}</span>
+              </span>
+              <span className={classes.state}>
+                <StateBadge kind="outcome" value={pack.outcome} />
+                <span className="muted small">
+                  <TimeText at={pack.evidence.received_at} />
+                </span>
+              </span>
+            </div>
+          )}
+        />
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,67 @@
+import { Button, SegmentedControl } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { call } from '../../api/client.ts';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { LookSwitch } from '../../components/LookSwitch.tsx';
+import { desktop } from '../../desktop.ts';
+import { useLook, type Zone } from '../../state/look.ts';
+import { useIsOwner, useSession } from '../../state/session.ts';
+import classes from './SettingsPage.module.css';
+
+/** How this browser shows things, and its session. */
+export function BrowserSettings() {
+  const { zone, setZone } = useLook();
+  const isOwner = useIsOwner();
+  return (
+    <section className={classes.group} aria-labelledby="this-browser">
+      <div>
+        <h2 id="this-browser">{desktop() ? 'This window' : 'This browser'}</h2>
+        <p className="muted small">How things are shown here. Kept here only.</p>
+      </div>
+      <div className={classes.fields}>
+        <div className={classes.row}>
+          <span>Look</span>
+          <div className={classes.control}>
+            <LookSwitch />
+          </div>
+        </div>
+        <div className={classes.row}>
+          <span>Times</span>
+          <SegmentedControl
+            size="xs"
+            className={classes.control}
+            aria-label="Times"
+            value={zone}
+            onChange={(value) => setZone(value as Zone)}
+            data={[
+              { value: 'local', label: 'in my zone' },
+              { value: 'utc', label: 'in UTC' },
+            ]}
+          />
+        </div>
+        {isOwner && !desktop() && <SignOut />}
+      </div>
+    </section>
+  );
+}
+
+function SignOut() {
+  const load = useSession((state) => state.load);
+  const signOut = useMutation({ mutationFn: () => call('signOut'), onSuccess: load });
+  return (
+    <>
+      <div className={classes.row}>
+        <span>
+          Session
+          <span className={`${classes.meaning} muted small`}>
+            Signing in again needs a new one-time link from the node.
+          </span>
+        </span>
+        <Button variant="default" onClick={() => signOut.mutate()} loading={signOut.isPending}>
+          Sign out
+        </Button>
+      </div>
+      {signOut.error && <ErrorNote error={signOut.error} />}
+    </>
+  );
+}

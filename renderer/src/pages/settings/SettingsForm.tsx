@@ -1,0 +1,129 @@
+import { Button, NumberInput, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { notifications } from '@mantine/notifications';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../../../../shared/settings.ts';
+import { call } from '../../api/client.ts';
+import { fieldErrors } from '../../api/fieldErrors.ts';
+import { answerKey } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import classes from './SettingsPage.module.css';
+import { SETTING_GROUPS, type SettingField } from './settingFields.ts';
+
+/** As typed: numbers may be emptied on the way to another one, and the list of delays is a text. */
+type Typed = Record<keyof Settings, number | string>;
+
+function typedOf(settings: Settings): Typed {
+  return { ...settings, retry_delays_seconds: settings.retry_delays_seconds.join(', ') };
+}
+
+function settingsOf(typed: Typed): Record<keyof Settings, unknown> {
+  const delays = String(typed.retry_delays_seconds)
+    .split(/[\s,;]+/)
+    .filter(Boolean)
+    .map(Number);
+  return { ...typed, retry_delays_seconds: delays };
+}
+
+/** The first broken rule of each setting, by its name; a rule about one of the delays is told at the list. */
+function faultsOf(typed: Typed): Record<string, string> {
+  const { error } = settingsSchema.safeParse(settingsOf(typed));
+  return Object.fromEntries(
+    (error?.issues ?? [])
+      .toReversed()
+      .map(({ path, message }) => [
+        String(path[0]),
+        message.startsWith('Invalid input') ? 'A number is needed.' : message,
+      ]),
+  );
+}
+
+/** The node's settings; what is changed is sent, and nothing else. */
+export function SettingsForm({ settings }: { settings: Settings }) {
+  const queries = useQueryClient();
+  const form = useForm<Typed>({
+    initialValues: typedOf(settings),
+    validate: faultsOf,
+    validateInputOnBlur: true,
+  });
+  const save = useMutation({
+    mutationFn: (typed: Typed) => {
+      const next = settingsSchema.parse(settingsOf(typed));
+      const changed = Object.entries(next).filter(
+        ([name, value]) => JSON.stringify(value) !== JSON.stringify(settings[name as keyof Settings]),
+      );
+      return call('changeSettings', { body: Object.fromEntries(changed) });
+    },
+    onError: (error) => form.setErrors(fieldErrors(error)),
+    onSuccess: (next) => {
+      queries.setQueryData(answerKey('readSettings', {}), next);
+      form.setInitialValues(typedOf(next));
+      form.reset();
+      notifications.show({ message: 'The settings are saved.' });
+    },
+  });
+  return (
+    <form onSubmit={form.onSubmit((typed) => save.mutate(typed))} noValidate>
+      {SETTING_GROUPS.map((group) => (
+        <section key={group.title} className={classes.group} aria-labelledby={`group ${group.title}`}>
+          <div>
+            <h2 id={`group ${group.title}`}>{group.title}</h2>
+            <p className="muted small">{group.meaning}</p>
+          </div>
+          <div className={classes.fields}>
+            {group.fields.map((field) => (
+              <SettingRow key={field.name} field={field} input={form.getInputProps(field.name)} />
+            ))}
+          </div>
+        </section>
+      ))}
+      {save.error && <ErrorNote error={save.error} />}
+      {form.isDirty() && (
+        <div className={classes.save}>
+          <span>Changed, not saved yet</span>
+          <Button variant="default" onClick={() => form.reset()}>
+            Undo
+          </Button>
+          <Button type="submit" loading={save.isPending}>
+            Save
+          </Button>
+        </div>
+      )}
+    </form>
+  );
+}
+
+interface SettingRowProps {
+  field: SettingField;
+  input: ReturnType<ReturnType<typeof useForm<Typed>>['getInputProps']>;
+}
+
+function SettingRow({ field, input }: SettingRowProps) {
+  const { name, label, meaning, unit } = field;
+  const standard = DEFAULT_SETTINGS[name];
+  const hint = `Default ${Array.isArray(standard) ? standard.join(', ') : standard}`;
+  const shared = {
+    ...input,
+    id: name,
+    'aria-describedby': `${name}-meaning`,
+    rightSection: <span className="muted small">{unit}</span>,
+    rightSectionWidth: 76,
+    rightSectionPointerEvents: 'none' as const,
+    className: classes.control,
+  };
+  return (
+    <div className={classes.row}>
+      <label htmlFor={name}>
+        {label}
+        <span className={`${classes.meaning} muted small`} id={`${name}-meaning`}>
+          {meaning} {hint}.
+        </span>
+      </label>
+      {name === 'retry_delays_seconds' ? (
+        <TextInput {...shared} />
+      ) : (
+        <NumberInput {...shared} hideControls thousandSeparator="," />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,147 @@
+import { Button, Select } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconPlus } from '@tabler/icons-react';
+import { type Study, studyStatusSchema } from '../../../../shared/study.ts';
+import { useCall } from '../../api/useCall.ts';
+import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Page } from '../../components/Page.tsx';
+import { Pager } from '../../components/Pager.tsx';
+import { NodePicker } from '../../components/pickers/NodePicker.tsx';
+import { SearchField } from '../../components/SearchField.tsx';
+import { StateBadge } from '../../components/StateBadge.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { formatCount } from '../../format/size.ts';
+import { useMayContribute } from '../../state/session.ts';
+import { useUrlFilters } from '../../state/urlFilters.ts';
+import { NewStudyDialog } from './NewStudyDialog.tsx';
+import classes from './StudiesPage.module.css';
+
+const PAGE_SIZE = 100;
+const FILTERS = ['q', 'status', 'node'] as const;
+const VIEW = ['offset'] as const;
+
+const COLUMNS: Column<Study>[] = [
+  {
+    id: 'title',
+    header: 'Title',
+    cell: (study) => (
+      <>
+        <RowLink to={`/studies/${study.id}`}>{study.title}</RowLink>
+        {study.question && <div className={`${classes.question} muted small`}>{study.question}</div>}
+      </>
+    ),
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '8rem',
+    cell: (study) => <StateBadge kind="study" value={study.status} />,
+  },
+  {
+    id: 'node',
+    header: 'Node',
+    width: '14rem',
+    hideBelow: 'medium',
+    cell: (study) => <span className="mono small muted">{study.node}</span>,
+  },
+  {
+    id: 'packs',
+    header: 'Packs',
+    width: '5rem',
+    align: 'end',
+    cell: (study) => formatCount(study.counts.packs),
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    width: '9rem',
+    align: 'end',
+    hideBelow: 'narrow',
+    cell: (study) => <TimeText at={study.created_at} />,
+  },
+];
+
+/** Every study: a question that packs answer together. */
+export default function StudiesPage() {
+  const mayContribute = useMayContribute();
+  const filters = useUrlFilters(FILTERS, VIEW);
+  const view = useUrlFilters(VIEW);
+  const [isCreating, creating] = useDisclosure(false);
+  const offset = Number(view.values.offset ?? 0) || 0;
+  const studies = useCall(
+    'listStudies',
+    { query: { ...filters.values, offset, limit: PAGE_SIZE } },
+    { keepPrevious: true },
+  );
+  const page = studies.data;
+  const create = mayContribute && (
+    <Button onClick={creating.open} leftSection={<IconPlus size={17} aria-hidden />}>
+      New study
+    </Button>
+  );
+  return (
+    <Page title="Studies" actions={create}>
+      <NewStudyDialog opened={isCreating} onClose={creating.close} />
+      <search className={classes.filters}>
+        <div className={classes.search}>
+          <SearchField
+            label="Search studies"
+            placeholder="Words in title, question, description"
+            value={filters.values.q ?? ''}
+            onChange={(q) => filters.set({ q })}
+          />
+        </div>
+        <Select
+          aria-label="Status"
+          placeholder="Status"
+          data={studyStatusSchema.options}
+          value={filters.values.status ?? null}
+          onChange={(status) => filters.set({ status: status ?? '' })}
+          clearable
+          clearButtonProps={{ 'aria-label': 'Any status' }}
+          w={140}
+        />
+        <NodePicker
+          aria-label="Node, with all beneath it"
+          placeholder="Node"
+          value={filters.values.node ?? null}
+          onChange={(node) => filters.set({ node: node ?? '' })}
+          w={240}
+        />
+      </search>
+      {studies.error && <ErrorNote error={studies.error} onRetry={() => void studies.refetch()} />}
+      {page?.total === 0 && filters.isAny && (
+        <EmptyState
+          title="No study matches"
+          action={
+            <Button variant="default" onClick={filters.clear}>
+              Clear the filters
+            </Button>
+          }
+        >
+          All the words must occur, and every filter must hold.
+        </EmptyState>
+      )}
+      {page?.total === 0 && !filters.isAny && (
+        <EmptyState title="There is no study yet" action={create}>
+          A study is a question that several packs answer together, such as one result tried again by five
+          labs. Its table puts their results side by side.
+        </EmptyState>
+      )}
+      {page && page.total > 0 && (
+        <>
+          <DataTable caption="Studies" columns={COLUMNS} rows={page.items} rowKey={(study) => study.id} />
+          <Pager
+            what={page.total === 1 ? 'study' : 'studies'}
+            total={page.total}
+            limit={PAGE_SIZE}
+            offset={offset}
+            onOffset={(next) => view.set({ offset: next ? String(next) : '' })}
+          />
+        </>
+      )}
+    </Page>
+  );
+}

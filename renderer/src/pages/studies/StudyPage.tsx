@@ -1,0 +1,122 @@
+import { Button } from '@mantine/core';
+import { Link, useParams } from 'react-router';
+import type { Study } from '../../../../shared/study.ts';
+import { OUTCOMES, VERDICTS } from '../../../../shared/vocabulary.ts';
+import { ApiProblem } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { Comments } from '../../components/Comments.tsx';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Facts } from '../../components/Facts.tsx';
+import { Markdown } from '../../components/Markdown.tsx';
+import { Page } from '../../components/Page.tsx';
+import { Section } from '../../components/Section.tsx';
+import { StateBadge } from '../../components/StateBadge.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { formatCount } from '../../format/size.ts';
+import classes from './StudyPage.module.css';
+import { StudyStatus } from './StudyStatus.tsx';
+import { StudyTable } from './StudyTable.tsx';
+
+/** One study: its question, its status, and the results of its packs side by side. */
+export default function StudyPage() {
+  const { id = '' } = useParams();
+  const study = useCall('readStudy', { params: { id } });
+  if (study.error) {
+    const isMissing = study.error instanceof ApiProblem && study.error.document.status === 404;
+    return (
+      <Page title={isMissing ? 'There is no such study' : 'Study'}>
+        {isMissing ? (
+          <EmptyState
+            title="No study has this id"
+            action={
+              <Button component={Link} to="/studies">
+                See all studies
+              </Button>
+            }
+          >
+            This node holds no study <code className="wrap-anywhere">{id}</code>.
+          </EmptyState>
+        ) : (
+          <ErrorNote error={study.error} onRetry={() => void study.refetch()} />
+        )}
+      </Page>
+    );
+  }
+  if (!study.data) return <p className="muted">Loading…</p>;
+  return <WholeStudy key={study.data.id} study={study.data} />;
+}
+
+function WholeStudy({ study }: { study: Study }) {
+  return (
+    <Page title={study.title} lead={study.question} actions={<StudyStatus study={study} />}>
+      <div className={classes.facts}>
+        <Facts
+          facts={{
+            Status: <StateBadge kind="study" value={study.status} look="boxed" />,
+            Packs: (
+              <Link to={`/packs?study=${study.id}`} className="numeric">
+                {formatCount(study.counts.packs)}
+              </Link>
+            ),
+            Outcomes: study.counts.packs > 0 && <Counts kind="outcome" counts={study.counts.by_outcome} />,
+            Replications: hasAny(study.counts.by_verdict) && (
+              <Counts kind="verdict" counts={study.counts.by_verdict} />
+            ),
+            Node: study.node && (
+              <Link className="mono small" to={`/nodes/${study.node}`}>
+                {study.node}
+              </Link>
+            ),
+            Created: <TimeText at={study.created_at} show="exact" />,
+            'In the ledger': (
+              <Link to={`/ledger?from=${study.ledger_entry}`}>Entry {formatCount(study.ledger_entry)}</Link>
+            ),
+          }}
+        />
+      </div>
+      {study.description && (
+        <Section title="Description">
+          <Markdown text={study.description} />
+        </Section>
+      )}
+      <StudyTable study={study} />
+      <Section title="History">
+        <ol className={classes.history}>
+          {study.status_history.map((step) => (
+            <li key={step.at + step.status}>
+              <StateBadge kind="study" value={step.status} />
+              <span className="muted small">
+                <TimeText at={step.at} show="exact" />
+              </span>
+              {step.note && <span className="wrap-anywhere">{step.note}</span>}
+            </li>
+          ))}
+        </ol>
+      </Section>
+      <Comments item={study.id} />
+    </Page>
+  );
+}
+
+function hasAny(counts: Partial<Record<string, number>>): boolean {
+  return Object.values(counts).some((count) => count !== undefined && count > 0);
+}
+
+type CountsProps =
+  | { kind: 'outcome'; counts: Study['counts']['by_outcome'] }
+  | { kind: 'verdict'; counts: Study['counts']['by_verdict'] };
+
+function Counts(props: CountsProps) {
+  return (
+    <span className={classes.counts}>
+      {props.kind === 'outcome'
+        ? OUTCOMES.filter((outcome) => props.counts[outcome] > 0).map((outcome) => (
+            <StateBadge key={outcome} kind="outcome" value={outcome} count={props.counts[outcome]} />
+          ))
+        : VERDICTS.filter((verdict) => props.counts[verdict] > 0).map((verdict) => (
+            <StateBadge key={verdict} kind="verdict" value={verdict} count={props.counts[verdict]} />
+          ))}
+    </span>
+  );
+}

@@ -1,0 +1,90 @@
+import { Button, Modal, Stack, Textarea } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { zod4Resolver } from 'mantine-form-zod-resolver';
+import { useState } from 'react';
+import {
+  newStatusSchema,
+  STUDY_MOVES,
+  type StudyStatus as Status,
+  type Study,
+} from '../../../../shared/study.ts';
+import { call } from '../../api/client.ts';
+import { answerKey } from '../../api/useCall.ts';
+import { DialogButtons } from '../../components/DialogButtons.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { useMayContribute } from '../../state/session.ts';
+
+/** How a move is called, from where it starts: `running` resumes what was abandoned. */
+function moveWords(from: Status, to: Status): string {
+  if (to === 'completed') return 'Complete';
+  if (to === 'abandoned') return 'Abandon';
+  return from === 'planned' ? 'Start' : from === 'completed' ? 'Reopen' : 'Resume';
+}
+
+/** The moves that a study may make from where it is. */
+export function StudyStatus({ study }: { study: Study }) {
+  const mayContribute = useMayContribute();
+  const [target, setTarget] = useState<Status>();
+  if (!mayContribute) return null;
+  return (
+    <>
+      {STUDY_MOVES[study.status].map((to) => (
+        <Button key={to} variant="default" onClick={() => setTarget(to)}>
+          {moveWords(study.status, to)}
+        </Button>
+      ))}
+      <Modal
+        opened={target !== undefined}
+        onClose={() => setTarget(undefined)}
+        title={target && `${moveWords(study.status, target)} the study`}
+      >
+        {target && <StatusForm study={study} target={target} onClose={() => setTarget(undefined)} />}
+      </Modal>
+    </>
+  );
+}
+
+interface StatusFormProps {
+  study: Study;
+  target: Status;
+  onClose: () => void;
+}
+
+function StatusForm({ study, target, onClose }: StatusFormProps) {
+  const queries = useQueryClient();
+  const form = useForm({
+    initialValues: { status: target, note: '' },
+    validate: zod4Resolver(newStatusSchema),
+  });
+  const move = useMutation({
+    mutationFn: (values: typeof form.values) =>
+      call('setStudyStatus', { params: { id: study.id }, body: values }),
+    onSuccess: async () => {
+      onClose();
+      await queries.invalidateQueries({ queryKey: answerKey('readStudy') });
+      await queries.invalidateQueries({ queryKey: answerKey('listStudies') });
+    },
+  });
+  return (
+    <form onSubmit={form.onSubmit((values) => move.mutate(values))}>
+      <Stack gap="md">
+        <Textarea
+          label="Note (optional)"
+          description="Why. It is kept in the study’s history and in the ledger."
+          autosize
+          minRows={2}
+          maxRows={10}
+          data-autofocus
+          {...form.getInputProps('note')}
+        />
+        {move.error && <ErrorNote error={move.error} />}
+        <DialogButtons
+          submit={`${moveWords(study.status, target)} the study`}
+          isPending={move.isPending}
+          onCancel={onClose}
+        />
+      </Stack>
+    </form>
+  );
+}

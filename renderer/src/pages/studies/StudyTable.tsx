@@ -1,0 +1,148 @@
+import { Button, Checkbox, Popover } from '@mantine/core';
+import { IconColumns3, IconDownload } from '@tabler/icons-react';
+import { useMemo, useState } from 'react';
+import type { Study, StudyTable as Table } from '../../../../shared/study.ts';
+import type { Outcome, Tag } from '../../../../shared/vocabulary.ts';
+import { addressOf } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Section } from '../../components/Section.tsx';
+import { StateBadge } from '../../components/StateBadge.tsx';
+import { formatCount } from '../../format/size.ts';
+import classes from './StudyTable.module.css';
+
+type Row = Table['rows'][number];
+type Cell = Row[number];
+
+/** The columns that every study's table begins with; the results follow. */
+const FIXED = 9;
+const PACK = 0;
+const TITLE = 1;
+
+/** The results of a study's packs side by side: sorted by any column, columns put away, taken along as CSV. */
+export function StudyTable({ study }: { study: Study }) {
+  const table = useCall('readStudyTable', { params: { id: study.id } });
+  const [hidden, setHidden] = useState<ReadonlySet<number>>(new Set([PACK, 4, 8]));
+  const csv = addressOf('readStudyTable', { params: { id: study.id }, query: { format: 'csv' } });
+  return (
+    <Section
+      title="Results"
+      actions={
+        table.data &&
+        table.data.rows.length > 0 && (
+          <div className={classes.actions}>
+            <ColumnMenu table={table.data} hidden={hidden} onChange={setHidden} />
+            <Button
+              component="a"
+              href={csv}
+              download
+              variant="default"
+              leftSection={<IconDownload size={16} aria-hidden />}
+            >
+              CSV
+            </Button>
+          </div>
+        )
+      }
+    >
+      {table.error && <ErrorNote error={table.error} onRetry={() => void table.refetch()} />}
+      {table.data?.rows.length === 0 && (
+        <p className="muted">
+          No pack belongs to this study yet. A pack names its study when it is assembled.
+        </p>
+      )}
+      {table.data && table.data.rows.length > 0 && <Rows table={table.data} hidden={hidden} />}
+    </Section>
+  );
+}
+
+function Rows({ table, hidden }: { table: Table; hidden: ReadonlySet<number> }) {
+  const [sort, setSort] = useState('');
+  const rows = useMemo(() => sortedRows(table.rows, sort), [table.rows, sort]);
+  const columns = table.columns.flatMap((column, index): Column<Row>[] =>
+    hidden.has(index)
+      ? []
+      : [
+          {
+            id: String(index),
+            header: column.name,
+            sortKey: String(index),
+            align: column.type === 'number' ? 'end' : 'start',
+            cell: (row) => <TableCell row={row} index={index} />,
+          },
+        ],
+  );
+  return (
+    <div className={classes.table}>
+      <DataTable
+        caption="Results of the packs"
+        columns={columns}
+        rows={rows}
+        rowKey={(row) => String(row[PACK])}
+        sort={sort}
+        onSort={setSort}
+      />
+    </div>
+  );
+}
+
+function TableCell({ row, index }: { row: Row; index: number }) {
+  const value = row[index] ?? null;
+  if (index === TITLE) return <RowLink to={`/packs/${row[PACK]}`}>{value}</RowLink>;
+  if (index === PACK) return <span className="mono small">{value}</span>;
+  if (index === 2) return <StateBadge kind="outcome" value={value as Outcome} />;
+  if (index === 3) return <StateBadge kind="tag" value={value as Tag} />;
+  if (value === null) return <span className="muted">–</span>;
+  return index < FIXED && typeof value === 'number' ? formatCount(value) : String(value);
+}
+
+/** Numbers by size, texts by the alphabet, what is missing last in either direction. */
+function sortedRows(rows: readonly Row[], sort: string): readonly Row[] {
+  if (sort === '') return rows;
+  const index = Number(sort.replace(/^-/, ''));
+  const direction = sort.startsWith('-') ? -1 : 1;
+  const compare = (left: Cell, right: Cell): number => {
+    if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1;
+    if (typeof left === 'number' && typeof right === 'number') return direction * (left - right);
+    return direction * String(left).localeCompare(String(right), 'en', { numeric: true });
+  };
+  return rows.toSorted((left, right) => compare(left[index] ?? null, right[index] ?? null));
+}
+
+interface ColumnMenuProps {
+  table: Table;
+  hidden: ReadonlySet<number>;
+  onChange: (hidden: ReadonlySet<number>) => void;
+}
+
+function ColumnMenu({ table, hidden, onChange }: ColumnMenuProps) {
+  const toggle = (index: number) => {
+    const next = new Set(hidden);
+    if (!next.delete(index)) next.add(index);
+    onChange(next);
+  };
+  return (
+    <Popover position="bottom-end" width={260} trapFocus shadow="md">
+      <Popover.Target>
+        <Button variant="default" leftSection={<IconColumns3 size={16} aria-hidden />}>
+          Columns
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Columns that are shown">
+        <div className={classes.columns}>
+          {table.columns.map((column, index) => (
+            <Checkbox
+              // A result may bear the name of a fixed column, so the place is part of the key.
+              key={`${index} ${column.name}`}
+              label={column.name}
+              checked={!hidden.has(index)}
+              disabled={index === TITLE}
+              onChange={() => toggle(index)}
+            />
+          ))}
+        </div>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
