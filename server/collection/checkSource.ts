@@ -115,7 +115,7 @@ async function record(
   { round, isLast, mayHold, duration }: CheckOptions & { isLast: boolean; duration: number },
 ): Promise<Check> {
   const { received } = attempt;
-  const retrieval = retrievalOf(source, attempt, { round, duration, at: store.instant() });
+  const retrieval = await retrievalOf(source, attempt, { round, duration, at: store.instant() });
   const write = async (held: boolean): Promise<Check> => {
     const kept = held ? retrieval : withoutObject(retrieval);
     const isHeldBack = isLast && !attempt.answered && kept.error !== 'storage_full' && mayHold();
@@ -145,11 +145,11 @@ async function record(
   }
 }
 
-function retrievalOf(
+async function retrievalOf(
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
   { round, duration, at }: { round: number; duration: number; at: string },
-): NewRetrieval {
+): Promise<NewRetrieval> {
   const { received, unchanged } = attempt;
   return {
     source_key: source.key,
@@ -168,7 +168,7 @@ function retrievalOf(
     sha256: received?.sha256 ?? unchanged?.sha256 ?? null,
     bytes: received?.bytes ?? null,
     duration_ms: duration,
-    page_label: labelOf({ ...attempt, url: source.url }),
+    page_label: await labelOf({ ...attempt, url: source.url }),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import type { Socket } from 'node:net';
-import { Client, errors } from 'undici';
+import type { errors } from 'undici';
 import { connector } from './connect.ts';
 import { RetrievalFailure } from './failure.ts';
 
@@ -38,6 +38,8 @@ export async function exchange<Result>(
   { url, headers, mayConnect, lookup, signal }: ExchangeRequest,
   receive: (answer: Answer) => Promise<Result>,
 ): Promise<Result> {
+  // Loaded with the first request, so that a node starts without it.
+  const { Client, errors } = await import('undici');
   let address = '';
   let broken: unknown;
   const onConnected = (socket: Socket) => {
@@ -65,14 +67,17 @@ export async function exchange<Result>(
         responseHeaders: 'raw',
       })
       .catch((error: unknown) => {
-        throw failureOfHead(error, signal);
+        throw failureOfHead(error, signal, errors);
       });
     const pairs = pairsOf(response.headers as unknown as (string | Buffer)[]);
     return await receive({
       status: response.statusCode,
       headers: pairs,
       header: (name) => pairs.find(([key]) => key.toLowerCase() === name)?.[1],
-      body: wholeBody(response.body, signal, () => (isFramed(pairs) ? undefined : broken)),
+      body: wholeBody(response.body, {
+        brokenEnd: () => (isFramed(pairs) ? undefined : broken),
+        failure: (error) => failureOfBody(error, signal, errors),
+      }),
       address,
     });
   } finally {
@@ -99,14 +104,13 @@ function isFramed(headers: readonly [string, string][]): boolean {
  */
 async function* wholeBody(
   body: AsyncIterable<Uint8Array>,
-  signal: AbortSignal,
-  brokenEnd: () => unknown,
+  { brokenEnd, failure }: { brokenEnd: () => unknown; failure: (error: unknown) => unknown },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = body[Symbol.asyncIterator]();
   try {
     for (;;) {
       const step = await chunks.next().catch((error: unknown) => {
-        throw failureOfBody(error, signal);
+        throw failure(error);
       });
       if (step.done) {
         const broken = brokenEnd();
@@ -120,30 +124,32 @@ async function* wholeBody(
   }
 }
 
-function failureOfHead(error: unknown, signal: AbortSignal): unknown {
+type ClientErrors = typeof errors;
+
+function failureOfHead(error: unknown, signal: AbortSignal, known: ClientErrors): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof RetrievalFailure) return error;
-  return new RetrievalFailure(isNoHttp(error) ? 'invalid_response' : 'connection_reset', error);
+  return new RetrievalFailure(isNoHttp(error, known) ? 'invalid_response' : 'connection_reset', error);
 }
 
-function failureOfBody(error: unknown, signal: AbortSignal): unknown {
+function failureOfBody(error: unknown, signal: AbortSignal, known: ClientErrors): unknown {
   if (signal.aborted) return signal.reason;
-  const endedEarly = error instanceof errors.ResponseContentLengthMismatchError || isEarlyEnd(error);
-  const word = !endedEarly && isNoHttp(error) ? 'invalid_response' : 'body_cut_short';
+  const endedEarly = error instanceof known.ResponseContentLengthMismatchError || isEarlyEnd(error, known);
+  const word = !endedEarly && isNoHttp(error, known) ? 'invalid_response' : 'body_cut_short';
   return new RetrievalFailure(word, error);
 }
 
 /** The parser says it of chunks that stop without the last one. */
-function isEarlyEnd(error: unknown): boolean {
-  return error instanceof errors.HTTPParserError && error.message.includes('Invalid EOF state');
+function isEarlyEnd(error: unknown, known: ClientErrors): boolean {
+  return error instanceof known.HTTPParserError && error.message.includes('Invalid EOF state');
 }
 
 /** Whether what came cannot be read as HTTP, rather than having stopped coming. */
-function isNoHttp(error: unknown): boolean {
+function isNoHttp(error: unknown, known: ClientErrors): boolean {
   return (
-    error instanceof errors.HTTPParserError ||
-    error instanceof errors.HeadersOverflowError ||
-    error instanceof errors.ResponseContentLengthMismatchError ||
-    (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
+    error instanceof known.HTTPParserError ||
+    error instanceof known.HeadersOverflowError ||
+    error instanceof known.ResponseContentLengthMismatchError ||
+    (error instanceof known.SocketError && /^bad (response|upgrade)$/.test(error.message))
   );
 }

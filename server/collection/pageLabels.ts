@@ -1,13 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import {
-  brotliDecompressSync,
-  constants,
-  gunzipSync,
-  inflateSync,
-  type ZlibOptions,
-  zstdDecompressSync,
-} from 'node:zlib';
-import { load } from 'cheerio';
+import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { PageLabel } from '../../shared/event.ts';
 
 /** What of an answer its label is judged by. */
@@ -26,31 +18,46 @@ export interface SeenPage {
  * is a remark beside what was recorded and moves nothing. Rules are narrow on purpose: a page wrongly labelled is
  * worse than one without a label.
  */
-export function labelOf(page: SeenPage): PageLabel | null {
-  const wall = botWallReason(page);
+export async function labelOf(page: SeenPage): Promise<PageLabel | null> {
+  const html = htmlOf(page);
+  const title = await titleIn(html);
+  const wall = wallHeader(page) ?? botWallReason(html, title);
   if (wall) return { label: 'bot_wall', reason: wall };
   const ok = page.status !== null && page.status >= 200 && page.status < 300;
-  const reason = ok ? frontPageReason(page) || statusTitleReason(page) : undefined;
+  const reason = ok ? (frontPageReason(page) ?? statusTitleReason(title)) : undefined;
   return reason ? { label: 'error_page', reason } : null;
 }
 
 /** The title of an HTML page, its white space folded, or null. */
-export function titleOf(page: Pick<SeenPage, 'headers' | 'content_type' | 'beginning'>): string | null {
-  const html = htmlOf(page);
-  const inner = html && /<title\b[^>]*>([^<]{0,2000})/i.exec(html)?.[1];
-  if (!inner) return null;
+export function titleOf(
+  page: Pick<SeenPage, 'headers' | 'content_type' | 'beginning'>,
+): Promise<string | null> {
+  return titleIn(htmlOf(page));
+}
+
+const MAX_TITLE = 300;
+
+async function titleIn(html: string): Promise<string | null> {
+  const tag = /<title[\s>]/i.exec(html);
+  const start = tag ? html.indexOf('>', tag.index) + 1 : 0;
+  if (start === 0) return null;
+  const end = html.indexOf('<', start);
+  const inner = html.slice(start, end === -1 ? undefined : end).slice(0, 10 * MAX_TITLE);
+  // Loaded when there is a first title to read, so that a node starts without it.
+  const { load } = await import('cheerio/slim');
   const title = load(`<title>${inner}</title>`)('title').text().replace(/\s+/g, ' ').trim();
-  return title === '' ? null : title.slice(0, 300);
+  return title === '' ? null : title.slice(0, MAX_TITLE);
 }
 
 function header(page: Pick<SeenPage, 'headers'>, name: string): string | undefined {
   return page.headers.find(([key]) => key.toLowerCase() === name)?.[1];
 }
 
-function htmlOf(page: Pick<SeenPage, 'headers' | 'content_type' | 'beginning'>): string | undefined {
+/** What can be read as HTML of the beginning; empty where the type says that it is none. */
+function htmlOf(page: Pick<SeenPage, 'headers' | 'content_type' | 'beginning'>): string {
   const type = page.content_type?.toLowerCase() ?? '';
-  if (!/html|xml|^$/.test(type)) return undefined;
-  const bytes = decoded(page.beginning, header(page, 'content-encoding'));
+  if (!/html|xml|^$/.test(type)) return '';
+  const bytes = decoded(page.beginning, header(page, 'content-encoding')).subarray(0, MAX_HTML_BYTES);
   const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? 'utf-8';
   try {
     return new TextDecoder(charset).decode(bytes);
@@ -61,30 +68,32 @@ function htmlOf(page: Pick<SeenPage, 'headers' | 'content_type' | 'beginning'>):
   }
 }
 
-const MAX_DECODED_BYTES = 1_048_576;
+const MAX_HTML_BYTES = 65_536;
+/** Of an encoded body less is read: it may expand a thousandfold. */
+const MAX_ENCODED_BYTES = 8_192;
 
 /** What can be read of an encoded body's beginning; the stored bytes stay as they came. */
-function decoded(bytes: Buffer, encoding: string | undefined): Buffer {
-  const cut: ZlibOptions = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_DECODED_BYTES };
+function decoded(beginning: Buffer, encoding: string | undefined): Buffer {
+  const bytes = beginning.subarray(0, MAX_ENCODED_BYTES);
   try {
     switch (encoding?.trim().toLowerCase()) {
       case 'gzip':
       case 'x-gzip':
-        return gunzipSync(bytes, cut);
+        return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
       case 'deflate':
-        return inflateSync(bytes, cut);
+        return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
       case 'br':
         return brotliDecompressSync(bytes, {
           finishFlush: constants.BROTLI_OPERATION_FLUSH,
-          maxOutputLength: MAX_DECODED_BYTES,
+          maxOutputLength: MAX_BROTLI_BYTES,
         });
       case 'zstd':
         return zstdDecompressSync(bytes, {
           finishFlush: constants.ZSTD_e_flush,
-          maxOutputLength: MAX_DECODED_BYTES,
+          maxOutputLength: MAX_BROTLI_BYTES,
         });
       default:
-        return bytes;
+        return beginning;
     }
   } catch (error) {
     // A body that lies about its encoding has no title that could be read.
@@ -92,6 +101,9 @@ function decoded(bytes: Buffer, encoding: string | undefined): Buffer {
     throw error;
   }
 }
+
+/** Brotli and Zstandard know no bound to what they expand to. */
+const MAX_BROTLI_BYTES = 8_388_608;
 
 function frontPageReason({ url, final_url }: SeenPage): string | undefined {
   const asked = new URL(url);
@@ -126,8 +138,7 @@ const ERROR_TITLES: ReadonlySet<string> = new Set([
   'sorry, page not found',
 ]);
 
-function statusTitleReason(page: SeenPage): string | undefined {
-  const title = titleOf(page);
+function statusTitleReason(title: string | null): string | undefined {
   if (title === null) return undefined;
   const parts = [title, ...title.split(/\s+[|–—·»:-]\s+|\s*[|–—·»:]\s*/)].map((part) =>
     part.trim().toLowerCase(),
@@ -163,9 +174,9 @@ const WALL_TITLES: readonly RegExp[] = [
 /** What only the page of a wall holds, never one that is merely guarded by the same service. */
 const WALL_MARKERS: readonly [RegExp, string][] = [
   [/_cf_chl_opt|cf-challenge-running|id="challenge-(form|error-text|running)"/, 'a Cloudflare challenge'],
-  [/_Incapsula_Resource[^>]*>\s*(<\/iframe>)?[\s\S]{0,200}Incapsula incident ID/i, 'an Incapsula block'],
+  [/Incapsula incident ID/i, 'an Incapsula block'],
   [/captcha-delivery\.com\/(captcha|interstitial|c\.js)/, 'a DataDome challenge'],
-  [/id="px-captcha"|window\._pxAppId[\s\S]{0,2000}px-captcha/, 'a HUMAN (PerimeterX) challenge'],
+  [/id="px-captcha"/, 'a HUMAN (PerimeterX) challenge'],
   [/window\.gokuProps|AwsWafIntegration\.(forceRefreshToken|checkForceRefresh)/, 'an AWS WAF challenge'],
   [/id="anubis_challenge"/, 'an Anubis challenge'],
   [/Sucuri WebSite Firewall - Access Denied/i, 'a Sucuri block'],
@@ -175,18 +186,37 @@ const WALL_SENTENCES =
 /** Sentences of a wall count only where there is little else on the page. */
 const SHORT_TEXT = 1_500;
 
-function botWallReason(page: SeenPage): string | undefined {
-  const fromHeaders = wallHeader(page);
-  if (fromHeaders) return fromHeaders;
-  const html = htmlOf(page);
-  if (!html) return undefined;
-  const title = titleOf(page);
+function botWallReason(html: string, title: string | null): string | undefined {
   if (title && WALL_TITLES.some((known) => known.test(title))) return `The title is a bot wall’s: ${title}`;
   const marker = WALL_MARKERS.find(([known]) => known.test(html));
   if (marker) return `The page is ${marker[1]}`;
-  const text = html.replace(/<(script|style)\b[\s\S]*?<\/\1>|<[^>]*>/gi, ' ').replace(/\s+/g, ' ');
-  const sentence = text.length <= SHORT_TEXT && WALL_SENTENCES.exec(text)?.[0];
-  return sentence ? `The page says little but “${sentence}”` : undefined;
+  const text = textIn(html);
+  const sentence = text.length <= SHORT_TEXT ? WALL_SENTENCES.exec(text)?.[0] : undefined;
+  return sentence && `The page says little but “${sentence}”`;
+}
+
+/** The text between the tags, without scripts and styles; each character is looked at once, whatever the page does. */
+function textIn(html: string): string {
+  const parts: string[] = [];
+  for (let at = 0; at < html.length; ) {
+    const tag = html.indexOf('<', at);
+    if (tag === -1) {
+      parts.push(html.slice(at));
+      break;
+    }
+    parts.push(html.slice(at, tag));
+    const name = /^<(script|style)[\s>]/i.exec(html.slice(tag, tag + 8))?.[1];
+    const end = name === undefined ? html.indexOf('>', tag) : endOfElement(html, tag, name);
+    if (end === -1) break;
+    at = end + 1;
+  }
+  return parts.join(' ').replace(/\s+/g, ' ').trim();
+}
+
+function endOfElement(html: string, from: number, name: string): number {
+  const closing = new RegExp(`</${name}\\s*>`, 'gi');
+  closing.lastIndex = from;
+  return closing.exec(html) ? closing.lastIndex - 1 : -1;
 }
 
 function wallHeader(page: SeenPage): string | undefined {

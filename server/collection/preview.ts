@@ -41,9 +41,9 @@ export async function previewSource(
     content_type: attempt.content_type,
     sha256: attempt.received?.sha256 ?? null,
     bytes: attempt.received?.bytes ?? null,
-    title: titleOf(attempt),
+    title: await titleOf(attempt),
     duration_ms: services.clock.now() - started,
-    page_label: labelOf({ ...attempt, url }),
+    page_label: await labelOf({ ...attempt, url }),
     watched_as: known && !known.removed ? known.id : null,
   };
 }

@@ -62,7 +62,7 @@ const WRONG: Record<string, [Step, Expected]> = {
   ],
   'a reset within the body': [reset({ afterHead: true }), { error: 'body_cut_short', status: 200 }],
   'a reset at the end of a body without a length': [
-    (socket) => socket.write(`${HEAD}Connection: close\r\n\r\nsome`, () => socket.resetAndDestroy()),
+    (socket) => void socket.write(`${HEAD}Connection: close\r\n\r\nsome`, () => socket.resetAndDestroy()),
     { error: 'body_cut_short', status: 200 },
   ],
   'a reset before an answer': [reset(), { error: 'connection_reset', status: null }],

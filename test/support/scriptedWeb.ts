@@ -13,7 +13,7 @@ export interface SeenRequest {
 }
 
 /** Answers one request, byte by byte if it likes, and ends the connection. */
-export type Step = (socket: Socket, request: SeenRequest) => void;
+export type Step = (socket: Socket, request: SeenRequest) => void | Promise<void>;
 
 export interface PageOptions {
   status?: number;
@@ -97,7 +97,7 @@ export class ScriptedWeb {
       this.#news.emit('request');
       const script = this.#scripts.get(request.path) ?? [page('Not here.', { status: 404 })];
       const step = script.length > 1 ? script.shift() : script[0];
-      step?.(socket, request);
+      void step?.(socket, request);
     });
   }
 
