@@ -6,6 +6,28 @@ import type { Store } from './store.ts';
 /** Why no more bytes may be stored. */
 export type NoRoom = 'data_cap_reached' | 'disk_nearly_full';
 
+/** How much is held and free, in bytes, against the owner's two limits. */
+export async function measureRoom(
+  store: Pick<Store, 'read' | 'freeBytes'>,
+  limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
+): Promise<Room> {
+  return {
+    held_bytes: counter(store.read, 'blob_bytes'),
+    cap_bytes: Math.round(limits.data_cap_gb * GIGABYTE),
+    free_bytes: await store.freeBytes(),
+    min_free_bytes: Math.round(limits.min_free_disk_gb * GIGABYTE),
+    no_room: await noRoomFor(store, limits, 0),
+  };
+}
+
+export interface Room {
+  held_bytes: number;
+  cap_bytes: number;
+  free_bytes: number;
+  min_free_bytes: number;
+  no_room: NoRoom | null;
+}
+
 /** Whether so many more bytes of blobs may be stored: null, or which of the owner's two limits says no. */
 export async function noRoomFor(
   store: Pick<Store, 'read' | 'freeBytes'>,

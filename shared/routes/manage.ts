@@ -42,6 +42,21 @@ export const addressesSchema = z
   .meta({ id: 'Addresses' });
 export type Addresses = z.output<typeof addressesSchema>;
 
+/** How much the archive holds, against the owner's two limits of room. */
+export const storageSchema = z
+  .strictObject({
+    /** Bytes of blobs, against `data_cap_gb`. */
+    held_bytes: z.int(),
+    cap_bytes: z.int(),
+    /** On the data folder's disk, against `min_free_disk_gb`. */
+    free_bytes: z.int(),
+    min_free_bytes: z.int(),
+    /** Why nothing more is stored, or null. */
+    no_room: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
+  })
+  .meta({ id: 'Storage' });
+export type Storage = z.output<typeof storageSchema>;
+
 /** What the owner alone may do, and what a page asks to know whether its reader is the owner. */
 export const manageRoutes = {
   readSession: route({
@@ -152,6 +167,15 @@ export const manageRoutes = {
     summary: 'Change settings',
     body: json(settingsChangeSchema),
     answers: { 200: { description: 'All of them', schema: settingsSchema } },
+    problems: [],
+  }),
+  readStorage: route({
+    method: 'GET',
+    path: '/manage/storage',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'How much the archive holds and how much room is left',
+    answers: { 200: { description: 'Bytes, against the limits', schema: storageSchema } },
     problems: [],
   }),
   readSharing: route({

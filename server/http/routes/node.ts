@@ -3,6 +3,7 @@ import type { Addresses } from '../../../shared/routes/manage.ts';
 import { readHead } from '../../ledger/appendEntry.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import type { SharingSwitch } from '../../owner/sharing.ts';
+import { measureRoom } from '../../store/room.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import type { Store } from '../../store/store.ts';
 import type { Jobs } from '../../workers/jobs.ts';
@@ -18,6 +19,7 @@ type NodeRoutes =
   | 'signOut'
   | 'readSettings'
   | 'changeSettings'
+  | 'readStorage'
   | 'readSharing'
   | 'setSharing'
   | 'readAddresses'
@@ -66,6 +68,7 @@ export function nodeHandlers({
     },
     readSettings: () => ok(settings.current),
     changeSettings: async ({ body }) => ok(await settings.change(body)),
+    readStorage: async () => ok(await measureRoom(store, settings.current)),
     readSharing: () => ok(sharing.current),
     setSharing: async ({ body }) => ok(await sharing.set(body)),
     readAddresses: () => ok({ addresses: addresses() }),

@@ -1,0 +1,53 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+
+afterEach(closeTestNodes);
+
+const BROWSER = { headers: { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
+
+async function nodeWithInterface() {
+  const rendererFolder = join(await temporaryFolder(), 'renderer');
+  await mkdir(rendererFolder);
+  await writeFile(join(rendererFolder, 'index.html'), '<!doctype html><title>Strongroom</title>');
+  return openTestNode({ rendererFolder });
+}
+
+describe('the interface’s one document', () => {
+  test('answers the address of every page, also one of a single pack or node', async () => {
+    const node = await nodeWithInterface();
+    for (const path of [
+      '/',
+      '/packs',
+      '/packs/pk_0',
+      '/assemble',
+      '/nodes/a/b/c',
+      '/timeline/7',
+      '/settings',
+    ]) {
+      const response = await node.ask(path, BROWSER);
+      expect(response.status, path).toBe(200);
+      expect(await response.text()).toContain('<title>Strongroom</title>');
+    }
+  });
+
+  test('is shown with 404 to a browser at any other address; a program gets the problem', async () => {
+    const node = await nodeWithInterface();
+    const lost = await node.ask('/no/such/page', BROWSER);
+    expect(lost.status).toBe(404);
+    expect(lost.headers.get('Content-Type')).toContain('text/html');
+    const program = await node.ask('/no/such/page');
+    expect(program.status).toBe(404);
+    expect(await program.json()).toMatchObject({ code: 'not_found' });
+  });
+
+  test('never stands in for data: /api, /archive, /manage and /assets answer problems to browsers too', async () => {
+    const node = await nodeWithInterface();
+    for (const path of ['/api/nothing', '/archive/nothing/more', '/manage/nothing', '/assets/nothing.js']) {
+      const response = await node.askAsOwner(path, BROWSER);
+      expect(response.status, path).toBe(404);
+      expect(await response.json(), path).toMatchObject({ code: 'not_found' });
+    }
+  });
+});
