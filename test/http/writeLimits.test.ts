@@ -1,0 +1,294 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, test } from 'vitest';
+import { addressGroup } from '../../server/archive/limits/addressGroup.ts';
+import type { NodeConfig } from '../../server/config.ts';
+import type { SettingsChange } from '../../shared/settings.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { aRecord, type Files, filesOf, packForm, uploadPack } from '../support/packs.ts';
+import { TurnedClock } from '../support/turnedClock.ts';
+
+afterEach(closeTestNodes);
+
+interface Refusal {
+  code: string;
+  limit?: string;
+  resets_at?: string;
+}
+
+/** A node that everybody may contribute to, within these limits. */
+async function openSharedNode(limits: SettingsChange, config: Partial<NodeConfig> = {}): Promise<TestNode> {
+  // A clock that stands still: no hour ends in the middle of a test by itself.
+  const node = await openTestNode({ clock: new TurnedClock(), ...config });
+  // No disk is too full to test on, unless the test says so.
+  await node.sendJson('PATCH', '/manage/settings', { min_free_disk_gb: 0, ...limits });
+  await node.sendJson('PUT', '/manage/sharing', { mode: 'contribute', require_invitation: false });
+  return node;
+}
+
+let nodesMade = 0;
+
+/** Creates a node as a visitor; no two alike. */
+function write(node: TestNode, body?: unknown): Promise<Response> {
+  nodesMade += 1;
+  return node.ask('/api/nodes', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body ?? { path: `n${nodesMade}`, title: 'A node' }),
+  });
+}
+
+function upload(node: TestNode, record: unknown, files: Files): Promise<Response> {
+  return node.ask('/api/packs', { method: 'POST', body: packForm(record, files) });
+}
+
+/** The same upload without an announced length. */
+async function uploadStreamed(node: TestNode, record: unknown, files: Files): Promise<Response> {
+  const whole = new Response(packForm(record, files));
+  return node.ask('/api/packs', {
+    method: 'POST',
+    headers: { 'Content-Type': whole.headers.get('Content-Type') ?? '' },
+    body: whole.body,
+    duplex: 'half',
+  } as RequestInit);
+}
+
+async function statuses(answers: Promise<Response>[]): Promise<number[]> {
+  return (await Promise.all(answers)).map(({ status }) => status).sort();
+}
+
+async function refusalOf(response: Response): Promise<Refusal> {
+  return (await response.json()) as Refusal;
+}
+
+async function ledgerSize(node: TestNode): Promise<number> {
+  const { head } = (await (await node.ask('/api/ledger')).json()) as { head: { seq: number } };
+  return head.seq;
+}
+
+/** Every file that lies in `tmp/` and `blobs/`. */
+async function storedFiles(node: TestNode): Promise<string[]> {
+  const found = await Promise.all(
+    ['tmp', 'blobs'].map((name) =>
+      readdir(join(node.dataFolder, name), { recursive: true, withFileTypes: true }),
+    ),
+  );
+  return found.flat().flatMap((entry) => (entry.isFile() ? [entry.name] : []));
+}
+
+/** What the database holds of visitors, read past the node. */
+function visitorsOf(node: TestNode) {
+  const database = new Database(join(node.dataFolder, 'strongroom.db'), { readonly: true });
+  try {
+    const today = database.prepare('SELECT day, key FROM write_day').get() as { day: string; key: string };
+    const counts = database.prepare('SELECT who, writes FROM write_counts ORDER BY who').all();
+    return { ...today, counts: counts as { who: string; writes: number }[] };
+  } finally {
+    database.close();
+  }
+}
+
+function ofBytes(bytes: number, digit = 'x'): Files {
+  return { 'data.bin': digit.repeat(bytes) };
+}
+
+describe('limits of writes by address (contract, section 5)', () => {
+  test('the write beyond ip_writes_per_hour is 429 with the limit and its reset, and leaves nothing', async () => {
+    const clock = new TurnedClock('2026-11-20T10:59:30.000Z');
+    const node = await openSharedNode({ ip_writes_per_hour: 3 }, { clock });
+    const answers = [await write(node), await write(node), await write(node)];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect(answers[0]?.headers.get('RateLimit-Policy')).toMatch(
+      /^"ip_writes_per_hour";q=3;w=3600, "ip_writes_per_day";q=200;w=86400, "ip_mb_per_day";q=100000000;qu="content-bytes";w=86400, "site_/,
+    );
+    expect(answers.map(({ headers }) => headers.get('RateLimit')?.split(', ')[0])).toEqual([
+      '"ip_writes_per_hour";r=2;t=30',
+      '"ip_writes_per_hour";r=1;t=30',
+      '"ip_writes_per_hour";r=0;t=30',
+    ]);
+
+    const refused = await write(node);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('Retry-After')).toBe('30');
+    expect(await refusalOf(refused)).toMatchObject({
+      code: 'rate_limited',
+      limit: 'ip_writes_per_hour',
+      resets_at: '2026-11-20T11:00:00.000Z',
+    });
+    expect(await ledgerSize(node)).toBe(3);
+
+    await clock.turn(30_000);
+    expect((await write(node)).status).toBe(201);
+  });
+
+  test('of many writes at once exactly as many pass as the limit allows', async () => {
+    const node = await openSharedNode({ ip_writes_per_hour: 5 });
+    const answers = await statuses(Array.from({ length: 20 }, () => write(node)));
+    expect(answers).toEqual([...Array(5).fill(201), ...Array(15).fill(429)]);
+    expect(await ledgerSize(node)).toBe(5);
+  });
+
+  test('what is refused is not counted, and neither is a pack that is there already', async () => {
+    const node = await openSharedNode({ ip_writes_per_hour: 3 });
+    const pack = [aRecord({ files: filesOf(ofBytes(10)) }), ofBytes(10)] as const;
+    expect((await upload(node, ...pack)).status).toBe(201);
+    expect((await upload(node, ...pack)).status).toBe(200);
+    expect((await write(node, { path: 'x', nope: 1 })).status).toBe(422);
+    expect((await write(node, { path: 'no/parent', title: 'x' })).status).toBe(409);
+    expect((await upload(node, aRecord({ files: filesOf(ofBytes(9)) }), ofBytes(10))).status).toBe(422);
+    expect(await statuses([write(node), write(node), write(node)])).toEqual([201, 201, 429]);
+  });
+
+  test('a new limit is in force at once', async () => {
+    const node = await openSharedNode({ ip_writes_per_hour: 1 });
+    await write(node);
+    expect((await write(node)).status).toBe(429);
+    await node.sendJson('PATCH', '/manage/settings', { ip_writes_per_hour: 2 });
+    expect((await write(node)).status).toBe(201);
+    await node.sendJson('PATCH', '/manage/settings', { ip_writes_per_hour: 0 });
+    expect((await write(node)).status).toBe(429);
+  });
+
+  test('ip_writes_per_day is counted over the hours, from midnight to midnight UTC', async () => {
+    const clock = new TurnedClock('2026-11-20T21:00:00.000Z');
+    const node = await openSharedNode({ ip_writes_per_hour: 2, ip_writes_per_day: 3 }, { clock });
+    await write(node);
+    await write(node);
+    await clock.turn(3_600_000);
+    expect((await write(node)).status).toBe(201);
+    const refused = await write(node);
+    expect(await refusalOf(refused)).toMatchObject({
+      limit: 'ip_writes_per_day',
+      resets_at: '2026-11-21T00:00:00.000Z',
+    });
+    expect(refused.headers.get('Retry-After')).toBe('7200');
+    await clock.turn(7_200_000);
+    expect((await write(node)).status).toBe(201);
+  });
+
+  test.each([
+    ['announced', upload],
+    ['not announced', uploadStreamed],
+  ] as const)('ip_mb_per_day bounds the bytes that an address sends, their length %s', async (_how, send) => {
+    const node = await openSharedNode({ ip_mb_per_day: 0.5 });
+    const large = await send(node, aRecord(), ofBytes(600_000));
+    expect([large.status, (await refusalOf(large)).limit]).toEqual([429, 'ip_mb_per_day']);
+    expect(await storedFiles(node)).toEqual([]);
+    expect((await send(node, aRecord(), ofBytes(300_000))).status).toBe(201);
+    const second = await send(node, aRecord({ title: 'Second' }), ofBytes(300_000, 'y'));
+    expect([second.status, (await refusalOf(second)).limit]).toEqual([429, 'ip_mb_per_day']);
+    expect(await storedFiles(node)).toHaveLength(1);
+    expect((await write(node)).status).toBe(201);
+  });
+
+  test('IPv4 is counted by address also where it is mapped, IPv6 by its /64', () => {
+    expect(addressGroup('192.0.2.1')).toBe('192.0.2.1');
+    expect(addressGroup('::ffff:192.0.2.1')).toBe('192.0.2.1');
+    expect(addressGroup('::ffff:c000:201')).toBe('192.0.2.1');
+    expect(addressGroup('2001:DB8:1:2::1')).toBe(addressGroup('2001:db8:1:2:ffff:ffff:ffff:ffff'));
+    expect(addressGroup('2001:db8:1:2::1')).not.toBe(addressGroup('2001:db8:1:3::1'));
+    expect(addressGroup('2001:db8::')).toBe(addressGroup('2001:db8:0:0:1::'));
+    expect(addressGroup('fe80::1%eth0')).toBe('fe80:0:0:0::/64');
+  });
+});
+
+describe('limits of everyone’s writes together (contract, section 5)', () => {
+  test('the owner is exempt from the limits by address and counts among everyone', async () => {
+    const node = await openSharedNode({
+      ip_writes_per_hour: 1,
+      ip_writes_per_day: 1,
+      ip_mb_per_day: 0.001,
+      site_writes_per_hour: 4,
+    });
+    const asOwner = (path: string) => node.sendJson('POST', '/api/nodes', { path, title: path });
+    expect((await asOwner('a')).status).toBe(201);
+    expect((await asOwner('b')).headers.get('RateLimit')).toBeNull();
+    expect((await uploadPack(node, aRecord(), ofBytes(5_000))).status).toBe(201);
+    expect((await write(node)).status).toBe(201);
+    const refused = await asOwner('c');
+    expect([refused.status, (await refusalOf(refused)).limit]).toEqual([429, 'site_writes_per_hour']);
+  });
+
+  test('site_gb_per_day bounds the bytes of everyone, the owner’s too', async () => {
+    const node = await openSharedNode({ site_gb_per_day: 0.0005 });
+    expect((await upload(node, aRecord(), ofBytes(300_000))).status).toBe(201);
+    const refused = await uploadPack(node, aRecord({ title: 'Second' }), ofBytes(300_000, 'y'));
+    expect([refused.status, (await refusalOf(refused)).limit]).toEqual([429, 'site_gb_per_day']);
+  });
+});
+
+describe('room for what is written (contract, section 5)', () => {
+  test('a pack that would go beyond data_cap_gb is 507, and nothing of it is kept', async () => {
+    const node = await openSharedNode({ data_cap_gb: 0.000_1 });
+    const refused = await uploadPack(node, aRecord(), ofBytes(100_001));
+    expect([refused.status, (await refusalOf(refused)).code]).toEqual([507, 'data_cap_reached']);
+    expect(await storedFiles(node)).toEqual([]);
+    expect((await uploadPack(node, aRecord(), ofBytes(60_000))).status).toBe(201);
+    const second = await uploadPack(node, aRecord({ title: 'Second' }), ofBytes(60_000, 'y'));
+    expect(second.status).toBe(507);
+    expect(await storedFiles(node)).toHaveLength(1);
+    // What the archive holds already takes no more room.
+    expect((await uploadPack(node, aRecord({ title: 'Third' }), ofBytes(60_000))).status).toBe(201);
+  });
+
+  test('of two packs at once that do not both fit, one is kept', async () => {
+    const node = await openSharedNode({ data_cap_gb: 0.000_1 });
+    const sent = ['a', 'b', 'c'].map((digit) =>
+      uploadPack(node, aRecord({ title: digit }), ofBytes(60_000, digit)),
+    );
+    expect(await statuses(sent)).toEqual([201, 507, 507]);
+    expect(await storedFiles(node)).toHaveLength(1);
+  });
+
+  test('a full archive takes no write at all', async () => {
+    const node = await openSharedNode({ data_cap_gb: 0 });
+    const refused = await write(node);
+    expect([refused.status, (await refusalOf(refused)).code]).toEqual([507, 'data_cap_reached']);
+    expect(await ledgerSize(node)).toBe(0);
+  });
+
+  test('with less than min_free_disk_gb free every write is 507 disk_nearly_full', async () => {
+    const node = await openSharedNode({ min_free_disk_gb: 1_000_000 });
+    for (const refused of [await write(node), await uploadPack(node, aRecord(), ofBytes(10))]) {
+      expect([refused.status, (await refusalOf(refused)).code]).toEqual([507, 'disk_nearly_full']);
+    }
+    expect(await storedFiles(node)).toEqual([]);
+  });
+});
+
+describe('what is kept of visitors (contract, section 5)', () => {
+  test('counters survive a restart', async () => {
+    const clock = new TurnedClock();
+    const node = await openSharedNode({ ip_writes_per_hour: 2 }, { clock });
+    await write(node);
+    await write(node);
+    await node.close();
+    const again = await openTestNode({ clock, dataFolder: node.dataFolder });
+    expect((await write(again)).status).toBe(429);
+    await clock.turn(3_600_000);
+    expect((await write(again)).status).toBe(201);
+  });
+
+  test('addresses are kept as keyed hashes, which are dropped with the day though nobody writes', async () => {
+    const clock = new TurnedClock('2026-11-20T23:00:00.000Z');
+    const node = await openSharedNode({}, { clock });
+    await write(node);
+    const today = visitorsOf(node);
+    expect(today.counts).toEqual([
+      { who: '', writes: 1 },
+      { who: expect.stringMatching(/^[\w-]{43}$/) as string, writes: 1 },
+    ]);
+    expect(today.day).toBe('2026-11-20');
+
+    await clock.turn(3_600_000);
+    await expect.poll(() => visitorsOf(node)).toMatchObject({ day: '2026-11-21', counts: [] });
+    expect(visitorsOf(node).key).not.toBe(today.key);
+    await write(node);
+    expect(visitorsOf(node).counts[1]?.who).not.toBe(today.counts[1]?.who);
+    await node.close();
+    const file = await readFile(join(node.dataFolder, 'strongroom.db'));
+    expect(file.includes(Buffer.from(today.key))).toBe(false);
+    expect(file.includes(Buffer.from('127.0.0.1'))).toBe(false);
+  });
+});
