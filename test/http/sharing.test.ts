@@ -1,0 +1,287 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { afterEach, describe, expect, test } from 'vitest';
+import { authorize, mayContribute, type Visitor } from '../../server/http/access.ts';
+import { Problem } from '../../shared/problems.ts';
+import type { Access } from '../../shared/routes/route.ts';
+import type { Sharing } from '../../shared/settings.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { problemOf } from '../support/packs.ts';
+import { rawRequest } from '../support/rawRequest.ts';
+
+const blockers: Server[] = [];
+
+afterEach(async () => {
+  await closeTestNodes();
+  for (const server of blockers.splice(0)) server.close();
+});
+
+/** An address of this machine that is not loopback: whoever comes from there is a visitor from the network. */
+const LAN = Object.values(networkInterfaces())
+  .flat()
+  .find((found) => found && !found.internal && found.family === 'IPv4')?.address;
+
+function onLan(node: TestNode, path = ''): string {
+  const url = new URL(path, node.url);
+  url.hostname = LAN ?? '';
+  return url.href;
+}
+
+async function share(node: TestNode, mode: Sharing['mode'], require_invitation = false): Promise<void> {
+  const response = await node.sendJson('PUT', '/manage/sharing', { mode, require_invitation });
+  expect(await response.json()).toEqual({ mode, require_invitation });
+}
+
+interface Invited {
+  id: string;
+  token: string;
+}
+
+async function invite(node: TestNode, body?: unknown): Promise<Invited> {
+  const response = await (body === undefined
+    ? node.askAsOwner('/manage/invitations', { method: 'POST' })
+    : node.sendJson('POST', '/manage/invitations', body));
+  expect(response.status).toBe(201);
+  return (await response.json()) as Invited;
+}
+
+let made = 0;
+
+/** Creates a node of the archive with this token, or with none. */
+function contribute(node: TestNode, token?: string, url = node.url): Promise<Response> {
+  made += 1;
+  return fetch(new URL('/api/nodes', url), {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ path: `made-${made}`, title: 'Made' }),
+  });
+}
+
+function withToken(token: string): RequestInit {
+  return { headers: { Authorization: `Bearer ${token}` } };
+}
+
+describe('invitations (contract, section 4)', () => {
+  test('an invitation’s token is told once; the list names who was invited, and what came of it', async () => {
+    const node = await openTestNode();
+    const response = await node.sendJson('POST', '/manage/invitations', { name: 'Ada' });
+    const invited = (await response.json()) as Invited & Record<string, unknown>;
+    expect(invited).toMatchObject({ name: 'Ada', last_used_at: null, writes: 0 });
+    expect(invited.created_at).toMatch(/^\d{4}-\d\d-\d\dT[\d:]{8}\.\d{3}Z$/);
+    expect(response.headers.get('Location')).toBe(`/manage/invitations/${invited.id}`);
+    await invite(node);
+
+    await share(node, 'contribute', true);
+    expect((await contribute(node, invited.token)).status).toBe(201);
+    const text = await (await node.askAsOwner('/manage/invitations')).text();
+    expect(text).not.toContain(invited.token);
+    const { items, total } = JSON.parse(text) as { items: Record<string, unknown>[]; total: number };
+    expect(total).toBe(2);
+    expect(items.map(({ name, writes }) => [name, writes])).toEqual([
+      ['', 0],
+      ['Ada', 1],
+    ]);
+    expect(items[1]?.last_used_at).not.toBeNull();
+  });
+
+  test('where one is required, contributions need it: 401 invitation_required without, wrong or revoked', async () => {
+    const node = await openTestNode();
+    const { id, token } = await invite(node, { name: 'Ada' });
+    await share(node, 'contribute', true);
+    expect((await contribute(node, token)).status).toBe(201);
+    expect((await contribute(node, node.token)).status).toBe(201);
+
+    expect((await node.askAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' })).status).toBe(204);
+    for (const wrong of [undefined, token, 'wrong', 'invitation-0000', `${node.token}0`]) {
+      const refused = await contribute(node, wrong);
+      expect(refused.headers.get('WWW-Authenticate')).toContain('Bearer');
+      expect(await problemOf(refused), wrong).toMatchObject({ status: 401, code: 'invitation_required' });
+    }
+    expect((await node.askAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' })).status).toBe(404);
+    expect(await (await node.askAsOwner('/manage/invitations')).json()).toMatchObject({ total: 0 });
+  });
+
+  test('an invitation outlives a restart, and opens contributions and nothing else', async () => {
+    const node = await openTestNode();
+    const { token } = await invite(node);
+    await share(node, 'contribute', true);
+    await node.close();
+    const again = await openTestNode({ dataFolder: node.dataFolder });
+    expect((await contribute(again, token)).status).toBe(201);
+    for (const path of ['/manage/settings', '/manage/invitations', '/manage/sharing']) {
+      const answer = await again.ask(path, withToken(token));
+      expect(await problemOf(answer), path).toMatchObject({ status: 401, code: 'owner_required' });
+    }
+    await share(again, 'read');
+    expect((await contribute(again, token)).status).toBe(401);
+    expect((await again.ask('/api/ledger', withToken(token))).status).toBe(200);
+  });
+
+  test('an invitation exempts from no limit', async () => {
+    const node = await openTestNode();
+    const { token } = await invite(node);
+    await share(node, 'contribute', true);
+    await node.sendJson('PATCH', '/manage/settings', { ip_writes_per_hour: 1 });
+    expect((await contribute(node, token)).status).toBe(201);
+    expect((await contribute(node, token)).status).toBe(429);
+  });
+
+  test('the session tells each visitor truly whether they may contribute', async () => {
+    const node = await openTestNode();
+    const { token } = await invite(node);
+    const may = async (init?: RequestInit) =>
+      ((await (await node.ask('/api/session', init)).json()) as { may_contribute: boolean }).may_contribute;
+    const told = async () => [await may(), await may(withToken(token)), await may(withToken(node.token))];
+    expect(await told()).toEqual([false, false, true]);
+    await share(node, 'read');
+    expect(await told()).toEqual([false, false, true]);
+    await share(node, 'contribute', true);
+    expect(await told()).toEqual([false, true, true]);
+    await share(node, 'contribute');
+    expect(await told()).toEqual([true, true, true]);
+  });
+});
+
+describe('who may do what, by where they come from (contract, section 4)', () => {
+  const visitor: Visitor = {
+    owner: false,
+    loopback: true,
+    address: '127.0.0.1',
+    session: undefined,
+    invitation: undefined,
+    wrongToken: false,
+  };
+  const fromNetwork = { ...visitor, loopback: false, address: '192.0.2.9' };
+  const invited = { ...fromNetwork, invitation: 'in_1' };
+  const off: Sharing = { mode: 'off', require_invitation: false };
+  const read: Sharing = { mode: 'read', require_invitation: false };
+  const all: Sharing = { mode: 'contribute', require_invitation: false };
+  const asked: Sharing = { mode: 'contribute', require_invitation: true };
+
+  test.each([
+    ['open', fromNetwork, off, undefined],
+    ['read', visitor, off, undefined],
+    ['read', fromNetwork, off, 'not_shared'],
+    ['contribute', fromNetwork, off, 'not_shared'],
+    ['contribute', visitor, off, 'owner_required'],
+    ['owner', fromNetwork, off, 'not_shared'],
+    ['read', fromNetwork, read, undefined],
+    ['contribute', fromNetwork, read, 'not_shared'],
+    ['contribute', visitor, read, 'owner_required'],
+    ['contribute', fromNetwork, all, undefined],
+    ['contribute', visitor, all, undefined],
+    ['contribute', fromNetwork, asked, 'invitation_required'],
+    ['contribute', visitor, asked, 'invitation_required'],
+    ['contribute', invited, asked, undefined],
+    ['contribute', invited, read, 'not_shared'],
+    ['owner', invited, asked, 'not_shared'],
+    ['owner', visitor, all, 'owner_required'],
+    ['read', { ...visitor, wrongToken: true }, all, 'owner_required'],
+    ['contribute', { ...visitor, wrongToken: true }, all, 'owner_required'],
+    ['owner', { ...fromNetwork, owner: true }, off, undefined],
+  ] as [Access, Visitor, Sharing, string | undefined][])(
+    '%s for %o while %o: %s',
+    (access, who, sharing, code) => {
+      const attempt = () => authorize(access, who, sharing);
+      if (code === undefined) expect(attempt).not.toThrow();
+      else expect(attempt).toThrow(expect.objectContaining({ constructor: Problem, code }) as Problem);
+      if (access === 'contribute' && !who.wrongToken)
+        expect(mayContribute(who, sharing)).toBe(code === undefined);
+    },
+  );
+});
+
+describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
+  test('a fresh node listens on loopback alone, is opened by sharing without a restart, and shut again', async () => {
+    const node = await openTestNode();
+    await expect(fetch(onLan(node, '/api/health'))).rejects.toThrow();
+    expect(await (await node.askAsOwner('/manage/addresses')).json()).toEqual({ addresses: [] });
+
+    await share(node, 'read');
+    expect((await fetch(onLan(node, '/api/stats'))).status).toBe(200);
+    expect((await contribute(node, undefined, onLan(node))).status).toBe(403);
+    expect((await fetch(onLan(node, '/manage/settings'))).status).toBe(403);
+    expect((await fetch(onLan(node, '/manage/settings'), withToken(node.token))).status).toBe(200);
+    const { addresses } = (await (await node.askAsOwner('/manage/addresses')).json()) as {
+      addresses: { url: string }[];
+    };
+    expect(addresses.map(({ url }) => url)).toContain(onLan(node).replace(/\/$/, ''));
+    for (const { url } of addresses) expect((await fetch(`${url}/api/health`)).status, url).toBe(200);
+
+    await share(node, 'off');
+    await expect(fetch(onLan(node, '/api/health'))).rejects.toThrow();
+    expect((await node.ask('/api/stats')).status).toBe(200);
+    await share(node, 'contribute');
+    expect((await contribute(node, undefined, onLan(node))).status).toBe(201);
+  });
+
+  test('sharing outlives a restart', async () => {
+    const node = await openTestNode();
+    await share(node, 'read', true);
+    await node.close();
+    const again = await openTestNode({ dataFolder: node.dataFolder });
+    expect(await (await again.askAsOwner('/manage/sharing')).json()).toEqual({
+      mode: 'read',
+      require_invitation: true,
+    });
+    expect((await fetch(onLan(again, '/api/stats'))).status).toBe(200);
+  });
+
+  test('while it is shared the node answers to the machine’s own names and addresses, and to no others', async () => {
+    const node = await openTestNode();
+    const statusFor = async (host: string) =>
+      (await rawRequest(`${node.url}/api/health`, { headers: { Host: host } })).status;
+    expect(await statusFor(LAN ?? '')).toBe(421);
+    await share(node, 'read');
+    expect(await statusFor(LAN ?? '')).toBe(200);
+    for (const host of ['evil.example', '10.255.255.1', `${LAN}.evil.example`])
+      expect(await statusFor(host), host).toBe(421);
+    await share(node, 'off');
+    expect(await statusFor(LAN ?? '')).toBe(421);
+  });
+
+  test('where the port is taken on the network, sharing is refused and nothing changes', async () => {
+    const node = await openTestNode();
+    const blocker = createServer().listen(Number(new URL(node.url).port), LAN);
+    blockers.push(blocker);
+    await once(blocker, 'listening');
+    const refused = await node.sendJson('PUT', '/manage/sharing', {
+      mode: 'read',
+      require_invitation: false,
+    });
+    expect(await problemOf(refused)).toMatchObject({ status: 409, code: 'port_taken' });
+    expect(await (await node.askAsOwner('/manage/sharing')).json()).toMatchObject({ mode: 'off' });
+    expect(await (await node.askAsOwner('/manage/addresses')).json()).toEqual({ addresses: [] });
+  });
+
+  test('on a node that listens on the network, visitors learn only that it is up while it is not shared', async () => {
+    const node = await openTestNode({ host: '0.0.0.0' });
+    expect((await fetch(onLan(node, '/api/health'))).status).toBe(200);
+    for (const path of ['/', '/api/stats', '/api/session', '/api/nope', '/packs', '/manage/settings']) {
+      const refused = await fetch(onLan(node, path));
+      expect(await problemOf(refused), path).toMatchObject({ status: 403, code: 'not_shared' });
+    }
+    expect((await fetch(onLan(node, '/api/packs'), { method: 'OPTIONS' })).status).toBe(403);
+    expect((await fetch(onLan(node, '/manage/settings'), withToken(node.token))).status).toBe(200);
+    const link = new URL(node.createSignInLink()).pathname;
+    expect((await fetch(onLan(node, link), { redirect: 'manual' })).status).toBe(303);
+    await share(node, 'read');
+    expect((await fetch(onLan(node, '/api/stats'))).status).toBe(200);
+  });
+
+  test('a stream that a visitor reads ends when sharing does', async () => {
+    const node = await openTestNode();
+    await share(node, 'read');
+    const stream = await fetch(onLan(node, '/api/events/stream'));
+    const reader = stream.body?.getReader();
+    await reader?.read();
+    await share(node, 'off');
+    await expect(async () => {
+      while (!(await reader?.read())?.done);
+    }).rejects.toThrow();
+  });
+});
