@@ -7,7 +7,7 @@ import { formatCount } from '../../format/size.ts';
 import { hashOfEntry } from './chain.ts';
 import classes from './EntryChain.module.css';
 import { EntryDetails } from './EntryDetails.tsx';
-import { addressOfSubject, ENTRY_LOOKS } from './entryWords.ts';
+import { addressOfSubject, ENTRY_LOOKS, wordsOfSubject } from './entryWords.ts';
 
 /**
  * Entries as the chain that they are, newest first: the `prev` of each stands above the `hash` of the one it names, and
@@ -42,7 +42,7 @@ interface EntryItemProps {
 }
 
 function EntryItem({ entry, before, isChosen }: EntryItemProps) {
-  const { seq, at, type, subject, prev, hash } = entry;
+  const { seq, at, type, prev, hash } = entry;
   const { word, icon: Icon } = ENTRY_LOOKS[type];
   const address = addressOfSubject(entry);
   const isSealed = hashOfEntry(entry) === hash;
@@ -60,7 +60,9 @@ function EntryItem({ entry, before, isChosen }: EntryItemProps) {
         <Icon size={16} stroke={1.7} aria-hidden />
         {word}
       </span>
-      <span className={classes.subject}>{address ? <Link to={address}>{subject}</Link> : subject}</span>
+      <span className={classes.subject}>
+        {address ? <Link to={address}>{wordsOfSubject(entry)}</Link> : wordsOfSubject(entry)}
+      </span>
       <span className={classes.time}>
         <TimeText at={at} />
       </span>

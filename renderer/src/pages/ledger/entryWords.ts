@@ -49,3 +49,8 @@ export function addressOfSubject({
   }
   return id?.startsWith('so_') ? `/sources/${id}` : undefined;
 }
+
+/** What an entry records, as a person would call it; an event is known by its number alone. */
+export function wordsOfSubject({ type, subject }: Pick<LedgerEntry, 'type' | 'subject'>): string {
+  return type === 'event.recorded' && /^\d+$/.test(subject) ? `event ${subject}` : subject;
+}

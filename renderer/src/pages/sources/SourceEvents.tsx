@@ -40,7 +40,7 @@ export function SourceEvents({ id }: { id: string }) {
         <>
           <DataTable
             caption="Events of this source, newest first"
-            columns={COLUMNS}
+            columns={columnsFor(data.items)}
             rows={data.items}
             rowKey={(event) => event.id}
             onOpen={(event) => void navigate(`/timeline/${event.id}`)}
@@ -50,6 +50,12 @@ export function SourceEvents({ id }: { id: string }) {
       )}
     </Section>
   );
+}
+
+/** Whose time a capture bears is told where there are captures; else a column would stand empty. */
+function columnsFor(events: readonly Event[]): readonly Column<Event>[] {
+  const hasCaptures = events.some(({ original_observed_at }) => original_observed_at !== null);
+  return hasCaptures ? COLUMNS : COLUMNS.filter(({ id }) => id !== 'captured');
 }
 
 const COLUMNS: readonly Column<Event>[] = [

@@ -71,7 +71,7 @@ function Choice({ label, data, value, onChange }: ChoiceProps) {
       clearable
       clearButtonProps={{ 'aria-label': `Any ${label.toLowerCase()}` }}
       disabled={data.length === 0}
-      w={160}
+      className={classes.choice}
     />
   );
 }

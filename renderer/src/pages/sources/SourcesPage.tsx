@@ -113,25 +113,23 @@ function SourcesTable({ sources, isOwner }: { sources: readonly SeenSource[]; is
     else next.delete(id);
     setSelected(next);
   };
+  const selectAll = (
+    <Checkbox
+      size="xs"
+      aria-label="Select all on this page"
+      checked={shown.length === sources.length}
+      indeterminate={shown.length > 0 && shown.length < sources.length}
+      onChange={(event) =>
+        setSelected(new Set(event.currentTarget.checked ? sources.map(({ id }) => id) : []))
+      }
+    />
+  );
   return (
     <>
-      {isOwner && (
-        <div className={classes.all}>
-          <Checkbox
-            size="xs"
-            label="Select all on this page"
-            checked={shown.length === sources.length}
-            indeterminate={shown.length > 0 && shown.length < sources.length}
-            onChange={(event) =>
-              setSelected(new Set(event.currentTarget.checked ? sources.map(({ id }) => id) : []))
-            }
-          />
-        </div>
-      )}
       {shown.length > 0 && <SelectionBar ids={shown} onClear={() => setSelected(new Set())} />}
       <DataTable
         caption="Watched sources"
-        columns={isOwner ? ownerColumns(selected, select) : VISITOR_COLUMNS}
+        columns={isOwner ? ownerColumns(selected, select, selectAll) : VISITOR_COLUMNS}
         rows={sources}
         rowKey={({ id }) => id}
         onOpen={({ id }) => void navigate(`/sources/${id}`)}

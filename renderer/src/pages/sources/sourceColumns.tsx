@@ -1,8 +1,9 @@
 import { Checkbox } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
 import { type Column, RowLink } from '../../components/DataTable.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
-import { ArchivedChip } from '../timeline/ArchivedChip.tsx';
 import { CheckStrip } from './CheckStrip.tsx';
 import { failureWords } from './failureWords.ts';
 import classes from './sourceColumns.module.css';
@@ -20,20 +21,25 @@ const state: Column<SeenSource> = {
   ),
 };
 
+/** So many tags are named in the list; the page of the source has them all. */
+const SHOWN_TAGS = 3;
+
 const name: Column<SeenSource> = {
   id: 'name',
   header: 'Source',
   cell: (source) => (
     <div className={classes.source}>
       <RowLink to={`/sources/${source.id}`}>{source.name || source.url}</RowLink>
-      {source.name && <span className={classes.url}>{source.url}</span>}
-      {source.tags.length > 0 && (
-        <span className={classes.tags}>
-          {source.tags.map((tag) => (
-            <span key={tag}>{tag}</span>
-          ))}
-        </span>
-      )}
+      <span className={classes.under}>
+        {source.name && <span className={classes.url}>{source.url}</span>}
+        {source.tags.slice(0, SHOWN_TAGS).map((tag) => (
+          <span key={tag} className={classes.tag}>
+            {tag}
+          </span>
+        ))}
+        {source.tags.length > SHOWN_TAGS && <span title={source.tags.join(', ')}>and more</span>}
+      </span>
+      <Failure source={source} />
     </div>
   ),
 };
@@ -42,7 +48,7 @@ const agency: Column<SeenSource> = {
   id: 'agency',
   header: 'Agency',
   hideBelow: 'medium',
-  width: '11rem',
+  width: '12rem',
   cell: (source) => source.agency,
 };
 
@@ -65,7 +71,7 @@ const checked: Column<SeenSource> = {
 const next: Column<SeenSource> = {
   id: 'next',
   header: 'Next check',
-  hideBelow: 'medium',
+  hideBelow: 'wide',
   width: '8rem',
   cell: ({ next_check_at: at, paused }) =>
     at ? <TimeText at={at} /> : <span className="muted">{paused ? 'when resumed' : 'not planned'}</span>,
@@ -74,7 +80,7 @@ const next: Column<SeenSource> = {
 const change: Column<SeenSource> = {
   id: 'change',
   header: 'Last event',
-  hideBelow: 'medium',
+  hideBelow: 'narrow',
   width: '8.5rem',
   cell: ({ last_event_type: type, last_event_at: at }) =>
     type ? (
@@ -91,41 +97,36 @@ const change: Column<SeenSource> = {
     ),
 };
 
-const version: Column<SeenSource> = {
-  id: 'version',
-  header: 'Version',
-  hideBelow: 'medium',
-  width: '7rem',
-  cell: ({ last_sha256: sha256 }) =>
-    sha256 && <ArchivedChip sha256={sha256} label="digest of the last version" />,
-};
-
-const failure: Column<SeenSource> = {
-  id: 'failure',
-  header: 'Last error',
-  hideBelow: 'narrow',
-  width: '14rem',
-  cell: ({ last_error, last_status = null, consecutive_failures = 0 }) =>
-    last_error && (
-      <span className={classes.failure}>
-        {failureWords(last_error, last_status)}
-        {consecutive_failures > 1 && <span className="muted"> ({consecutive_failures} times in a row)</span>}
-      </span>
-    ),
-};
+/** Why the last check gave no object; it stands with the source, because few have one and it needs room. */
+function Failure({
+  source: { last_error, last_status = null, consecutive_failures = 0 },
+}: {
+  source: SeenSource;
+}) {
+  if (!last_error) return null;
+  return (
+    <span className={classes.failure}>
+      <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
+      {failureWords(last_error, last_status)}
+      {consecutive_failures > 1 && `, ${consecutive_failures} times in a row`}
+    </span>
+  );
+}
 
 /** What a visitor sees of the sources. */
-export const VISITOR_COLUMNS: readonly Column<SeenSource>[] = [state, name, agency, checked, change, version];
+export const VISITOR_COLUMNS: readonly Column<SeenSource>[] = [state, name, agency, checked, change];
 
 /** What the owner sees, with a box to select each by. */
 export function ownerColumns(
   selected: ReadonlySet<string>,
   onSelect: (id: string, isSelected: boolean) => void,
+  selectAll: ReactNode,
 ): readonly Column<SeenSource>[] {
   const select: Column<SeenSource> = {
     id: 'select',
-    header: '',
-    width: '2.5rem',
+    header: 'Select',
+    headerControl: selectAll,
+    width: '2.25rem',
     cell: (source) => (
       <Checkbox
         size="xs"
@@ -135,5 +136,5 @@ export function ownerColumns(
       />
     ),
   };
-  return [select, state, name, agency, checked, next, change, version, failure];
+  return [select, state, name, agency, checked, next, change];
 }

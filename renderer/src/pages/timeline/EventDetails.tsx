@@ -1,4 +1,4 @@
-import { Anchor, Button } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Event } from '../../../../shared/event.ts';
 import { useCall } from '../../api/useCall.ts';
@@ -30,7 +30,9 @@ export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
         </p>
         <p className={classes.meaning}>{meaningOf(event)}</p>
       </div>
-      <Facts facts={factsOf(event, addressOfEvent)} />
+      <div className={classes.facts}>
+        <Facts facts={factsOf(event, addressOfEvent)} />
+      </div>
       {event.sha256 && (
         <ObjectCard title={event.previous_sha256 ? 'After' : 'The object'} sha256={event.sha256} />
       )}
@@ -52,14 +54,14 @@ function factsOf(event: Event, addressOfEvent: (id: number) => string) {
     [
       'Source',
       <Link key="source" to={`/sources/${source.id}`}>
-        {source.name || source.url}
+        {source.name || 'its page'}
       </Link>,
     ],
     [
       'Address',
-      <Anchor key="url" inherit href={source.url} target="_blank" rel="noopener noreferrer nofollow">
+      <a key="url" href={source.url} target="_blank" rel="noopener noreferrer nofollow">
         {source.url}
-      </Anchor>,
+      </a>,
     ],
     ['Agency', source.agency || null],
     ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],

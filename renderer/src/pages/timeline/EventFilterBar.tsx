@@ -63,7 +63,7 @@ function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFi
         onChange={(event_type) => set({ event_type: event_type ?? '' })}
         clearable
         clearButtonProps={{ 'aria-label': 'Any type of event' }}
-        w={150}
+        w={130}
       />
       <WordFilter
         label="Agency"
@@ -119,7 +119,7 @@ function WordFilter({ label, data, value = '', onChange }: FieldProps & { data: 
           <CloseButton size="sm" aria-label={`Any ${label.toLowerCase()}`} onClick={() => take('')} />
         ) : null
       }
-      w={140}
+      w={122}
     />
   );
 }
@@ -130,10 +130,12 @@ function DayFilter({ label, value = '', onChange }: FieldProps) {
       type="date"
       aria-label={label === 'From' ? 'From this day on' : 'Up to this day'}
       leftSection={<span className={classes.word}>{label}</span>}
-      leftSectionWidth={label === 'From' ? 50 : 34}
+      leftSectionWidth={label === 'From' ? 48 : 32}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
-      w={label === 'From' ? 180 : 164}
+      w={label === 'From' ? 168 : 152}
+      data-empty={value === '' || undefined}
+      classNames={{ input: classes.day }}
     />
   );
 }

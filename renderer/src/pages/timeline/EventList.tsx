@@ -11,10 +11,10 @@ import { EventRow } from './EventRow.tsx';
 import { useEventRows } from './useEventRows.ts';
 import { useTallList } from './useTallList.ts';
 
-/** The heights of a row in the two layouts of EventRow.module.css, and the width that parts them. */
+/** The heights of a row in the layouts of EventRow.module.css, and the width (28rem) below which it is the tall one. */
 const ROW_HEIGHT = 62;
 const TALL_ROW_HEIGHT = 112;
-const NARROW_PX = 640;
+const NARROW_PX = 448;
 
 export interface EventListProps {
   query: Record<string, string | undefined>;

@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { IconDownload, IconExternalLink, IconShieldCheck } from '@tabler/icons-react';
+import { IconDownload, IconExternalLink, IconListDetails, IconShieldCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readObjectHead } from '../../api/objectHead.ts';
@@ -36,47 +36,52 @@ export function ObjectCard({ title, sha256 }: { title: string; sha256: string })
         )}
       </header>
       {error && <ErrorNote error={error} />}
-      <div className={classes.actions}>
-        <Button
-          component="a"
-          href={`/archive/${sha256}`}
-          target="_blank"
-          rel="noopener noreferrer"
-          variant="default"
-          size="xs"
-          leftSection={<IconExternalLink size={14} aria-hidden />}
-        >
-          Open
-        </Button>
-        <Button
-          component="a"
-          href={`/archive/${sha256}`}
-          download={`${sha256}${head?.extension ?? ''}`}
-          variant="default"
-          size="xs"
-          leftSection={<IconDownload size={14} aria-hidden />}
-        >
-          Download
-        </Button>
-        <Button
-          variant="default"
-          size="xs"
-          leftSection={<IconShieldCheck size={14} aria-hidden />}
-          disabled={found?.state === 'running'}
-          onClick={() => void check(sha256)}
-        >
-          Verify here
-        </Button>
-        <Button
-          variant="subtle"
-          size="xs"
-          aria-expanded={showRetrievals}
-          onClick={() => setShowRetrievals(!showRetrievals)}
-        >
-          {showRetrievals ? 'Hide its retrievals' : 'Every retrieval of it'}
-        </Button>
+      <div>
+        <div className={classes.actions}>
+          <Button
+            component="a"
+            href={`/archive/${sha256}`}
+            target="_blank"
+            rel="noopener noreferrer"
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconExternalLink size={14} aria-hidden />}
+          >
+            Open
+          </Button>
+          <Button
+            component="a"
+            href={`/archive/${sha256}`}
+            download={`${sha256}${head?.extension ?? ''}`}
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconDownload size={14} aria-hidden />}
+          >
+            Download
+          </Button>
+          <Button
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconShieldCheck size={14} aria-hidden />}
+            disabled={found?.state === 'running'}
+            onClick={() => void check(sha256)}
+          >
+            Verify here
+          </Button>
+          <Button
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconListDetails size={14} aria-hidden />}
+            aria-expanded={showRetrievals}
+            onClick={() => setShowRetrievals(!showRetrievals)}
+          >
+            Retrievals
+          </Button>
+        </div>
+        <div aria-live="polite" className={classes.found}>
+          {found && <CheckWords sha256={sha256} check={found} />}
+        </div>
       </div>
-      <div aria-live="polite">{found && <CheckWords sha256={sha256} check={found} />}</div>
       {showRetrievals && <ObjectRetrievals sha256={sha256} />}
     </section>
   );

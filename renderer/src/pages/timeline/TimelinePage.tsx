@@ -38,7 +38,7 @@ export default function TimelinePage() {
     <div className={classes.page}>
       <Page
         title="Timeline"
-        lead="What happened to the watched sources, newest first. Nothing here is ever changed or backdated."
+        lead="What happened to the watched sources. Nothing here is ever changed or backdated."
       >
         <EventFilterBar filters={filters} />
         <div className={classes.panes} data-open={openId !== undefined || undefined}>
