@@ -55,7 +55,7 @@ async function uploadStreamed(node: TestNode, record: unknown, files: Files): Pr
 }
 
 async function statuses(answers: Promise<Response>[]): Promise<number[]> {
-  return (await Promise.all(answers)).map(({ status }) => status).sort();
+  return (await Promise.all(answers)).map(({ status }) => status).sort((left, right) => left - right);
 }
 
 async function refusalOf(response: Response): Promise<Refusal> {
