@@ -37,7 +37,9 @@ export async function readMultipartPack(request: Request, { blobs }: Pick<Store,
     parser.on('fieldsLimit', () => parts.fail(unreadable('there are more fields than “record”')));
     await Promise.race([pipeline(body, parser, { signal: parts.signal }), parts.failed]);
   } catch (error) {
-    parts.fail(error instanceof Problem || request.destroyed ? error : unreadable(reasonOf(error), error));
+    parts.fail(
+      error instanceof Problem || request.readableAborted ? error : unreadable(reasonOf(error), error),
+    );
   }
   return parts.end();
 }
@@ -111,7 +113,12 @@ class PackParts {
     if (this.#failure !== undefined) return void stream.destroy();
     const receive =
       name === 'record' ? this.#receiveRecord(stream) : this.#receiveFile(name, stream, filename, mediaType);
-    this.#receiving.push(receive.catch((error: unknown) => this.fail(error)));
+    this.#receiving.push(
+      receive.catch((error: unknown) => {
+        // What ended the stream ended the parser too, and whoever runs that knows why.
+        if (error !== stream.errored) this.fail(error);
+      }),
+    );
   }
 
   async #receiveRecord(stream: Readable): Promise<void> {
@@ -156,7 +163,7 @@ class PackParts {
     await Promise.all(this.#receiving);
     if (this.#failure === undefined && !this.#hasRecord) this.fail(unreadable('there is no part “record”'));
     if (this.#failure !== undefined) {
-      for (const blob of [...this.#staged.values(), ...this.#discarded]) await blob.discard();
+      await Promise.all([...this.#staged.values(), ...this.#discarded].map((blob) => blob.discard()));
       throw this.#failure;
     }
     return { record: this.#recordWithFiles(), staged: this.#staged };

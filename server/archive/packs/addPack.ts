@@ -64,7 +64,7 @@ export async function addPack(
     return { id: checked.id, created };
   } finally {
     // What is kept stays; what was refused, or was there already, goes.
-    for (const blob of staged?.values() ?? []) await blob.discard();
+    await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
   }
 }
 
