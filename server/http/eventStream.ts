@@ -30,12 +30,17 @@ export function openEventStream(
   response.flushHeaders();
   response.write('retry: 2000\n\n');
   const send = (message: StreamMessage) => {
+    // Ended because the node closes; what is told meanwhile is read again when the reader comes back.
+    if (response.writableEnded) return;
     if (response.writableLength > MAX_BUFFERED_BYTES) return void response.destroy();
     response.write(textOf(message));
   };
   const heartbeat = setInterval(() => response.write(': still here\n\n'), HEARTBEAT_MS);
   const unsubscribe = subscribe(send);
-  const end = () => void response.end();
+  const end = () => {
+    clearInterval(heartbeat);
+    response.end();
+  };
   response.app.once(CLOSING, end);
   response.on('close', () => {
     clearInterval(heartbeat);
@@ -73,7 +78,7 @@ export function openRowStream<Row extends { id: number }>(response: Response, ro
   openEventStream(response, () => {
     let last = rows.after;
     const sendOn = () => {
-      while (!response.writableNeedDrain && !response.destroyed) {
+      while (!response.writableNeedDrain && !response.writableEnded && !response.destroyed) {
         const batch = rows.read(last, ROWS_AT_ONCE);
         for (const row of batch) response.write(textOf({ id: row.id, data: row }));
         last = batch.at(-1)?.id ?? last;
