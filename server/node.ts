@@ -7,6 +7,7 @@ import { sessionCookie } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { CLOSING } from './http/eventStream.ts';
 import { blobsHandlers } from './http/routes/blobs.ts';
+import { citationsHandlers } from './http/routes/citations.ts';
 import { collectionHandlers } from './http/routes/collection.ts';
 import { commentsHandlers } from './http/routes/comments.ts';
 import { descriptionHandlers } from './http/routes/description.ts';
@@ -68,6 +69,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...studiesHandlers(counted),
         ...packsHandlers(counted, writeLimits),
         ...commentsHandlers(counted),
+        ...citationsHandlers(store, nodeName),
         ...blobsHandlers(store),
         ...ledgerHandlers(store, key),
         ...sourceHandlers(store, collection),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CITATION_FORMATS, citationQuery, citationSchema } from '../citation.ts';
 import { commentSchema, commentsQuery, newCommentSchema } from '../comment.ts';
 import {
   consistencyProofSchema,
@@ -241,6 +242,23 @@ export const archiveRoutes = {
     body: json(newCommentSchema),
     answers: { 201: { description: 'The comment', schema: commentSchema } },
     problems: ['not_found', 'unknown_comment'],
+  }),
+  readCitation: route({
+    method: 'GET',
+    path: '/api/items/{id}/cite',
+    access: 'read',
+    tag: 'Citations',
+    summary: 'How to cite a pack or a study',
+    description: 'Each form has a media type of its own: it can be asked for by `format` or by `Accept`.',
+    query: citationQuery,
+    answers: {
+      200: {
+        description: 'The citation in every form, or in the one that was asked for',
+        schema: citationSchema,
+        mediaTypes: Object.values(CITATION_FORMATS),
+      },
+    },
+    problems: ['not_found', 'invalid_format', 'not_acceptable'],
   }),
   readBlob: route({
     method: 'GET',

@@ -1,0 +1,31 @@
+import type { CslItem } from '../../../shared/citation.ts';
+import type { CitedWork } from './citedWork.ts';
+import { nameParts } from './names.ts';
+
+/** What the work is called in brackets, by the APA's words. */
+export function genreOf({ kind }: CitedWork): string {
+  return kind === 'pack' ? 'Data set' : 'Study';
+}
+
+/** What citation managers take in: an item of CSL-JSON. */
+export function cslItem(work: CitedWork): CslItem {
+  const { year, month, day } = work.date;
+  return {
+    id: work.id,
+    type: work.kind === 'pack' ? 'dataset' : 'document',
+    title: work.title,
+    author: work.authors.map(({ name }) => nameParts(name)),
+    issued: { 'date-parts': [[year, month, day]] },
+    publisher: work.publisher,
+    URL: work.url,
+    genre: genreOf(work),
+    ...(work.version === undefined ? {} : { version: String(work.version) }),
+    ...(work.abstract ? { abstract: work.abstract } : {}),
+    ...(work.keywords.length > 0 ? { keyword: work.keywords.join(', ') } : {}),
+    ...(work.digest ? { note: fingerprintNote(work.digest) } : {}),
+  };
+}
+
+export function fingerprintNote(digest: string): string {
+  return `SHA-256 fingerprint: ${digest}`;
+}

@@ -1,0 +1,108 @@
+import type { Pack } from '../../../shared/pack.ts';
+import { iterateCitedPacks, versionNumber } from '../../store/sqlite/citations.ts';
+import type { ReadDatabase } from '../../store/sqlite/open.ts';
+import { packById } from '../../store/sqlite/packs.ts';
+import type { StudyRow } from '../../store/sqlite/studies.ts';
+import { requireItem } from '../comments.ts';
+import { readPack } from '../packs/readPack.ts';
+import { requireStudy } from '../studies.ts';
+import { type CitedAuthor, type CitedRelation, type CitedWork, oneLine } from './citedWork.ts';
+
+/** Where the item is cited from: the node's address as its reader has it, and the node's name. */
+export interface CitedFrom {
+  origin: string;
+  publisher: string;
+}
+
+/** Beyond this many, a study's citation no longer lists its packs one by one. */
+const MAX_PARTS = 500;
+
+/** @throws Problem `not_found` */
+export function readCitedWork(database: ReadDatabase, id: string, from: CitedFrom): CitedWork {
+  return database
+    .transaction(() => {
+      requireItem(database, id);
+      return packById(database, id)
+        ? citedPack(database, readPack(database, id), from)
+        : citedStudy(database, requireStudy(database, id), from);
+    })
+    .deferred();
+}
+
+function citedPack(database: ReadDatabase, pack: Pack, { origin, publisher }: CitedFrom): CitedWork {
+  const { evidence, supersedes, replicates, study } = pack;
+  const relations: CitedRelation[] = [...pack.related];
+  const packAt = (id: string) => `${origin}/packs/${id}`;
+  if (supersedes) relations.push({ relation: 'IsNewVersionOf', identifier: packAt(supersedes) });
+  if (evidence.superseded_by) {
+    relations.push({ relation: 'IsPreviousVersionOf', identifier: packAt(evidence.superseded_by) });
+  }
+  if (replicates) relations.push({ relation: 'References', identifier: packAt(replicates.pack) });
+  for (const { pack: replication } of pack.replications) {
+    relations.push({ relation: 'IsReferencedBy', identifier: packAt(replication) });
+  }
+  if (study) relations.push({ relation: 'IsPartOf', identifier: `${origin}/studies/${study}` });
+  return {
+    id: pack.id,
+    kind: 'pack',
+    title: oneLine(pack.title) || pack.id,
+    authors: pack.authors.map(asCited),
+    date: dayOf(evidence.received_at),
+    publisher,
+    url: packAt(pack.id),
+    digest: pack.digest,
+    version: supersedes || evidence.superseded_by ? versionNumber(database, pack.id) : undefined,
+    abstract: oneLine(pack.summary),
+    keywords: pack.keywords.map(oneLine).filter((keyword) => keyword !== ''),
+    license: pack.license,
+    bytes: evidence.bytes,
+    files: evidence.files,
+    mediaTypes: [...new Set(pack.files.map(({ media_type }) => media_type))],
+    relations,
+  };
+}
+
+function citedStudy(database: ReadDatabase, study: StudyRow, { origin, publisher }: CitedFrom): CitedWork {
+  const authors = new Map<string, CitedAuthor>();
+  const relations: CitedRelation[] = [];
+  let bytes = 0;
+  let files = 0;
+  for (const pack of iterateCitedPacks(database, study.id)) {
+    bytes += pack.bytes;
+    files += pack.files;
+    if (relations.length < MAX_PARTS) {
+      relations.push({ relation: 'HasPart', identifier: `${origin}/packs/${pack.id}` });
+    }
+    for (const author of (JSON.parse(pack.authors) as CitedAuthor[]).map(asCited)) {
+      const key = author.orcid ?? author.name;
+      if (!authors.has(key)) authors.set(key, author);
+    }
+  }
+  return {
+    id: study.id,
+    kind: 'study',
+    title: oneLine(study.title) || study.id,
+    authors: [...authors.values()],
+    date: dayOf(study.created_at),
+    publisher,
+    url: `${origin}/studies/${study.id}`,
+    digest: null,
+    version: undefined,
+    abstract: oneLine(study.description || study.question),
+    keywords: [],
+    license: null,
+    bytes,
+    files,
+    mediaTypes: [],
+    relations,
+  };
+}
+
+function asCited({ name, orcid, affiliation }: CitedAuthor): CitedAuthor {
+  return { name: oneLine(name) || 'Anonymous', orcid, affiliation: oneLine(affiliation) };
+}
+
+function dayOf(instant: string): CitedWork['date'] {
+  const date = new Date(instant);
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() };
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { itemIdSchema } from './comment.ts';
+import { digestSchema } from './digest.ts';
+
+/** The forms that a citation comes in by itself, by the words of `format`, with their media types. */
+export const CITATION_FORMATS = {
+  bibtex: 'application/x-bibtex',
+  ris: 'application/x-research-info-systems',
+  'csl-json': 'application/vnd.citationstyles.csl+json',
+  apa: 'text/x-bibliography',
+  datacite: 'application/vnd.datacite.datacite+json',
+} as const;
+export type CitationFormat = keyof typeof CITATION_FORMATS;
+
+const cslNameSchema = z.union([
+  z.strictObject({ literal: z.string() }),
+  z.strictObject({ family: z.string(), given: z.string() }),
+]);
+export type CslName = z.output<typeof cslNameSchema>;
+
+/** One item of CSL-JSON (https://docs.citationstyles.org), as far as packs and studies have something to say. */
+export const cslItemSchema = z
+  .strictObject({
+    id: itemIdSchema,
+    type: z.enum(['dataset', 'document']),
+    title: z.string(),
+    author: z.array(cslNameSchema),
+    issued: z.strictObject({ 'date-parts': z.tuple([z.tuple([z.int(), z.int(), z.int()])]) }),
+    publisher: z.string(),
+    URL: z.string(),
+    genre: z.string(),
+    version: z.string().optional(),
+    abstract: z.string().optional(),
+    keyword: z.string().optional(),
+    note: z.string().optional(),
+  })
+  .meta({ id: 'CslItem' });
+export type CslItem = z.output<typeof cslItemSchema>;
+
+export const citationSchema = z
+  .strictObject({
+    id: itemIdSchema,
+    /** Where this node shows the item, by the name that the request reached it under. */
+    url: z.string(),
+    /** The fingerprint of a pack; a study has none. */
+    digest: digestSchema.nullable(),
+    csl: cslItemSchema,
+    apa: z.string(),
+    bibtex: z.string(),
+    ris: z.string(),
+  })
+  .meta({ id: 'Citation' });
+export type Citation = z.output<typeof citationSchema>;
+
+export const citationQuery = z.strictObject({
+  format: z
+    .string()
+    .optional()
+    .meta({ description: 'That form alone: bibtex, ris, csl-json, apa or datacite. It goes before Accept.' }),
+});

@@ -1,0 +1,278 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { CITATION_FORMATS, type Citation } from '../../shared/citation.ts';
+import type { Study } from '../../shared/study.ts';
+import { type CitationReaders, loadCitationReaders } from '../support/citationReaders.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { addedPack } from '../support/packs.ts';
+import { rawRequest } from '../support/rawRequest.ts';
+import { TurnedClock } from '../support/turnedClock.ts';
+
+afterEach(closeTestNodes);
+
+let others: CitationReaders;
+beforeAll(() => {
+  others = loadCitationReaders();
+});
+
+async function citationOf(node: TestNode, id: string): Promise<Citation> {
+  const response = await node.ask(`/api/items/${id}/cite`);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Citation;
+}
+
+async function citedAs(node: TestNode, id: string, format: string): Promise<string> {
+  const response = await node.ask(`/api/items/${id}/cite?format=${format}`);
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+const HOSTILE_TITLES = [
+  'An }unbalanced{ brace, and {one} more \\{',
+  'C:\\new\\title ends in a backslash \\',
+  '100 % of $5 & #1_a ~ b^2 "quoted" \'single\' @misc{x, y = {z}}',
+  'Line one\r\nTY  - BOOK\nER  - \n\u2028TI  - other\u0000 \u0007end',
+  '<i>x</i> <script>alert(1)</script> </b> &amp;',
+  'and others and and, Jr. = # % ,',
+  '電子メールの件名 — Über Größe, Ελλάδα, العربية, 𝔘𝔫𝔦',
+];
+
+describe('GET /api/items/<id>/cite (contract, section 2)', () => {
+  test('a pack is cited with its address by the request’s Host, its fingerprint and every form', async () => {
+    const node = await openTestNode({ clock: new TurnedClock('2026-11-20T23:30:00.000Z') });
+    const pack = await addedPack(node, { title: 'Sea level', keywords: ['tide', 'sea'] });
+    const citation = await citationOf(node, pack.id);
+    const url = `${node.url}/packs/${pack.id}`;
+    expect(Object.keys(citation)).toEqual(['id', 'url', 'digest', 'csl', 'apa', 'bibtex', 'ris']);
+    expect(citation).toMatchObject({ id: pack.id, url, digest: pack.digest });
+    expect(citation.csl).toMatchObject({
+      id: pack.id,
+      type: 'dataset',
+      title: 'Sea level',
+      author: [{ literal: 'Ada Lovelace' }],
+      issued: { 'date-parts': [[2026, 11, 20]] },
+      URL: url,
+      keyword: 'tide, sea',
+    });
+    expect(citation.apa).toBe(
+      `Ada Lovelace. (2026). Sea level [Data set]. ${citation.csl.publisher}. ${url}`,
+    );
+    const { port } = new URL(node.url);
+    const answer = await rawRequest(`${node.url}/api/items/${pack.id}/cite`, {
+      headers: { Host: `localhost:${port}` },
+    });
+    expect(JSON.parse(answer.body).url).toBe(`http://localhost:${port}/packs/${pack.id}`);
+  });
+
+  test('each form comes alone, with its own media type, by format and by Accept', async () => {
+    const node = await openTestNode();
+    const pack = await addedPack(node);
+    const citation = await citationOf(node, pack.id);
+    for (const [format, mediaType] of Object.entries(CITATION_FORMATS)) {
+      const byFormat = await node.ask(`/api/items/${pack.id}/cite?format=${format}`);
+      const byAccept = await node.ask(`/api/items/${pack.id}/cite`, { headers: { Accept: mediaType } });
+      for (const response of [byFormat, byAccept]) {
+        expect(response.headers.get('Content-Type')?.split(';')[0], format).toBe(mediaType);
+        expect(response.headers.get('Vary')).toContain('Accept');
+      }
+      expect(await byAccept.text()).toBe(await byFormat.text());
+    }
+    expect(await citedAs(node, pack.id, 'bibtex')).toBe(citation.bibtex);
+    expect(await citedAs(node, pack.id, 'ris')).toBe(citation.ris);
+    expect((await citedAs(node, pack.id, 'apa')).trim()).toBe(citation.apa);
+    expect(JSON.parse(await citedAs(node, pack.id, 'csl-json'))).toEqual(citation.csl);
+  });
+
+  test('Accept is weighed by its q-values; format goes before it; what fits nothing is 406', async () => {
+    const node = await openTestNode();
+    const { id } = await addedPack(node);
+    const typeFor = async (accept: string, query = '') => {
+      const response = await node.ask(`/api/items/${id}/cite${query}`, { headers: { Accept: accept } });
+      return response.ok ? response.headers.get('Content-Type')?.split(';')[0] : response.status;
+    };
+    expect(await typeFor('*/*')).toBe('application/json');
+    expect(await typeFor('application/x-bibtex;q=0.4, application/x-research-info-systems;q=0.5')).toBe(
+      CITATION_FORMATS.ris,
+    );
+    expect(await typeFor('text/html, application/x-bibtex;q=0.1')).toBe(CITATION_FORMATS.bibtex);
+    expect(await typeFor('application/json;q=0, application/x-bibtex;q=0, */*;q=0.1')).toBe(
+      CITATION_FORMATS.ris,
+    );
+    expect(await typeFor('text/x-bibliography; style=apa; locale=en-US')).toBe(CITATION_FORMATS.apa);
+    expect(await typeFor('text/html', '?format=ris')).toBe(CITATION_FORMATS.ris);
+    expect(await typeFor('text/html')).toBe(406);
+    expect(await typeFor('text/x-bibliography; style=nature')).toBe(406);
+  });
+
+  test('another format is 400 invalid_format, an unknown item 404 not_found', async () => {
+    const node = await openTestNode();
+    const { id } = await addedPack(node);
+    const other = await node.ask(`/api/items/${id}/cite?format=endnote`);
+    expect([other.status, await other.json()]).toMatchObject([400, { code: 'invalid_format' }]);
+    const unknown = await node.ask(`/api/items/pk_${'0'.repeat(20)}/cite?format=bibtex`);
+    expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: 'not_found' }]);
+  });
+
+  test('no title breaks BibTeX or RIS: another’s program reads the same title, authors and nothing else', async () => {
+    const node = await openTestNode();
+    for (const title of HOSTILE_TITLES) {
+      const name = title.slice(0, 100);
+      const pack = await addedPack(node, { title, authors: [{ name }, { name: 'Ada and Bob' }] });
+      const { csl, bibtex, ris } = await citationOf(node, pack.id);
+      expect(csl.title).not.toMatch(/[\p{Cc}\u2028]/u);
+      for (const line of ris.split('\r\n').slice(0, -1))
+        expect(line).toMatch(/^[A-Z][A-Z0-9] {2}- [^\r\n]*$/);
+      expect(ris.match(/^TY {2}-/gm)).toHaveLength(1);
+      const [fromRis, ...moreRis] = others.read('ris', ris);
+      expect([fromRis?.title, moreRis]).toEqual([csl.title, []]);
+      expect(depthOf(bibtex)).toBe(0);
+      const [fromBibtex, ...moreBibtex] = others.read('bibtex', bibtex);
+      expect([plain(fromBibtex?.title), moreBibtex], bibtex).toEqual([csl.title, []]);
+      expect(fromBibtex?.author).toHaveLength(2);
+      expect(plain(fromBibtex?.author?.[1]?.literal ?? fromBibtex?.author?.[1]?.family)).toBe('Ada and Bob');
+      expect(fromBibtex?.URL).toBe(csl.URL);
+    }
+  });
+
+  test('a name is parted only where it is written as "Family, Given"', async () => {
+    const node = await openTestNode();
+    const names = {
+      'Curie, Marie Salomea': { family: 'Curie', given: 'Marie Salomea' },
+      'María de la Cruz': { literal: 'María de la Cruz' },
+      'Martin Luther King, Jr.': { literal: 'Martin Luther King, Jr.' },
+      'Acme Research, Inc.': { literal: 'Acme Research, Inc.' },
+      'Smith, Jones, and Sons': { literal: 'Smith, Jones, and Sons' },
+      'Nguyễn Văn An': { literal: 'Nguyễn Văn An' },
+      山田太郎: { literal: '山田太郎' },
+      '山田, 太郎': { family: '山田', given: '太郎' },
+    };
+    const pack = await addedPack(node, { authors: Object.keys(names).map((name) => ({ name })) });
+    expect((await citationOf(node, pack.id)).csl.author).toEqual(Object.values(names));
+  });
+
+  test.for([
+    [['Ada Lovelace']],
+    [['Ada Lovelace', 'Grace Hopper']],
+    [['Lovelace, Ada', 'Sartre, Jean-Paul']],
+    [['Lovelace, Ada King', 'van der Berg, J.M.', 'Иванов, Иван Петрович']],
+    [['山田, 太郎', 'Institute of Tides']],
+    [Array.from({ length: 20 }, (_, index) => `Family${index}, Given`)],
+    [Array.from({ length: 21 }, (_, index) => `Family${index}, Given`)],
+    [Array.from({ length: 100 }, (_, index) => `Author number ${index}`)],
+  ])('the APA reference is what the CSL engine makes of the same item: %s', async ([names = []]) => {
+    const node = await openTestNode();
+    const first = await addedPack(node, { authors: names.map((name) => ({ name })) });
+    const second = await addedPack(node, {
+      authors: first.authors,
+      supersedes: first.id,
+      title: 'What is it?',
+    });
+    for (const id of [first.id, second.id]) {
+      const { csl, apa } = await citationOf(node, id);
+      expect(csl.author).toHaveLength(names.length);
+      expect(apa).toBe(others.apa(csl));
+    }
+  });
+
+  test('DataCite has rights, sizes, versions and every related work by its type', async () => {
+    const node = await openTestNode();
+    const first = await addedPack(node);
+    const digest = 'a'.repeat(64);
+    const pack = await addedPack(
+      node,
+      {
+        supersedes: first.id,
+        replicates: { pack: first.id, verdict: 'partial' },
+        authors: [
+          { name: 'Carberry, Josiah', orcid: '0000-0002-1825-0097', affiliation: 'Brown University' },
+        ],
+        license: 'CC-BY-4.0',
+        keywords: ['sea'],
+        related: [
+          { relation: 'IsSupplementTo', identifier: 'https://doi.org/10.5555/12345678' },
+          { relation: 'Cites', identifier: 'https://example.org/a' },
+          { relation: 'IsDerivedFrom', identifier: `sha256:${digest}` },
+        ],
+      },
+      { 'a.txt': 'four' },
+    );
+    const record = JSON.parse(await citedAs(node, pack.id, 'datacite'));
+    const packAt = (id: string) => `${node.url}/packs/${id}`;
+    expect(record).toMatchObject({
+      schemaVersion: 'http://datacite.org/schema/kernel-4',
+      types: { resourceTypeGeneral: 'Dataset' },
+      identifiers: [{ identifier: packAt(pack.id), identifierType: 'URL' }],
+      titles: [{ title: pack.title }],
+      publicationYear: pack.evidence.received_at.slice(0, 4),
+      sizes: ['4 bytes', '1 files'],
+      formats: [pack.files[0]?.media_type],
+      version: '2',
+      subjects: [{ subject: 'sea' }],
+      rightsList: [{ rightsIdentifier: 'CC-BY-4.0', rightsIdentifierScheme: 'SPDX' }],
+      creators: [
+        {
+          name: 'Carberry, Josiah',
+          nameType: 'Personal',
+          familyName: 'Carberry',
+          givenName: 'Josiah',
+          nameIdentifiers: [{ nameIdentifier: 'https://orcid.org/0000-0002-1825-0097' }],
+          affiliation: [{ name: 'Brown University' }],
+        },
+      ],
+    });
+    const related = record.relatedIdentifiers as Record<string, string>[];
+    expect(
+      related.map((each) => [each.relationType, each.relatedIdentifierType, each.relatedIdentifier]),
+    ).toEqual([
+      ['IsSupplementTo', 'DOI', '10.5555/12345678'],
+      ['Cites', 'URL', 'https://example.org/a'],
+      ['IsDerivedFrom', 'URN', `urn:sha256:${digest}`],
+      ['IsNewVersionOf', 'URL', packAt(first.id)],
+      ['References', 'URL', packAt(first.id)],
+    ]);
+    const ofFirst = JSON.parse(await citedAs(node, first.id, 'datacite'));
+    expect(ofFirst.version).toBe('1');
+    expect(ofFirst.relatedIdentifiers).toContainEqual({
+      relationType: 'IsPreviousVersionOf',
+      relatedIdentifierType: 'URL',
+      relatedIdentifier: packAt(pack.id),
+    });
+  });
+
+  test('a study is cited with the authors of its packs, each once, in order; it has no digest', async () => {
+    const node = await openTestNode();
+    const response = await node.sendJson('POST', '/api/studies', { title: 'Does the sea rise?' });
+    const study = (await response.json()) as Study;
+    const empty = await citationOf(node, study.id);
+    expect(empty).toMatchObject({ digest: null, csl: { author: [] } });
+    expect(empty.apa).toMatch(/^Does the sea rise\? \[Study\]\. \(\d{4}\)\. /);
+    const orcid = '0000-0002-1825-0097';
+    await addedPack(node, { study: study.id, authors: [{ name: 'B. First', orcid }, { name: 'A. Second' }] });
+    await addedPack(node, { study: study.id, authors: [{ name: 'C. Third' }, { name: 'Bee First', orcid }] });
+    const citation = await citationOf(node, study.id);
+    expect(citation.url).toBe(`${node.url}/studies/${study.id}`);
+    expect(citation.csl.author).toEqual([
+      { literal: 'B. First' },
+      { literal: 'A. Second' },
+      { literal: 'C. Third' },
+    ]);
+    const datacite = JSON.parse(await citedAs(node, study.id, 'datacite'));
+    expect(datacite.relatedIdentifiers).toHaveLength(2);
+    expect(datacite.types.resourceTypeGeneral).toBe('Collection');
+  });
+});
+
+/** How deep in braces a BibTeX text ends, as BibTeX counts them. */
+function depthOf(text: string): number {
+  let depth = 0;
+  for (const character of text) {
+    if (character === '{') depth += 1;
+    if (character === '}') depth -= 1;
+    expect(depth).toBeGreaterThanOrEqual(0);
+  }
+  return depth;
+}
+
+/** The reader marks what keeps its capitals; that is no part of the text. */
+function plain(text: string | undefined): string | undefined {
+  return text?.replace(/<\/?span[^>]*>/g, '');
+}

@@ -1,0 +1,36 @@
+import { createRequire } from 'node:module';
+
+/** An item of CSL-JSON as another's program reads it. */
+export interface ReadItem {
+  title: string;
+  type: string;
+  author?: { literal?: string; family?: string; given?: string }[];
+  URL?: string;
+  publisher?: string;
+  keyword?: string;
+  issued?: { 'date-parts': number[][] };
+}
+
+interface CiteClass {
+  new (data: unknown, options: object): { data: ReadItem[]; format(format: string, options: object): string };
+}
+
+/** Citation.js and its CSL engine: what another's program makes of our citations. */
+export interface CitationReaders {
+  read(format: 'bibtex' | 'ris', text: string): ReadItem[];
+  apa(item: object): string;
+}
+
+export function loadCitationReaders(): CitationReaders {
+  const require = createRequire(import.meta.url);
+  const { Cite } = require('@citation-js/core') as { Cite: CiteClass };
+  for (const plugin of ['bibtex', 'csl', 'ris']) require(`@citation-js/plugin-${plugin}`);
+  const types = { bibtex: '@bibtex/text', ris: '@ris/file' };
+  return {
+    read: (format, text) => new Cite(text, { generateGraph: false, forceType: types[format] }).data,
+    apa: (item) =>
+      new Cite([item], { generateGraph: false })
+        .format('bibliography', { format: 'text', template: 'apa', lang: 'en-US' })
+        .trim(),
+  };
+}
