@@ -58,8 +58,8 @@ async function publishRise(
     method: {
       complete: true,
       text: [
-        `1. From \`data/co2-concentration.csv\` take the column CO2 and compute the mean of each calendar year that has at least ${fewestMonths} ${fewestMonths === 1 ? 'month' : 'months'}; the means are in \`used.csv\`.`,
-        '2. `slope_ppm_per_year` is the slope of the line of least squares of the means on the year; its 95 % interval is the slope ± 1.959964 times its standard error.',
+        `1. From data/co2-concentration.csv take the column CO2 and compute the mean of each calendar year that has at least ${fewestMonths} ${fewestMonths === 1 ? 'month' : 'months'}; the means are in used.csv.`,
+        '2. slope_ppm_per_year is the slope of the line of least squares of the means on the year; its 95 % interval is the slope ± 1.959964 times its standard error.',
         `3. ${OUTCOME_RULE}`,
       ].join('\n'),
     },
@@ -96,8 +96,8 @@ async function replicateByMedian(
     method: {
       complete: true,
       text: [
-        '1. Yearly means of the column CO2 of `data/co2-concentration.csv`, of years with twelve months; they are in `used.csv`.',
-        '2. `slope_ppm_per_year` is the median of the slopes between all pairs of years (Theil 1950, Sen 1968).',
+        '1. Yearly means of the column CO2 of data/co2-concentration.csv, of years with twelve months; they are in used.csv.',
+        '2. slope_ppm_per_year is the median of the slopes between all pairs of years (Theil 1950, Sen 1968).',
         '3. The verdict is “reproduced” if it is within 5 % of the original’s slope, “partial” if only the sign agrees, else “failed”. The outcome is “positive” if the slope is above 0.',
       ].join('\n'),
     },

@@ -24,7 +24,7 @@ export async function publishEarthquakes(api: OwnerApi): Promise<void> {
     columns: ['time', 'mag', 'place'],
     rows: strong.map(({ time, mag, place }) => [Number(time), Number(mag), String(place)]),
   };
-  const selection = `1. From \`data/earthquakes.json\` take the events of type “earthquake” with a magnitude of at least ${COMPLETE_FROM} (rounded to a tenth); they are in \`used.csv\`.`;
+  const selection = `1. From data/earthquakes.json take the events of type “earthquake” with a magnitude of at least ${COMPLETE_FROM} (rounded to a tenth); they are in used.csv.`;
 
   const counts = countsAtLeast(magnitudes);
   const line = leastSquares(counts);
@@ -36,7 +36,7 @@ export async function publishEarthquakes(api: OwnerApi): Promise<void> {
       complete: true,
       text: [
         selection,
-        `2. For every tenth from ${COMPLETE_FROM} to the largest magnitude, count the events at or above it, and fit log10 of the count on the magnitude by least squares. \`b_value\` is the negative slope, its 95 % interval that of the slope (± 1.959964 standard errors).`,
+        `2. For every tenth from ${COMPLETE_FROM} to the largest magnitude, count the events at or above it, and fit log10 of the count on the magnitude by least squares. b_value is the negative slope, its 95 % interval that of the slope (± 1.959964 standard errors).`,
         `3. ${OUTCOME_RULE}`,
       ].join('\n'),
     },
@@ -65,7 +65,7 @@ export async function publishEarthquakes(api: OwnerApi): Promise<void> {
       complete: true,
       text: [
         selection,
-        `2. \`b_value\` is log10(e) / (mean magnitude − ${COMPLETE_FROM - HALF_BIN}) (Aki 1965), its 95 % interval b ± 1.959964 · b / √n.`,
+        `2. b_value is log10(e) / (mean magnitude − ${COMPLETE_FROM - HALF_BIN}) (Aki 1965), its 95 % interval b ± 1.959964 · b / √n.`,
         '3. The verdict is “reproduced” if the original’s value lies in that interval, “partial” if it does not but is within 30 %, else “failed”.',
         `4. ${OUTCOME_RULE}`,
       ].join('\n'),

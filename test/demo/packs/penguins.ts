@@ -83,9 +83,9 @@ async function publishFlippers(
     method: {
       complete: true,
       text: [
-        `1. From \`data/penguins.json\` take the rows${species === ALL ? '' : ` with Species “${species}”`} whose “Flipper Length (mm)” and “Body Mass (g)” are numbers; they are in \`used.csv\`.`,
-        '2. `pearson_r` is Pearson’s correlation of the two columns. Its 95 % interval is tanh(atanh(r) ± 1.959964 / √(n − 3)).',
-        '3. `slope_g_per_mm` is the slope of the line of least squares of mass on length.',
+        `1. From data/penguins.json take the rows${species === ALL ? '' : ` with Species “${species}”`} whose “Flipper Length (mm)” and “Body Mass (g)” are numbers; they are in used.csv.`,
+        '2. pearson_r is Pearson’s correlation of the two columns. Its 95 % interval is tanh(atanh(r) ± 1.959964 / √(n − 3)).',
+        '3. slope_g_per_mm is the slope of the line of least squares of mass on length.',
         `4. ${OUTCOME_RULE}`,
         '5. Numbers are rounded to four decimals, the slope to two.',
       ].join('\n'),
@@ -122,8 +122,8 @@ async function replicateByRanks(
     method: {
       complete: true,
       text: [
-        '1. From `data/penguins.json` take the rows whose “Flipper Length (mm)” and “Body Mass (g)” are numbers; they are in `used.csv`.',
-        '2. Rank both columns from 1; equal values share the mean of their ranks. `spearman_rho` is Pearson’s correlation of the ranks.',
+        '1. From data/penguins.json take the rows whose “Flipper Length (mm)” and “Body Mass (g)” are numbers; they are in used.csv.',
+        '2. Rank both columns from 1; equal values share the mean of their ranks. spearman_rho is Pearson’s correlation of the ranks.',
         '3. Its 95 % interval is tanh(atanh(ρ) ± 1.959964 · √(1.06 / (n − 3))) (Fieller, Hartley and Pearson 1957).',
         '4. The verdict is “reproduced” if that interval lies on the same side of 0 as the original’s correlation, “partial” if only ρ itself does, else “failed”.',
         `5. ${OUTCOME_RULE}`,
@@ -161,7 +161,7 @@ async function publishBeaks(api: OwnerApi, dataset: Dataset): Promise<Pack> {
     method: {
       complete: true,
       text: [
-        '1. From `data/penguins.json` take the rows whose “Beak Length (mm)” and “Beak Depth (mm)” are numbers; they are in `used.csv`.',
+        '1. From data/penguins.json take the rows whose “Beak Length (mm)” and “Beak Depth (mm)” are numbers; they are in used.csv.',
         '2. For each species, and for all together, compute Pearson’s correlation of the two and its 95 % interval tanh(atanh(r) ± 1.959964 / √(n − 3)).',
         '3. Each group is “positive” if its interval lies above 0, “negative” if below, “null” if it holds 0. Where the groups differ, the outcome is “mixed”.',
       ].join('\n'),

@@ -64,8 +64,8 @@ async function publishRain(
     method: {
       complete: true,
       text: [
-        `1. From \`${dataset.file.path}\` take the days of ${place} (2012 to 2015); they are in \`used.csv\`. A day is wet if its precipitation is above 0; a weekend day is a Saturday or Sunday of the Gregorian calendar.`,
-        '2. `share_difference` is the share of wet days at weekends less that on weekdays; its 95 % interval is ± 1.959964 · √(p(1−p)/n + q(1−q)/m).',
+        `1. From ${dataset.file.path} take the days of ${place} (2012 to 2015); they are in used.csv. A day is wet if its precipitation is above 0; a weekend day is a Saturday or Sunday of the Gregorian calendar.`,
+        '2. share_difference is the share of wet days at weekends less that on weekdays; its 95 % interval is ± 1.959964 · √(p(1−p)/n + q(1−q)/m).',
         `3. ${OUTCOME_RULE}`,
         ...(original
           ? [
@@ -105,8 +105,8 @@ async function publishWarmth(api: OwnerApi, dataset: Dataset): Promise<void> {
     method: {
       complete: true,
       text: [
-        '1. From `data/seattle-weather.csv` take temp_max of every day; the days are in `used.csv`.',
-        '2. `difference_celsius` is the mean over Saturdays and Sundays less the mean over the other days; its 95 % interval is ± 1.959964 · √(s²/n + t²/m).',
+        '1. From data/seattle-weather.csv take temp_max of every day; the days are in used.csv.',
+        '2. difference_celsius is the mean over Saturdays and Sundays less the mean over the other days; its 95 % interval is ± 1.959964 · √(s²/n + t²/m).',
         `3. ${OUTCOME_RULE}`,
       ].join('\n'),
     },

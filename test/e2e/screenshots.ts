@@ -1,0 +1,118 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { chromium, type Page } from 'playwright';
+import { buildIfStale } from '../../electron/start/build.ts';
+import { createLog } from '../../server/log.ts';
+import { openNode } from '../../server/node.ts';
+import { type OwnerApi, openOwnerApi } from '../demo/ownerApi.ts';
+import { publishDemoPacks } from '../demo/packs.ts';
+import { collectDemoSources } from '../demo/sources.ts';
+import { chromiumLaunchOptions } from '../support/chromium.ts';
+import { openScriptedWeb } from './support/scriptedWeb.ts';
+
+const PICTURES = resolve(import.meta.dirname, '../../docs/pictures');
+const SIZE = { width: 1440, height: 900 };
+/** The pictures are kept with the sources, so they have to stay small. */
+const MAX_BYTES = 300_000;
+
+/** A picture: its name, where it is taken, and what is done there first. */
+interface Picture {
+  name: string;
+  path: string;
+  prepare?: (page: Page) => Promise<unknown>;
+}
+
+/** Fills an archive with the demonstration and takes a picture of each main page, by day and by night. */
+async function takePictures(): Promise<void> {
+  await buildIfStale('renderer', say);
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-pictures-'));
+  const web = await openScriptedWeb();
+  const node = await openNode({ dataFolder: folder, port: 0, collect: false, log: createLog('warn') });
+  const browser = await chromium.launch(chromiumLaunchOptions());
+  try {
+    const api = await openOwnerApi(node);
+    await publishDemoPacks(api);
+    await collectDemoSources(api, web);
+    await mkdir(PICTURES, { recursive: true });
+    for (const look of ['light', 'dark'] as const) {
+      const context = await browser.newContext({
+        viewport: SIZE,
+        colorScheme: look,
+        reducedMotion: 'reduce',
+      });
+      const page = await context.newPage();
+      await page.goto(node.createSignInLink());
+      for (const picture of await pictures(api)) await take(page, node.url, picture, look);
+      await context.close();
+    }
+  } finally {
+    await browser.close();
+    await node.close();
+    await web.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function pictures(api: OwnerApi): Promise<Picture[]> {
+  const packs = await api.call('listPacks', { query: { sort: '-replications', limit: '1' } });
+  const { items: studies } = await api.call('listStudies', { query: { q: 'penguins' } });
+  const changed = await api.call('listEvents', { query: { event_type: 'changed', q: 'release notes' } });
+  const { items: sources } = await api.call('listSources', { query: { q: 'release notes' } });
+  return [
+    { name: 'overview', path: '/' },
+    { name: 'packs', path: '/packs' },
+    { name: 'pack', path: `/packs/${packs.items[0]?.id}` },
+    { name: 'assemble', path: '/assemble', prepare: assemble },
+    { name: 'studies', path: '/studies' },
+    { name: 'study', path: `/studies/${studies[0]?.id}` },
+    { name: 'nodes', path: '/nodes' },
+    { name: 'sources', path: '/sources' },
+    { name: 'source', path: `/sources/${sources[0]?.id}` },
+    { name: 'timeline', path: '/timeline' },
+    { name: 'event', path: `/timeline/${changed.items[0]?.id}` },
+    { name: 'ledger', path: '/ledger', prepare: verifyLedger },
+  ];
+}
+
+/** A draft on its way: files on the page, the record begun. */
+async function assemble(page: Page): Promise<void> {
+  const chooser = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Add files' }).click();
+  const data = resolve(import.meta.dirname, '../../node_modules/vega-datasets/data');
+  await (await chooser).setFiles([join(data, 'seattle-weather.csv'), join(data, 'weather.csv')]);
+  await page.getByLabel('Title', { exact: true }).fill('Wind and rain in Seattle and New York');
+  await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
+  await page.getByRole('complementary', { name: 'What will be published' }).scrollIntoViewIfNeeded();
+  await page.evaluate(() => window.scrollTo(0, 0));
+}
+
+async function verifyLedger(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Verify the ledger' }).click();
+  await page.getByText('verified: all is as it was recorded').waitFor();
+}
+
+async function take(
+  page: Page,
+  nodeUrl: string,
+  { name, path, prepare }: Picture,
+  look: string,
+): Promise<void> {
+  await page.goto(nodeUrl + path);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await prepare?.(page);
+  // What a page asks for is there, what was typed has settled.
+  await page.waitForLoadState('networkidle');
+  const picture = await page.screenshot({ animations: 'disabled', caret: 'hide' });
+  if (picture.length > MAX_BYTES) {
+    throw new Error(`The picture ${name}-${look} has ${picture.length} bytes; ${MAX_BYTES} are allowed.`);
+  }
+  await writeFile(join(PICTURES, `${name}-${look}.png`), picture);
+  say(`${name}-${look}.png, ${Math.round(picture.length / 1000)} KB`);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+await takePictures();
