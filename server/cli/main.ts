@@ -1,9 +1,12 @@
 import { VERSION } from '../config.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
-import { ledger } from './ledger.ts';
-import { serve } from './serve.ts';
 
-const COMMANDS: readonly Command[] = [serve, ledger];
+/** By name; each is loaded when it is called, so that none waits for what another needs. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve.ts')).serve,
+  pack: async () => (await import('./pack.ts')).pack,
+  ledger: async () => (await import('./ledger.ts')).ledger,
+};
 
 /** Node 24 is inside the app; from a checkout, `npm run` finds it first. */
 const NEEDED_NODE = 24;
@@ -17,14 +20,14 @@ export async function main([name, ...args]: string[]): Promise<ExitCode> {
     return 2;
   }
   if (name === undefined || name === '--help' || name === 'help') {
-    print(overview());
+    print(await overview());
     return name === undefined ? 2 : 0;
   }
   if (name === '--version') {
     print(VERSION);
     return 0;
   }
-  const command = COMMANDS.find((known) => known.name === name);
+  const command = Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]?.() : undefined;
   if (!command) {
     printError(`There is no command ${JSON.stringify(name)}. “strongroom --help” lists what there is.`);
     return 2;
@@ -41,9 +44,10 @@ export async function main([name, ...args]: string[]): Promise<ExitCode> {
   }
 }
 
-function overview(): string {
-  const width = Math.max(...COMMANDS.map(({ name }) => name.length));
-  const lines = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+async function overview(): Promise<string> {
+  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return [
     'Usage: strongroom <command> [options]',
     '',

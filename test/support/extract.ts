@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { openZip } from '../../server/archive/packs/zip/openZip.ts';
 
 const execute = promisify(execFile);
 
@@ -26,4 +29,14 @@ export async function isInstalled(program: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Extracts a ZIP with no program but this one. */
+export async function extract(zip: string, folder: string): Promise<void> {
+  const { members, close } = await openZip(zip, { maxEntries: 100_000, maxBytes: 1_000_000_000 });
+  for (const { name, folder: isFolder, read } of members) {
+    await mkdir(join(folder, isFolder ? name : dirname(name)), { recursive: true });
+    if (!isFolder) await writeFile(join(folder, name), read());
+  }
+  await close();
 }

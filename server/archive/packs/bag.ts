@@ -23,7 +23,19 @@ export const RECORD_FILE = 'pack.json';
 export const CRATE_FILE = 'ro-crate-metadata.json';
 export const DECLARATION_FILE = 'bagit.txt';
 export const INFO_FILE = 'bag-info.txt';
+const MANIFEST_FILE = 'manifest-sha256.txt';
+const TAG_MANIFEST_FILE = 'tagmanifest-sha256.txt';
 export const PAYLOAD_FOLDER = 'data/';
+
+/** Every tag file that is written. */
+export const BAG_FILES: ReadonlySet<string> = new Set([
+  DECLARATION_FILE,
+  INFO_FILE,
+  MANIFEST_FILE,
+  RECORD_FILE,
+  CRATE_FILE,
+  TAG_MANIFEST_FILE,
+]);
 
 const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
 
@@ -41,7 +53,7 @@ export function bagOf(record: PackRecord): Bag {
   const listed = Object.entries({
     [DECLARATION_FILE]: DECLARATION,
     [INFO_FILE]: infoText(record, id, digest),
-    'manifest-sha256.txt': manifest,
+    [MANIFEST_FILE]: manifest,
     [RECORD_FILE]: recordText,
     [CRATE_FILE]: roCrateText(record, id),
   });
@@ -49,7 +61,7 @@ export function bagOf(record: PackRecord): Bag {
     .toSorted(([left], [right]) => compareByUtf8(left, right))
     .map(([name, text]) => manifestLine(sha256(text), name))
     .join('');
-  const texts = [...listed, ['tagmanifest-sha256.txt', tagManifest] as const];
+  const texts = [...listed, [TAG_MANIFEST_FILE, tagManifest] as const];
   return { id, digest, tagFiles: texts.map(([name, text]) => ({ name, bytes: Buffer.from(text) })) };
 }
 
