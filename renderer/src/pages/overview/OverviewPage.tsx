@@ -1,6 +1,41 @@
+import { useCall } from '../../api/useCall.ts';
 import { Page } from '../../components/Page.tsx';
+import { useIsOwner } from '../../state/session.ts';
+import { Counts } from './Counts.tsx';
+import { Failing } from './Failing.tsx';
+import { FirstSteps } from './FirstSteps.tsx';
+import { LatestEvents, LatestPacks } from './Lately.tsx';
+import { useLastVisit } from './lastVisit.ts';
+import classes from './OverviewPage.module.css';
+import { Wellness } from './Wellness.tsx';
 
-/** What the node holds and whether it is well. */
+/** Whether the node is well, what it holds and what changed lately. */
 export default function OverviewPage() {
-  return <Page title="Overview">{null}</Page>;
+  const isOwner = useIsOwner();
+  const since = useLastVisit();
+  const packs = useCall('listPacks', { query: { limit: 1 } });
+  const sources = useCall('listSources', { query: { limit: 1 } });
+  const isFresh = packs.data?.total === 0 && sources.data?.total === 0;
+  return (
+    <Page title="Overview">
+      {isOwner && packs.data && sources.data && (
+        <FirstSteps hasPack={packs.data.total > 0} hasSource={sources.data.total > 0} />
+      )}
+      <Wellness hasSource={sources.data && sources.data.total > 0} />
+      {!isFresh && (
+        <>
+          <Counts />
+          <div className={classes.columns}>
+            <div>
+              {!!sources.data?.total && <Failing />}
+              <LatestEvents since={since} />
+            </div>
+            <div>
+              <LatestPacks />
+            </div>
+          </div>
+        </>
+      )}
+    </Page>
+  );
 }

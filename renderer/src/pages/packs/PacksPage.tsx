@@ -120,7 +120,7 @@ function columnsOf(openPack: (pack: Pack) => void, isWide: boolean, open?: strin
     {
       id: 'authors',
       header: 'Authors',
-      width: '15rem',
+      width: '11rem',
       hideBelow: 'wide',
       cell: (pack) => <span className="muted">{authorsLine(pack.authors)}</span>,
     },

@@ -106,10 +106,12 @@ function SettingRow({ field, input }: SettingRowProps) {
     ...input,
     id: name,
     'aria-describedby': `${name}-meaning`,
+    className: classes.control,
+  };
+  const withUnit = {
     rightSection: <span className="muted small">{unit}</span>,
     rightSectionWidth: 76,
     rightSectionPointerEvents: 'none' as const,
-    className: classes.control,
   };
   return (
     <div className={classes.row}>
@@ -119,10 +121,10 @@ function SettingRow({ field, input }: SettingRowProps) {
           {meaning} {hint}.
         </span>
       </label>
-      {name === 'retry_delays_seconds' ? (
-        <TextInput {...shared} />
+      {typeof standard === 'number' ? (
+        <NumberInput {...shared} {...withUnit} hideControls thousandSeparator="," />
       ) : (
-        <NumberInput {...shared} hideControls thousandSeparator="," />
+        <TextInput {...shared} {...(unit && withUnit)} />
       )}
     </div>
   );

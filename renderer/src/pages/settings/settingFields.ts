@@ -93,6 +93,12 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
         meaning: 'Requests under way altogether.',
         unit: 'requests',
       },
+      {
+        name: 'user_agent',
+        label: 'Name of the collector',
+        meaning: 'Servers see it with each request; robots.txt is read for its first word.',
+        unit: '',
+      },
     ],
   },
   {
@@ -111,11 +117,11 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     title: 'Writes of visitors',
     meaning: 'What visitors may add while the node is shared for contributions. You are exempt.',
     fields: [
-      { name: 'ip_writes_per_hour', label: 'One address, per hour', meaning: '', unit: 'writes' },
-      { name: 'ip_writes_per_day', label: 'One address, per day', meaning: '', unit: 'writes' },
-      { name: 'ip_mb_per_day', label: 'One address, per day', meaning: '', unit: 'MB' },
-      { name: 'site_writes_per_hour', label: 'Everybody, per hour', meaning: '', unit: 'writes' },
-      { name: 'site_gb_per_day', label: 'Everybody, per day', meaning: '', unit: 'GB' },
+      { name: 'ip_writes_per_hour', label: 'Writes from one address, per hour', meaning: '', unit: 'writes' },
+      { name: 'ip_writes_per_day', label: 'Writes from one address, per day', meaning: '', unit: 'writes' },
+      { name: 'ip_mb_per_day', label: 'Data from one address, per day', meaning: '', unit: 'MB' },
+      { name: 'site_writes_per_hour', label: 'Writes from everybody, per hour', meaning: '', unit: 'writes' },
+      { name: 'site_gb_per_day', label: 'Data from everybody, per day', meaning: '', unit: 'GB' },
     ],
   },
 ];

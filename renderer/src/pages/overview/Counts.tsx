@@ -1,0 +1,37 @@
+import { Link } from 'react-router';
+import { useCall } from '../../api/useCall.ts';
+import { formatCount } from '../../format/size.ts';
+import classes from './Counts.module.css';
+
+/** How much the archive holds, by kind. */
+export function Counts() {
+  const packs = useCall('listPacks', { query: { limit: 1 } });
+  const studies = useCall('listStudies', { query: { limit: 1 } });
+  const stats = useCall('readStats');
+  const counts: [word: string, count: number | undefined, to?: string][] = [
+    ['packs', packs.data?.total, '/packs'],
+    ['studies', studies.data?.total, '/studies'],
+    ['sources', stats.data?.sources, '/sources'],
+    ['observations', stats.data?.observations],
+    ['archived objects', stats.data?.archived_objects],
+    ['events', stats.data?.events, '/timeline'],
+  ];
+  return (
+    <section aria-label="How much the archive holds">
+      <ul className={classes.counts}>
+        {counts.map(([word, count, to]) => (
+          <li key={word}>
+            <Counted to={to}>
+              <strong className="numeric">{count === undefined ? '…' : formatCount(count)}</strong>{' '}
+              <span>{word}</span>
+            </Counted>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Counted({ to, children }: { to: string | undefined; children: React.ReactNode }) {
+  return to ? <Link to={to}>{children}</Link> : <span>{children}</span>;
+}

@@ -1,0 +1,40 @@
+import { Link } from 'react-router';
+import { useCall } from '../../api/useCall.ts';
+import { Section } from '../../components/Section.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { VirtualList } from '../../components/VirtualList.tsx';
+import { countOf } from '../../format/size.ts';
+import { failureWords } from '../sources/failureWords.ts';
+import classes from './Lately.module.css';
+
+const SHOWN = 5;
+
+/** The sources that do not answer as they should, with what they answered; nothing where all are well. */
+export function Failing() {
+  const status = useCall('readStatus');
+  const failing = status.data?.failing ?? [];
+  if (failing.length === 0) return null;
+  return (
+    <Section title="Needs a look" actions={<Link to="/sources">Sources</Link>}>
+      <VirtualList
+        label="Sources that fail"
+        items={failing.slice(0, SHOWN)}
+        keyOf={({ source }) => source.id}
+        render={({ source, error, status: answered, since, consecutive }) => (
+          <div className={classes.failing}>
+            <Link to={`/sources/${source.id}`} className={classes.name}>
+              {source.name || source.url}
+            </Link>
+            <span className={classes.why}>{failureWords(error ?? 'http_error', answered)}</span>
+            <span className="muted small">
+              {countOf(consecutive, 'time')} in a row, since <TimeText at={since} />
+            </span>
+          </div>
+        )}
+      />
+      {failing.length > SHOWN && (
+        <p className={classes.none}>And {countOf(failing.length - SHOWN, 'other')}.</p>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,153 @@
+import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router';
+import type { Status } from '../../../../shared/collection.ts';
+import type { Storage } from '../../../../shared/routes/manage.ts';
+import { useCall } from '../../api/useCall.ts';
+import { DigestChip } from '../../components/DigestChip.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { useIsOwner } from '../../state/session.ts';
+import classes from './Wellness.module.css';
+
+const REFRESH_MS = 15_000;
+
+type Health = 'well' | 'warning' | 'idle';
+
+/** Whether the node is well, in three answers: does it collect, is its ledger there, has it room. */
+export function Wellness({ hasSource }: { hasSource: boolean | undefined }) {
+  const isOwner = useIsOwner();
+  // Without a source there is nothing to ask about, and the answer would be a 503.
+  const status = useCall('readStatus', {}, { enabled: hasSource ?? false, refetchInterval: REFRESH_MS });
+  const storage = useCall('readStorage', {}, { enabled: isOwner, refetchInterval: REFRESH_MS });
+  return (
+    <section className={classes.panels} aria-label="How the node is">
+      {status.error ? (
+        <ErrorNote error={status.error} onRetry={() => void status.refetch()} />
+      ) : (
+        <CollectionPanel status={status.data} hasSource={hasSource} />
+      )}
+      <LedgerPanel />
+      {isOwner && storage.data && <RoomPanel storage={storage.data} />}
+    </section>
+  );
+}
+
+interface PanelProps {
+  title: string;
+  health: Health;
+  /** How it is, in a few words. */
+  says: ReactNode;
+  children?: ReactNode;
+}
+
+const ICONS = { well: IconCircleCheck, warning: IconAlertTriangle, idle: IconCircleDashed };
+
+function Panel({ title, health, says, children }: PanelProps) {
+  const Icon = ICONS[health];
+  return (
+    <div className={classes.panel}>
+      <h2>{title}</h2>
+      <p className={classes.says} data-health={health}>
+        <Icon size={18} aria-hidden /> <span>{says}</span>
+      </p>
+      <div className={classes.more}>{children}</div>
+    </div>
+  );
+}
+
+interface CollectionPanelProps {
+  status: Status | undefined;
+  hasSource: boolean | undefined;
+}
+
+function CollectionPanel({ status, hasSource }: CollectionPanelProps) {
+  if (hasSource === false) {
+    return (
+      <Panel title="Collection" health="idle" says="No source is watched">
+        <Link to="/sources">Watch one</Link>
+      </Panel>
+    );
+  }
+  if (!status) return <Panel title="Collection" health="idle" says="Asking…" />;
+  const { sources, failing, last_completed_collection_at: last, ok } = status;
+  const health: Health = ok && failing.length === 0 ? 'well' : 'warning';
+  const says = !ok
+    ? 'Nothing was checked for 24 hours'
+    : failing.length > 0
+      ? `${countOf(failing.length, 'source')} ${failing.length === 1 ? 'fails' : 'fail'}`
+      : 'All sources answer';
+  return (
+    <Panel title="Collection" health={health} says={says}>
+      <p>
+        <Link to="/sources?state=available">
+          {formatCount(sources.available)} of {countOf(sources.total, 'source')}
+        </Link>{' '}
+        available
+      </p>
+      <p>
+        {last ? (
+          <>
+            Last round <TimeText at={last} />
+          </>
+        ) : (
+          'No round was completed yet'
+        )}
+      </p>
+    </Panel>
+  );
+}
+
+function LedgerPanel() {
+  const ledger = useCall('readLedger', { query: { limit: 1 } }, { refetchInterval: REFRESH_MS });
+  if (ledger.error) return <ErrorNote error={ledger.error} onRetry={() => void ledger.refetch()} />;
+  if (!ledger.data) return <Panel title="Ledger" health="idle" says="Asking…" />;
+  const { head, total } = ledger.data;
+  return (
+    <Panel
+      title="Ledger"
+      health={total > 0 ? 'well' : 'idle'}
+      says={total > 0 ? countOf(total, 'entry', 'entries') : 'Nothing is recorded yet'}
+    >
+      {total > 0 && (
+        <>
+          <p>
+            Root <DigestChip digest={head.root} label="root of the ledger" />
+          </p>
+          <p>
+            <Link to="/ledger">Verify it</Link>
+          </p>
+        </>
+      )}
+    </Panel>
+  );
+}
+
+const NO_ROOM: Record<NonNullable<Storage['no_room']>, string> = {
+  data_cap_reached: 'The archive is full',
+  disk_nearly_full: 'The disk is nearly full',
+};
+
+function RoomPanel({ storage }: { storage: Storage }) {
+  const { held_bytes, cap_bytes, free_bytes, no_room } = storage;
+  return (
+    <Panel
+      title="Room"
+      health={no_room ? 'warning' : 'well'}
+      says={no_room ? NO_ROOM[no_room] : 'There is room'}
+    >
+      <meter
+        className={classes.meter}
+        min={0}
+        max={Math.max(cap_bytes, 1)}
+        value={held_bytes}
+        aria-label="Bytes held against the archive’s limit"
+      />
+      <p>
+        {formatBytes(held_bytes)} of <Link to="/settings">{formatBytes(cap_bytes)}</Link> held
+      </p>
+      <p>{formatBytes(free_bytes)} free on the disk</p>
+    </Panel>
+  );
+}
