@@ -13,5 +13,6 @@ export const PAGE_PATHS = [
   '/timeline',
   '/timeline/:id',
   '/ledger',
+  '/sharing',
   '/settings',
 ] as const;

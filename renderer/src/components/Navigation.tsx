@@ -7,6 +7,7 @@ import {
   IconPackage,
   IconPackageImport,
   IconSettings,
+  IconShare,
   IconWorldSearch,
   type TablerIcon,
 } from '@tabler/icons-react';
@@ -42,7 +43,13 @@ const PLACES: { title: string; places: Place[] }[] = [
     ],
   },
   { title: 'Proof', places: [{ to: '/ledger', word: 'Ledger', icon: IconBook2 }] },
-  { title: '', places: [{ to: '/settings', word: 'Settings', icon: IconSettings, for: 'owner' }] },
+  {
+    title: '',
+    places: [
+      { to: '/sharing', word: 'Sharing', icon: IconShare, for: 'owner' },
+      { to: '/settings', word: 'Settings', icon: IconSettings, for: 'owner' },
+    ],
+  },
 ];
 
 /** The way to every page, whose node this is and who is looking. */

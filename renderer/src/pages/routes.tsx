@@ -28,6 +28,7 @@ export const pageRoutes: RouteObject[] = [
       pageAt('/studies/:id', () => import('./studies/StudyPage.tsx')),
       pageAt('/nodes', () => import('./nodes/NodesPage.tsx')),
       pageAt('/nodes/*', () => import('./nodes/NodePage.tsx')),
+      pageAt('/sharing', () => import('./sharing/SharingPage.tsx')),
       pageAt('/settings', () => import('./settings/SettingsPage.tsx')),
       pageAt('*', () => import('./missing/MissingPage.tsx')),
     ],

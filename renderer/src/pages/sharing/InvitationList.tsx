@@ -1,0 +1,54 @@
+import { Button } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { Invitation } from '../../../../shared/invitation.ts';
+import { call } from '../../api/client.ts';
+import { answerKey } from '../../api/useCall.ts';
+import { type Column, DataTable } from '../../components/DataTable.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+
+/** The invitations that hold, newest first, each with what came of it. */
+export function InvitationList({ invitations }: { invitations: readonly Invitation[] }) {
+  const queries = useQueryClient();
+  const revoke = useMutation({
+    mutationFn: (id: string) => call('revokeInvitation', { params: { id } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: answerKey('listInvitations') }),
+  });
+  const columns: Column<Invitation>[] = [
+    { id: 'name', header: 'For', cell: ({ name }) => name || <span className="muted">nobody named</span> },
+    { id: 'created', header: 'Made', width: '9rem', cell: ({ created_at }) => <TimeText at={created_at} /> },
+    {
+      id: 'used',
+      header: 'Last used',
+      width: '9rem',
+      hideBelow: 'narrow',
+      cell: ({ last_used_at }) =>
+        last_used_at ? <TimeText at={last_used_at} /> : <span className="muted">never</span>,
+    },
+    { id: 'writes', header: 'Writes', width: '5rem', align: 'end', cell: ({ writes }) => writes },
+    {
+      id: 'revoke',
+      header: '',
+      width: '7rem',
+      align: 'end',
+      cell: ({ id, name }) => (
+        <Button
+          variant="subtle"
+          color="red"
+          size="compact-sm"
+          aria-label={`Revoke the invitation of ${name || 'nobody named'}`}
+          loading={revoke.isPending && revoke.variables === id}
+          onClick={() => revoke.mutate(id)}
+        >
+          Revoke
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <>
+      {revoke.error && <ErrorNote error={revoke.error} />}
+      <DataTable caption="Invitations" columns={columns} rows={invitations} rowKey={({ id }) => id} />
+    </>
+  );
+}

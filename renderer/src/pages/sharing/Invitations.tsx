@@ -1,0 +1,53 @@
+import { Button, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { zod4Resolver } from 'mantine-form-zod-resolver';
+import { type CreatedInvitation, newInvitationSchema } from '../../../../shared/invitation.ts';
+import type { Sharing } from '../../../../shared/settings.ts';
+import { call } from '../../api/client.ts';
+import { answerKey, useCall } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Section } from '../../components/Section.tsx';
+import { InvitationList } from './InvitationList.tsx';
+import { InvitationToken } from './InvitationToken.tsx';
+import classes from './SharingPage.module.css';
+
+/** Who was invited to contribute, and inviting and un-inviting. */
+export function Invitations({ sharing }: { sharing: Sharing }) {
+  const queries = useQueryClient();
+  const answer = useCall('listInvitations', { query: { limit: 500 } });
+  const form = useForm({ initialValues: { name: '' }, validate: zod4Resolver(newInvitationSchema) });
+  const create = useMutation({
+    mutationFn: (values: { name: string }) => call('createInvitation', { body: values }),
+    onSuccess: async () => {
+      form.reset();
+      await queries.invalidateQueries({ queryKey: answerKey('listInvitations') });
+    },
+  });
+  const created: CreatedInvitation | undefined = create.data;
+  const isInForce = sharing.mode === 'contribute' && sharing.require_invitation;
+  return (
+    <Section title="Invitations">
+      {!isInForce && (
+        <p className="muted">
+          Invitations count while contributions are open and need one. They can be made ready before that.
+        </p>
+      )}
+      <form className={classes.invite} onSubmit={form.onSubmit((values) => create.mutate(values))}>
+        <TextInput
+          label="For whom"
+          placeholder="A name that only you see"
+          autoComplete="off"
+          {...form.getInputProps('name')}
+        />
+        <Button type="submit" loading={create.isPending}>
+          Invite
+        </Button>
+      </form>
+      {create.error && <ErrorNote error={create.error} />}
+      {created && <InvitationToken key={created.id} invitation={created} onDone={create.reset} />}
+      {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+      {answer.data && answer.data.items.length > 0 && <InvitationList invitations={answer.data.items} />}
+    </Section>
+  );
+}
