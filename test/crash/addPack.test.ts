@@ -1,0 +1,165 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { addPack, type NewPack, type StagedBlob } from '../../server/archive/packs/addPack.ts';
+import { listPacks } from '../../server/archive/packs/listPacks.ts';
+import { verifyPack } from '../../server/archive/packs/verifyPack.ts';
+import { readHead } from '../../server/ledger/appendEntry.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { packsQuery } from '../../shared/pack.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { aRecord, filesOf, sha256Of } from '../support/packs.ts';
+
+const FILES = { 'a.txt': 'first', 'b.txt': 'second', 'c.txt': 'third' };
+const RECORD = aRecord({ title: 'Interrupted', files: filesOf(FILES) });
+const LOST = new Error('The disk is gone.');
+
+let open: Store | undefined;
+afterEach(async () => {
+  await open?.close();
+  open = undefined;
+  await closeTestNodes();
+});
+
+async function openAt(folder: string): Promise<Store> {
+  open = await openStore({ folder, clock: systemClock });
+  return open;
+}
+
+async function stageAll(store: Store): Promise<Map<string, StagedBlob>> {
+  const staged = new Map<string, StagedBlob>();
+  for (const [path, content] of Object.entries(FILES)) {
+    staged.set(path, await store.blobs.stage([Buffer.from(content)], 1_000));
+  }
+  return staged;
+}
+
+/** The step that fails, and whether it had done its work when it did. */
+type Failure = (pack: NewPack, store: Store) => { pack: NewPack; store: Store };
+
+const failingKeep =
+  (path: string, isDone: boolean): Failure =>
+  ({ record, staged }, store) => {
+    const changed = new Map(staged);
+    const blob = staged?.get(path) as StagedBlob;
+    const keep = async () => {
+      if (isDone) await blob.keep();
+      throw LOST;
+    };
+    changed.set(path, { ...blob, keep, discard: () => blob.discard() });
+    return { pack: { record, staged: changed }, store };
+  };
+
+const failingWrite =
+  (isDone: boolean): Failure =>
+  (pack, store) => {
+    const write: Store['write'] = async (change) => {
+      if (isDone) await store.write(change);
+      throw LOST;
+    };
+    return { pack, store: { ...store, write } };
+  };
+
+const failingChange: Failure = (pack, store) => ({
+  pack,
+  store: {
+    ...store,
+    write: (change) =>
+      store.write((database) => {
+        change(database);
+        throw LOST;
+      }),
+  },
+});
+
+/** What a reader of the data folder finds after the next start. */
+async function found(folder: string) {
+  const store = await openAt(folder);
+  const { total, texts } = listPacks(store, packsQuery.parse({}));
+  const [text] = texts;
+  const blobs = (await readdir(join(folder, 'blobs'), { recursive: true })).filter((name) =>
+    /[0-9a-f]{64}$/.test(name),
+  );
+  return {
+    packs: total,
+    verified:
+      text === undefined ? undefined : (await verifyPack(store, (JSON.parse(text) as { id: string }).id)).ok,
+    entries: readHead(store.read).seq,
+    temporary: await readdir(join(folder, 'tmp')),
+    blobs: blobs.map((name) => name.slice(-64)).sort(),
+  };
+}
+
+const NOTHING = { packs: 0, verified: undefined, entries: 0, temporary: [], blobs: [] };
+const ALL = {
+  packs: 1,
+  verified: true,
+  entries: 1,
+  temporary: [],
+  blobs: Object.values(FILES).map(sha256Of).sort(),
+};
+
+describe('a pack is there wholly or not at all, whichever step fails', () => {
+  test.each([
+    ['the first rename fails', failingKeep('a.txt', false), NOTHING],
+    ['the last rename fails', failingKeep('c.txt', false), NOTHING],
+    ['a rename is done and told as failed', failingKeep('b.txt', true), NOTHING],
+    ['the change throws after it wrote its rows', failingChange, NOTHING],
+    ['the commit fails', failingWrite(false), NOTHING],
+    ['the commit is done and told as failed', failingWrite(true), ALL],
+  ])('%s', async (_name, failure, expected) => {
+    const folder = await temporaryFolder();
+    const store = await openAt(folder);
+    const failing = failure({ record: RECORD, staged: await stageAll(store) }, store);
+    await expect(addPack(failing.store, failing.pack)).rejects.toBe(LOST);
+    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+    expect(listPacks(store, packsQuery.parse({})).total).toBe(expected.packs);
+    await store.close();
+    expect(await found(folder)).toEqual(expected);
+
+    // Whatever became of it, sending it again makes it whole.
+    const again = open as Store;
+    const { created } = await addPack(again, { record: RECORD, staged: await stageAll(again) });
+    expect(created).toBe(expected.packs === 0);
+    await again.close();
+    expect(await found(folder)).toEqual(ALL);
+  });
+
+  test('bytes that stop coming while they are staged', async () => {
+    const folder = await temporaryFolder();
+    const store = await openAt(folder);
+    const cut = (async function* () {
+      yield Buffer.from('half');
+      throw LOST;
+    })();
+    await expect(store.blobs.stage(cut, 1_000)).rejects.toBe(LOST);
+    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+    await store.close();
+    expect(await found(folder)).toEqual(NOTHING);
+  });
+
+  test('a crash that leaves staged and kept files: the next start removes both', async () => {
+    const folder = await temporaryFolder();
+    const store = await openAt(folder);
+    const staged = await stageAll(store);
+    await staged.get('a.txt')?.keep();
+    expect(await readdir(join(folder, 'tmp'))).toHaveLength(2);
+    await store.close();
+    expect(await found(folder)).toEqual(NOTHING);
+  });
+});
+
+test('a refusal discards what was staged and keeps what others have', async () => {
+  const folder = await temporaryFolder();
+  const store = await openAt(folder);
+  await addPack(store, { record: RECORD, staged: await stageAll(store) });
+  for (const changes of [{ title: '' }, { node: 'nowhere' }, { files: filesOf({ 'a.txt': 'other' }) }]) {
+    await expect(
+      addPack(store, { record: { ...RECORD, ...changes }, staged: await stageAll(store) }),
+    ).rejects.toThrow();
+    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+  }
+  await store.close();
+  expect(await found(folder)).toEqual(ALL);
+});
