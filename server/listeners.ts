@@ -9,6 +9,7 @@ import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './netw
 
 /** Requests that run when the node is closed have this long to finish. */
 const CLOSE_GRACE_MS = 10_000;
+const CLOSE_SWEEP_MS = 50;
 /** Answers that are on their way to the network when sharing ends have this long. */
 const CUT_GRACE_MS = 500;
 /** How often a shared node looks whether the machine has come to another network. */
@@ -228,7 +229,10 @@ async function closeServer(server: Server): Promise<void> {
     server.close(() => resolve());
   });
   server.closeIdleConnections();
+  // A connection whose last answer is out would else be kept for the next request that never comes.
+  const sweep = setInterval(() => server.closeIdleConnections(), CLOSE_SWEEP_MS);
   const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
   await closed;
+  clearInterval(sweep);
   clearTimeout(cut);
 }

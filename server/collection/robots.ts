@@ -25,6 +25,8 @@ export class RobotsUnreachable extends RetrievalFailure {
 export const MAX_ROBOTS_BYTES = 524_288;
 /** RFC 9309, section 2.4: not used for longer than a day, unless it cannot be had anew. */
 const FRESH_MS = 24 * 3_600_000;
+/** Rules that could not be had anew are asked for again after this. */
+const ASK_AGAIN_MS = 3_600_000;
 const MAX_CACHED_ORIGINS = 1_000;
 
 /** The package's own types describe an ES module that it is not. */
@@ -34,7 +36,7 @@ const parseRobots = robotsParser as unknown as (
 ) => { isAllowed(url: string, agent: string): boolean | undefined };
 
 interface Rules {
-  readAt: number;
+  freshUntil: number;
   isAllowed: (url: string, agent: string) => boolean;
 }
 
@@ -64,7 +66,7 @@ export class Robots {
 
   async #rulesOf(origin: string, ask: (url: URL) => Promise<RobotsAnswer>): Promise<Rules> {
     const cached = this.#cached.get(origin);
-    if (cached && this.#clock.now() - cached.readAt < FRESH_MS) return cached;
+    if (cached && this.#clock.now() < cached.freshUntil) return cached;
     let asking = this.#asking.get(origin);
     if (!asking) {
       asking = this.#read(origin, cached, ask).finally(() => this.#asking.delete(origin));
@@ -85,12 +87,16 @@ export class Robots {
       if (answer.status >= 500)
         throw new RobotsUnreachable(url.href, answer.status, new RetrievalFailure('http_error'));
     } catch (error) {
-      if (before && error instanceof RetrievalFailure) return before;
+      if (before && error instanceof RetrievalFailure) return this.#keep(origin, before, ASK_AGAIN_MS);
       if (error instanceof RetrievalFailure && !(error instanceof RobotsUnreachable))
         throw new RobotsUnreachable(url.href, null, error);
       throw error;
     }
-    const rules = this.#rulesFrom(url.href, answer);
+    return this.#keep(origin, { isAllowed: rulesOf(url.href, answer) }, FRESH_MS);
+  }
+
+  #keep(origin: string, { isAllowed }: Pick<Rules, 'isAllowed'>, ms: number): Rules {
+    const rules = { isAllowed, freshUntil: this.#clock.now() + ms };
     this.#cached.delete(origin);
     this.#cached.set(origin, rules);
     for (const oldest of this.#cached.keys()) {
@@ -99,11 +105,10 @@ export class Robots {
     }
     return rules;
   }
+}
 
-  #rulesFrom(url: string, { status, text }: RobotsAnswer): Rules {
-    const readAt = this.#clock.now();
-    if (status < 200 || status >= 300) return { readAt, isAllowed: () => true };
-    const parsed = parseRobots(url, text);
-    return { readAt, isAllowed: (page, agent) => parsed.isAllowed(page, agent) ?? true };
-  }
+function rulesOf(url: string, { status, text }: RobotsAnswer): Rules['isAllowed'] {
+  if (status < 200 || status >= 300) return () => true;
+  const parsed = parseRobots(url, text);
+  return (page, agent) => parsed.isAllowed(page, agent) ?? true;
 }
