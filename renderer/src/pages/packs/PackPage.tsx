@@ -5,6 +5,7 @@ import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/pack.ts';
 import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { Citation } from '../../components/Citation.tsx';
 import { Comments } from '../../components/Comments.tsx';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
@@ -82,6 +83,7 @@ function WholePack({ pack }: { pack: Pack }) {
           <PackFiles files={pack.files} bytes={pack.evidence.bytes} />
           <PackReplications pack={pack} />
           <PackVerify pack={pack} />
+          <Citation item={pack.id} />
           <Comments item={pack.id} />
         </div>
         <aside className={classes.facts} aria-label="Facts">

@@ -4,6 +4,7 @@ import type { Study } from '../../../../shared/study.ts';
 import { OUTCOMES, VERDICTS } from '../../../../shared/vocabulary.ts';
 import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { Citation } from '../../components/Citation.tsx';
 import { Comments } from '../../components/Comments.tsx';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
@@ -94,6 +95,7 @@ function WholeStudy({ study }: { study: Study }) {
           ))}
         </ol>
       </Section>
+      <Citation item={study.id} />
       <Comments item={study.id} />
     </Page>
   );
