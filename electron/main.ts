@@ -9,6 +9,7 @@ import { setUpMenu } from './menu.ts';
 import { setUpNotifications } from './notifications.ts';
 import { openArchive, sentenceOf } from './openArchive.ts';
 import { readOptions, type StartOptions } from './options.ts';
+import { type OpenedFiles, queueOpenedFiles, setUpPackFiles } from './packFiles.ts';
 import { openPreferences } from './preferences.ts';
 import { setUpTray } from './tray.ts';
 import { type DesktopWindow, setUpWindow } from './window.ts';
@@ -21,14 +22,15 @@ function start(): void {
     return;
   }
   app.enableSandbox();
+  const files = queueOpenedFiles();
   // Not awaited: an ES module that awaits this at its top never ends loading, and Electron hangs.
   app
     .whenReady()
-    .then(() => onReady(options))
+    .then(() => onReady(options, files))
     .catch((error: unknown) => giveUp(sentenceOf(error, options.port)));
 }
 
-async function onReady(options: StartOptions): Promise<void> {
+async function onReady(options: StartOptions, files: OpenedFiles): Promise<void> {
   const profile = app.getPath('userData');
   const preferences = openPreferences(join(profile, 'desktop.json'));
   const node = await openArchive({
@@ -45,6 +47,7 @@ async function onReady(options: StartOptions): Promise<void> {
   setUpMenu(node, window, preferences);
   setUpTray(node, window);
   setUpNotifications(node, window, preferences);
+  setUpPackFiles(files, node, window);
 }
 
 /** Another archive gets a profile of its own: its window, its session, and its own single instance. */

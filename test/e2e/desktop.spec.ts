@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test as base, expect } from '@playwright/test';
@@ -143,6 +143,24 @@ test.describe(`The desktop app, ${usedIs}`, () => {
       .toBe(true);
   });
 
+  test('a pack file that is opened is added to the archive when the person says so', async ({
+    app,
+    profile,
+  }) => {
+    const page = await app.firstWindow();
+    await expect(page.getByRole('navigation').first()).toBeVisible();
+    const { file, id } = await makePackFile(profile);
+    await recordBrowser(app, { answer: 1 });
+    await app.startAgain(file);
+    await expect.poll(() => asked(app)).toHaveLength(1);
+    const packs = () => page.evaluate(async () => (await (await fetch('/api/packs')).json()).total);
+    expect(await packs()).toBe(0);
+    await recordBrowser(app, { answer: 0 });
+    await app.startAgain(file);
+    await expect(page).toHaveURL(new RegExp(`/packs/${id}$`));
+    expect(await packs()).toBe(1);
+  });
+
   test('closing the window closes the archive in order, and another node can open it', async ({
     app,
     profile,
@@ -199,16 +217,40 @@ test.describe(`The desktop app, ${usedIs}`, () => {
   });
 });
 
+/** A pack file as another node gives it out. */
+async function makePackFile(folder: string): Promise<{ file: string; id: string }> {
+  const other = await startNode();
+  const { id } = (await (
+    await fetch(new URL('/api/packs', other.url), {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${other.token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        pack_format: 1,
+        terms_version: '2026-10-01',
+        title: 'A pack from elsewhere',
+        authors: [{ name: 'Ada Lovelace' }],
+        license: 'CC0-1.0',
+        outcome: 'null',
+      }),
+    })
+  ).json()) as { id: string };
+  const bytes = await (await fetch(new URL(`/api/packs/${id}/file`, other.url))).bytes();
+  const file = join(folder, `${id}.pack.zip`);
+  await writeFile(file, bytes);
+  await other.stop();
+  return { file, id };
+}
+
 /** Puts recorders in the place of the system's question and browser. */
 async function recordBrowser(app: DesktopApp, { answer }: { answer: number }): Promise<void> {
   await app.evaluate(({ dialog, shell }, response) => {
     const record = globalThis as unknown as { asked?: string[]; opened?: string[] };
     record.asked ??= [];
     record.opened ??= [];
-    dialog.showMessageBox = (async (_window: unknown, { detail }: { detail: string }) => {
-      record.asked?.push(detail);
+    dialog.showMessageBox = (async (...asked: { detail: string }[]) => {
+      record.asked?.push(asked.at(-1)?.detail ?? '');
       return { response, checkboxChecked: false };
-    }) as typeof dialog.showMessageBox;
+    }) as never;
     shell.openExternal = async (url: string) => void record.opened?.push(url);
   }, answer);
 }

@@ -78,7 +78,8 @@ const handlers: Handlers = {
     const run = runInThisContext(`(${source})`) as (electron: unknown, arg: unknown) => unknown;
     return run(electron, arg);
   },
-  secondInstance: (argv: string[]) => void app.emit('second-instance', new CancelableEvent(), argv, '', null),
+  secondInstance: (argv: string[]) =>
+    void app.emit('second-instance', new CancelableEvent(), argv, process.cwd(), null),
 };
 
 /** More handlers, by the modules that have what they need. */

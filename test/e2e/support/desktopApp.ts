@@ -22,8 +22,8 @@ export interface DesktopApp {
   ): Promise<Result>;
   /** The person closes the window at its frame. */
   closeWindow(): Promise<void>;
-  /** Starts the app once more in the same way; answers with the exit code of that second process. */
-  startAgain(): Promise<number | null>;
+  /** Starts the app once more in the same way, with files to open; answers with the exit code of that second process. */
+  startAgain(...files: string[]): Promise<number | null>;
   /** Dialogs that only tell; the stand-in alone can see them, because Electron waits for the person. */
   errorBoxes(): { title: string; content: string }[];
   /** The exit code, once the app has ended. */
@@ -56,8 +56,8 @@ function onStandIn(browser: Browser, args: string[]): DesktopApp {
     firstWindow: () => app.firstWindow(),
     evaluate: async (run, arg) => (await app.evaluate(String(run), arg)) as never,
     closeWindow: () => app.closeByPerson(),
-    startAgain: async () => {
-      const second = launchStandIn(browser, mainFile, args);
+    startAgain: async (...files) => {
+      const second = launchStandIn(browser, mainFile, [...args, ...files]);
       const code = await second.exited;
       for (const argv of second.secondInstances) await app.tellSecondInstance(argv);
       return code;
@@ -78,8 +78,9 @@ async function inElectron(program: string, args: string[]): Promise<DesktopApp> 
     firstWindow: () => app.firstWindow(),
     evaluate: (run, arg) => app.evaluate(run as never, arg) as never,
     closeWindow: () => app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.close()),
-    startAgain: async () => {
-      const [code] = (await once(spawn(program, all, { stdio: 'ignore' }), 'exit')) as [number | null];
+    startAgain: async (...files) => {
+      const second = spawn(program, [...all, ...files], { stdio: 'ignore' });
+      const [code] = (await once(second, 'exit')) as [number | null];
       return code;
     },
     errorBoxes: () => [],

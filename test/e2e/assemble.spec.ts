@@ -1,0 +1,179 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from '@playwright/test';
+import type { Pack } from '../../shared/pack.ts';
+import { expect, test } from './support/fixtures.ts';
+import type { NodeProcess } from './support/nodeProcess.ts';
+
+let folder: string;
+
+test.beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'strongroom-drop-'));
+  await mkdir(join(folder, 'study/raw'), { recursive: true });
+  await writeFile(join(folder, 'study/table.csv'), 'dose,effect\n1,0.2\n2,0.5\n');
+  await writeFile(join(folder, 'study/raw/day 1.txt'), 'first day');
+  await writeFile(join(folder, 'study/.DS_Store'), 'left by the system');
+});
+
+test.afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test('a draft with its files survives a reload, its paths can be changed, and a bad path is told at once', async ({
+  page,
+}) => {
+  await page.goto('/assemble');
+  await page.locator('input[type=file][webkitdirectory]').setInputFiles(join(folder, 'study'));
+  await dropFile(page, 'dropped.md', '# Dropped');
+  const files = page.getByRole('list', { name: 'Files of the pack' });
+  await expect(files.getByRole('listitem')).toHaveCount(3);
+  await expect(page.getByText('1 file of the operating system left out.')).toBeVisible();
+  await expect(files.getByRole('button', { name: /^digest of .*, copy/ })).toHaveCount(3);
+
+  await files.getByRole('button', { name: 'Edit the path of dropped.md' }).click();
+  const path = page.getByRole('textbox', { name: 'Path in the pack' });
+  await path.fill('notes/what?.md');
+  await expect(page.getByText('which Windows forbids')).toBeVisible();
+  await path.fill('study/notes.md');
+  await path.press('Enter');
+  await page.getByRole('button', { name: 'Leave out the leading folder study/' }).click();
+  await page.getByLabel('Title', { exact: true }).fill('Dose and effect');
+  await page.getByRole('button', { name: 'Add a result' }).click();
+  await page.getByLabel('Name', { exact: true }).nth(1).fill('effect');
+  await page.getByLabel('Value', { exact: true }).fill('a lot');
+
+  await page.reload();
+  await expect(page.getByLabel('Title', { exact: true })).toHaveValue('Dose and effect');
+  await expect(files.getByText('notes.md', { exact: true })).toBeVisible();
+  await expect(files.getByText('raw/day 1.txt', { exact: true })).toBeVisible();
+  await expect(files.getByRole('button', { name: /^digest of .*, copy/ })).toHaveCount(3);
+
+  // What is missing leads to its field.
+  await page.getByRole('button', { name: 'effect: a number such as 0.032 or 1.5e-7 is needed.' }).click();
+  await expect(page.getByLabel('Name', { exact: true }).nth(1)).toBeFocused();
+  await page.getByLabel('Value', { exact: true }).fill('0.5');
+  await finishRecord(page);
+  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Dose and effect' })).toBeVisible();
+  await page.getByRole('button', { name: 'table.csv' }).click();
+  const preview = page.getByRole('dialog');
+  await expect(preview.getByRole('columnheader', { name: 'effect' })).toBeVisible();
+  await expect(preview.getByRole('cell', { name: '0.2' })).toBeVisible();
+  await page.keyboard.press('Escape');
+  await page.goto('/assemble');
+  await expect(page.getByLabel('Title', { exact: true })).toHaveValue('');
+});
+
+test('what the node refuses is told at its field with nothing lost, and publishing works once it is mended', async ({
+  page,
+  checks,
+  node,
+}) => {
+  checks.allow(/status of (422|507|404)/);
+  await page.goto('/assemble');
+  await page.getByLabel('Title', { exact: true }).fill('Refused at first');
+  await finishRecord(page);
+  await page.evaluate(() => {
+    const kept = JSON.parse(localStorage.getItem('strongroom-draft') ?? '{}');
+    kept.state.draft.study = 'st_00000000000000000000';
+    localStorage.setItem('strongroom-draft', JSON.stringify(kept));
+  });
+  await page.reload();
+  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await expect(page.getByText('unknown_study')).toBeVisible();
+  await expect(page.getByRole('combobox', { name: 'Study' })).toHaveAttribute('aria-invalid', 'true');
+  await page.getByRole('combobox', { name: 'Study' }).focus();
+  await page.getByRole('button', { name: 'Clear' }).first().click();
+  await expect(page.getByText('Nothing is missing')).toBeVisible();
+
+  await asOwner(node, '/manage/settings', 'PATCH', { data_cap_gb: 0 });
+  await dropFile(page, 'late.txt', 'late');
+  await expect(page.getByText('Nothing is missing')).toBeVisible();
+  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await expect(page.getByText('data_cap_reached')).toBeVisible();
+  await asOwner(node, '/manage/settings', 'PATCH', { data_cap_gb: 10 });
+  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Refused at first' })).toBeVisible();
+});
+
+test('a new version takes the files over and a replication carries its verdict; both packs tell of it', async ({
+  page,
+  checks,
+  node,
+}) => {
+  const original = await publish(node, 'The original');
+  await page.goto(`/packs/${original.id}`);
+  await page.getByRole('link', { name: 'New version' }).click();
+  await expect(page.getByLabel('Title', { exact: true })).toHaveValue('The original');
+  await page.getByRole('button', { name: /^Take over 1 file of the earlier version/ }).click();
+  await expect(page.getByRole('button', { name: /^digest of data.txt/ })).toBeVisible();
+  await page.getByLabel('Title', { exact: true }).fill('The original, corrected');
+  await page.getByRole('checkbox', { name: /^I accept the terms/ }).check();
+  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'The original, corrected' })).toBeVisible();
+  await page.getByRole('link', { name: 'The original', exact: true }).click();
+  await expect(page.getByText('There is a newer version of this pack:')).toBeVisible();
+
+  await page.getByRole('link', { name: 'Add a replication' }).click();
+  await expect(page.getByLabel('Title', { exact: true })).toHaveValue('Replication of: The original');
+  await expect(page.getByRole('button', { name: 'Say how the replication came out.' })).toBeVisible();
+  await page.getByRole('radio', { name: /^partial/ }).click();
+  await finishRecord(page);
+  await checks.accessible(page);
+  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Replication of: The original' })).toBeVisible();
+  await page.getByRole('link', { name: 'The original', exact: true }).click();
+  const replications = page.getByRole('list', { name: 'Replicated by' });
+  await expect(replications).toContainText('partial');
+  await expect(replications.getByRole('link', { name: 'Replication of: The original' })).toBeVisible();
+});
+
+async function finishRecord(page: Page): Promise<void> {
+  await page.getByLabel('Name', { exact: true }).first().fill('Ada Lovelace');
+  await page.getByRole('radio', { name: /^null/ }).click();
+  await page.getByRole('radio', { name: /^CC0-1\.0/ }).click();
+  await page.getByRole('checkbox', { name: /^I accept the terms/ }).check();
+  await expect(page.getByText('Nothing is missing')).toBeVisible();
+}
+
+async function dropFile(page: Page, name: string, text: string): Promise<void> {
+  const transfer = await page.evaluateHandle(
+    ([fileName, content]) => {
+      const made = new DataTransfer();
+      made.items.add(new File([content ?? ''], fileName ?? ''));
+      return made;
+    },
+    [name, text],
+  );
+  await page.dispatchEvent('main', 'drop', { dataTransfer: transfer });
+}
+
+async function asOwner(node: NodeProcess, path: string, method: string, body: unknown): Promise<void> {
+  const response = await fetch(new URL(path, node.url), {
+    method,
+    headers: { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  expect(response.ok).toBe(true);
+}
+
+async function publish(node: NodeProcess, title: string): Promise<Pack> {
+  const form = new FormData();
+  const record = {
+    pack_format: 1,
+    terms_version: '2026-10-01',
+    title,
+    authors: [{ name: 'Grace Hopper' }],
+    license: 'CC0-1.0',
+    outcome: 'positive',
+    results: { effect: 0.4 },
+  };
+  form.append('record', JSON.stringify(record));
+  form.append('files', new Blob(['the data']), 'data.txt');
+  const response = await fetch(new URL('/api/packs', node.url), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${node.token}` },
+    body: form,
+  });
+  expect(response.status).toBe(201);
+  return (await response.json()) as Pack;
+}
