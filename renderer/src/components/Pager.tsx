@@ -5,6 +5,8 @@ import classes from './Pager.module.css';
 export interface PagerProps {
   /** What is counted: `packs`. */
   what: string;
+  /** One of them, where that is not `what` without its last letter: `entry`. */
+  one?: string;
   total: number;
   limit: number;
   offset: number;
@@ -12,7 +14,7 @@ export interface PagerProps {
 }
 
 /** Which rows of how many are shown, and the way to the next ones. */
-export function Pager({ what, total, limit, offset, onOffset }: PagerProps) {
+export function Pager({ what, one = what.slice(0, -1), total, limit, offset, onOffset }: PagerProps) {
   const last = Math.min(offset + limit, total);
   const range =
     total <= limit && offset === 0 ? '' : `${formatCount(offset + 1)} to ${formatCount(last)} of `;
@@ -20,7 +22,7 @@ export function Pager({ what, total, limit, offset, onOffset }: PagerProps) {
     <nav className={classes.pager} aria-label={`Pages of ${what}`}>
       <span className="muted numeric" aria-live="polite">
         {range}
-        {formatCount(total)} {what}
+        {formatCount(total)} {total === 1 ? one : what}
       </span>
       {total > limit && (
         <span className={classes.buttons}>

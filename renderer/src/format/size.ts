@@ -19,6 +19,11 @@ export function formatBytes(bytes: number): string {
   return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${UNITS[power]}`;
 }
 
+/** Bytes for whoever wants both: `52.4 MB (52,428,800 bytes)`, `115 bytes`. */
+export function exactBytes(bytes: number): string {
+  return bytes < 1000 ? countOf(bytes, 'byte') : `${formatBytes(bytes)} (${countOf(bytes, 'byte')})`;
+}
+
 /** Seconds as a person says them: 8 s, 3 min, 2 h 5 min. */
 export function formatDuration(seconds: number): string {
   if (seconds < 1) return 'under 1 s';

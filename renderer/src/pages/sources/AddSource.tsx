@@ -37,14 +37,20 @@ export function AddSource({ opened, onClose }: AddSourceProps) {
 function AddSourceForm({ onClose }: { onClose: () => void }) {
   const { draft, change, clear } = useNewSourceDraft();
   const [errors, setErrors] = useState<DraftErrors>({});
+  const [offered, setOffered] = useState('');
   const client = useQueryClient();
   const navigate = useNavigate();
   const check = useCollectionRun((run) => run.start);
   const test = useMutation({
     mutationFn: (url: string) => call('previewSource', { body: { url } }),
-    onSuccess: ({ title }: SourcePreview) => {
+    onSuccess: ({ title, page_label }: SourcePreview) => {
       const { draft: latest } = useNewSourceDraft.getState();
-      if (title && latest.name === '') change({ name: title.slice(0, 200) });
+      // The page's own title is offered as its name, but never over what was typed, and not a bot wall's.
+      const isOffered = latest.name === '' || latest.name === offered;
+      if (!isOffered) return;
+      const name = page_label === null ? (title ?? '').slice(0, 200) : '';
+      setOffered(name);
+      change({ name });
     },
     onError: (error) => setErrors(errorsOf(error)),
   });
@@ -76,6 +82,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
     setErrors({});
     add.mutate(parsed.value);
   };
+  // Enter, and whichever button is the next step: the test first, then the adding.
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (tested) runAdd();
@@ -97,7 +104,8 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
         />
         <Button
           variant={tested ? 'default' : 'filled'}
-          onClick={runTest}
+          type={tested ? 'button' : 'submit'}
+          onClick={tested && runTest}
           loading={test.isPending}
           disabled={url === ''}
           className={classes.test}
@@ -118,7 +126,8 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
         </Button>
         <Button
           variant={tested ? 'filled' : 'default'}
-          onClick={runAdd}
+          type={tested ? 'submit' : 'button'}
+          onClick={tested ? undefined : runAdd}
           loading={add.isPending}
           disabled={url === '' || isThere}
         >
@@ -131,5 +140,5 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
 
 /** Whoever types `example.org` means the web. */
 function withScheme(url: string): string {
-  return url === '' || /^[a-z][a-z0-9+.-]*:/i.test(url) ? url : `https://${url}`;
+  return url === '' || /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`;
 }

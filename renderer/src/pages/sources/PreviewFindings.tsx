@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import type { SourcePreview } from '../../../../shared/source.ts';
 import { DigestChip } from '../../components/DigestChip.tsx';
 import { Facts } from '../../components/Facts.tsx';
-import { formatBytes, formatCount } from '../../format/size.ts';
+import { exactBytes, formatCount } from '../../format/size.ts';
 import { PageLabelNote } from '../timeline/PageLabelNote.tsx';
 import { failureHint, failureWords } from './failureWords.ts';
 import classes from './PreviewFindings.module.css';
@@ -28,10 +28,10 @@ export function PreviewFindings({ preview, onLeave }: { preview: SourcePreview; 
         <Facts
           facts={[
             ['Answer', status === null ? null : `${status}, in ${formatCount(duration_ms)} ms`],
-            ['Ended at', final_url !== url && final_url],
+            [error === null ? 'Ended at' : 'Failed at', final_url !== url && final_url],
             ['Title', title],
             ['Type', content_type],
-            ['Size', bytes !== null && `${formatBytes(bytes)} (${formatCount(bytes)} bytes)`],
+            ['Size', bytes !== null && exactBytes(bytes)],
             ['Digest', sha256 && <DigestChip key="digest" digest={sha256} label="digest of what came" />],
           ]}
         />
@@ -56,7 +56,7 @@ function Warnings({ preview, onLeave }: { preview: SourcePreview; onLeave: () =>
     ]);
   }
   if (page_label) warnings.push(['label', <PageLabelNote key="label" label={page_label} withReason />]);
-  if (final_url !== url) {
+  if (final_url !== url && error === null) {
     warnings.push([
       'redirect',
       'It redirects. The address as given is what is watched; where it leads is recorded each time.',

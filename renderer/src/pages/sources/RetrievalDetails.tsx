@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { Retrieval } from '../../../../shared/source.ts';
 import { Facts } from '../../components/Facts.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
-import { formatBytes, formatCount } from '../../format/size.ts';
+import { exactBytes, formatCount } from '../../format/size.ts';
 import { ObjectCard } from '../timeline/ObjectCard.tsx';
 import { ObserverText } from '../timeline/ObserverText.tsx';
 import { PageLabelNote } from '../timeline/PageLabelNote.tsx';
@@ -27,14 +27,16 @@ export function RetrievalDetails({ retrieval }: { retrieval: Retrieval }) {
     ],
     ['Asked for', url],
     ['Redirected through', redirects.length > 0 && <Redirects key="redirects" redirects={redirects} />],
-    ['Answered by', final_url !== url && final_url],
+    [error === null ? 'Answered by' : 'Failed at', final_url !== url && final_url],
     ['Content type', retrieval.content_type],
-    ['Size', bytes !== null && `${formatBytes(bytes)} (${formatCount(bytes)} bytes)`],
+    ['Size', bytes !== null && exactBytes(bytes)],
     ['Took', `${formatCount(retrieval.duration_ms)} ms`],
   ];
   return (
     <div className={classes.details}>
-      <Facts facts={facts} />
+      <div className={classes.facts}>
+        <Facts facts={facts} />
+      </div>
       {sha256 && <ObjectCard title="Object" sha256={sha256} />}
       {headers.length > 0 && <Headers headers={headers} />}
     </div>

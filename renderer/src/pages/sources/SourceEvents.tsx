@@ -5,7 +5,6 @@ import { Link, useNavigate } from 'react-router';
 import type { Event } from '../../../../shared/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
-import { EmptyState } from '../../components/EmptyState.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { Pager } from '../../components/Pager.tsx';
 import { Section } from '../../components/Section.tsx';
@@ -32,9 +31,9 @@ export function SourceEvents({ id }: { id: string }) {
     <Section title="Versions and events" actions={<Link to={`/timeline?source=${id}`}>On the timeline</Link>}>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data?.total === 0 && (
-        <EmptyState title="No event yet">
-          The first check that gives an object records the first version here.
-        </EmptyState>
+        <p className="muted">
+          No event yet: the first check that gives an object records the first version here.
+        </p>
       )}
       {data && data.total > 0 && (
         <>

@@ -80,7 +80,7 @@ function Failing({ source }: { source: SeenSource }) {
         {consecutive_failures > 1 && `, ${countOf(consecutive_failures, 'time')} in a row`}
         {failing_since && (
           <>
-            , since <TimeText at={failing_since} />
+            , the first time <TimeText at={failing_since} />
           </>
         )}
         .

@@ -73,10 +73,10 @@ function columns(show: (id: number) => void, openId: number): readonly Column<Re
     {
       id: 'at',
       header: 'Retrieved',
-      width: '9rem',
+      width: '14rem',
       cell: ({ id, observed_at }) => (
         <RowLink to={`?retrieval=${id}`} onOpen={() => show(id)} isOpen={id === openId}>
-          <TimeText at={observed_at} />
+          <TimeText at={observed_at} show="exact" />
         </RowLink>
       ),
     },

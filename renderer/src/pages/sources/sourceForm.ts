@@ -93,10 +93,17 @@ function checked<Value>(schema: z.ZodType<Value>, fields: unknown): Checked<Valu
   const parsed = schema.safeParse(fields);
   if (parsed.success) return { value: parsed.data };
   const errors: DraftErrors = {};
-  for (const { path, message } of parsed.error.issues) {
-    errors[path[0] as DraftField] ??= message;
+  for (const issue of parsed.error.issues) {
+    errors[issue.path[0] as DraftField] ??= wordsOf(issue);
   }
   return { errors };
+}
+
+/** A header's fault names the header, because the field holds many. */
+function wordsOf(issue: z.core.$ZodIssue): string {
+  const [, name] = issue.path;
+  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  return issue.path[0] === 'headers' && name !== undefined ? `“${String(name)}”: ${message}` : message;
 }
 
 /** What the node found wrong, by field; what belongs to no field is told beneath the form. */
