@@ -5,6 +5,7 @@ import { test as base, expect } from '@playwright/test';
 import type { DesktopApi } from '../../shared/desktop.ts';
 import { type DesktopApp, electronProgram, launchDesktop } from './support/desktopApp.ts';
 import { startNode } from './support/nodeProcess.ts';
+import { openScriptedWeb } from './support/scriptedWeb.ts';
 
 interface Fixtures {
   /** A fresh profile of the app; its archive is in `archive` below. */
@@ -119,6 +120,22 @@ test.describe(`The desktop app, ${usedIs}`, () => {
     await expect(page.evaluate(async () => (await fetch('/api/session')).ok)).resolves.toBe(true);
   });
 
+  test('saves what strangers wrote rather than showing it beside the bridge', async ({ app }) => {
+    const page = await app.firstWindow();
+    const before = page.url();
+    await app.evaluate(({ BrowserWindow }) => {
+      const record = globalThis as unknown as { saved: string[] };
+      record.saved = [];
+      const contents = BrowserWindow.getAllWindows()[0]?.webContents;
+      if (contents) contents.downloadURL = (url) => void record.saved.push(new URL(url).pathname);
+    });
+    const object = `/archive/${'0'.repeat(64)}`;
+    await page.evaluate((path) => window.location.assign(path), object);
+    const saved = () => app.evaluate(() => (globalThis as unknown as { saved: string[] }).saved);
+    await expect.poll(saved).toEqual([object]);
+    expect(page.url()).toBe(before);
+  });
+
   test('opens an external link in the browser only when the person says so', async ({ app }) => {
     const page = await app.firstWindow();
     await recordBrowser(app, { answer: 1 });
@@ -203,6 +220,35 @@ test.describe(`The desktop app, ${usedIs}`, () => {
       toolTip: 'Strongroom: no sources are watched yet',
       items: ['no sources are watched yet', '', 'Open Strongroom', 'Quit'],
     });
+  });
+
+  test('tells the news that the person chose, and no other', async ({ app }) => {
+    test.skip(app.kind === 'Electron', 'Electron tells nobody what the system shows.');
+    const web = await openScriptedWeb();
+    web.publish('/notice', '<title>Notice</title>');
+    const page = await app.firstWindow();
+    await page.evaluate(() => window.strongroomDesktop.changePreferences({ notify: ['changed'] }));
+    const check = () =>
+      page.evaluate(async () => void (await fetch('/manage/collections?wait=true', { method: 'POST' })));
+    await page.evaluate(async (url) => {
+      const body = JSON.stringify({ url, name: 'The notice' });
+      await fetch('/manage/sources', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body,
+      });
+    }, web.url('/notice'));
+    await check();
+    web.publish('/notice', '<title>Another notice</title>');
+    await check();
+    const told = () =>
+      app.evaluate((electron) =>
+        (electron as unknown as { Notification: { shown: { title: string }[] } }).Notification.shown.map(
+          ({ title }) => title,
+        ),
+      );
+    await expect.poll(told).toEqual(['The notice has changed']);
+    await web.close();
   });
 
   test('says in a sentence why it cannot open, and ends', async ({ launch, profile }) => {

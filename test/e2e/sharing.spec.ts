@@ -1,0 +1,42 @@
+import { expect, test } from './support/fixtures.ts';
+
+test('the owner shares the node and invites somebody, who then contributes from a browser of their own', async ({
+  page,
+  checks,
+  node,
+  browser,
+}) => {
+  await page.getByRole('link', { name: 'Sharing' }).click();
+  await expect(page.getByRole('radio', { name: /^Off/ })).toBeChecked();
+  await expect(page.getByText('the network cannot reach this node at all')).toBeVisible();
+  await checks.accessible(page);
+
+  await page.getByRole('radio', { name: /^Contribute/ }).click();
+  await page.getByRole('switch', { name: 'Contributions need an invitation' }).click();
+  await expect(page.getByText('Whoever has an invitation may add packs')).toBeVisible();
+  await page.getByLabel('For whom').fill('Ada Lovelace');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  const token =
+    (await page.getByRole('region', { name: 'The new invitation' }).locator('code').textContent()) ?? '';
+  expect(token).toMatch(/^invitation-[0-9a-f]{64}$/);
+  await checks.accessible(page);
+
+  const visitor = await (await browser.newContext({ baseURL: node.url })).newPage();
+  checks.watch(visitor);
+  await visitor.goto('/');
+  await expect(visitor.getByRole('link', { name: 'Assemble a pack' })).toBeHidden();
+  await visitor.getByRole('link', { name: 'Enter an invitation' }).click();
+  await visitor.getByLabel('The token that you were given').fill(token);
+  await checks.accessible(visitor);
+  await visitor.getByRole('button', { name: 'Enter' }).click();
+  await expect(visitor.getByRole('heading', { name: 'You may contribute' })).toBeVisible();
+  await expect(visitor.getByRole('link', { name: 'Assemble a pack' })).toBeVisible();
+  expect(await visitor.evaluate(() => document.cookie)).toBe('');
+
+  await page.getByRole('button', { name: 'I have given it on' }).click();
+  await expect(page.getByText(token)).toBeHidden();
+  await page.getByRole('button', { name: 'Revoke the invitation of Ada Lovelace' }).click();
+  await expect(page.getByRole('cell', { name: 'Ada Lovelace' })).toBeHidden();
+  await visitor.reload();
+  await expect(visitor.getByLabel('The token that you were given')).toBeVisible();
+});
