@@ -25,6 +25,11 @@ export function sessionCookie(nodeName: string): string {
   return `strongroom-${nodeName.replace(/[^a-z0-9]/gi, '')}`;
 }
 
+/** Where a browser keeps the token of the invitation that was entered in it. */
+export function invitationCookie(cookieName: string): string {
+  return `${cookieName}-invitation`;
+}
+
 /** What secrets are known by: the owner's, and those of invitations. */
 export interface Secrets {
   keys: OwnerKeys;
@@ -39,7 +44,8 @@ export function identify(request: Request, { keys, invitations, cookieName }: Se
   const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
   const owner =
     bearer === undefined ? session !== undefined && keys.isSession(session) : keys.isToken(bearer);
-  const invitation = owner || bearer === undefined ? undefined : invitations.idOf(bearer);
+  const shown = bearer ?? cookieOf(request, invitationCookie(cookieName));
+  const invitation = owner || shown === undefined ? undefined : invitations.idOf(shown);
   const wrongToken = !owner && bearer !== undefined && !bearer.startsWith(INVITATION_TOKEN_PREFIX);
   return { owner, loopback, address, session, invitation, wrongToken };
 }
@@ -84,10 +90,10 @@ export function authorize(access: Access, visitor: Visitor, sharing: Sharing): v
   );
 }
 
-function invitationRequired(): Problem {
+export function invitationRequired(): Problem {
   return new Problem(
     'invitation_required',
-    'Send the token of an invitation, that was not revoked, as a Bearer token. The owner of this node gives them out.',
+    'Contributing here needs an invitation that was not revoked, its token sent as a Bearer token. The owner gives them out.',
     { headers: CHALLENGE },
   );
 }

@@ -15,6 +15,7 @@ import type { Log } from '../log.ts';
 import type { Invitations } from '../owner/invitations.ts';
 import type { OwnerKeys } from '../owner/ownerKeys.ts';
 import type { SettingsStore } from '../store/settings.ts';
+import { acceptInvitation } from './acceptInvitation.ts';
 import { authorize, guardNetwork, guardOtherSites, identify, sessionCookie } from './access.ts';
 import { hostGuard } from './hostGuard.ts';
 import { limitWrite } from './limitWrite.ts';
@@ -84,7 +85,11 @@ export function createApp(config: AppConfig): Express {
   }
   refuseOtherMethods(routes);
   app.use(routes);
-  app.use(signIn(keys, secrets.cookieName), serveRenderer(rendererFolder));
+  app.use(
+    signIn(keys, secrets.cookieName),
+    acceptInvitation(config.invitations, secrets.cookieName),
+    serveRenderer(rendererFolder),
+  );
   app.use(() => {
     throw new Problem('not_found', 'There is nothing at this address.');
   });

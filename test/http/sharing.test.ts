@@ -121,6 +121,27 @@ describe('invitations (contract, section 4)', () => {
     expect((await again.ask('/api/ledger', withToken(token))).status).toBe(200);
   });
 
+  test('a browser that was given an invitation keeps it in a cookie that no script can read', async () => {
+    const node = await openTestNode();
+    const { id, token } = await invite(node);
+    await share(node, 'contribute', true);
+    const enter = (text: string, headers = {}) =>
+      node.ask('/invitation', { method: 'POST', headers, body: new URLSearchParams({ token: text }) });
+    expect(await problemOf(enter('wrong'))).toMatchObject({ status: 401, code: 'invitation_required' });
+    expect((await enter(token, { Origin: 'http://evil.example' })).status).toBe(403);
+    const entered = await enter(token);
+    expect(entered.status).toBe(204);
+    const cookie = entered.headers.get('Set-Cookie') ?? '';
+    expect(cookie).toMatch(/HttpOnly/);
+    expect(cookie).toMatch(/SameSite=Strict/);
+    const headers = { Cookie: cookie.split(';', 1)[0] ?? '' };
+    const session = async () => (await node.ask('/api/session', { headers })).json();
+    expect(await session()).toMatchObject({ owner: false, may_contribute: true });
+    expect((await node.ask('/manage/settings', { headers })).status).toBe(401);
+    await node.askAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' });
+    expect(await session()).toMatchObject({ may_contribute: false });
+  });
+
   test('an invitation exempts from no limit', async () => {
     const node = await openTestNode();
     const { token } = await invite(node);

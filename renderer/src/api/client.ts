@@ -64,7 +64,8 @@ export function addressOf(
   return pathOf(ROUTES[name].path, params) + (text ? `?${text}` : '');
 }
 
-async function reach(address: string, init: RequestInit): Promise<Response> {
+/** Asks, and tells silence apart from an answer. */
+export async function reach(address: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(address, init);
   } catch (cause) {

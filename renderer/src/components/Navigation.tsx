@@ -12,7 +12,7 @@ import {
   type TablerIcon,
 } from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
-import { useIsOwner, useMayContribute, useSession } from '../state/session.ts';
+import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../state/session.ts';
 import { LookSwitch } from './LookSwitch.tsx';
 import classes from './Navigation.module.css';
 
@@ -99,7 +99,15 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
 }
 
 function WhoIsLooking({ owner }: { owner: boolean }) {
+  const needsInvitation = useNeedsInvitation();
   if (owner) return <p className={classes.who}>Signed in as the owner</p>;
+  if (needsInvitation) {
+    return (
+      <p className={classes.who}>
+        You are visiting. <Link to="/sharing">Enter an invitation</Link> to contribute.
+      </p>
+    );
+  }
   return (
     <p className={classes.who}>
       You are visiting. The owner signs in with the one-time link that the node printed when it started.

@@ -31,3 +31,8 @@ export function useIsOwner(): boolean {
 export function useMayContribute(): boolean {
   return useSession((state) => state.session?.may_contribute ?? false);
 }
+
+/** Whether contributions are open here to those who were invited, and this browser has shown no invitation yet. */
+export function useNeedsInvitation(): boolean {
+  return useSession(({ session }) => session?.sharing === 'contribute' && !session.may_contribute);
+}

@@ -28,7 +28,7 @@ export function InvitationList({ invitations }: { invitations: readonly Invitati
     { id: 'writes', header: 'Writes', width: '5rem', align: 'end', cell: ({ writes }) => writes },
     {
       id: 'revoke',
-      header: '',
+      header: 'Revoke',
       width: '7rem',
       align: 'end',
       cell: ({ id, name }) => (

@@ -2,8 +2,9 @@ import { useCall } from '../../api/useCall.ts';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { Page } from '../../components/Page.tsx';
-import { useIsOwner, useSession } from '../../state/session.ts';
+import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../../state/session.ts';
 import { Addresses } from './Addresses.tsx';
+import { EnterInvitation } from './EnterInvitation.tsx';
 import { Invitations } from './Invitations.tsx';
 import { SharingMode } from './SharingMode.tsx';
 import { WhoMayDoWhat } from './WhoMayDoWhat.tsx';
@@ -16,13 +17,12 @@ export default function SharingPage() {
   return (
     <Page
       title="Sharing"
-      lead="Others on your network can open this archive in their browser. Nothing leaves this machine unless they ask for it."
+      lead={
+        isOwner &&
+        'Others on your network can open this archive in their browser, as far as you let them. Nothing is sent anywhere by itself.'
+      }
     >
-      {isKnown && !isOwner && (
-        <EmptyState title="Sharing is the owner’s to decide">
-          You are visiting. The owner signs in with the one-time link that the node printed when it started.
-        </EmptyState>
-      )}
+      {isKnown && !isOwner && <AsVisitor />}
       {sharing.error && <ErrorNote error={sharing.error} onRetry={() => void sharing.refetch()} />}
       {sharing.data && (
         <>
@@ -33,5 +33,18 @@ export default function SharingPage() {
         </>
       )}
     </Page>
+  );
+}
+
+function AsVisitor() {
+  const needsInvitation = useNeedsInvitation();
+  const mayContribute = useMayContribute();
+  if (needsInvitation) return <EnterInvitation />;
+  return (
+    <EmptyState title={mayContribute ? 'You may contribute' : 'You may read'}>
+      {mayContribute
+        ? 'Packs, studies, nodes, comments and flags that you add are recorded in the ledger for good.'
+        : 'The owner shares this archive for reading. Every page can be opened and every byte be verified.'}
+    </EmptyState>
   );
 }
