@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { MAX_PACK_BYTES } from '../../shared/limits.ts';
 import type { Budget } from '../archive/limits/budgets.ts';
 import { secondsUntil } from '../archive/limits/budgets.ts';
 import type { WriteLimits } from '../archive/limits/writeLimits.ts';
@@ -22,15 +23,22 @@ export async function limitWrite<Result>(
   { visitor, request, response }: ComingWrite,
   write: () => Promise<Result>,
 ): Promise<Result> {
-  const announced = Number(request.headers['content-length'] ?? 0);
   try {
-    return await limits.admit(visitor, announced, (admitted) => {
+    return await limits.admit(visitor, announcedBytes(request), (admitted) => {
       meterBody(request, (bytes) => admitted.receive(bytes));
       return write();
     });
   } finally {
     if (!visitor.owner) response.set(rateLimitHeaders(limits.budgetsOf(visitor), limits.now()));
   }
+}
+
+/** No body of this size is taken by any endpoint: it is told so at once, and not to come back tomorrow. */
+const TOO_LARGE_BYTES = 2 * MAX_PACK_BYTES;
+
+function announcedBytes(request: Request): number {
+  const announced = Number(request.headers['content-length'] ?? 0);
+  return announced > TOO_LARGE_BYTES ? 0 : announced;
 }
 
 /** A structured field's integer has at most 15 digits (RFC 9651, section 3.3.1). */

@@ -7,6 +7,7 @@ import type { NodeConfig } from '../../server/config.ts';
 import type { SettingsChange } from '../../shared/settings.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { aRecord, type Files, filesOf, packForm, uploadPack } from '../support/packs.ts';
+import { rawRequest } from '../support/rawRequest.ts';
 import { TurnedClock } from '../support/turnedClock.ts';
 
 afterEach(closeTestNodes);
@@ -180,6 +181,15 @@ describe('limits of writes by address (contract, section 5)', () => {
     expect([second.status, (await refusalOf(second)).limit]).toEqual([429, 'ip_mb_per_day']);
     expect(await storedFiles(node)).toHaveLength(1);
     expect((await write(node)).status).toBe(201);
+  });
+
+  test('a body that no endpoint takes is 413, not a matter of the day', async () => {
+    const node = await openSharedNode({ ip_mb_per_day: 1 });
+    const answer = await rawRequest(`${node.url}/api/packs`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'Content-Length': '200000000', Connection: 'close' },
+    });
+    expect([answer.status, JSON.parse(answer.body).code]).toEqual([413, 'body_too_large']);
   });
 
   test('IPv4 is counted by address also where it is mapped, IPv6 by its /64', () => {
