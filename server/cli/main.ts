@@ -5,6 +5,7 @@ import { type Command, type ExitCode, print, printError, UsageError } from './co
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   pack: async () => (await import('./pack.ts')).pack,
+  verify: async () => (await import('./verify.ts')).verify,
   ledger: async () => (await import('./ledger.ts')).ledger,
 };
 

@@ -6,6 +6,12 @@ export type WorkerMessage<Result, Progress> =
   | { result: Result }
   | { failure: string };
 
+/** Where the code of a worker is: `.ts` from a checkout, `.js` once built. */
+export function workerUrl(name: string): URL {
+  const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+  return new URL(`./${name}.worker${ending}`, import.meta.url);
+}
+
 /**
  * Runs `server/workers/<name>.worker.ts` (`.js` once built) in a thread of its own and resolves with its result.
  *
@@ -17,8 +23,7 @@ export async function runWorker<Result, Progress = never>(
   { signal, onProgress }: { signal?: AbortSignal; onProgress?: (progress: Progress) => void } = {},
 ): Promise<Result> {
   signal?.throwIfAborted();
-  const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-  const worker = new Worker(new URL(`./${name}.worker${ending}`, import.meta.url), { workerData: input });
+  const worker = new Worker(workerUrl(name), { workerData: input });
   try {
     return await new Promise<Result>((resolve, reject) => {
       signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });

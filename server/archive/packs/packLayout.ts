@@ -8,6 +8,8 @@ import type { ZipMember } from './zip/openZip.ts';
 export interface PackLayout {
   /** Whether it is a bag; else a bare ZIP of `pack.json` and `data/`. */
   isBag: boolean;
+  /** The folder that it lies in, with its slash, or nothing. */
+  root: string;
   /** By name, such as `pack.json`. */
   tagFiles: Map<string, ZipMember>;
   /** By the path below `data/`, as the record has it. */
@@ -24,7 +26,7 @@ export function packLayout(members: readonly ZipMember[]): PackLayout {
   refuseDuplicates(members);
   const files = members.filter(({ folder }) => !folder);
   const root = rootOf(files);
-  const layout: PackLayout = { isBag: false, tagFiles: new Map(), payload: new Map() };
+  const layout: PackLayout = { isBag: false, root, tagFiles: new Map(), payload: new Map() };
   for (const member of files) {
     if (!member.name.startsWith(root)) {
       refuse('unknown_entry', `${JSON.stringify(member.name)} lies outside the folder of the pack.`);

@@ -1,0 +1,74 @@
+import { createReadStream } from 'node:fs';
+import { basename, join, relative, resolve, sep } from 'node:path';
+import { digester } from '../archive/packs/bagCheck.ts';
+import { packLayout } from '../archive/packs/packLayout.ts';
+import { type OpenZip, openZip } from '../archive/packs/zip/openZip.ts';
+import { hashFiles } from './hashFiles.ts';
+import type { BagSource } from './verifyBag.ts';
+import { walkFolder } from './walkFolder.ts';
+
+/** A pack file is at most this large expanded, tag files and all; what is larger is no pack file. */
+const MAX_EXPANDED_BYTES = 134_217_728;
+const MAX_ENTRIES = 15_000;
+
+/** A bag in a folder. Symbolic links in it are not followed; what they stand for is missing. */
+export async function folderBag(path: string, tell: (bytes: number) => void): Promise<BagSource> {
+  const sizes = new Map<string, number>();
+  for await (const entry of walkFolder(path)) {
+    if (entry.kind === 'file') sizes.set(relative(path, entry.path).replaceAll(sep, '/'), entry.bytes);
+  }
+  const files = [...sizes].map(([name, bytes]) => ({ name, bytes, path: join(path, name) }));
+  return {
+    path,
+    folderName: basename(resolve(path)),
+    files: new Map(
+      files.map((file) => [file.name, { bytes: file.bytes, read: () => createReadStream(file.path) }]),
+    ),
+    async *hash(algorithms) {
+      const wanted = files.map((file) => ({ ...file, algorithms: [...algorithms] }));
+      let index = 0;
+      for await (const hashed of hashFiles(wanted, tell)) {
+        const name = wanted[index]?.name ?? '';
+        index += 1;
+        if ('failure' in hashed) yield { name, failure: hashed.failure };
+        else yield { name, digests: new Map(Object.entries(hashed.digests)) };
+      }
+    },
+  };
+}
+
+/**
+ * The bag, or the bare pack, in a pack file; close it in the end.
+ *
+ * @throws Problem for an archive that is malformed, or that holds no pack.
+ */
+export async function zippedBag(
+  path: string,
+  tell: (bytes: number) => void,
+): Promise<BagSource & Pick<OpenZip, 'close'>> {
+  const zip = await openZip(path, { maxEntries: MAX_ENTRIES, maxBytes: MAX_EXPANDED_BYTES });
+  try {
+    const { tagFiles, payload, root } = packLayout(zip.members);
+    const inData = [...payload].map(([name, member]) => [`data/${name}`, member] as const);
+    const files = new Map([...tagFiles, ...inData]);
+    return {
+      path,
+      folderName: root.replace(/\/$/, ''),
+      files,
+      async *hash(algorithms) {
+        for (const [name, member] of files) {
+          const { update, digests } = digester(algorithms);
+          for await (const chunk of member.read()) {
+            update(chunk);
+            tell(chunk.length);
+          }
+          yield { name, digests: digests() };
+        }
+      },
+      close: () => zip.close(),
+    };
+  } catch (error) {
+    await zip.close();
+    throw error;
+  }
+}

@@ -1,0 +1,189 @@
+import { parseJsonBytes } from '../../shared/checkBody.ts';
+import { MAX_RECORD_BYTES } from '../../shared/limits.ts';
+import { Problem } from '../../shared/problems.ts';
+import { DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../archive/packs/bag.ts';
+import {
+  type BagFile,
+  type BagTags,
+  checkOxum,
+  comparePayload,
+  compareTags,
+  type Digests,
+  readBagTags,
+  readWhole,
+} from '../archive/packs/bagCheck.ts';
+import { type ManifestFinding, manifestKind } from '../archive/packs/manifest.ts';
+import { type CheckedRecord, checkRecord } from '../archive/packs/record.ts';
+import { type Finding, finding } from './report.ts';
+
+/** A bag, or what is left of one, wherever it lies. */
+export interface BagSource {
+  /** The path that its findings begin with. */
+  path: string;
+  /** The name of the folder that it lies in, which for a pack is the pack's id. */
+  folderName: string;
+  /** Its files by their path in it. */
+  files: ReadonlyMap<string, BagFile>;
+  /** Hashes all of its files; one that cannot be read has no digests, and `failure` says why. */
+  hash(algorithms: ReadonlySet<string>): AsyncIterable<{ name: string; digests?: Digests; failure?: string }>;
+}
+
+/**
+ * Verifies a bag: every file against every manifest that lists it, and, where it holds a record, against the record
+ * too, whose fingerprint is what the pack is named by: whoever rewrites files and manifests together is found out.
+ */
+export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
+  const tags = source.files.has(DECLARATION_FILE) ? await tagsOf(source.files) : undefined;
+  if (tags instanceof Problem) {
+    yield finding(source.path, 'changed', { detail: tags.message });
+    return;
+  }
+  const { digests, failures } = await hashAll(source, tags);
+  const record = await recordOf(source);
+  const verdicts = new Map<string, Finding>();
+  for (const found of manifestFindings(source, tags, digests)) add(verdicts, found);
+  for (const found of recordFindings(source, record, digests)) add(verdicts, found);
+  for (const [name, failure] of failures) {
+    verdicts.set(name, finding(pathOf(source, name), 'unknown', { detail: `cannot be read: ${failure}` }));
+  }
+  yield* [...verdicts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, found]) => found);
+}
+
+async function tagsOf(files: BagSource['files']): Promise<BagTags | Problem> {
+  try {
+    return await readBagTags(files);
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+async function hashAll(source: BagSource, tags: BagTags | undefined) {
+  const manifests = [...(tags?.manifests ?? []), ...(tags?.tagManifests ?? [])];
+  const algorithms = new Set(['sha256', ...manifests.map(({ algorithm }) => algorithm)]);
+  const digests = new Map<string, Digests>();
+  const failures = new Map<string, string>();
+  for await (const hashed of source.hash(algorithms)) {
+    if (hashed.digests) digests.set(hashed.name, hashed.digests);
+    else failures.set(hashed.name, hashed.failure ?? 'unreadable');
+  }
+  return { digests, failures };
+}
+
+function pathOf({ path }: BagSource, name: string): string {
+  return `${path}/${name}`;
+}
+
+/** Of several things said of one file, the worst stands. */
+function add(verdicts: Map<string, Finding>, { name, found }: Named): void {
+  const earlier = verdicts.get(name);
+  if (!earlier || earlier.state === 'intact') verdicts.set(name, found);
+}
+
+interface Named {
+  name: string;
+  found: Finding;
+}
+
+function* manifestFindings(
+  source: BagSource,
+  tags: BagTags | undefined,
+  digests: ReadonlyMap<string, Digests>,
+): Generator<Named> {
+  if (!tags) return;
+  const payload = new Map([...digests].filter(([name]) => name.startsWith(PAYLOAD_FOLDER)));
+  const compared = comparePayload(tags, payload);
+  for (const each of [...compared, ...compareTags(tags, digests)]) yield named(source, each, digests);
+  if (tags.tagManifests.length > 0) yield* unlistedTagFiles(source, tags, digests);
+  // Where files differ already, the sum of their sizes says nothing more.
+  if (compared.every(({ state }) => state === 'intact')) yield* oxumFinding(source, tags, payload);
+}
+
+function* oxumFinding(
+  source: BagSource,
+  tags: BagTags,
+  payload: ReadonlyMap<string, Digests>,
+): Generator<Named> {
+  try {
+    const sizes = [...payload.keys()].map((name) => ({ bytes: source.files.get(name)?.bytes ?? 0 }));
+    checkOxum(tags, sizes);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const found = finding(pathOf(source, INFO_FILE), 'changed', { detail: error.message });
+    yield { name: INFO_FILE, found };
+  }
+}
+
+function named(source: BagSource, compared: ManifestFinding, digests: ReadonlyMap<string, Digests>): Named {
+  const { path: name, state, manifest, expected, actual, algorithm } = compared;
+  const isUnlisted = state === 'unlisted';
+  const found = finding(pathOf(source, name), isUnlisted ? 'unknown' : state, {
+    sha256: digests.get(name)?.get('sha256') ?? null,
+    expected: algorithm === 'sha256' ? (expected ?? null) : null,
+    against: manifest,
+    detail: isUnlisted
+      ? `not in ${manifest}`
+      : algorithm === 'sha256' || state === 'intact'
+        ? null
+        : `${algorithm}: expected ${expected}, found ${actual ?? 'nothing'}`,
+  });
+  return { name, found };
+}
+
+/** Tag files that no tag manifest lists; the tag manifests themselves cannot be listed anywhere. */
+function* unlistedTagFiles(
+  source: BagSource,
+  { tagManifests }: BagTags,
+  digests: ReadonlyMap<string, Digests>,
+) {
+  for (const [name, ofFile] of digests) {
+    const isListed = tagManifests.some((manifest) => manifest.digests.has(name));
+    if (isListed || name.startsWith(PAYLOAD_FOLDER) || manifestKind(name)?.of === 'tags') continue;
+    const sha256 = ofFile.get('sha256') ?? null;
+    yield { name, found: finding(pathOf(source, name), 'unknown', { sha256, detail: 'in no tag manifest' }) };
+  }
+}
+
+async function recordOf({ files }: BagSource): Promise<CheckedRecord | Problem | undefined> {
+  const file = files.get(RECORD_FILE);
+  if (!file) return undefined;
+  try {
+    return checkRecord(parseJsonBytes(await readWhole(RECORD_FILE, file, MAX_RECORD_BYTES)));
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+function* recordFindings(
+  source: BagSource,
+  record: CheckedRecord | Problem | undefined,
+  digests: ReadonlyMap<string, Digests>,
+): Generator<Named> {
+  if (!record) return;
+  const about = (state: Finding['state'], rest: Partial<Finding>): Named => ({
+    name: RECORD_FILE,
+    found: finding(pathOf(source, RECORD_FILE), state, rest),
+  });
+  const sha256 = digests.get(RECORD_FILE)?.get('sha256') ?? null;
+  if (record instanceof Problem) return yield about('changed', { sha256, detail: record.message });
+  const isNamed = /^pk_[0-9a-f]{20}$/.test(source.folderName);
+  const isOther = isNamed && source.folderName !== record.id;
+  const detail = isOther
+    ? `its fingerprint gives ${record.id}, not ${source.folderName}`
+    : `record of ${record.id}`;
+  yield about(isOther ? 'changed' : 'intact', { sha256, against: 'its fingerprint', detail });
+  for (const { path, sha256: expected } of record.record.files) {
+    const name = PAYLOAD_FOLDER + path;
+    const actual = digests.get(name)?.get('sha256') ?? null;
+    const state = actual === null ? 'missing' : actual === expected ? 'intact' : 'changed';
+    const found = finding(pathOf(source, name), state, { sha256: actual, expected, against: RECORD_FILE });
+    yield { name, found };
+  }
+  const known = new Set(record.record.files.map(({ path }) => PAYLOAD_FOLDER + path));
+  for (const [name, ofFile] of digests) {
+    if (!name.startsWith(PAYLOAD_FOLDER) || known.has(name)) continue;
+    const rest = { sha256: ofFile.get('sha256') ?? null, detail: 'not in the record' };
+    yield { name, found: finding(pathOf(source, name), 'unknown', rest) };
+  }
+}

@@ -1,0 +1,241 @@
+import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { basename, join, resolve, sep } from 'node:path';
+import { isDigest } from '../../shared/digest.ts';
+import { Problem } from '../../shared/problems.ts';
+import { PAYLOAD_FOLDER } from '../archive/packs/bag.ts';
+import { folderBag, zippedBag } from './bagSources.ts';
+import { hashFiles } from './hashFiles.ts';
+import type { Holder } from './holders.ts';
+import {
+  type Expected,
+  expectedAround,
+  expectedIn,
+  expectedOf,
+  type OpenList,
+  openList,
+} from './listedFiles.ts';
+import { type Finding, finding } from './report.ts';
+import { isSums, type SumsEntry } from './sums.ts';
+import { verifyBag } from './verifyBag.ts';
+import { headOf, isDump, verifyDump } from './verifyDump.ts';
+import { walkFolder } from './walkFolder.ts';
+
+export interface VerifyInput {
+  paths: readonly string[];
+  /** A list that the files are held against. */
+  list?: OpenList;
+  /** An archive that is asked about files that nothing else vouches for, and about those too that something does. */
+  holder?: Holder;
+  /** Hears of bytes that were read, and of bytes that were found to read. */
+  progress?: { read: (bytes: number) => void; found: (bytes: number) => void };
+}
+
+/** A file to hash, and what is known of it before. */
+interface PlainFile {
+  path: string;
+  /** The path that its finding bears, where it is another. */
+  shown?: string;
+  bytes: number;
+  expected?: string;
+  against?: string;
+}
+
+/** The name of the list that a folder is held against where it has one. */
+const LIST_NAME = 'SHA256SUMS';
+
+/**
+ * Says of each file whether it is intact, with no node running: files and folders against a list, against their own
+ * names where those are digests, or against an archive; pack files, bags, lists and dumps by what they carry.
+ */
+export async function* verifyPaths(input: VerifyInput): AsyncGenerator<Finding> {
+  const verifier = new Verifier(input);
+  if (input.paths.length === 0 && input.list) yield* verifier.list(input.list);
+  for (const path of input.paths) yield* verifier.path(path);
+  yield* verifier.rest();
+}
+
+class Verifier {
+  readonly #list: OpenList | undefined;
+  readonly #holder: Holder | undefined;
+  readonly #read: (bytes: number) => void;
+  readonly #found: (bytes: number) => void;
+  /** Files that were named one by one, to be hashed together. */
+  readonly #single: PlainFile[] = [];
+
+  constructor({ list, holder, progress }: VerifyInput) {
+    this.#list = list;
+    this.#holder = holder;
+    this.#read = progress?.read ?? (() => {});
+    this.#found = progress?.found ?? (() => {});
+  }
+
+  async *path(path: string): AsyncGenerator<Finding> {
+    const stats = await stat(path).catch(() => undefined);
+    if (!stats) yield finding(path, 'missing', { detail: 'there is no such file' });
+    else if (stats.isDirectory()) yield* this.#folder(path);
+    else if (stats.isFile()) yield* this.#file(path, stats);
+    else yield finding(path, 'unknown', { detail: 'neither a file nor a folder' });
+  }
+
+  /** What was named one by one and waits to be hashed. */
+  rest(): AsyncGenerator<Finding> {
+    return this.#plain(this.#single);
+  }
+
+  /** Every file that a list names. */
+  async *list(list: OpenList): AsyncGenerator<Finding> {
+    yield* faultsOf(list);
+    yield* this.#listed(list, await expectedAround(list));
+  }
+
+  async *#file(path: string, { size }: Stats): AsyncGenerator<Finding> {
+    if (this.#list) {
+      const entry = await expectedOf(this.#list, path);
+      this.#single.push(plainFile(path, size, entry, this.#list));
+      return;
+    }
+    if (await isPackFile(path)) return yield* this.#packFile(path, size);
+    const head = await headOf(path);
+    if (isDump(head)) {
+      this.#found(size);
+      return yield await verifyDump(path, this.#read);
+    }
+    if (isSums(head.slice(0, head.lastIndexOf('\n') + 1) || head))
+      return yield* this.list(await openList(path));
+    this.#single.push(plainFile(path, size));
+  }
+
+  async *#folder(folder: string): AsyncGenerator<Finding> {
+    const own = join(folder, LIST_NAME);
+    const list = this.#list ?? ((await isFile(own)) ? await openList(own) : undefined);
+    const expected: Expected = list ? await expectedIn(list, folder) : new Map();
+    if (list) yield* faultsOf(list);
+    // Held against a list that was given, everything is only a file; else pack files and bags vouch for themselves.
+    const stopAtBags = this.#list === undefined;
+    const files: PlainFile[] = [];
+    const packFiles: { path: string; bytes: number }[] = [];
+    const bags: string[] = [];
+    const isBag = (path: string) => stopAtBags && !namesWithin(expected, resolve(path));
+    for await (const entry of walkFolder(folder, isBag)) {
+      const path = resolve(entry.path);
+      const listed = expected.get(path);
+      expected.delete(path);
+      if (entry.kind === 'bag') bags.push(entry.path);
+      else if (entry.kind === 'other') yield finding(entry.path, 'unknown', { detail: entry.detail });
+      else if (stopAtBags && !listed && entry.path.endsWith('.pack.zip')) packFiles.push(entry);
+      else if (!list || path !== resolve(list.file))
+        files.push(plainFile(entry.path, entry.bytes, listed, list));
+    }
+    yield* this.#plain(files);
+    if (list) yield* this.#listed(list, expected);
+    for (const { path, bytes } of packFiles) yield* this.#packFile(path, bytes);
+    for (const bag of bags) yield* this.#bag(bag);
+  }
+
+  /** Files that a list names, by the names that it has for them. */
+  async *#listed(list: OpenList, expected: Expected): AsyncGenerator<Finding> {
+    const files: PlainFile[] = [];
+    for (const [path, entry] of expected) {
+      const stats = await stat(path).catch(() => undefined);
+      if (stats?.isFile()) files.push({ ...plainFile(path, stats.size, entry, list), shown: entry.name });
+      else yield finding(entry.name, 'missing', { expected: entry.sha256, against: list.file });
+    }
+    yield* this.#plain(files);
+  }
+
+  async *#plain(files: readonly PlainFile[]): AsyncGenerator<Finding> {
+    for (const { bytes } of files) this.#found(bytes);
+    let index = 0;
+    for await (const hashed of hashFiles(
+      files.map((file) => ({ ...file, algorithms: ['sha256'] })),
+      this.#read,
+    )) {
+      const { path, shown = path, bytes, expected = null, against = null } = files[index] as PlainFile;
+      index += 1;
+      if ('failure' in hashed) {
+        yield finding(shown, 'unknown', { expected, against, detail: `cannot be read: ${hashed.failure}` });
+        continue;
+      }
+      const sha256 = hashed.digests.sha256 ?? '';
+      const state = expected === null ? 'unknown' : sha256 === expected ? 'intact' : 'changed';
+      yield await this.#held(finding(shown, state, { sha256, expected, against }), bytes);
+    }
+  }
+
+  /** Asks the archive about a file that nothing vouches for, or that must be held as well. */
+  async #held(found: Finding, bytes: number): Promise<Finding> {
+    const { sha256, state } = found;
+    if (!this.#holder || sha256 === null || state === 'changed') return found;
+    const { name } = this.#holder;
+    if (await this.#holder.holds(sha256, bytes))
+      return { ...found, state: 'intact', against: found.against ?? name };
+    return { ...found, state: 'unknown', against: name, detail: `${name} does not hold it` };
+  }
+
+  async *#packFile(path: string, bytes: number): AsyncGenerator<Finding> {
+    this.#found(bytes);
+    try {
+      const bag = await zippedBag(path, this.#read);
+      try {
+        for await (const found of verifyBag(bag)) yield await this.#heldPayload(path, found, bag.files);
+      } finally {
+        await bag.close();
+      }
+    } catch (error) {
+      if (error instanceof Problem)
+        yield finding(path, 'changed', { detail: `${error.message} (${error.code})` });
+      else if (error instanceof Error && 'syscall' in error && 'code' in error) {
+        yield finding(path, 'unknown', { detail: `cannot be read: ${String(error.code)}` });
+      } else throw error;
+    }
+  }
+
+  async *#bag(path: string): AsyncGenerator<Finding> {
+    const bag = await folderBag(path, this.#read);
+    for (const { bytes } of bag.files.values()) this.#found(bytes);
+    for await (const found of verifyBag(bag)) yield await this.#heldPayload(path, found, bag.files);
+  }
+
+  /** An archive holds the payload of a pack; its tag files it makes anew each time. */
+  #heldPayload(
+    root: string,
+    found: Finding,
+    files: ReadonlyMap<string, { bytes: number }>,
+  ): Promise<Finding> | Finding {
+    const name = found.path.slice(root.length + 1);
+    const bytes = files.get(name)?.bytes;
+    return name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined ? this.#held(found, bytes) : found;
+  }
+}
+
+/** Where nothing else is expected of it, a file whose name is a digest must hash to its name: so archives store blobs. */
+function plainFile(path: string, bytes: number, entry?: SumsEntry, list?: OpenList): PlainFile {
+  if (entry && list) return { path, bytes, expected: entry.sha256, against: list.file };
+  const name = basename(path);
+  return isDigest(name) ? { path, bytes, expected: name, against: 'its name' } : { path, bytes };
+}
+
+function* faultsOf({ file, faults }: OpenList): Generator<Finding> {
+  for (const line of faults) {
+    yield finding(file, 'unknown', { detail: `line ${line} is no SHA-256 digest and name` });
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? false;
+}
+
+function namesWithin(expected: Expected, folder: string): boolean {
+  for (const path of expected.keys()) if (path.startsWith(folder + sep)) return true;
+  return false;
+}
+
+/** A ZIP is a pack file by its name, or by the record that is named in it. */
+async function isPackFile(path: string): Promise<boolean> {
+  if (path.endsWith('.pack.zip')) return true;
+  if (!/\.zip$/i.test(path)) return false;
+  const bag = await zippedBag(path, () => {}).catch(() => undefined);
+  await bag?.close();
+  return bag !== undefined;
+}

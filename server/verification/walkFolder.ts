@@ -1,0 +1,63 @@
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag.ts';
+
+/** What lies in a folder. */
+export type WalkedEntry =
+  | { kind: 'file'; path: string; bytes: number }
+  /** A folder that is a bag or a pack, and that was stopped at. */
+  | { kind: 'bag'; path: string }
+  /** What is no file, or cannot be read, with why. */
+  | { kind: 'other'; path: string; detail: string };
+
+/**
+ * Everything in a folder and below, in the order of names. Symbolic links are told and not followed, so that nothing is
+ * vouched for that lies elsewhere, and no circle is walked. A bag for which `stopAt` says so is told as one, not walked.
+ */
+export async function* walkFolder(
+  folder: string,
+  stopAt: (bag: string) => boolean = () => false,
+): AsyncGenerator<WalkedEntry> {
+  let entries: Dirent[];
+  try {
+    entries = await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    yield { kind: 'other', path: folder, detail: `cannot be read: ${codeOf(error)}` };
+    return;
+  }
+  if (isBag(entries) && stopAt(folder)) {
+    yield { kind: 'bag', path: folder };
+    return;
+  }
+  entries.sort((left, right) => (left.name < right.name ? -1 : 1));
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* walkFolder(path, stopAt);
+    else if (entry.isFile()) yield await fileAt(path);
+    else if (entry.isSymbolicLink())
+      yield { kind: 'other', path, detail: 'a symbolic link, which is not followed' };
+    else yield { kind: 'other', path, detail: 'neither a file nor a folder' };
+  }
+}
+
+/** A bag, or a pack without a bag around it: `pack.json` and `data/`. */
+function isBag(entries: readonly Dirent[]): boolean {
+  const has = (name: string, isFolder = false) =>
+    entries.some((entry) => entry.name === name && (isFolder ? entry.isDirectory() : entry.isFile()));
+  return has(DECLARATION_FILE) || (has(RECORD_FILE) && has('data', true));
+}
+
+async function fileAt(path: string): Promise<WalkedEntry> {
+  try {
+    return { kind: 'file', path, bytes: (await stat(path)).size };
+  } catch (error) {
+    return { kind: 'other', path, detail: `cannot be read: ${codeOf(error)}` };
+  }
+}
+
+/** @throws what is no failure of the disk */
+function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error) return String(error.code);
+  throw error;
+}
