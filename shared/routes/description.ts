@@ -21,4 +21,15 @@ export const descriptionRoutes = {
     },
     problems: [],
   }),
+  readDocs: route({
+    method: 'GET',
+    path: '/api/docs',
+    access: 'read',
+    tag: 'Description',
+    summary: 'The same document as a page to read',
+    answers: {
+      200: { description: 'A page that asks nothing of any other machine', mediaTypes: ['text/html'] },
+    },
+    problems: [],
+  }),
 };

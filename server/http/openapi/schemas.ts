@@ -69,6 +69,10 @@ function convert(schema: z.ZodType, io: Direction): Converted {
         delete jsonSchema.pattern;
         delete jsonSchema.enum;
       }
+      // What `format` says already; zod's own pattern also counts the days of every month.
+      if (String(jsonSchema.pattern).length > 120) delete jsonSchema.pattern;
+      // An answer has nothing left out.
+      if (io === 'output') delete jsonSchema.default;
       delete jsonSchema.id;
       spellOutNames(jsonSchema);
     },

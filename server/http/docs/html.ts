@@ -1,0 +1,45 @@
+/** Text that is HTML already; everything else is escaped where it is put into a page. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Piece = Html | string | number | undefined | false | readonly Piece[];
+
+/** A page's markup: what is put into the template is escaped unless it is `Html`. */
+export function html(strings: TemplateStringsArray, ...values: Piece[]): Html {
+  return new Html(
+    strings.reduce(
+      (text, string, index) => text + (index > 0 ? written(values[index - 1]) : '') + string,
+      '',
+    ),
+  );
+}
+
+function written(piece: Piece): string {
+  if (piece === undefined || piece === false) return '';
+  if (piece instanceof Html) return piece.text;
+  if (typeof piece === 'object') return piece.map(written).join('');
+  return escapeHtml(String(piece));
+}
+
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** The little of Markdown that the description uses: `code`, **strong** and paragraphs. */
+export function prose(text: string): Html {
+  const paragraphs = text.split(/\n\n+/).map((paragraph) => `<p>${inline(paragraph).text}</p>`);
+  return new Html(paragraphs.join('\n'));
+}
+
+export function inline(text: string): Html {
+  return new Html(
+    escapeHtml(text)
+      .replace(/`([^`]+)`/g, '<code>$1</code>')
+      .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>'),
+  );
+}

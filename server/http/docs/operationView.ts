@@ -1,0 +1,85 @@
+import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
+import type { JsonSchema, MediaType, Method, OpenApiDocument, Operation } from '../openapi/types.ts';
+import { curlExample } from './curl.ts';
+import { type Html, html, inline, prose } from './html.ts';
+import { schemaView, typeText } from './schemaView.ts';
+
+const PROBLEM = 'application/problem+json';
+
+/** One operation with all that it takes and answers. */
+export function operationView(
+  document: OpenApiDocument,
+  origin: string,
+  path: string,
+  method: Method,
+  operation: Operation,
+): Html {
+  const { operationId, summary, description, parameters = [], requestBody, responses } = operation;
+  const command = curlExample(origin, path, method, operation, document.components.schemas);
+  return html`<article id="${operationId}">
+<h3><a href="#${operationId}">${summary}</a></h3>
+<p class="address"><span class="method ${method}">${method.toUpperCase()}</span> <code>${breakable(path)}</code></p>
+${prose(description)}
+${parameters.length > 0 && parametersView(parameters)}
+${requestBody && html`<h4>Body${!requestBody.required && ' (may be left out)'}</h4>${contentView(requestBody.content)}`}
+<h4>Answers</h4>
+${Object.entries(responses).map(([status, response]) => {
+  const own = Object.entries(response.content ?? {}).filter(([mediaType]) => mediaType !== PROBLEM);
+  const isOwn = own.length > 0 || Number(status) < 400;
+  if (!isOwn) return '';
+  const headers = Object.entries(response.headers ?? {});
+  return html`<div class="answer"><p><span class="status">${status}</span> ${inline(response.description.split('; or: ')[0] ?? '')}</p>
+${headers.length > 0 && html`<p class="headers">With ${headers.map(([name, { description: what }], index) => html`${index > 0 && ', '}<code title="${what}">${name}</code>`)}</p>`}
+${contentView(Object.fromEntries(own))}</div>`;
+})}
+${problemsView(operation)}
+<h4>For example</h4>
+<pre><code>${command}</code></pre>
+</article>`;
+}
+
+/** The codes of the problems that an operation can answer with. */
+export function problemCodes({ responses }: Operation): ProblemCode[] {
+  return Object.values(responses).flatMap(({ content }) => {
+    const schema = content?.[PROBLEM]?.schema as { properties?: { code?: JsonSchema } } | undefined;
+    return (schema?.properties?.code?.enum ?? []) as ProblemCode[];
+  });
+}
+
+/** A long path may be broken after its slashes. */
+export function breakable(path: string): Html {
+  return html`${path.split(/(?<=\/)/).map((piece) => html`${piece}<wbr>`)}`;
+}
+
+function parametersView(parameters: NonNullable<Operation['parameters']>): Html {
+  const rows = parameters.map(
+    ({ name, in: where, required, description, schema }) => html`<li><code class="name">${name}</code>
+<span class="may">${where === 'path' ? 'in the path' : where === 'header' ? 'a header' : required ? 'needed' : 'optional'}</span>
+${schemaView(description ? { ...schema, description } : schema)}</li>`,
+  );
+  return html`<h4>Parameters</h4><ul class="fields">${rows}</ul>`;
+}
+
+function contentView(content: Record<string, MediaType>): Html {
+  return html`${Object.entries(content).map(([mediaType, { schema }]) => {
+    const what = html`<code>${mediaType}</code> <span class="type">${schema ? shortType(schema) : 'bytes'}</span>`;
+    if (!schema?.properties) return html`<p class="content">${what}</p>`;
+    return html`<details class="content"><summary>${what}</summary>${schemaView(schema)}</details>`;
+  })}`;
+}
+
+/** A page of a list says what it is a list of. */
+function shortType(schema: JsonSchema): Html {
+  const { items, next } = (schema.properties ?? {}) as { items?: JsonSchema; next?: JsonSchema };
+  if (items && next) return html`a page: ${typeText(items)}`;
+  return schema.properties ? html`object` : typeText(schema);
+}
+
+function problemsView(operation: Operation): Html {
+  const codes = problemCodes(operation);
+  return html`<details class="problems"><summary>Problems: ${codes.length} that it can answer with</summary><ul>
+${codes.map(
+  (code) =>
+    html`<li><span class="status">${PROBLEMS[code].status}</span> <a href="#problem-${code}"><code>${code}</code></a> ${PROBLEMS[code].title}</li>`,
+)}</ul></details>`;
+}

@@ -1,0 +1,61 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { PROBLEMS } from '../../shared/problems.ts';
+import { ROUTES } from '../../shared/routes.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+
+afterEach(closeTestNodes);
+
+async function pageOf(node: TestNode): Promise<string> {
+  const response = await node.ask('/api/docs');
+  expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
+  return response.text();
+}
+
+describe('GET /api/docs (contract, section 1: Description)', () => {
+  test('no request can leave the machine: nothing is loaded, and the policy allows nothing but the page’s style', async () => {
+    const node = await openTestNode();
+    const response = await node.ask('/api/docs');
+    expect(response.headers.get('Content-Security-Policy')).toMatch(
+      /^default-src 'none'; style-src 'unsafe-inline'; /,
+    );
+    const page = await response.text();
+    expect(page).not.toMatch(/<(script|img|link|iframe|object|embed|form|base)\b|@import|url\(|\son\w+=/i);
+    const links = [...page.matchAll(/\b(?:href|src|action)="([^"]*)"/g)].map(([, link]) => link);
+    expect(links.filter((link) => !link?.startsWith('#'))).toEqual(['/api/openapi.json']);
+  });
+
+  test('every operation, every schema that is spoken of and every problem has its place, once', async () => {
+    const page = await pageOf(await openTestNode());
+    const ids = [...page.matchAll(/\bid="([^"]*)"/g)].map(([, id]) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const name of Object.keys(ROUTES)) expect(ids).toContain(name);
+    for (const code of Object.keys(PROBLEMS)) expect(ids).toContain(`problem-${code}`);
+    const anchors = [...page.matchAll(/href="#([^"]*)"/g)].map(([, anchor]) => anchor);
+    expect(anchors.filter((anchor) => !ids.includes(anchor))).toEqual([]);
+  });
+
+  test('its examples are commands for the address that it was asked under, and one of them works as it stands', async () => {
+    const node = await openTestNode();
+    const page = await pageOf(node);
+    const commands = [...page.matchAll(/<pre><code>([^<]*)</g)].map(([, command]) =>
+      unescaped(command ?? ''),
+    );
+    expect(commands).toHaveLength(Object.keys(ROUTES).length);
+    for (const command of commands) expect(command).toContain(`'${node.url}/`);
+    const create = commands.find((command) => command.includes(`-X POST '${node.url}/api/nodes'`)) ?? '';
+    const body = /-d '(.*)'/.exec(create)?.[1] ?? '';
+    const path = (JSON.parse(body) as { path: string }).path.split('/');
+    await node.sendJson('POST', '/api/nodes', { path: path[0], title: 'Parent' });
+    expect((await node.sendJson('POST', '/api/nodes', JSON.parse(body))).status).toBe(201);
+  });
+
+  test('HEAD answers like GET', async () => {
+    const node = await openTestNode();
+    const head = await node.ask('/api/docs', { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+});
+
+function unescaped(text: string): string {
+  return text.replace(/&#(\d+);/g, (_whole, code: string) => String.fromCharCode(Number(code)));
+}
