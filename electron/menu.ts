@@ -44,6 +44,7 @@ export function setUpMenu(node: RunningNode, window: DesktopWindow, preferences:
         goTo('Sources', '/sources', 'CmdOrCtrl+4'),
         goTo('Timeline', '/timeline', 'CmdOrCtrl+5'),
         { id: 'go-to-ledger', ...goTo('Ledger', '/ledger', 'CmdOrCtrl+6') },
+        goTo('Sharing', '/sharing', 'CmdOrCtrl+8'),
       ],
     },
     { role: 'viewMenu' },

@@ -280,6 +280,16 @@ describe('what is kept of visitors (contract, section 5)', () => {
     expect((await write(again)).status).toBe(201);
   });
 
+  test('a day that ended while the node was closed is dropped when it starts', async () => {
+    const clock = new TurnedClock();
+    const node = await openSharedNode({}, { clock });
+    await write(node);
+    await node.close();
+    await clock.turn(86_400_000);
+    const again = await openTestNode({ clock, dataFolder: node.dataFolder });
+    await expect.poll(() => visitorsOf(again)).toMatchObject({ day: '2026-11-21', counts: [] });
+  });
+
   test('addresses are kept as keyed hashes, which are dropped with the day though nobody writes', async () => {
     const clock = new TurnedClock('2026-11-20T23:00:00.000Z');
     const node = await openSharedNode({}, { clock });
