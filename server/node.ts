@@ -11,6 +11,7 @@ import { citationsHandlers } from './http/routes/citations.ts';
 import { collectionHandlers } from './http/routes/collection.ts';
 import { commentsHandlers } from './http/routes/comments.ts';
 import { descriptionHandlers } from './http/routes/description.ts';
+import { dumpHandlers } from './http/routes/dump.ts';
 import { eventHandlers } from './http/routes/events.ts';
 import { invitationsHandlers } from './http/routes/invitations.ts';
 import { ledgerHandlers } from './http/routes/ledger.ts';
@@ -72,6 +73,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...citationsHandlers(store, nodeName),
         ...blobsHandlers(store),
         ...ledgerHandlers(store, key),
+        ...dumpHandlers(store, key),
         ...sourceHandlers(store, collection),
         ...collectionHandlers(store, settings),
         ...eventHandlers(store),

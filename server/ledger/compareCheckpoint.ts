@@ -24,7 +24,9 @@ export function compareCheckpoint(file: string, note: string): CheckpointCompari
 }
 
 function compare(database: ReadDatabase, note: string): CheckpointComparison {
-  const checkpoint = openCheckpoint(note, String(readSetting(database, 'verifier_key') ?? ''));
+  const known = readSetting(database, 'verifier_key');
+  const verifierKey = typeof known === 'string' ? known : '';
+  const checkpoint = openCheckpoint(note, verifierKey);
   const size = lastEntry(database)?.seq ?? 0;
   if (checkpoint.size > size) {
     const sentence = `The checkpoint was signed over ${checkpoint.size} entries, and the ledger has ${size}: entries are missing.`;

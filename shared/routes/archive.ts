@@ -337,4 +337,18 @@ export const archiveRoutes = {
     answers: { 200: { description: 'The proof', schema: consistencyProofSchema } },
     problems: [],
   }),
+  readDump: route({
+    method: 'GET',
+    path: '/api/dump.jsonl',
+    access: 'read',
+    tag: 'Dump',
+    summary: 'The whole archive but the bytes of its blobs, as JSON Lines, of one instant',
+    answers: {
+      200: {
+        description: 'A header, a line a record, and a trailer with the SHA-256 of all bytes before it',
+        mediaTypes: ['application/x-ndjson'],
+      },
+    },
+    problems: [],
+  }),
 };

@@ -1,25 +1,16 @@
 import pLimit from 'p-limit';
-import type { PackFile, PackRecord } from '../../../shared/pack.ts';
-import { tagOf } from '../../../shared/pack.ts';
+import type { PackRecord } from '../../../shared/pack.ts';
 import { Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
-import { blobBytes, createBlobRowIfAbsent } from '../../store/sqlite/blobs.ts';
+import { blobBytes } from '../../store/sqlite/blobs.ts';
 import { nodeAt } from '../../store/sqlite/nodes.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/open.ts';
-import {
-  countReplication,
-  insertPack,
-  insertPackFile,
-  insertPackRecord,
-  packByDigest,
-  packById,
-} from '../../store/sqlite/packs.ts';
+import { packByDigest, packById } from '../../store/sqlite/packs.ts';
 import { studyById } from '../../store/sqlite/studies.ts';
 import type { Store } from '../../store/store.ts';
-import { foldedText } from '../foldedText.ts';
 import { FileFaults } from './fileFaults.ts';
-import { indexPack } from './indexPack.ts';
+import { placePack } from './placePack.ts';
 import { type CheckedRecord, checkRecord } from './record.ts';
 import { requireSameFiles } from './sameFiles.ts';
 
@@ -129,7 +120,7 @@ async function keepAll(staged: readonly StagedBlob[]): Promise<void> {
 
 /** Writes the rows and the ledger entry; answers false where another upload of the same record came first. */
 function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string): boolean {
-  const { record, text, digest, id } = checked;
+  const { digest, id } = checked;
   if (packByDigest(database, digest)) return false;
   if (packById(database, id)) {
     throw new Problem(
@@ -138,33 +129,6 @@ function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string)
     );
   }
   const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });
-  const original = record.replicates && packById(database, record.replicates.pack);
-  insertPack(database, {
-    ledger_entry: seq,
-    id,
-    digest,
-    title_key: foldedText(record.title),
-    outcome: record.outcome,
-    tag: tagOf(record),
-    study: record.study,
-    replicates: record.replicates?.pack ?? null,
-    verdict: record.replicates?.verdict ?? null,
-    original_had_method: original ? (original.tag === 'replicable' ? 1 : 0) : null,
-    supersedes: record.supersedes,
-    bytes: checked.bytes,
-    files: record.files.length,
-    record_bytes: Buffer.byteLength(text),
-  });
-  insertPackRecord(database, seq, text);
-  insertFiles(database, seq, record.files, at);
-  if (record.replicates) countReplication(database, record.replicates.pack);
-  indexPack(database, seq, digest, record);
+  placePack(database, checked, seq, at);
   return true;
-}
-
-function insertFiles(database: WriteDatabase, pack: number, files: readonly PackFile[], at: string): void {
-  for (const file of files) {
-    createBlobRowIfAbsent(database, { sha256: file.sha256, bytes: file.bytes, stored_at: at });
-    insertPackFile(database, pack, file);
-  }
 }

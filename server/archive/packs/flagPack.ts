@@ -1,7 +1,8 @@
 import type { NewFlag } from '../../../shared/pack.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
+import type { WriteDatabase } from '../../store/sqlite/open.ts';
 import { addPackFilter, removePackFilter } from '../../store/sqlite/packLists.ts';
-import { insertFlag } from '../../store/sqlite/packs.ts';
+import { type FlagRow, insertFlag } from '../../store/sqlite/packs.ts';
 import type { Store } from '../../store/store.ts';
 import { flagDigest } from '../recorded.ts';
 import { requirePack } from './readPack.ts';
@@ -17,8 +18,17 @@ export async function flagPack(store: Store, id: string, { reason, note }: NewFl
       digest: flagDigest(flag),
       at: flag.at,
     });
-    insertFlag(database, { ...flag, ledger_entry: seq });
-    removePackFilter(database, pack, { filter: 'flagged', value: 'false' });
-    addPackFilter(database, pack, { filter: 'flagged', value: 'true' });
+    placeFlag(database, pack, { ...flag, ledger_entry: seq });
   });
+}
+
+/** Writes the rows of a flag on the pack whose ledger entry is `pack`. */
+export function placeFlag(
+  database: WriteDatabase,
+  pack: number,
+  flag: FlagRow & { ledger_entry: number },
+): void {
+  insertFlag(database, flag);
+  removePackFilter(database, pack, { filter: 'flagged', value: 'false' });
+  addPackFilter(database, pack, { filter: 'flagged', value: 'true' });
 }

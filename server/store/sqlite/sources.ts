@@ -129,7 +129,7 @@ function settingsForSql(source: SourceSettings) {
 }
 
 /** What `q` and `tag` find a source by; the address also as a reader would type it, without percent signs. */
-function indexSource(
+export function indexSource(
   database: WriteDatabase,
   key: number,
   { url, name, agency, tags }: Pick<SourceRow, 'url' | 'name' | 'agency' | 'tags'>,

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { instantOf } from '../../shared/clock.ts';
+import { DUMP_FORMAT } from '../../shared/dump.ts';
+import { type NodeKey, signCheckpoint } from '../ledger/checkpoint.ts';
+import { rootAt } from '../ledger/tree.ts';
+import { databaseFile } from '../store/blobs/paths.ts';
+import { DUMP_KINDS, iterateDumpLines } from '../store/sqlite/dump.ts';
+import { lastEntry } from '../store/sqlite/ledger.ts';
+import { openForReading } from '../store/sqlite/open.ts';
+import type { Store } from '../store/store.ts';
+
+/** Lines are handed on in pieces of about this many characters: the event loop is free between two. */
+const PIECE_LENGTH = 262_144;
+
+/**
+ * The whole archive but the bytes of its blobs, as JSON Lines: a header, a line a record, a trailer with the SHA-256 of
+ * all bytes before it. One snapshot, on a connection of its own that ends with the iteration; memory stays flat,
+ * because a piece is made when it is asked for.
+ */
+export async function* writeDump({ folder, clock }: Store, key: NodeKey): AsyncGenerator<string> {
+  const database = openForReading(databaseFile(folder));
+  const sha256 = createHash('sha256');
+  const hashed = (text: string) => {
+    sha256.update(text);
+    return text;
+  };
+  try {
+    database.exec('BEGIN');
+    const size = lastEntry(database)?.seq ?? 0;
+    const checkpoint = signCheckpoint(key, { size, root: rootAt(database, size) });
+    const made_at = instantOf(clock.now());
+    yield hashed(
+      `${JSON.stringify({ kind: 'header', format: DUMP_FORMAT, node: key.name, key: key.verifierKey, made_at, checkpoint })}\n`,
+    );
+    const counts: Record<string, number> = {};
+    for (const kind of DUMP_KINDS) {
+      let count = 0;
+      let piece = '';
+      for (const line of iterateDumpLines(database, kind)) {
+        count += 1;
+        piece += `${line}\n`;
+        if (piece.length < PIECE_LENGTH) continue;
+        yield hashed(piece);
+        piece = '';
+      }
+      if (piece) yield hashed(piece);
+      counts[kind] = count;
+    }
+    yield `${JSON.stringify({ kind: 'trailer', counts, sha256: sha256.digest('hex') })}\n`;
+  } finally {
+    database.close();
+  }
+}

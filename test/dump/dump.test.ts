@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { DumpError } from '../../server/dump/dumpFile.ts';
+import { restoreDump } from '../../server/dump/restoreDump.ts';
+import { openStore } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack, aRecord } from '../support/packs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+async function json<Body>(response: Response): Promise<Body> {
+  expect(response.ok).toBe(true);
+  return (await response.json()) as Body;
+}
+
+/** A node that holds something of every kind. */
+async function filledNode(): Promise<TestNode> {
+  const node = await openTestNode();
+  await node.sendJson('POST', '/api/nodes', { path: 'a', title: 'Ä "quoted" \\ \u2028' });
+  await node.sendJson('POST', '/api/nodes', { path: 'a/b', title: 'Below' });
+  const study = await json<{ id: string }>(
+    await node.sendJson('POST', '/api/studies', { title: 'Does it?', node: 'a/b' }),
+  );
+  await node.sendJson('POST', `/api/studies/${study.id}/status`, { status: 'running', note: 'begun' });
+  const original = await addedPack(
+    node,
+    aRecord({ study: study.id, node: 'a/b', results: JSON.parse('{"__proto__":1e-7,"9":6.02e23}') }),
+    { 'a.csv': 'x\n1\n' },
+  );
+  await addedPack(
+    node,
+    aRecord({
+      title: 'Again',
+      replicates: { pack: original.id, verdict: 'partial' },
+      supersedes: original.id,
+    }),
+    { 'b.csv': 'y\n' },
+  );
+  await node.sendJson('POST', `/api/packs/${original.id}/flag`, { reason: 'other', note: 'Look here' });
+  await node.sendJson('POST', `/api/items/${original.id}/comments`, { author: 'Ada', body: 'A\nB' });
+  const web = await ScriptedWeb.open();
+  web.script('/page', page('one'), page('two'), page('gone', { status: 404 }));
+  await node.sendJson('PATCH', '/manage/settings', { per_host_pause_ms: 0, retry_delays_seconds: [] });
+  const source = {
+    url: web.url('/page'),
+    name: 'Page',
+    tags: ['t'],
+    ignore_robots: true,
+    headers: { 'X-Secret': 'hunter2' },
+  };
+  expect((await node.sendJson('POST', '/manage/sources', source)).status).toBe(201);
+  for (let round = 0; round < 3; round += 1) await node.sendJson('POST', '/manage/collections?wait=true', {});
+  return node;
+}
+
+async function dumpOf(node: TestNode): Promise<string> {
+  const response = await node.ask('/api/dump.jsonl');
+  expect(response.headers.get('Content-Type')).toBe('application/x-ndjson; charset=utf-8');
+  return response.text();
+}
+
+describe('GET /api/dump.jsonl (contract, section 2)', () => {
+  test('begins with a header, ends with a trailer over all bytes before it, and counts what is between', async () => {
+    const node = await filledNode();
+    const dump = await dumpOf(node);
+    const lines = dump.trimEnd().split('\n');
+    const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    for (const [index, line] of lines.entries()) expect(line, `line ${index + 1}`).toMatch(/^\{"kind":"/);
+    const key = (await (await node.ask('/api/ledger/key')).text()).trim();
+    expect(parsed[0]).toMatchObject({
+      kind: 'header',
+      format: 1,
+      key,
+      checkpoint: await (await node.ask('/api/ledger/checkpoint')).text(),
+    });
+    const trailer = parsed.at(-1) as { counts: Record<string, number>; sha256: string };
+    const before = dump.slice(0, dump.lastIndexOf('{"kind":"trailer"'));
+    expect(trailer.sha256).toBe(createHash('sha256').update(before).digest('hex'));
+    const counted: Record<string, number> = {};
+    for (const { kind } of parsed.slice(1, -1)) counted[String(kind)] = (counted[String(kind)] ?? 0) + 1;
+    expect(trailer.counts).toMatchObject(counted);
+    expect(counted).toMatchObject({
+      node: 2,
+      study: 1,
+      study_status: 1,
+      pack: 2,
+      flag: 1,
+      comment: 1,
+      source: 1,
+      retrieval: 3,
+      event: 2,
+    });
+  });
+
+  test('holds no secret of the owner', async () => {
+    const node = await filledNode();
+    const dump = await dumpOf(node);
+    expect(dump).not.toContain('hunter2');
+    expect(dump).not.toContain(node.token);
+  });
+});
+
+const ADDRESSES = [
+  '/api/tree',
+  '/api/packs',
+  '/api/studies',
+  '/api/sources',
+  '/api/events',
+  '/api/stats',
+  '/api/ledger',
+  '/api/packs?q=again',
+  '/api/packs?flagged=true',
+  '/api/events?q=page',
+];
+
+describe('a dump is read back into an empty archive', () => {
+  async function restored(dump: string): Promise<TestNode> {
+    const folder = await temporaryFolder();
+    const file = join(folder, 'dump.jsonl');
+    await writeFile(file, dump);
+    const store = await openStore({ folder: join(folder, 'data'), clock: systemClock });
+    try {
+      await restoreDump(store, file);
+    } finally {
+      await store.close();
+    }
+    return openTestNode({ dataFolder: join(folder, 'data') });
+  }
+
+  test('which then answers alike and verifies to the same ledger head', async () => {
+    const node = await filledNode();
+    const dump = await dumpOf(node);
+    const again = await restored(dump);
+    for (const address of ADDRESSES) {
+      expect(await json(await again.ask(address)), address).toEqual(await json(await node.ask(address)));
+    }
+    const { ok, head } = await json<{ ok: boolean; head: string }>(await again.ask('/api/ledger/verify'));
+    expect([ok, head]).toEqual([
+      true,
+      (await json<{ head: { hash: string } }>(await node.ask('/api/ledger'))).head.hash,
+    ]);
+    const body = (text: string) => text.split('\n').slice(1, -2);
+    expect(body(await dumpOf(again))).toEqual(body(dump));
+  });
+
+  test('which goes on where the other stopped', async () => {
+    const again = await restored(await dumpOf(await filledNode()));
+    expect((await again.sendJson('POST', '/api/nodes', { path: 'c', title: 'New' })).status).toBe(201);
+    expect(await json(await again.ask('/api/ledger/verify'))).toMatchObject({ ok: true });
+  });
+
+  test.each([
+    ['cut after a line', (dump: string) => `${dump.split('\n').slice(0, -3).join('\n')}\n`, 'no trailer'],
+    ['cut within a line', (dump: string) => dump.slice(0, -20), 'cut short'],
+    ['altered in a record', (dump: string) => dump.replace('"title":"Below"', '"title":"Above"'), 'altered'],
+    ['without its header', (dump: string) => dump.slice(dump.indexOf('\n') + 1), 'header'],
+    ['of a later format', (dump: string) => dump.replace('"format":1', '"format":2'), 'format 2'],
+    ['nothing at all', () => '', 'header'],
+    ['no JSON', () => 'PK\u0003\u0004\n', 'no JSON object'],
+  ])('but not one that is %s', async (_what, spoil, sentence) => {
+    const dump = await dumpOf(await filledNode());
+    const refused = restored(spoil(dump));
+    await expect(refused).rejects.toThrow(DumpError);
+    await expect(refused).rejects.toThrow(sentence);
+  });
+
+  test('but not one whose entries and trailer were forged together', async () => {
+    const dump = await dumpOf(await filledNode());
+    const lines = dump.split('\n').slice(0, -2);
+    const forged = `${lines.filter((line) => !line.startsWith('{"kind":"entry","seq":1,')).join('\n')}\n`;
+    const trailer = {
+      kind: 'trailer',
+      counts: {},
+      sha256: createHash('sha256').update(forged).digest('hex'),
+    };
+    await expect(restored(`${forged}${JSON.stringify(trailer)}\n`)).rejects.toThrow();
+  });
+});
