@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { openHolder } from '../verification/holders.ts';
-import { openList } from '../verification/listedFiles.ts';
+import { type OpenList, openList } from '../verification/listedFiles.ts';
 import { type Finding, type Summary, Tally } from '../verification/report.ts';
 import { verifyPaths } from '../verification/verifyPaths.ts';
 import { type Command, type ExitCode, print, UsageError } from './command.ts';
@@ -45,7 +45,7 @@ export const verify: Command = {
     try {
       const findings = verifyPaths({
         paths,
-        list: values.sums === undefined ? undefined : await openList(values.sums),
+        list: values.sums === undefined ? undefined : await listFrom(values.sums),
         holder: values.against === undefined ? undefined : await openHolder(values.against),
         progress,
       });
@@ -62,6 +62,14 @@ export const verify: Command = {
     return summary.ok ? 0 : 1;
   },
 };
+
+async function listFrom(file: string): Promise<OpenList> {
+  try {
+    return await openList(file);
+  } catch {
+    throw new UsageError(`The list ${shown(file)} cannot be read.`);
+  }
+}
 
 /** The widest state, so that paths stand in one column. */
 const STATE_WIDTH = 'missing'.length;

@@ -19,7 +19,7 @@ export async function folderBag(path: string, tell: (bytes: number) => void): Pr
   }
   const files = [...sizes].map(([name, bytes]) => ({ name, bytes, path: join(path, name) }));
   return {
-    path,
+    path: path.replace(/[/\\]+$/, ''),
     folderName: basename(resolve(path)),
     files: new Map(
       files.map((file) => [file.name, { bytes: file.bytes, read: () => createReadStream(file.path) }]),

@@ -17,7 +17,7 @@ import {
 } from './listedFiles.ts';
 import { type Finding, finding } from './report.ts';
 import { isSums, type SumsEntry } from './sums.ts';
-import { verifyBag } from './verifyBag.ts';
+import { type BagSource, verifyBag } from './verifyBag.ts';
 import { headOf, isDump, verifyDump } from './verifyDump.ts';
 import { walkFolder } from './walkFolder.ts';
 
@@ -178,7 +178,7 @@ class Verifier {
     try {
       const bag = await zippedBag(path, this.#read);
       try {
-        for await (const found of verifyBag(bag)) yield await this.#heldPayload(path, found, bag.files);
+        for await (const found of verifyBag(bag)) yield await this.#heldPayload(bag, found);
       } finally {
         await bag.close();
       }
@@ -194,16 +194,12 @@ class Verifier {
   async *#bag(path: string): AsyncGenerator<Finding> {
     const bag = await folderBag(path, this.#read);
     for (const { bytes } of bag.files.values()) this.#found(bytes);
-    for await (const found of verifyBag(bag)) yield await this.#heldPayload(path, found, bag.files);
+    for await (const found of verifyBag(bag)) yield await this.#heldPayload(bag, found);
   }
 
   /** An archive holds the payload of a pack; its tag files it makes anew each time. */
-  #heldPayload(
-    root: string,
-    found: Finding,
-    files: ReadonlyMap<string, { bytes: number }>,
-  ): Promise<Finding> | Finding {
-    const name = found.path.slice(root.length + 1);
+  #heldPayload({ path, files }: BagSource, found: Finding): Promise<Finding> | Finding {
+    const name = found.path.slice(path.length + 1);
     const bytes = files.get(name)?.bytes;
     return name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined ? this.#held(found, bytes) : found;
   }

@@ -1,0 +1,86 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Finding, Summary } from '../../server/verification/report.ts';
+import { runCommand } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { HONEST, SOME_FILES } from '../support/packFiles.ts';
+import { addedPack, sha256Of } from '../support/packs.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(closeTestNodes);
+
+function verify(...args: string[]) {
+  return runCommand(['verify', ...args], folder);
+}
+
+describe('strongroom verify (contract, section 6)', () => {
+  test('says of each file in a word what it is, ends with 0 where all is intact, and writes no progress to a pipe', async () => {
+    await writeFile(join(folder, 'x.pack.zip'), HONEST);
+    const { code, stdout, stderr } = await verify('x.pack.zip');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('intact   x.pack.zip/data/readings/süd.csv\n');
+    expect(stdout).toMatch(/\nAll is intact: 8 files\.\n$/);
+  });
+
+  test('ends with 1 where anything is not intact; --json is an object per line and the counts at last', async () => {
+    await writeFile(join(folder, 'a'), 'a');
+    await writeFile(join(folder, 'b'), 'b');
+    await writeFile(join(folder, 'sums'), `${sha256Of('a')}  a\n${sha256Of('x')}  b\n${sha256Of('')}  c\n`);
+    const { code, stdout } = await verify('sums', '--json');
+    expect(code).toBe(1);
+    const lines = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Finding | { summary: Summary });
+    expect(lines.at(-1)).toEqual({ summary: { ok: false, intact: 1, changed: 1, missing: 1, unknown: 0 } });
+    expect(lines.slice(0, -1)).toContainEqual({
+      path: 'b',
+      state: 'changed',
+      sha256: sha256Of('b'),
+      expected: sha256Of('x'),
+      against: 'sums',
+      detail: null,
+    });
+  });
+
+  test('a name that would move the cursor or turn the line is printed as what it is', async () => {
+    await mkdir(join(folder, 'in'));
+    await writeFile(join(folder, 'in', 'a\x1b[2Kb\u202e.txt\nintact'), '');
+    const { stdout } = await verify('in');
+    expect(stdout).toContain('unknown  in/a\\u{1b}[2Kb\\u{202e}.txt\\u{a}intact: ');
+  });
+
+  test('--sums holds a folder against a list, --against asks a node', async () => {
+    const node = await openTestNode();
+    await addedPack(node, {}, SOME_FILES);
+    await mkdir(join(folder, 'in'));
+    await writeFile(join(folder, 'in/copy.txt'), 'Measured by hand.\n');
+    await writeFile(join(folder, 'sums'), `${sha256Of('Measured by hand.\n')}  copy.txt\n`);
+    const results = await Promise.all([
+      verify('in', '--sums', 'sums'),
+      verify('in', '--against', node.url),
+      verify('in/copy.txt', '--against', node.dataFolder),
+    ]);
+    expect(results.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+      results.map(() => ({ code: 0, stderr: '' })),
+    );
+  });
+
+  test('wrong use ends with 2 and one sentence', async () => {
+    const results = await Promise.all([
+      verify(),
+      verify('x', '--sums', 'nowhere'),
+      verify('x', '--against', folder),
+      verify('x', '--unknown'),
+    ]);
+    for (const { code, stdout, stderr } of results) {
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr.trim().split('\n')).toHaveLength(1);
+    }
+    expect((await verify('--help')).code).toBe(0);
+  });
+});

@@ -1,0 +1,64 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, expect, test } from 'vitest';
+import { isSums, parseSums } from '../../server/verification/sums.ts';
+import { isInstalled, run } from '../support/extract.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+
+afterEach(closeTestNodes);
+
+const DIGEST = 'ab'.repeat(32);
+
+test.each([
+  [`${DIGEST}  notes.txt`, 'notes.txt'],
+  [`${DIGEST} *notes.txt`, 'notes.txt'],
+  [`${DIGEST.toUpperCase()}  notes.txt`, 'notes.txt'],
+  [`${DIGEST}   two spaces before`, ' two spaces before'],
+  [`${DIGEST}  a  b`, 'a  b'],
+  [`\\${DIGEST}  a\\nb\\\\c\\rd`, 'a\nb\\c\rd'],
+  [`${DIGEST}  a\\nb`, 'a\\nb'],
+  [`SHA256 (notes (1).txt) = ${DIGEST}`, 'notes (1).txt'],
+  [`\\SHA256 (a\\nb) = ${DIGEST}`, 'a\nb'],
+  [`SHA2-256(notes.txt)= ${DIGEST}`, 'notes.txt'],
+  [`\ufeff${DIGEST}  notes.txt\r\n`, 'notes.txt'],
+  [`# made by hand\n\n${DIGEST}  notes.txt\n`, 'notes.txt'],
+])('a line of a list is read: %j', (text, name) => {
+  expect(parseSums(text)).toEqual({ entries: [{ name, sha256: DIGEST }], faults: [] });
+});
+
+test.each([
+  [`${DIGEST}`],
+  [`${DIGEST}  `],
+  [`${DIGEST.slice(1)}  notes.txt`],
+  [`${DIGEST}0  notes.txt`],
+  [`MD5 (notes.txt) = ${'a'.repeat(32)}`],
+  ['notes.txt'],
+])('a line that is no SHA-256 digest and name is a fault: %j', (line) => {
+  expect(parseSums(`${DIGEST}  a\n${line}\n`)).toMatchObject({ entries: [{ name: 'a' }], faults: [2] });
+});
+
+test('a text is known as a list by what it says', () => {
+  expect(isSums(`${DIGEST}  a\n`)).toBe(true);
+  expect(isSums('time,level\n1,2.5\n')).toBe(false);
+  expect(isSums('')).toBe(false);
+});
+
+test.for<string[]>([[], ['--tag']])(
+  'what sha256sum %j writes of any name is read back',
+  async (options, { skip }) => {
+    skip(!(await isInstalled('sha256sum')), 'sha256sum is not installed');
+    const folder = await temporaryFolder();
+    const name = fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 20 })
+      .filter((text) => text.isWellFormed() && !/[\0/]/.test(text) && text !== '.' && text !== '..');
+    const names = fc
+      .sample(fc.uniqueArray(name, { minLength: 30, maxLength: 30 }), { numRuns: 1, seed: 7 })
+      .flat();
+    names.push('a\nb', 'back\\slash', ' leading', 'trailing ', '*star', 'c\rd', '\\', '(x) = y');
+    for (const each of names) await writeFile(join(folder, each), each);
+    const { entries, faults } = parseSums(await run('sha256sum', [...options, '--', ...names], folder));
+    expect(faults).toEqual([]);
+    expect(entries.map((entry) => entry.name)).toEqual(names);
+  },
+);

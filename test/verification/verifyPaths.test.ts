@@ -1,0 +1,263 @@
+import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openHolder } from '../../server/verification/holders.ts';
+import { openList } from '../../server/verification/listedFiles.ts';
+import { type Finding, Tally } from '../../server/verification/report.ts';
+import { type VerifyInput, verifyPaths } from '../../server/verification/verifyPaths.ts';
+import { extract } from '../support/extract.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import {
+  BAG,
+  bareEntries,
+  HONEST,
+  manifestOf,
+  ROOT,
+  resealed,
+  SOME_FILES,
+  tagFile,
+} from '../support/packFiles.ts';
+import { addedPack, sha256Of } from '../support/packs.ts';
+import { buildZip } from '../support/zipBuilder.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(closeTestNodes);
+
+async function write(files: Record<string, string | Uint8Array>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+/** Each path below the folder with what was said of it. */
+async function verdicts(paths: string[], input: Partial<VerifyInput> = {}): Promise<Record<string, string>> {
+  const said: Record<string, string> = {};
+  for await (const { path, state } of verifyPaths({
+    paths: paths.map((path) => join(folder, path)),
+    ...input,
+  })) {
+    said[path.replace(`${folder}/`, '')] = state;
+  }
+  return said;
+}
+
+async function findings(path: string): Promise<Finding[]> {
+  const found: Finding[] = [];
+  for await (const each of verifyPaths({ paths: [join(folder, path)] })) found.push(each);
+  return found;
+}
+
+const lines = (files: Record<string, string>) =>
+  Object.entries(files).map(([path, content]) => `${sha256Of(content)}  ${path}\n`);
+
+test('a list says which of its files are intact, changed or missing', async () => {
+  await write({ 'kept.txt': 'a', 'changed.txt': 'b' });
+  await write({ SHA256SUMS: lines({ 'kept.txt': 'a', 'changed.txt': 'x', 'lost.txt': '' }).join('') });
+  expect(await verdicts(['SHA256SUMS'])).toEqual({
+    'kept.txt': 'intact',
+    'changed.txt': 'changed',
+    'lost.txt': 'missing',
+  });
+});
+
+test('a line of a list that says nothing is told, so that no file goes unchecked in silence', async () => {
+  await write({ a: 'a', SHA256SUMS: `${lines({ a: 'a' }).join('')}not a line\n` });
+  const found = await findings('SHA256SUMS');
+  expect(found.map(({ state, detail }) => [state, detail])).toEqual([
+    ['unknown', 'line 2 is no SHA-256 digest and name'],
+    ['intact', null],
+  ]);
+});
+
+test('a folder is held against a list from elsewhere: what the list does not name is unknown', async () => {
+  await write({
+    'data/sub/a': 'a',
+    'data/b': 'b',
+    'data/new': 'n',
+    'lists/sums': lines({ 'sub/a': 'a', b: 'x', c: '' }).join(''),
+  });
+  const list = await openList(join(folder, 'lists/sums'));
+  expect(await verdicts(['data'], { list })).toEqual({
+    'data/sub/a': 'intact',
+    'data/b': 'changed',
+    'data/new': 'unknown',
+    c: 'missing',
+  });
+});
+
+test('a list is also read from where it lies, and one file is found in it by its name', async () => {
+  await write({
+    'x/data/a': 'a',
+    'elsewhere/a': 'a',
+    'x/sums': lines({ 'data/a': 'a', 'other/b': '' }).join(''),
+  });
+  const list = await openList(join(folder, 'x/sums'));
+  expect(await verdicts(['x/data'], { list })).toEqual({ 'x/data/a': 'intact' });
+  expect(await verdicts(['elsewhere/a'], { list })).toEqual({ 'elsewhere/a': 'intact' });
+});
+
+test('a folder with a SHA256SUMS is held against it, and pack files and bags in it vouch for themselves', async () => {
+  await write({
+    listed: 'a',
+    unlisted: 'b',
+    SHA256SUMS: lines({ listed: 'a' }).join(''),
+    'p/x.pack.zip': HONEST,
+  });
+  await extract(join(folder, 'p/x.pack.zip'), folder);
+  await write({ [`${ROOT}data/notes.txt`]: 'Measured by foot.\n' });
+  const said = await verdicts(['']);
+  expect(said).toMatchObject({
+    listed: 'intact',
+    unlisted: 'unknown',
+    'p/x.pack.zip/data/notes.txt': 'intact',
+    'p/x.pack.zip/pack.json': 'intact',
+    [`${ROOT}data/notes.txt`]: 'changed',
+    [`${ROOT}data/readings/north.csv`]: 'intact',
+  });
+  expect(Object.keys(said)).toHaveLength(2 + 8 + 8);
+});
+
+test('a file that is named by a digest, as blobs are, is held against its name', async () => {
+  await write({ [sha256Of('a')]: 'a', [sha256Of('b')]: 'damaged' });
+  expect(await verdicts([''])).toEqual({ [sha256Of('a')]: 'intact', [sha256Of('b')]: 'changed' });
+});
+
+test('symbolic links are told and not followed, and what cannot be read or is no file is told too', async () => {
+  await write({ a: 'a', SHA256SUMS: lines({ a: 'a', link: 'a' }).join('') });
+  await symlink('a', join(folder, 'link'));
+  await symlink('.', join(folder, 'circle'));
+  expect(await verdicts([''])).toEqual({ a: 'intact', link: 'unknown', circle: 'unknown' });
+  await rm(join(folder, 'link'));
+  await mkdir(join(folder, 'closed'));
+  await chmod(join(folder, 'a'), 0);
+  const said = await verdicts(['', 'nowhere']);
+  expect(said.nowhere).toBe('missing');
+  if (process.getuid?.() !== 0) expect(said.a).toBe('unknown');
+});
+
+test.each([
+  ['a changed file', { 'data/notes.txt': 'Measured by foot.\n' }, { 'data/notes.txt': 'changed' }],
+  ['a new file', { 'data/new.txt': '' }, { 'data/new.txt': 'unknown' }],
+  ['a changed record', { 'pack.json': '{}' }, { 'pack.json': 'changed' }],
+  ['a new tag file', { 'more.txt': '' }, { 'more.txt': 'unknown' }],
+  ['a changed bag-info.txt', { 'bag-info.txt': 'Payload-Oxum: 1.1\n' }, { 'bag-info.txt': 'changed' }],
+])('a bag in a folder with %s is not intact', async (_what, changes, expected) => {
+  await write({ 'x.zip': HONEST });
+  await extract(join(folder, 'x.zip'), folder);
+  const honest = await verdicts([ROOT.slice(0, -1)]);
+  expect(new Set(Object.values(honest))).toEqual(new Set(['intact']));
+  await write(Object.fromEntries(Object.entries(changes).map(([path, text]) => [ROOT + path, text])));
+  const said = await verdicts([ROOT.slice(0, -1)]);
+  expect(said).toEqual({
+    ...honest,
+    ...Object.fromEntries(Object.entries(expected).map(([path, state]) => [ROOT + path, state])),
+  });
+});
+
+test('a file that is gone from a bag is missing', async () => {
+  await write({ 'x.zip': HONEST });
+  await extract(join(folder, 'x.zip'), folder);
+  await rm(join(folder, ROOT, 'data/notes.txt'));
+  expect(await verdicts([ROOT])).toMatchObject({ [`${ROOT}data/notes.txt`]: 'missing' });
+});
+
+test('files, manifests and record rewritten together are found out by the fingerprint that names the folder', async () => {
+  const forged = bareEntries({ 'notes.txt': 'forged' }).map((entry) => ({
+    ...entry,
+    name: ROOT + entry.name.toString(),
+  }));
+  await write({ 'x.pack.zip': buildZip(forged) });
+  const record = (await findings('x.pack.zip')).find(({ path }) => path.endsWith('pack.json'));
+  expect(record).toMatchObject({
+    state: 'changed',
+    detail: expect.stringContaining('its fingerprint gives pk_') as string,
+  });
+});
+
+test('manifests of every algorithm count', async () => {
+  const wrong = manifestOf({ ...SOME_FILES, 'notes.txt': 'other' }, 'sha512');
+  await write({ 'x.pack.zip': buildZip(resealed(tagFile('manifest-sha512.txt', wrong))) });
+  expect(await verdicts(['x.pack.zip'])).toMatchObject({ 'x.pack.zip/data/notes.txt': 'changed' });
+});
+
+test('a malformed pack file is changed, and says why', async () => {
+  await write({ 'x.pack.zip': buildZip([...BAG, { name: `${ROOT}data/../../x` }]) });
+  expect(await findings('x.pack.zip')).toEqual([
+    expect.objectContaining({ state: 'changed', detail: expect.stringContaining('(unsafe_path)') as string }),
+  ]);
+});
+
+test('a ZIP that is no pack file is a file like any other', async () => {
+  await write({ 'x.zip': buildZip([{ name: 'holiday.jpg' }]), 'y.zip': buildZip(bareEntries()) });
+  expect(await verdicts(['x.zip', 'y.zip'])).toMatchObject({
+    'x.zip': 'unknown',
+    'y.zip/pack.json': 'intact',
+  });
+});
+
+test('a dump is held against the digest in its last line, and a cut one is known as cut', async () => {
+  const body = '{"kind":"header","format":1}\n{"kind":"pack","title":"é"}\n';
+  const dump = `${body}{"kind":"trailer","counts":{},"sha256":"${sha256Of(body)}"}\n`;
+  await write({
+    'good.jsonl': dump,
+    'open.jsonl': dump.trimEnd(),
+    'changed.jsonl': dump.replace('é', 'e'),
+    'cut.jsonl': dump.slice(0, -30),
+    'short.jsonl': body,
+  });
+  expect(await verdicts(['good.jsonl', 'open.jsonl', 'changed.jsonl', 'cut.jsonl', 'short.jsonl'])).toEqual({
+    'good.jsonl': 'intact',
+    'open.jsonl': 'intact',
+    'changed.jsonl': 'changed',
+    'cut.jsonl': 'changed',
+    'short.jsonl': 'changed',
+  });
+});
+
+test('a node, or its data folder, says which files it holds', async () => {
+  const node = await openTestNode();
+  await addedPack(node, {}, SOME_FILES);
+  await write({
+    'renamed.csv': SOME_FILES['readings/north.csv'] ?? '',
+    'stranger.csv': 'x',
+    'x.pack.zip': HONEST,
+  });
+  for (const place of [node.url, node.dataFolder]) {
+    const said = await verdicts([''], { holder: await openHolder(place) });
+    expect(said).toMatchObject({
+      'renamed.csv': 'intact',
+      'stranger.csv': 'unknown',
+      'x.pack.zip/data/notes.txt': 'intact',
+    });
+  }
+  await expect(openHolder(folder)).rejects.toThrow('neither the address of a node nor a data folder');
+  const closed = await openHolder('http://127.0.0.1:9');
+  await expect(closed.holds(sha256Of(''), 0)).rejects.toThrow('cannot be reached');
+});
+
+test('a large set is hashed in threads, in order, and every byte is told', async () => {
+  const files = Object.fromEntries(
+    Array.from({ length: 300 }, (_, index) => [`f${1000 + index}`, `file ${index}`]),
+  );
+  await write({ ...files, '0 large': Buffer.alloc(40_000_000, 1) });
+  await write({ SHA256SUMS: lines(files).join('') });
+  const told = { found: 0, read: 0 };
+  const progress = {
+    found: (bytes: number) => void (told.found += bytes),
+    read: (bytes: number) => void (told.read += bytes),
+  };
+  const said = await verdicts([''], { progress });
+  expect(Object.keys(said)).toEqual(['0 large', ...Object.keys(files)].sort());
+  expect(Object.values(said).filter((state) => state === 'intact')).toHaveLength(300);
+  expect(told.read).toBe(told.found);
+  await rename(join(folder, 'f1000'), join(folder, 'elsewhere'));
+  expect(await verdicts([''])).toMatchObject({ elsewhere: 'unknown', f1000: 'missing' });
+});
+
+test('nothing at all is not intact', () => {
+  expect(new Tally().summary.ok).toBe(false);
+});
