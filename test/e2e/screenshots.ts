@@ -101,7 +101,8 @@ async function take(
   await page.goto(nodeUrl + path);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await prepare?.(page);
-  // What a page asks for is there, what was typed has settled.
+  // What the page asks for is there, what was typed has settled.
+  await page.waitForFunction(() => !/(Asking|Loading|hashing)/.test(document.body.innerText));
   await page.waitForLoadState('networkidle');
   const picture = await page.screenshot({ animations: 'disabled', caret: 'hide' });
   if (picture.length > MAX_BYTES) {
