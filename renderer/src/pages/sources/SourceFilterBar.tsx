@@ -1,5 +1,6 @@
 import { Button, Select } from '@mantine/core';
 import { SOURCE_STATES } from '../../../../shared/source.ts';
+import { clearButton } from '../../components/clearButton.ts';
 import { SearchField } from '../../components/SearchField.tsx';
 import { STATES } from '../../components/states.ts';
 import type { UrlFilters } from '../../state/urlFilters.ts';
@@ -69,7 +70,7 @@ function Choice({ label, data, value, onChange }: ChoiceProps) {
       onChange={(chosen) => onChange(chosen ?? '')}
       searchable={data.length > 8}
       clearable
-      clearButtonProps={{ 'aria-label': `Any ${label.toLowerCase()}` }}
+      clearButtonProps={clearButton(`Any ${label.toLowerCase()}`)}
       disabled={data.length === 0}
       className={classes.choice}
     />

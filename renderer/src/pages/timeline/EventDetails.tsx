@@ -33,6 +33,7 @@ export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
       <div className={classes.facts}>
         <Facts facts={factsOf(event, addressOfEvent)} />
       </div>
+      <h2 className="visually-hidden">Objects</h2>
       {event.sha256 && (
         <ObjectCard title={event.previous_sha256 ? 'After' : 'The object'} sha256={event.sha256} />
       )}

@@ -4,6 +4,7 @@ import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
 import { EVENT_TYPES, SELF } from '../../../../shared/event.ts';
 import { useCall } from '../../api/useCall.ts';
+import { clearButton } from '../../components/clearButton.ts';
 import { SearchField } from '../../components/SearchField.tsx';
 import { STATES } from '../../components/states.ts';
 import type { UrlFilters } from '../../state/urlFilters.ts';
@@ -15,11 +16,11 @@ const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[va
 
 /** Every filter of the timeline; what is set stands in the page's address. */
 export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterName> }) {
-  const { values, set, clear, isAny } = filters;
+  const { values, set } = filters;
   const narrow = useMediaQuery('(max-width: 47.99em)');
   const [opened, setOpened] = useState(false);
   const { q: _q, ...others } = values;
-  const set_ = Object.values(others).filter(Boolean).length;
+  const count = Object.values(others).filter(Boolean).length;
   return (
     <search className={classes.bar}>
       <div className={classes.search}>
@@ -36,17 +37,12 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
             aria-expanded={opened}
             onClick={() => setOpened(!opened)}
           >
-            {set_ > 0 ? `Filters (${set_})` : 'Filters'}
+            {count > 0 ? `Filters (${count})` : 'Filters'}
           </Button>
         )}
       </div>
       {(!narrow || opened) && <MoreFilters filters={filters} />}
       {values.source && <SourceFilter id={values.source} onClear={() => set({ source: '' })} />}
-      {isAny && (
-        <Button variant="subtle" onClick={clear}>
-          Clear all
-        </Button>
-      )}
     </search>
   );
 }
@@ -62,7 +58,7 @@ function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFi
         value={values.event_type ?? null}
         onChange={(event_type) => set({ event_type: event_type ?? '' })}
         clearable
-        clearButtonProps={{ 'aria-label': 'Any type of event' }}
+        clearButtonProps={clearButton('Any type of event')}
         w={130}
       />
       <WordFilter

@@ -72,14 +72,31 @@ export function EventList({ query, isFiltered, onClearFilters, openId, addressOf
     moveTo(target);
   };
 
-  if (rows.shown === undefined && rows.error) return <ErrorNote error={rows.error} onRetry={rows.retry} />;
-  if (rows.shown === 0) return <NoEvents isFiltered={isFiltered} onClearFilters={onClearFilters} />;
+  if (rows.shown === undefined && rows.error) {
+    return (
+      <div>
+        <ErrorNote error={rows.error} onRetry={rows.retry} />
+      </div>
+    );
+  }
+  if (rows.shown === 0) {
+    return (
+      <div>
+        <NoEvents isFiltered={isFiltered} onClearFilters={onClearFilters} />
+      </div>
+    );
+  }
   return (
     <div className={classes.frame} ref={frame}>
       <div className={classes.bar}>
         <span className="numeric" aria-live="polite">
           {rows.shown === undefined ? 'Loading…' : countOf(rows.shown, 'event')}
         </span>
+        {isFiltered && (
+          <Button size="compact-xs" variant="subtle" onClick={onClearFilters}>
+            Clear the filters
+          </Button>
+        )}
         <span className={classes.live} data-live={rows.live || undefined}>
           {rows.live ? 'live' : 'not live'}
         </span>

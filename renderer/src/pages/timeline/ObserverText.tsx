@@ -14,7 +14,7 @@ export function ObserverText({ observer }: { observer: string }) {
     <Tooltip label={meaning} multiline maw={300}>
       <span className={classes.observer} data-third-party={!isSelf || undefined}>
         <Icon size={14} stroke={1.8} aria-hidden />
-        {isSelf ? 'seen by this node' : <>third party: {observer}</>}
+        <span className={classes.words}>{isSelf ? 'seen by this node' : `third party: ${observer}`}</span>
       </span>
     </Tooltip>
   );
