@@ -16,7 +16,7 @@ export function canonicalText(value: unknown): string {
 /**
  * Parses JSON that must have one canonical form.
  *
- * @throws Problem `invalid_json` where the text is no JSON (RFC 8259); `not_canonical`, with a pointer to each place,
+ * @throws Problem `invalid_json` where the text is no JSON (RFC 8259), is nested too deep or has too many fields; `not_canonical`, with a pointer to each place,
  * where a key stands twice in one object, a string holds a lone surrogate, or a number is no finite double or an
  * integer beyond ±(2^53-1): such input is refused and never mended.
  */
@@ -39,6 +39,9 @@ export function parseStrictJson(text: string): unknown {
 /** Deeper nesting has no use in a record and would exhaust the stack of whoever reads it recursively. */
 const MAX_DEPTH = 100;
 
+/** Of names of fields in all; the largest record that keeps its rules has a quarter of that. */
+const MAX_NAMES = 100_000;
+
 /** As many faults are told as help the sender; a hostile body may hold a million. */
 const MAX_FAULTS = 50;
 
@@ -46,6 +49,7 @@ function canonicalFaults(text: string): FieldError[] {
   const errors: FieldError[] = [];
   const keysOfOpenObjects: Set<string>[] = [];
   let depth = 0;
+  let names = 0;
   const open = () => {
     depth += 1;
     if (depth > MAX_DEPTH)
@@ -69,6 +73,10 @@ function canonicalFaults(text: string): FieldError[] {
       keysOfOpenObjects.pop();
     },
     onObjectProperty: (key, _offset, _length, _line, _column, pathOfObject) => {
+      names += 1;
+      if (names > MAX_NAMES) {
+        throw new Problem('invalid_json', `The JSON has more than ${MAX_NAMES} fields.`);
+      }
       const keys = keysOfOpenObjects.at(-1);
       if (keys?.has(key)) tell([...pathOfObject(), key], 'This key is given twice in one object.');
       keys?.add(key);

@@ -3,8 +3,7 @@
  * Answers the sentence that says what is wrong, or undefined.
  */
 export function filePathFault(path: string): string | undefined {
-  const bytes = new TextEncoder().encode(path).length;
-  if (bytes < 1 || bytes > MAX_PATH_BYTES) return `A path is 1 to ${MAX_PATH_BYTES} bytes long.`;
+  if (path === '' || isLonger(path, MAX_PATH_BYTES)) return `A path is 1 to ${MAX_PATH_BYTES} bytes long.`;
   if (path.normalize('NFC') !== path) return 'A path must be in Unicode normal form C.';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return 'A path may hold no control character.';
@@ -18,6 +17,12 @@ export function filePathFault(path: string): string | undefined {
 }
 
 const MAX_PATH_BYTES = 1024;
+
+/** A code unit is at least one byte of UTF-8 and at most three, so that few texts need to be encoded. */
+function isLonger(text: string, bytes: number): boolean {
+  if (text.length > bytes) return true;
+  return text.length * 3 > bytes && new TextEncoder().encode(text).length > bytes;
+}
 
 function segmentFault(segment: string): string | undefined {
   if (segment === '') return 'A path is relative and has no empty segment.';
@@ -35,16 +40,23 @@ export function foldedPath(path: string): string {
   return path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFC');
 }
 
-const encoder = new TextEncoder();
-
-/** Orders paths by their UTF-8 bytes, which is the order of their code points. */
+/**
+ * Orders paths by their UTF-8 bytes, which is the order of their code points. Code units say the same but for
+ * surrogates, which stand below U+E000 though what they write stands above.
+ */
 export function compareByUtf8(left: string, right: string): number {
-  const a = encoder.encode(left);
-  const b = encoder.encode(right);
-  const shared = Math.min(a.length, b.length);
+  if (!SURROGATE.test(left) && !SURROGATE.test(right)) return left < right ? -1 : left > right ? 1 : 0;
+  const shared = Math.min(left.length, right.length);
   for (let index = 0; index < shared; index += 1) {
-    const difference = (a[index] ?? 0) - (b[index] ?? 0);
+    const difference = codePointRank(left.charCodeAt(index)) - codePointRank(right.charCodeAt(index));
     if (difference !== 0) return difference;
   }
-  return a.length - b.length;
+  return left.length - right.length;
+}
+
+const SURROGATE = /[\ud800-\udfff]/;
+
+function codePointRank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }

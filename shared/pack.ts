@@ -61,7 +61,10 @@ export const resultsSchema = z
   )
   .superRefine((results, context) => {
     const names = Object.keys(results);
-    if (names.length > 200) context.addIssue({ code: 'custom', message: 'At most 200 results are taken.' });
+    if (names.length > 200) {
+      context.addIssue({ code: 'custom', message: 'At most 200 results are taken.' });
+      return;
+    }
     for (const name of names) {
       const issues = [
         ...(resultNameSchema.safeParse(name).error?.issues ?? []),

@@ -168,6 +168,14 @@ describe('what has no canonical form is refused and never mended', () => {
     });
   });
 
+  test('a record nested too deep, or of too many fields to be one, is 400', async () => {
+    const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
+    const many = Array.from({ length: 100_001 }, (_, index) => `"f${index}":0`).join(',');
+    for (const text of [nested, `{${many}}`]) {
+      expect(await problemOf(uploadPack(node, text))).toMatchObject({ status: 400, code: 'invalid_json' });
+    }
+  });
+
   test.each(['{', '', 'nothing', '[1,]', '{"a":NaN}'])(
     'a record that is no JSON, %j, is 400',
     async (text) => {

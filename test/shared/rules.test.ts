@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareByUtf8, filePathFault } from '../../shared/filePath.ts';
 import { isOrcid, isRelatedIdentifier, resultsSchema } from '../../shared/pack.ts';
@@ -42,6 +43,13 @@ describe('a path inside a pack', () => {
   test('files are sorted by the UTF-8 bytes of their paths, not by UTF-16', () => {
     const paths = ['\u{10000}', '\uffff', 'b', 'a/b', 'a'];
     expect(paths.toSorted(compareByUtf8)).toEqual(['a', 'a/b', 'b', '\uffff', '\u{10000}']);
+    const path = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed());
+    fc.assert(
+      fc.property(path, path, path, (before, left, right) => {
+        const order = Buffer.compare(Buffer.from(before + left), Buffer.from(before + right));
+        expect(Math.sign(compareByUtf8(before + left, before + right))).toBe(order);
+      }),
+    );
   });
 });
 
