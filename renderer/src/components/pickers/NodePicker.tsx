@@ -1,6 +1,7 @@
 import { Select } from '@mantine/core';
 import type { TreeNode } from '../../../../shared/node.ts';
 import { useCall } from '../../api/useCall.ts';
+import { clearButton } from '../clearButton.ts';
 import type { PickerProps } from './SearchSelect.tsx';
 
 /** Chooses a node of the tree. */
@@ -17,7 +18,7 @@ export function NodePicker({ value, onChange, ...rest }: PickerProps) {
       onChange={onChange}
       searchable
       clearable
-      clearButtonProps={{ 'aria-label': 'Clear' }}
+      clearButtonProps={clearButton(`Clear: ${rest['aria-label'] ?? rest.label}`)}
       limit={200}
       nothingFoundMessage="No node has these words."
     />

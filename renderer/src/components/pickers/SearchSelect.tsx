@@ -1,6 +1,7 @@
 import { Select, type SelectProps } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
+import { clearButton } from '../clearButton.ts';
 
 export interface PickerOption {
   value: string;
@@ -12,8 +13,9 @@ export interface PickerOption {
 export interface PickerProps
   extends Pick<
     SelectProps,
-    'label' | 'description' | 'placeholder' | 'error' | 'id' | 'size' | 'aria-label' | 'disabled' | 'w'
+    'description' | 'placeholder' | 'error' | 'id' | 'size' | 'aria-label' | 'disabled' | 'w'
   > {
+  label?: string;
   value: string | null;
   onChange: (value: string | null) => void;
   onBlur?: () => void;
@@ -59,7 +61,7 @@ export function SearchSelect({
       onChange={onChange}
       searchable
       clearable
-      clearButtonProps={{ 'aria-label': 'Clear' }}
+      clearButtonProps={clearButton(`Clear: ${rest['aria-label'] ?? rest.label}`)}
       // The node has searched already.
       filter={({ options: found }) => found}
       onSearchChange={(text) => onType(data.some(({ label }) => label === text) ? '' : text)}

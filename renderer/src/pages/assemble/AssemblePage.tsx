@@ -5,7 +5,6 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { ApiProblem } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { describeError } from '../../components/ErrorNote.tsx';
 import { Page } from '../../components/Page.tsx';
@@ -120,7 +119,11 @@ function isNew(known: readonly Issue[]): (issue: Issue) => boolean {
 function useShownErrors(issues: readonly Issue[]) {
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [isAll, setIsAll] = useState(false);
-  const touch = useCallback((field: string) => setTouched((before) => new Set(before).add(field)), []);
+  // Later than the check of what was typed last: an error that is past already must not flash up and move what is
+  // about to be clicked.
+  const touch = useCallback((field: string) => {
+    setTimeout(() => setTouched((before) => new Set(before).add(field)), SETTLED_MS + 100);
+  }, []);
   const errorOf = (field: string) =>
     isAll || touched.has(field) ? issues.find((issue) => issue.field === field)?.message : undefined;
   return { errorOf, touch, showAll: () => setIsAll(true) };
@@ -144,7 +147,8 @@ function useTellPublished(): void {
       autoClose: isSame ? 6000 : false,
     });
     settle();
-    void queries.invalidateQueries({ queryKey: answerKey('listPacks') });
+    // A new pack shows on its original, its earlier version, its study, its node and in every list.
+    void queries.invalidateQueries();
     void navigate(`/packs/${pack.id}`);
   }, [publication, settle, navigate, queries]);
 }

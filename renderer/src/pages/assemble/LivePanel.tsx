@@ -41,7 +41,7 @@ export function LivePanel({ issues, fingerprint, onPublish }: LivePanelProps) {
             <DigestChip digest={fingerprint} label="fingerprint" />
           </p>
         ) : (
-          <p className={classes.quiet}>Computed as soon as nothing is missing.</p>
+          <p className={classes.quiet}>Computed once the record is complete.</p>
         )}
       </div>
       <Missing issues={issues} />

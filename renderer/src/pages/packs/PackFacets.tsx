@@ -2,6 +2,7 @@ import { Button, Pill, Popover, Select, Switch, TextInput } from '@mantine/core'
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { LICENSES, OUTCOMES, TAGS, VERDICTS } from '../../../../shared/vocabulary.ts';
+import { clearButton } from '../../components/clearButton.ts';
 import { NodePicker } from '../../components/pickers/NodePicker.tsx';
 import { PackPicker } from '../../components/pickers/PackPicker.tsx';
 import { StudyPicker } from '../../components/pickers/StudyPicker.tsx';
@@ -45,6 +46,9 @@ const SELECTS: { facet: Facet; label: string; values: readonly string[] }[] = [
   { facet: 'license', label: 'Licence', values: LICENSES },
 ];
 
+/** Before each option's value: the library takes the outcome `null` for no choice at all. */
+const OPTION = 'is ';
+
 /** Search and filters of the packs; what is set is told beneath and can be taken away one by one. */
 export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
   const { values, set, clear, isAny } = filters;
@@ -64,11 +68,11 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
             key={facet}
             aria-label={label}
             placeholder={label}
-            data={[...choices]}
-            value={values[facet] ?? null}
-            onChange={(value) => set({ [facet]: value ?? '' })}
+            data={choices.map((choice) => ({ value: OPTION + choice, label: choice }))}
+            value={values[facet] ? OPTION + values[facet] : null}
+            onChange={(value) => set({ [facet]: value?.slice(OPTION.length) ?? '' })}
             clearable
-            clearButtonProps={{ 'aria-label': `Any ${label.toLowerCase()}` }}
+            clearButtonProps={clearButton(`Any ${label.toLowerCase()}`)}
             w={label === 'Replicated as' ? 152 : 128}
           />
         ))}

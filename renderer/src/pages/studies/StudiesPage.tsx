@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { type Study, studyStatusSchema } from '../../../../shared/study.ts';
 import { useCall } from '../../api/useCall.ts';
+import { clearButton } from '../../components/clearButton.ts';
 import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
 import { EmptyState } from '../../components/EmptyState.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
@@ -100,7 +101,7 @@ export default function StudiesPage() {
           value={filters.values.status ?? null}
           onChange={(status) => filters.set({ status: status ?? '' })}
           clearable
-          clearButtonProps={{ 'aria-label': 'Any status' }}
+          clearButtonProps={clearButton('Any status')}
           w={140}
         />
         <NodePicker
