@@ -149,16 +149,16 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     expect((await citationOf(node, pack.id)).csl.author).toEqual(Object.values(names));
   });
 
-  test.for([
-    [['Ada Lovelace']],
-    [['Ada Lovelace', 'Grace Hopper']],
-    [['Lovelace, Ada', 'Sartre, Jean-Paul']],
-    [['Lovelace, Ada King', 'van der Berg, J.M.', 'Иванов, Иван Петрович']],
-    [['山田, 太郎', 'Institute of Tides']],
-    [Array.from({ length: 20 }, (_, index) => `Family${index}, Given`)],
-    [Array.from({ length: 21 }, (_, index) => `Family${index}, Given`)],
-    [Array.from({ length: 100 }, (_, index) => `Author number ${index}`)],
-  ])('the APA reference is what the CSL engine makes of the same item: %s', async ([names = []]) => {
+  test.for<[string, string[]]>([
+    ['one author', ['Ada Lovelace']],
+    ['two names as they stand', ['Ada Lovelace', 'Grace Hopper']],
+    ['two names that are parted', ['Lovelace, Ada', 'Sartre, Jean-Paul']],
+    ['initials of many kinds', ['Lovelace, Ada King', 'van der Berg, J.M.', 'Иванов, Иван Петрович']],
+    ['a script without capitals', ['山田, 太郎', 'Institute of Tides']],
+    ['20 authors', Array.from({ length: 20 }, (_, index) => `Family${index}, Given`)],
+    ['21 authors', Array.from({ length: 21 }, (_, index) => `Family${index}, Given`)],
+    ['100 authors', Array.from({ length: 100 }, (_, index) => `Author number ${index}`)],
+  ])('the APA reference of %s is what the CSL engine makes of the same item', async ([, names]) => {
     const node = await openTestNode();
     const first = await addedPack(node, { authors: names.map((name) => ({ name })) });
     const second = await addedPack(node, {

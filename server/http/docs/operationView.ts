@@ -62,17 +62,19 @@ ${schemaView(description ? { ...schema, description } : schema)}</li>`,
 
 function contentView(content: Record<string, MediaType>): Html {
   return html`${Object.entries(content).map(([mediaType, { schema }]) => {
-    const what = html`<code>${mediaType}</code> <span class="type">${schema ? shortType(schema) : 'bytes'}</span>`;
-    if (!schema?.properties) return html`<p class="content">${what}</p>`;
-    return html`<details class="content"><summary>${what}</summary>${schemaView(schema)}</details>`;
+    const what = html`<code>${mediaType}</code>`;
+    if (!schema) return html`<p class="content">${what} bytes</p>`;
+    if (!schema.properties)
+      return html`<p class="content">${what} <span class="type">${typeText(schema)}</span></p>`;
+    return html`<details class="content"><summary>${what} ${shortText(schema)}</summary>${schemaView(schema)}</details>`;
   })}`;
 }
 
-/** A page of a list says what it is a list of. */
-function shortType(schema: JsonSchema): Html {
-  const { items, next } = (schema.properties ?? {}) as { items?: JsonSchema; next?: JsonSchema };
-  if (items && next) return html`a page: ${typeText(items)}`;
-  return schema.properties ? html`object` : typeText(schema);
+/** A page of a list says what it is a list of. It stands in what is clicked to see more, so it is no link. */
+function shortText({ properties }: JsonSchema): string {
+  const { items, next } = properties as { items?: { items?: JsonSchema }; next?: JsonSchema };
+  const reference = items?.items?.$ref;
+  return next && typeof reference === 'string' ? `a page of ${reference.split('/').at(-1)}` : 'object';
 }
 
 function problemsView(operation: Operation): Html {
