@@ -7,6 +7,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   pack: async () => (await import('./pack.ts')).pack,
   verify: async () => (await import('./verify.ts')).verify,
   ledger: async () => (await import('./ledger.ts')).ledger,
+  import: async () => (await import('./import.ts')).importFiles,
+  export: async () => (await import('./export.ts')).exportFile,
 };
 
 /** Node 24 is inside the app; from a checkout, `npm run` finds it first. */

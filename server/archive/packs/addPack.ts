@@ -46,7 +46,10 @@ export async function addPack(
     const checked = checkRecord(sent);
     if (staged) requireSameFiles(checked, staged);
     else requireHeldFiles(store.read, checked);
-    if (packByDigest(store.read, checked.digest)) return { id: checked.id, created: false };
+    if (packByDigest(store.read, checked.digest)) {
+      await keepMissing(store, staged);
+      return { id: checked.id, created: false };
+    }
     requireReferences(store.read, checked.record);
     const blobs = [...(staged?.values() ?? [])];
     await requireRoom?.(newBytes(store.read, blobs));
@@ -110,6 +113,13 @@ function newBytes(database: ReadDatabase, blobs: readonly StagedBlob[]): number 
   let sum = 0;
   for (const [sha256, bytes] of bytesByDigest) if (blobBytes(database, sha256) === undefined) sum += bytes;
   return sum;
+}
+
+/** Bytes that the archive names and does not hold, after the restore of a dump say, are taken when they come again. */
+async function keepMissing({ blobs }: Store, staged: NewPack['staged']): Promise<void> {
+  for (const blob of staged?.values() ?? []) {
+    if ((await blobs.bytesOf(blob.sha256)) !== blob.bytes) await blob.keep();
+  }
 }
 
 async function keepAll(staged: readonly StagedBlob[]): Promise<void> {

@@ -41,3 +41,11 @@ export function counter(database: ReadDatabase, name: CounterName): number {
     statement<{ value: number }>(database, 'SELECT value FROM counters WHERE name = ?').get(name)?.value ?? 0
   );
 }
+
+/** Every blob that a row names, in the order of the digests. */
+export function iterateBlobRows(database: ReadDatabase): IterableIterator<{ sha256: string; bytes: number }> {
+  return statement<{ sha256: string; bytes: number }>(
+    database,
+    'SELECT sha256, bytes FROM blobs ORDER BY sha256',
+  ).iterate();
+}

@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../../shared/clock.ts';
+import { ExportError, exportArchive } from '../dump/exportArchive.ts';
+import { openNodeKey } from '../ledger/nodeKey.ts';
+import { databaseFile } from '../store/blobs/paths.ts';
+import { openStore } from '../store/store.ts';
+import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+
+const HELP = `Usage: strongroom export [options]
+
+Writes a whole archive, its dump and every blob, as one BagIt bag in a ZIP that “strongroom import” reads back into an
+equal archive. Every blob is re-hashed on the way. No node may have the data folder open meanwhile.
+
+  --data DIR   the data folder (default: ./strongroom-data)
+  --out FILE   where the archive is written (default: strongroom-archive.zip)
+  --json       one JSON object
+
+Ends with 0 if it was written, 1 if a blob is missing or damaged (then nothing is written), 2 if it could not be done.`;
+
+export const exportFile: Command = {
+  name: 'export',
+  summary: 'write the whole archive, dump and blobs, as one file',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values } = parseArgs({
+      args,
+      options: {
+        data: { type: 'string', default: 'strongroom-data' },
+        out: { type: 'string', default: 'strongroom-archive.zip' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    const folder = resolve(values.data);
+    const file = resolve(values.out);
+    if (!existsSync(databaseFile(folder))) throw new UsageError(`There is no archive in ${folder}.`);
+    if (existsSync(file)) throw new UsageError(`${file} exists; give another name with --out.`);
+    const store = await openStore({ folder, clock: systemClock });
+    try {
+      const written = await exportArchive(store, await openNodeKey(store), file);
+      if (values.json) print(JSON.stringify({ ok: true, file, ...written }));
+      else print(`${file}: ${written.blobs} blobs of ${written.bytes} bytes and the dump.`);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof ExportError)) throw error;
+      if (values.json) print(JSON.stringify({ ok: false, sentence: error.message }));
+      else printError(error.message);
+      return 1;
+    } finally {
+      await store.close();
+    }
+  },
+};

@@ -1,0 +1,141 @@
+import { createReadStream } from 'node:fs';
+import { readdir, rmdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock } from '../../shared/clock.ts';
+import { Problem } from '../../shared/problems.ts';
+import { addPack } from '../archive/packs/addPack.ts';
+import { stagePackFile } from '../archive/packs/stagePackFile.ts';
+import { openZip } from '../archive/packs/zip/openZip.ts';
+import { DumpError } from '../dump/dumpFile.ts';
+import { importArchive, importDump, isArchiveBag } from '../dump/importArchive.ts';
+import { openNodeKey } from '../ledger/nodeKey.ts';
+import { isMissing } from '../store/blobs/blobStore.ts';
+import { openStore } from '../store/store.ts';
+import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { shown } from './shown.ts';
+
+const HELP = `Usage: strongroom import FILE… [options]
+
+Reads files into a data folder, which no node may have open meanwhile:
+
+  pack files (.pack.zip)     are added, checked like an upload
+  a dump (.jsonl)            becomes a new archive with the same ledger; the blobs' bytes are not in a dump
+  a whole archive (.zip)     as “strongroom export” writes it becomes a new archive with its blobs
+
+A dump and a whole archive need a data folder that does not exist yet or is empty.
+
+  --data DIR   the data folder (default: ./strongroom-data)
+  --json       one JSON object a file
+
+Ends with 0 if everything was read in, 1 if a file was refused, 2 if it could not be done.`;
+
+interface Imported {
+  file: string;
+  ok: boolean;
+  kind?: 'pack' | 'dump' | 'archive';
+  sentence: string;
+  code?: string;
+  id?: string;
+}
+
+export const importFiles: Command = {
+  name: 'import',
+  summary: 'read pack files, a dump or a whole archive into a data folder',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        data: { type: 'string', default: 'strongroom-data' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+    if (positionals.length === 0) throw new UsageError('Name the files to read in.');
+    const folder = resolve(values.data);
+    let refused = 0;
+    for (const file of positionals) {
+      const imported = await importFile(folder, file);
+      if (!imported.ok) refused += 1;
+      if (values.json) print(JSON.stringify(imported));
+      else (imported.ok ? print : printError)(`${shown(file)}: ${shown(imported.sentence)}`);
+    }
+    return refused > 0 ? 1 : 0;
+  },
+};
+
+async function importFile(folder: string, file: string): Promise<Imported> {
+  try {
+    if (await isZip(file)) {
+      if (await holdsArchive(file)) return await asArchive(folder, file);
+      return await asPack(folder, file);
+    }
+    await requireNothingIn(folder);
+    const { counts, checkpoint } = await importDump(folder, file, systemClock);
+    const sentence = `${checkpoint.size} entries and ${counts.pack ?? 0} packs are in ${folder}; the ledger's head is the one that was signed.`;
+    return { file, ok: true, kind: 'dump', sentence };
+  } catch (error) {
+    if (error instanceof Problem) return { file, ok: false, code: error.code, sentence: error.message };
+    if (error instanceof DumpError) return { file, ok: false, sentence: error.message };
+    throw error;
+  }
+}
+
+async function asArchive(folder: string, file: string): Promise<Imported> {
+  await requireNothingIn(folder);
+  const { checkpoint, blobs } = await importArchive(folder, file, systemClock);
+  const sentence = `${checkpoint.size} entries and ${blobs} blobs are in ${folder}; the ledger's head is the one that was signed.`;
+  return { file, ok: true, kind: 'archive', sentence };
+}
+
+async function asPack(folder: string, file: string): Promise<Imported> {
+  const store = await openStore({ folder, clock: systemClock });
+  try {
+    await openNodeKey(store);
+    const staged = await stagePackFile(store.blobs, createReadStream(file));
+    const { id, created } = await addPack(store, staged);
+    return {
+      file,
+      ok: true,
+      kind: 'pack',
+      id,
+      sentence: created ? `added as ${id}.` : `${id} is there already.`,
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+async function holdsArchive(file: string): Promise<boolean> {
+  const zip = await openZip(file, { maxEntries: 20_000_000, maxBytes: Number.MAX_SAFE_INTEGER });
+  try {
+    return isArchiveBag(zip.members);
+  } finally {
+    await zip.close();
+  }
+}
+
+async function isZip(file: string): Promise<boolean> {
+  try {
+    for await (const chunk of createReadStream(file, { end: 3 }) as AsyncIterable<Buffer>) {
+      return chunk.subarray(0, 2).toString('latin1') === 'PK';
+    }
+    return false;
+  } catch (error) {
+    if (isMissing(error)) throw new UsageError(`There is no file ${shown(file)}.`);
+    throw error;
+  }
+}
+
+/** An empty folder makes way for the new one; a data folder in use is never touched. */
+async function requireNothingIn(folder: string): Promise<void> {
+  try {
+    if ((await readdir(folder)).length > 0) {
+      throw new UsageError(`${folder} is not empty; a dump or a whole archive needs a new data folder.`);
+    }
+    await rmdir(folder);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}

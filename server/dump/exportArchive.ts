@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ZipFile } from 'yazl';
+import type { NodeKey } from '../ledger/checkpoint.ts';
+import { syncFolder } from '../store/blobs/durableFile.ts';
+import { temporaryFolder } from '../store/blobs/paths.ts';
+import { iterateBlobRows } from '../store/sqlite/blobs.ts';
+import type { Store } from '../store/store.ts';
+import { writeDump } from './writeDump.ts';
+
+/** A stored blob is missing or damaged, so the archive cannot be exported whole; nothing was written. */
+export class ExportError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ExportError';
+  }
+}
+
+/** Where the parts of an archive lie within its bag. */
+export const ARCHIVE_BAG = {
+  folder: 'strongroom-archive',
+  dump: 'data/dump.jsonl',
+  blobs: 'data/blobs/',
+} as const;
+
+const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
+
+/**
+ * Writes a whole archive as one BagIt 1.0 bag (RFC 8493) in a ZIP: the dump and every blob, each re-hashed on the way.
+ * The file appears under its name only when it is whole and on stable storage.
+ *
+ * @returns how many blobs and bytes it holds. @throws ExportError
+ */
+export async function exportArchive(
+  store: Store,
+  key: NodeKey,
+  file: string,
+  tell: (bytes: number) => void = () => {},
+): Promise<{ blobs: number; bytes: number }> {
+  const partial = `${file}.partial`;
+  const dump = join(temporaryFolder(store.folder), `export-${store.randomHex(16)}`);
+  try {
+    const dumpDigest = await saveDump(store, key, dump);
+    const zip = new ZipFile();
+    const output = zip.outputStream as Readable;
+    zip.on('error', (error: Error) => output.destroy(error));
+    const written = pipeline(output, createWriteStream(partial, { flush: true }));
+    const counts = addPayload(store, zip, { dump, dumpDigest, tell, fail: (error) => output.destroy(error) });
+    zip.end();
+    await written;
+    await syncFile(partial);
+    await rename(partial, file);
+    await syncFolder(dirname(file));
+    return counts;
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  } finally {
+    await rm(dump, { force: true });
+  }
+}
+
+async function saveDump(store: Store, key: NodeKey, file: string): Promise<string> {
+  const sha256 = createHash('sha256');
+  const hashing = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sha256.update(chunk);
+      done(null, chunk);
+    },
+  });
+  await pipeline(Readable.from(writeDump(store, key)), hashing, createWriteStream(file, { mode: 0o600 }));
+  return sha256.digest('hex');
+}
+
+interface Payload {
+  dump: string;
+  dumpDigest: string;
+  tell: (bytes: number) => void;
+  fail: (error: Error) => void;
+}
+
+function addPayload(
+  store: Store,
+  zip: ZipFile,
+  { dump, dumpDigest, tell, fail }: Payload,
+): { blobs: number; bytes: number } {
+  const manifest: string[] = [];
+  let blobs = 0;
+  let bytes = 0;
+  const name = (path: string) => `${ARCHIVE_BAG.folder}/${path}`;
+  const add = (path: string, sha256: string, file: string) => {
+    manifest.push(`${sha256}  ${path}\n`);
+    zip.addReadStreamLazy(name(path), { compress: path === ARCHIVE_BAG.dump }, (give) => {
+      const stream = Readable.from(checked(file, sha256, tell), { objectMode: false });
+      stream.on('error', fail);
+      give(undefined, stream);
+    });
+  };
+  for (const blob of iterateBlobRows(store.read)) {
+    blobs += 1;
+    bytes += blob.bytes;
+    const { sha256 } = blob;
+    add(
+      `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`,
+      sha256,
+      store.blobs.fileOf(sha256),
+    );
+  }
+  add(ARCHIVE_BAG.dump, dumpDigest, dump);
+  const tags = {
+    'bagit.txt': DECLARATION,
+    'bag-info.txt': `External-Description: A whole Strongroom archive: its dump and every blob\nBagging-Date: ${store.instant().slice(0, 10)}\n`,
+    'manifest-sha256.txt': manifest.join(''),
+  };
+  const tagManifest = Object.entries(tags).map(
+    ([tag, text]) => `${createHash('sha256').update(text).digest('hex')}  ${tag}\n`,
+  );
+  for (const [tag, text] of Object.entries({ ...tags, 'tagmanifest-sha256.txt': tagManifest.join('') })) {
+    zip.addBuffer(Buffer.from(text), name(tag));
+  }
+  return { blobs, bytes };
+}
+
+/** The bytes of a file, which must have this digest when all are read. */
+async function* checked(file: string, sha256: string, tell: (bytes: number) => void): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256');
+  const stream = createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>;
+  try {
+    for await (const chunk of stream) {
+      hash.update(chunk);
+      yield chunk;
+      tell(chunk.length);
+    }
+  } catch (cause) {
+    throw new ExportError(
+      `The blob ${sha256} cannot be read (${cause instanceof Error ? cause.message.split(',')[0] : 'unknown'}). Nothing was written.`,
+    );
+  }
+  if (hash.digest('hex') !== sha256) {
+    throw new ExportError(
+      `The blob ${sha256} is damaged: its bytes have another digest. Nothing was written.`,
+    );
+  }
+}
+
+async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, 'r+');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

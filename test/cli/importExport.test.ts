@@ -1,0 +1,127 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Pack } from '../../shared/pack.ts';
+import { runCommand } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack, aRecord } from '../support/packs.ts';
+
+afterEach(closeTestNodes);
+
+const run = promisify(execFile);
+
+/** A closed data folder with one pack, and what a node said of it. */
+async function closedArchive() {
+  const node = await openTestNode();
+  const pack = await addedPack(node, aRecord(), { 'a.csv': 'x,y\n1,2\n', 'deep/b.txt': 'ü' });
+  const ledger: unknown = await (await node.ask('/api/ledger')).json();
+  const dump = await (await node.ask('/api/dump.jsonl')).text();
+  const packFile = Buffer.from(await (await node.ask(`/api/packs/${pack.id}/file`)).arrayBuffer());
+  await node.close();
+  return { data: node.dataFolder, pack, ledger, dump, packFile };
+}
+
+async function verdictOf(data: string, { id }: Pick<Pack, 'id'>) {
+  const node = await openTestNode({ dataFolder: data });
+  const ledger: unknown = await (await node.ask('/api/ledger')).json();
+  const { ok } = (await (await node.ask(`/api/packs/${id}/verify`)).json()) as { ok: boolean };
+  const verified = (await (await node.ask('/api/ledger/verify')).json()) as { ok: boolean };
+  await node.close();
+  return { ledger, pack: ok, verified: verified.ok };
+}
+
+describe('strongroom export and import (contract, section 6)', () => {
+  test('a whole archive is read back into an equal one, with its blobs', async () => {
+    const { data, pack, ledger } = await closedArchive();
+    const folder = await temporaryFolder();
+    const file = join(folder, 'archive.zip');
+    const written = await runCommand(['export', '--data', data, '--out', file, '--json']);
+    expect([written.code, JSON.parse(written.stdout)]).toEqual([
+      0,
+      expect.objectContaining({ ok: true, blobs: 2 }),
+    ]);
+    const read = await runCommand(['import', file, '--data', join(folder, 'again')]);
+    expect(read).toMatchObject({ code: 0, stderr: '' });
+    expect(await verdictOf(join(folder, 'again'), pack)).toEqual({ ledger, pack: true, verified: true });
+    await run('python3', ['-m', 'zipfile', '-e', file, folder]);
+    const manifests = ['manifest-sha256.txt', 'tagmanifest-sha256.txt'];
+    await run('sha256sum', ['--quiet', '--strict', '-c', ...manifests], {
+      cwd: join(folder, 'strongroom-archive'),
+    });
+  });
+
+  test('a damaged blob is told, and no archive is written', async () => {
+    const { data, pack } = await closedArchive();
+    const digest = pack.files[0]?.sha256 ?? '';
+    await writeFile(join(data, 'blobs', digest.slice(0, 2), digest.slice(2, 4), digest), 'x,y\n1,3\n');
+    const folder = await temporaryFolder();
+    const { code, stderr } = await runCommand([
+      'export',
+      '--data',
+      data,
+      '--out',
+      join(folder, 'archive.zip'),
+    ]);
+    expect([code, await readdir(folder)]).toEqual([1, []]);
+    expect(stderr).toContain(digest);
+  });
+
+  test('an archive altered on the way leaves no data folder', async () => {
+    const { data } = await closedArchive();
+    const folder = await temporaryFolder();
+    const file = join(folder, 'archive.zip');
+    await runCommand(['export', '--data', data, '--out', file]);
+    const bytes = await readFile(file);
+    const at = bytes.indexOf('x,y\n1,2\n');
+    bytes.write('x,y\n1,3\n', at);
+    await writeFile(file, bytes);
+    const read = await runCommand(['import', file, '--data', join(folder, 'again')]);
+    expect(read.code).toBe(1);
+    expect(await readdir(folder)).toEqual(['archive.zip']);
+  });
+
+  test('a dump gives the same ledger, and its packs’ files come with their pack files', async () => {
+    const { pack, ledger, dump, packFile } = await closedArchive();
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'dump.jsonl'), dump);
+    await writeFile(join(folder, 'a.pack.zip'), packFile);
+    const data = join(folder, 'again');
+    expect((await runCommand(['import', join(folder, 'dump.jsonl'), '--data', data])).code).toBe(0);
+    expect(await verdictOf(data, pack)).toEqual({ ledger, pack: false, verified: true });
+    const { code, stdout } = await runCommand(['import', join(folder, 'a.pack.zip'), '--data', data]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('is there already')]);
+    expect(await verdictOf(data, pack)).toEqual({ ledger, pack: true, verified: true });
+  });
+
+  test('a dump is not read over what is there', async () => {
+    const { data, dump } = await closedArchive();
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'dump.jsonl'), dump);
+    const { code, stderr } = await runCommand(['import', join(folder, 'dump.jsonl'), '--data', data]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is not empty')]);
+  });
+
+  test('pack files are added to a new folder, and one that is refused is told with its code', async () => {
+    const { pack, packFile } = await closedArchive();
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'good.pack.zip'), packFile);
+    await writeFile(join(folder, 'bad.pack.zip'), packFile.subarray(0, -30));
+    const data = join(folder, 'new');
+    const files = [join(folder, 'bad.pack.zip'), join(folder, 'good.pack.zip')];
+    const { code, stdout } = await runCommand(['import', ...files, '--data', data, '--json']);
+    const told = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect([code, told]).toEqual([
+      1,
+      [
+        expect.objectContaining({ ok: false, code: 'invalid_pack_file' }),
+        expect.objectContaining({ ok: true, id: pack.id }),
+      ],
+    ]);
+    expect(await verdictOf(data, pack)).toMatchObject({ pack: true, verified: true });
+  });
+});
