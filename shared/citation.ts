@@ -56,5 +56,5 @@ export const citationQuery = z.strictObject({
   format: z
     .string()
     .optional()
-    .meta({ description: 'That form alone: bibtex, ris, csl-json, apa or datacite. It goes before Accept.' }),
+    .meta({ enum: Object.keys(CITATION_FORMATS), description: 'That form alone. It goes before Accept.' }),
 });

@@ -93,7 +93,10 @@ const base64Hash = z.string().meta({ description: 'A SHA-256 hash in base64', co
 export const proofQuery = z.strictObject({
   seq: wholeNumber(1, Number.MAX_SAFE_INTEGER),
   size: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
-  format: z.string().optional(),
+  format: z
+    .string()
+    .optional()
+    .meta({ enum: ['json', 'tlog-proof'] }),
 });
 
 /** An audit path (RFC 6962, section 2.1.1); all hashes in base64. */

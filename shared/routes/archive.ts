@@ -219,7 +219,12 @@ export const archiveRoutes = {
     access: 'read',
     tag: 'Studies',
     summary: 'The results of a study, one row per pack',
-    query: z.strictObject({ format: z.string().optional() }),
+    query: z.strictObject({
+      format: z
+        .string()
+        .optional()
+        .meta({ enum: ['csv'] }),
+    }),
     answers: { 200: { description: 'The table', schema: studyTableSchema, mediaTypes: ['text/csv'] } },
     problems: ['not_found', 'invalid_format'],
   }),

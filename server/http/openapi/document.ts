@@ -49,6 +49,12 @@ export function openApiDocument(
           scheme: 'bearer',
           description: 'The owner’s token, from the file `owner-token` in the data folder. For scripts.',
         },
+        invitation: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'The token of an invitation, with which a visitor contributes where the owner wants one.',
+        },
         ownerSession: {
           type: 'apiKey',
           in: 'cookie',

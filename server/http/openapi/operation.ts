@@ -40,7 +40,8 @@ export function operationOf(name: string, spec: RouteSpec, schemas: DescribedSch
 const WHO_MAY: Record<Access, string> = {
   open: 'Open to whoever reaches the node.',
   read: 'Open to whoever may read the archive: anybody on this machine, and visitors while the node is shared.',
-  contribute: 'For the owner, and for visitors while the node is shared for contributions.',
+  contribute:
+    'For the owner, and for visitors while the node is shared for contributions: with an invitation where the owner wants one.',
   owner: 'For the owner alone.',
 };
 
@@ -49,7 +50,7 @@ const OWNER: Requirement[] = [{ ownerToken: [] }, { ownerSession: [] }];
 const SECURITY: Record<Access, Requirement[]> = {
   open: [{}],
   read: [{}, ...OWNER],
-  contribute: [...OWNER, {}],
+  contribute: [...OWNER, { invitation: [] }, {}],
   owner: OWNER,
 };
 

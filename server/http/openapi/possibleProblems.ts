@@ -3,7 +3,6 @@ import type { RouteSpec } from '../../../shared/routes/route.ts';
 
 const EVERYWHERE: readonly ProblemCode[] = [
   'unknown_parameter',
-  'owner_required',
   'not_shared',
   'unknown_host',
   'internal_error',
@@ -32,6 +31,7 @@ export function possibleProblems(spec: RouteSpec): ProblemCode[] {
   const add = (when: boolean, more: readonly ProblemCode[]) => {
     if (when) for (const code of more) codes.add(code);
   };
+  add(access !== 'open', ['owner_required']);
   add(path.includes('{'), ['invalid_path']);
   add(parameters.includes('limit'), ['invalid_limit']);
   add(parameters.includes('offset'), ['invalid_offset']);
