@@ -181,12 +181,13 @@ describe.each([
   );
 
   test('If-None-Match and If-Modified-Since are answered 304 without a body', async () => {
-    for (const headers of [
+    const conditions: Record<string, string>[] = [
       { 'If-None-Match': `"${blob.sha256}"` },
       { 'If-None-Match': `"other", W/"${blob.sha256}"` },
       { 'If-None-Match': '*' },
       { 'If-Modified-Since': 'Fri, 20 Nov 2026 10:14:21 GMT' },
-    ]) {
+    ];
+    for (const headers of conditions) {
       const response = await ask(headers);
       expect(response.status).toBe(304);
       expect(response.headers.get('etag')).toBe(`"${blob.sha256}"`);
