@@ -1,7 +1,8 @@
 import { runBenches } from './bench.ts';
 import { ledger } from './ledger.bench.ts';
+import { timeline } from './timeline.bench.ts';
 
-const BENCHES = [ledger];
+const BENCHES = [ledger, timeline];
 
 /** `npm run bench` runs all; `npm run bench -- ledger` those that are named. */
 const wanted = process.argv.slice(2);

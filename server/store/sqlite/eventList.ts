@@ -1,4 +1,5 @@
 import type { EventType } from '../../../shared/event.ts';
+import { countUntil, idsByRank } from './eventRanks.ts';
 import { type ReadDatabase, statement } from './open.ts';
 import { type SourceFilter, sourceConditions } from './sources.ts';
 
@@ -31,6 +32,7 @@ export function listEventNumbers(
   { limit, offset }: { limit: number; offset: number },
 ): EventNumbers {
   const plan = planOf(filter);
+  if (!plan.hasConditions) return listByRank(database, filter, { limit, offset });
   const parameters = { ...filter, ids: JSON.stringify(filter.ids), limit, offset };
   const counts = countOf(database, plan, parameters);
   const total = plan.ranged
@@ -55,6 +57,8 @@ interface Plan {
   own: string[];
   /** All conditions. */
   where: string[];
+  /** Whether anything but time chooses the events. */
+  hasConditions: boolean;
   ranged: boolean;
   hasIds: boolean;
 }
@@ -62,14 +66,12 @@ interface Plan {
 type Parameters = Omit<EventFilter, 'ids'> & { ids: string; limit: number; offset: number };
 
 function planOf(filter: EventFilter): Plan {
-  const conditions = sourceConditions(filter);
-  if (filter.source !== null) conditions.push('id = @source');
-  const keys =
-    conditions.length > 0 ? `SELECT key FROM sources WHERE ${conditions.join(' AND ')}` : undefined;
+  const keys = keysOf(filter);
   const hasIds = filter.match !== null && filter.ids.length > 0;
   const own: string[] = [];
   if (filter.event_type !== null) own.push('event_type = @event_type');
   if (filter.observer !== null) own.push('observer = @observer');
+  const hasConditions = keys !== undefined || own.length > 0;
   if (filter.since !== null) own.push('observed_at >= @since');
   if (filter.until !== null) own.push('observed_at <= @until');
   const bySource = keys === undefined ? [] : [`source_key IN (${keys})`];
@@ -77,7 +79,28 @@ function planOf(filter: EventFilter): Plan {
     ? [`(${bySource.join('')} OR id IN (SELECT value FROM json_each(@ids)))`]
     : bySource;
   const ranged = filter.since !== null || filter.until !== null;
-  return { keys, own, where: [...bySourceOrId, ...own], ranged, hasIds };
+  return { keys, own, where: [...bySourceOrId, ...own], hasConditions, ranged, hasIds };
+}
+
+function keysOf(filter: EventFilter): string | undefined {
+  const conditions = sourceConditions(filter);
+  if (filter.source !== null) conditions.push('id = @source');
+  if (conditions.length === 0) return undefined;
+  const onlyWords = conditions.length === 1 && filter.match !== null;
+  if (onlyWords) return 'SELECT rowid FROM source_text WHERE source_text MATCH @match';
+  return `SELECT key FROM sources WHERE ${conditions.join(' AND ')}`;
+}
+
+/** Events that time alone chooses lie beside each other in the timeline: they are found by their ranks. */
+function listByRank(
+  database: ReadDatabase,
+  { since, until }: Pick<EventFilter, 'since' | 'until'>,
+  { limit, offset }: { limit: number; offset: number },
+): EventNumbers {
+  const before = since === null ? 0 : countUntil(database, since, { inclusive: false });
+  const last = until === null ? countUntil(database) : countUntil(database, until, { inclusive: true });
+  const total = Math.max(0, last - before);
+  return { ids: idsByRank(database, last - offset, Math.min(limit, total - offset)), total };
 }
 
 interface Counts {

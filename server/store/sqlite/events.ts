@@ -103,7 +103,13 @@ export function eventsAfter(database: ReadDatabase, id: number, limit: number): 
 
 /** Events by number, in the order of the numbers given. */
 export function eventsByIds(database: ReadDatabase, ids: readonly number[]): Event[] {
-  return ids.map((id) => eventById(database, id)).filter((event) => event !== undefined);
+  return statement<Stored>(
+    database,
+    `SELECT ${EVENT_COLUMNS} FROM json_each(?) j CROSS JOIN events e ON e.id = j.value
+     CROSS JOIN sources s ON s.key = e.source_key ORDER BY j.key`,
+  )
+    .all(JSON.stringify(ids))
+    .map(eventFromStored);
 }
 
 /** What the ledger recorded of each event, in the order of the ledger, which is that of the numbers. */

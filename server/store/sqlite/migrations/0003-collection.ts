@@ -3,7 +3,9 @@ import type { Migration } from '../migrate.ts';
 /**
  * The source-observation archive. Retrievals and events are append-only, as is what the ledger recorded of a source.
  * What a list needs to know without counting is counted by triggers, in the transaction that it counts:
- * `event_counts` has a row for each source, type and observer, and one for all sources under the key 0.
+ * `event_counts` has a row for each source, type and observer, and one for all sources under the key 0; `event_marks`
+ * has the rank in the timeline, oldest first, of one event in 1,024, so that any page and any range of time is found
+ * by its rank and never counted out.
  */
 export const migration: Migration = {
   number: 3,
@@ -145,6 +147,28 @@ CREATE TRIGGER events_are_counted AFTER INSERT ON events BEGIN
     ON CONFLICT DO UPDATE SET count = count + 1;
   INSERT INTO event_counts VALUES (0, NEW.event_type, NEW.observer, 1)
     ON CONFLICT DO UPDATE SET count = count + 1;
+END;
+
+CREATE TABLE event_marks (
+  observed_at TEXT NOT NULL,
+  id INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
+  PRIMARY KEY (observed_at, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX event_marks_by_rank ON event_marks (rank);
+CREATE TRIGGER events_are_ranked AFTER INSERT ON events BEGIN
+  UPDATE event_marks SET rank = rank + 1 WHERE (observed_at, id) > (NEW.observed_at, NEW.id);
+  INSERT INTO event_marks (observed_at, id, rank)
+    SELECT NEW.observed_at, NEW.id, coalesce(m.rank, 0) + (
+      SELECT count(*) FROM events e
+      WHERE (e.observed_at, e.id) > (coalesce(m.observed_at, ''), coalesce(m.id, 0))
+        AND (e.observed_at, e.id) <= (NEW.observed_at, NEW.id)
+    )
+    FROM (SELECT 1) LEFT JOIN (
+      SELECT * FROM event_marks WHERE (observed_at, id) < (NEW.observed_at, NEW.id)
+      ORDER BY observed_at DESC, id DESC LIMIT 1
+    ) m
+    WHERE NEW.id % 1024 = 0;
 END;
 
 CREATE TABLE validators (
