@@ -58,7 +58,8 @@ export const theme: MantineThemeOverride = createTheme({
     Button: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Textarea: { defaultProps: { size: 'sm' } },
-    Select: { defaultProps: { size: 'sm', checkIconPosition: 'right' } },
+    // A list that opens by itself would cover what comes after it for whoever only passes through.
+    Select: { defaultProps: { size: 'sm', checkIconPosition: 'right', openOnFocus: false } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 250, transitionProps: { duration: 80 } } },
     Notification: { styles: { description: { color: 'var(--muted)' } } },
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },

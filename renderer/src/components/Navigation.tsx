@@ -60,7 +60,7 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
   const isOffered = (place: Place) =>
     place.for === undefined || (place.for === 'owner' ? owner : mayContribute);
   return (
-    <nav className={classes.nav} aria-label="Main">
+    <nav className={classes.nav} aria-label="Main" data-in-drawer={inDrawer || undefined}>
       {!inDrawer && (
         <Link to="/" className={classes.wordmark}>
           Strongroom

@@ -36,7 +36,7 @@ export function ChoiceCards<Value extends string>({
       onChange={(next) => onChange(next as Value)}
       error={error}
     >
-      <div className={classes.cards}>
+      <div className={classes.cards} data-pairs={choices.length % 2 === 0 || undefined}>
         {choices.map(({ value: choice, word, meaning, icon: Icon }) => (
           <Radio.Card key={choice} value={choice} className={classes.card}>
             <Radio.Indicator size="xs" className={classes.dot} />

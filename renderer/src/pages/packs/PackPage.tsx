@@ -1,9 +1,9 @@
 import { Button, Spoiler } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconArrowRight, IconFlag, IconVersions } from '@tabler/icons-react';
+import { IconArrowRight, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/pack.ts';
-import { ApiProblem } from '../../api/client.ts';
+import { ApiProblem, addressOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Citation } from '../../components/Citation.tsx';
 import { Comments } from '../../components/Comments.tsx';
@@ -97,9 +97,21 @@ function WholePack({ pack }: { pack: Pack }) {
 function PackActions({ pack }: { pack: Pack }) {
   const mayContribute = useMayContribute();
   const [flagging, dialog] = useDisclosure(false);
-  if (!mayContribute) return null;
+  const download = (
+    <Button
+      component="a"
+      href={addressOf('readPackFile', { params: { id: pack.id } })}
+      download
+      variant="default"
+      leftSection={<IconDownload size={17} aria-hidden />}
+    >
+      Pack file
+    </Button>
+  );
+  if (!mayContribute) return download;
   return (
     <>
+      {download}
       <Button
         component={Link}
         to={`/assemble?supersedes=${pack.id}`}

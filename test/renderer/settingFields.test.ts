@@ -1,0 +1,8 @@
+import { expect, test } from 'vitest';
+import { SETTING_GROUPS } from '../../renderer/src/pages/settings/settingFields.ts';
+import { settingsSchema } from '../../shared/settings.ts';
+
+test('every setting stands in the settings page, once', () => {
+  const shown = SETTING_GROUPS.flatMap(({ fields }) => fields.map(({ name }) => name));
+  expect(shown.toSorted()).toEqual(Object.keys(settingsSchema.shape).toSorted());
+});
