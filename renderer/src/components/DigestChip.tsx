@@ -1,8 +1,8 @@
-import { Tooltip } from '@mantine/core';
 import { IconAlertTriangle, IconCheck, IconCircleCheck } from '@tabler/icons-react';
 import { exactTime } from '../format/time.ts';
 import { useLook } from '../state/look.ts';
 import classes from './DigestChip.module.css';
+import { Hint } from './Hint.tsx';
 import { useCopied } from './useCopied.ts';
 
 /** What a check of a digest found: whether it held, when, and against what. */
@@ -28,10 +28,8 @@ export function DigestChip({ digest, label = 'digest', verified }: DigestChipPro
     verified &&
     `${verified.ok ? 'Verified' : 'Does not match'} against ${verified.against}, ${exactTime(verified.at, zone)}`;
   return (
-    <Tooltip
-      multiline
-      maw={420}
-      events={{ hover: true, focus: true, touch: true }}
+    <Hint
+      maxWidth={420}
       label={
         <span className={classes.whole}>
           <code>{digest}</code>
@@ -40,27 +38,30 @@ export function DigestChip({ digest, label = 'digest', verified }: DigestChipPro
         </span>
       }
     >
-      <button
-        type="button"
-        className={classes.chip}
-        aria-label={`${label} ${digest.slice(0, 8)}, copy${found ? `. ${found}` : ''}`}
-        onClick={(event) => {
-          event.stopPropagation();
-          copy(digest);
-        }}
-      >
-        {copied ? (
-          <IconCheck size={13} aria-hidden />
-        ) : (
-          verified &&
-          (verified.ok ? (
-            <IconCircleCheck size={14} className={classes.good} aria-hidden />
+      {(trigger) => (
+        <button
+          {...trigger}
+          type="button"
+          className={classes.chip}
+          aria-label={`${label} ${digest.slice(0, 8)}, copy${found ? `. ${found}` : ''}`}
+          onClick={(event) => {
+            event.stopPropagation();
+            copy(digest);
+          }}
+        >
+          {copied ? (
+            <IconCheck size={13} aria-hidden />
           ) : (
-            <IconAlertTriangle size={14} className={classes.bad} aria-hidden />
-          ))
-        )}
-        <span>{digest.slice(0, 8)}</span>
-      </button>
-    </Tooltip>
+            verified &&
+            (verified.ok ? (
+              <IconCircleCheck size={14} className={classes.good} aria-hidden />
+            ) : (
+              <IconAlertTriangle size={14} className={classes.bad} aria-hidden />
+            ))
+          )}
+          <span>{digest.slice(0, 8)}</span>
+        </button>
+      )}
+    </Hint>
   );
 }

@@ -1,4 +1,4 @@
-import { Tooltip } from '@mantine/core';
+import { Hint } from './Hint.tsx';
 import classes from './StateBadge.module.css';
 import { STATES, type StateKind, type StateLook, type StateValue } from './states.ts';
 
@@ -21,12 +21,18 @@ export function StateBadge<Kind extends StateKind>({
   const states = STATES[kind] as Record<StateValue<Kind>, StateLook>;
   const { word, icon: Icon, tone, meaning } = states[value];
   return (
-    <Tooltip label={meaning} multiline maw={280}>
-      <span className={`${classes.badge} ${look === 'boxed' ? classes.boxed : ''}`} data-tone={tone}>
-        <Icon size={15} stroke={1.9} aria-hidden />
-        {count !== undefined && <span className="numeric">{count}</span>}
-        <span>{word}</span>
-      </span>
-    </Tooltip>
+    <Hint label={meaning} maxWidth={280}>
+      {(trigger) => (
+        <span
+          {...trigger}
+          className={`${classes.badge} ${look === 'boxed' ? classes.boxed : ''}`}
+          data-tone={tone}
+        >
+          <Icon size={15} stroke={1.9} aria-hidden />
+          {count !== undefined && <span className="numeric">{count}</span>}
+          <span>{word}</span>
+        </span>
+      )}
+    </Hint>
   );
 }

@@ -1,7 +1,7 @@
-import { Tooltip } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
 import { exactTime, relativeTime } from '../format/time.ts';
 import { useLook } from '../state/look.ts';
+import { Hint } from './Hint.tsx';
 
 const TICK_MS = 15_000;
 
@@ -29,10 +29,12 @@ export function TimeText({ at, show = 'relative' }: TimeTextProps) {
   const near = relativeTime(at, now);
   const exact = exactTime(at, zone);
   return (
-    <Tooltip label={show === 'relative' ? exact : near}>
-      <time dateTime={at} className="nowrap numeric">
-        {show === 'relative' ? near : exact}
-      </time>
-    </Tooltip>
+    <Hint label={show === 'relative' ? exact : near}>
+      {(trigger) => (
+        <time {...trigger} dateTime={at} className="nowrap numeric">
+          {show === 'relative' ? near : exact}
+        </time>
+      )}
+    </Hint>
   );
 }

@@ -1,4 +1,4 @@
-import { Tooltip } from '@mantine/core';
+import { Hint } from '../../components/Hint.tsx';
 import { countOf } from '../../format/size.ts';
 import classes from './CheckStrip.module.css';
 import { failureWords } from './failureWords.ts';
@@ -8,14 +8,16 @@ export function CheckStrip({ checks }: { checks: readonly (string | null)[] }) {
   if (checks.length === 0) return null;
   const bars = checks.map((error, index) => ({ error, key: index }));
   return (
-    <Tooltip label={summaryOf(checks)} multiline maw={300}>
-      <span className={classes.strip}>
-        {bars.map(({ error, key }) => (
-          <span key={key} className={classes.bar} data-failed={error !== null || undefined} aria-hidden />
-        ))}
-        <span className="visually-hidden">{summaryOf(checks)}</span>
-      </span>
-    </Tooltip>
+    <Hint label={summaryOf(checks)} maxWidth={300}>
+      {(trigger) => (
+        <span {...trigger} className={classes.strip}>
+          {bars.map(({ error, key }) => (
+            <span key={key} className={classes.bar} data-failed={error !== null || undefined} aria-hidden />
+          ))}
+          <span className="visually-hidden">{summaryOf(checks)}</span>
+        </span>
+      )}
+    </Hint>
   );
 }
 

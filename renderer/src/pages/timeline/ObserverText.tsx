@@ -1,6 +1,6 @@
-import { Tooltip } from '@mantine/core';
 import { IconBuildingArch, IconServer2 } from '@tabler/icons-react';
 import { SELF } from '../../../../shared/event.ts';
+import { Hint } from '../../components/Hint.tsx';
 import classes from './ObserverText.module.css';
 
 /** Who saw it: this node itself, or a third party whose capture this node fetched. Never left to be guessed. */
@@ -11,11 +11,13 @@ export function ObserverText({ observer }: { observer: string }) {
     ? 'This node retrieved it from the source itself.'
     : `${observer} observed it; this node fetched their capture and did not see the source itself.`;
   return (
-    <Tooltip label={meaning} multiline maw={300}>
-      <span className={classes.observer} data-third-party={!isSelf || undefined}>
-        <Icon size={14} stroke={1.8} aria-hidden />
-        <span className={classes.words}>{isSelf ? 'seen by this node' : `third party: ${observer}`}</span>
-      </span>
-    </Tooltip>
+    <Hint label={meaning} maxWidth={300}>
+      {(trigger) => (
+        <span {...trigger} className={classes.observer} data-third-party={!isSelf || undefined}>
+          <Icon size={14} stroke={1.8} aria-hidden />
+          <span className={classes.words}>{isSelf ? 'seen by this node' : `third party: ${observer}`}</span>
+        </span>
+      )}
+    </Hint>
   );
 }

@@ -1,6 +1,6 @@
-import { Tooltip } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { PageLabel } from '../../../../shared/event.ts';
+import { Hint } from '../../components/Hint.tsx';
 import classes from './PageLabelNote.module.css';
 
 const WORDS: Record<PageLabel['label'], string> = {
@@ -10,17 +10,21 @@ const WORDS: Record<PageLabel['label'], string> = {
 
 /** A page that answered as if all were well and may not be what it seems; the reason on hover, or beside it. */
 export function PageLabelNote({ label, withReason = false }: { label: PageLabel; withReason?: boolean }) {
-  const note = (
-    <span className={classes.note}>
+  const words = (
+    <>
       <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
       {WORDS[label.label]}
       {withReason && `: ${label.reason}`}
-    </span>
+    </>
   );
-  if (withReason) return note;
+  if (withReason) return <span className={classes.note}>{words}</span>;
   return (
-    <Tooltip label={label.reason} multiline maw={320}>
-      {note}
-    </Tooltip>
+    <Hint label={label.reason} maxWidth={320}>
+      {(trigger) => (
+        <span {...trigger} className={classes.note}>
+          {words}
+        </span>
+      )}
+    </Hint>
   );
 }

@@ -40,7 +40,8 @@ export function useEventRows(query: Query, first: number, last: number, follow: 
   // What the list shows is remembered, so that what comes after it can be told to wait.
   if (shown !== adopted) setAdopted(shown);
 
-  const needed = shown ? blocksFor(first, last, shown, newest.data) : [];
+  const asked = useReachedRange(first, last);
+  const needed = shown ? blocksFor(asked.first, asked.last, shown, newest.data) : [];
   const blocks = useQueries({
     queries: needed.map((block) => ({
       queryKey: ['listEvents', 'block', query, block],
@@ -72,6 +73,26 @@ export function useEventRows(query: Query, first: number, last: number, follow: 
     },
     live,
   };
+}
+
+/** A range this many rows away is not fetched before the list rests there. */
+const LEAP_ROWS = 2 * BLOCK;
+const REST_MS = 100;
+
+/**
+ * The rows to fetch: those in sight, but while the scroll bar is dragged past a thousand pages not each of them, which
+ * the node would all have to read.
+ */
+function useReachedRange(first: number, last: number): { first: number; last: number } {
+  const [reached, setReached] = useState({ first, last });
+  const isSame = reached.first === first && reached.last === last;
+  if (!isSame && Math.abs(first - reached.first) <= LEAP_ROWS) setReached({ first, last });
+  useEffect(() => {
+    if (isSame) return;
+    const timer = setTimeout(() => setReached({ first, last }), REST_MS);
+    return () => clearTimeout(timer);
+  }, [isSame, first, last]);
+  return reached;
 }
 
 /** Asks for the newest page again, at once and then not more often than `REFRESH_MS`. */

@@ -40,7 +40,7 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
   const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
   const tell = useRef<(() => void) | undefined>(undefined);
   const [scroll] = useState(() => new TallScroll());
-  const [place, setPlace] = useState({ shift: 0, offset: 0, viewport: 0 });
+  const [place, setPlace] = useState<Place>({ shift: 0, atTop: true, viewport: 0 });
   const listHeight = count * rowHeight;
 
   // oxlint-disable-next-line react/incompatible-library -- its functions are called here and handed to nobody
@@ -54,7 +54,9 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
       const element = instance.scrollElement;
       if (!element) return undefined;
       tell.current = () => {
-        setPlace({ shift: scroll.shift, offset: scroll.offset, viewport: element.clientHeight });
+        const { shift, offset } = scroll;
+        const next = { shift, atTop: offset < rowHeight / 2, viewport: element.clientHeight };
+        setPlace((before) => (isSamePlace(before, next) ? before : next));
         report(scroll.offset, false);
       };
       const moved = () => {
@@ -104,7 +106,7 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
     rows: drawn.map((index) => ({ index, top: index * rowHeight - place.shift })),
     first: items[0]?.index ?? 0,
     last: items.at(-1)?.index ?? 0,
-    atTop: place.offset < rowHeight / 2,
+    atTop: place.atTop,
     perView: Math.max(1, Math.floor(viewport / rowHeight)),
     reveal: (index) => {
       const start = index * rowHeight;
@@ -113,6 +115,17 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
     },
     scrollTo: (index) => go(index * rowHeight),
   };
+}
+
+/** What of the scrolling is drawn by; most moves of the wheel change none of it. */
+interface Place {
+  shift: number;
+  atTop: boolean;
+  viewport: number;
+}
+
+function isSamePlace(left: Place, right: Place): boolean {
+  return left.shift === right.shift && left.atTop === right.atTop && left.viewport === right.viewport;
 }
 
 function withKept(items: VirtualItem[], keep: number | undefined, count: number): number[] {
