@@ -40,6 +40,34 @@ export function foldedPath(path: string): string {
   return path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFC');
 }
 
+/** Two paths, by their places in a list, that cannot both be files in one folder. */
+export interface PathConflict {
+  index: number;
+  other: number;
+  /** Whether they are the same name, or the first is a file where the other needs a folder. */
+  kind: 'same' | 'folder';
+}
+
+/**
+ * Finds paths that would overwrite each other on some system. Sorts instead of looking at every folder of every path,
+ * which would be more than a million folders for the deepest paths that a record may hold.
+ */
+export function pathConflicts(paths: readonly string[]): PathConflict[] {
+  // With a NUL for the slash, which no path holds, a file comes right before what lies in a folder of its name.
+  const sorted = paths.map((path, index) => ({ index, folded: foldedPath(path).replaceAll('/', '\0') }));
+  sorted.sort((left, right) =>
+    left.folded === right.folded ? left.index - right.index : left.folded < right.folded ? -1 : 1,
+  );
+  const conflicts: PathConflict[] = [];
+  for (const [place, { index, folded }] of sorted.entries()) {
+    const next = sorted[place + 1];
+    if (next?.folded === folded) conflicts.push({ index: next.index, other: index, kind: 'same' });
+    else if (next?.folded.startsWith(`${folded}\0`))
+      conflicts.push({ index, other: next.index, kind: 'folder' });
+  }
+  return conflicts;
+}
+
 /**
  * Orders paths by their UTF-8 bytes, which is the order of their code points. Code units say the same but for
  * surrogates, which stand below U+E000 though what they write stands above.

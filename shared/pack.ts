@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DIGEST_PATTERN, digestSchema, packIdSchema, studyIdSchema } from './digest.ts';
-import { compareByUtf8, filePathFault, foldedPath } from './filePath.ts';
+import { compareByUtf8, filePathFault, pathConflicts } from './filePath.ts';
 import { MAX_PACK_FILES, PACK_FORMAT, TERMS_VERSION } from './limits.ts';
 import { flagValue, listQuery, searchText } from './list.ts';
 import { nodePathSchema } from './node.ts';
@@ -104,24 +104,16 @@ export const packFileSchema = z
   })
   .meta({ id: 'PackFile' });
 
-/** The folders that a path leads through: `a/b/c` lies in `a` and `a/b`. */
-function foldersAbove(path: string): string[] {
-  const segments = path.split('/');
-  return segments.slice(1).map((_, index) => segments.slice(0, index + 1).join('/'));
-}
-
 export const packFilesSchema = z
   .array(packFileSchema)
   .max(MAX_PACK_FILES, `At most ${MAX_PACK_FILES} files are taken.`)
   .superRefine((files, context) => {
-    const folded = files.map(({ path }) => foldedPath(path));
-    const folders = new Set(folded.flatMap(foldersAbove));
-    const seen = new Set<string>();
-    for (const [index, path] of folded.entries()) {
-      const tell = (message: string) => context.addIssue({ code: 'custom', message, path: [index, 'path'] });
-      if (seen.has(path)) tell('Two files have this path, or their paths differ in case only.');
-      if (folders.has(path)) tell('Another file lies in a folder of this name.');
-      seen.add(path);
+    for (const { index, kind } of pathConflicts(files.map(({ path }) => path))) {
+      const message =
+        kind === 'same'
+          ? 'Two files have this path, or their paths differ in case only.'
+          : 'Another file lies in a folder of this name.';
+      context.addIssue({ code: 'custom', message, path: [index, 'path'] });
     }
   })
   .transform((files) => files.toSorted((left, right) => compareByUtf8(left.path, right.path)));

@@ -1,4 +1,4 @@
-import { filePathFault, foldedPath } from '../../../shared/filePath.ts';
+import { filePathFault, pathConflicts } from '../../../shared/filePath.ts';
 import { CRATE_FILE, DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from './bag.ts';
 import { ALGORITHMS, manifestKind } from './manifest.ts';
 import { refuse } from './zip/bytesAt.ts';
@@ -83,19 +83,10 @@ function refuseUnknown(name: string, isBag: boolean): void {
  * overwrite each other; so would a file and a folder of one name.
  */
 function refuseDuplicates(members: readonly ZipMember[]): void {
-  const names = members.map(({ name, folder }) => {
-    // With a NUL, which no name has, for the slash, a file comes right before what lies in a folder of its name.
-    const folded = foldedPath(folder ? name.slice(0, -1) : name);
-    return { name, folder, folded: folded.replaceAll('/', '\0') };
-  });
-  names.sort((left, right) => (left.folded < right.folded ? -1 : left.folded > right.folded ? 1 : 0));
-  for (const [index, { name, folder, folded }] of names.entries()) {
-    const next = names[index + 1];
-    if (next?.folded === folded) {
-      refuse('duplicate_entry', `${JSON.stringify(name)} and ${JSON.stringify(next.name)} are one name.`);
-    }
-    if (!folder && next?.folded.startsWith(`${folded}\0`)) {
-      refuse('duplicate_entry', `${JSON.stringify(name)} is both a file and a folder.`);
-    }
+  const names = members.map(({ name, folder }) => (folder ? name.slice(0, -1) : name));
+  for (const { index, other, kind } of pathConflicts(names)) {
+    const [one, two] = [index, other].map((place) => JSON.stringify(members[place]?.name));
+    if (kind === 'same') refuse('duplicate_entry', `${two} and ${one} are one name.`);
+    if (!members[index]?.folder) refuse('duplicate_entry', `${one} is both a file and a folder.`);
   }
 }
