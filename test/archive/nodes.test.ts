@@ -41,7 +41,8 @@ describe('POST /api/nodes', () => {
 
   test('two requests for one path at once make one node', async () => {
     const statuses = await Promise.all(Array.from({ length: 8 }, async () => (await create('ocean')).status));
-    expect(statuses.sort()).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 409)).toHaveLength(7);
   });
 
   test('a path that breaks the rule of segments is 422 with a pointer', async () => {

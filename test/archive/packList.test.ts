@@ -174,6 +174,23 @@ describe('pages', () => {
   });
 });
 
+test('a page of large records, which is sent as it is read, is whole', async () => {
+  const other = await openTestNode();
+  const method = { text: 'ä'.repeat(200_000), complete: true };
+  const added: string[] = [];
+  for (let number = 0; number < 8; number += 1) {
+    added.push((await addedPack(other, { title: `Long ${number}`, method })).id);
+  }
+  const response = await other.ask('/api/packs');
+  expect(response.headers.get('Transfer-Encoding')).toBe('chunked');
+  const { items, total } = (await response.json()) as { items: Pack[]; total: number };
+  expect(total).toBe(8);
+  expect(items.map(({ id }) => id)).toEqual(added.toReversed());
+  expect(items.every((item) => item.method?.text === method.text)).toBe(true);
+  const head = await other.ask('/api/packs', { method: 'HEAD' });
+  expect([head.status, await head.text()]).toEqual([200, '']);
+});
+
 test.each([
   ['?limit=0', 'invalid_limit'],
   ['?limit=501', 'invalid_limit'],

@@ -31,7 +31,7 @@ const post = (body: BodyInit, headers: Record<string, string>) =>
   node.askAsOwner('/api/packs', { method: 'POST', body, headers });
 
 /** A multipart body written by hand, each part with its own headers. */
-function multipart(...parts: [headers: string, content: string | Buffer][]): Buffer {
+function multipart(...parts: [headers: string, content: string | Buffer][]): Buffer<ArrayBuffer> {
   const pieces = parts.flatMap(([headers, content]) => [`--b\r\n${headers}\r\n\r\n`, content, '\r\n']);
   return Buffer.concat([...pieces, '--b--\r\n'].map((piece) => Buffer.from(piece as string)));
 }
@@ -299,7 +299,8 @@ describe('the same record again', () => {
         uploadPack(node, aRecord({ title: 'At once' }), { 'x.bin': 'x'.repeat(300_000) }),
       ),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);
     const ids = await Promise.all(answers.map(async (answer) => ((await answer.json()) as Pack).id));
     expect(new Set(ids).size).toBe(1);
     expect(await ledgerSize()).toBe(before + 1);

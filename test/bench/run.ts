@@ -1,8 +1,9 @@
 import { runBenches } from './bench.ts';
 import { ledger } from './ledger.bench.ts';
+import { packs } from './packs.bench.ts';
 import { timeline } from './timeline.bench.ts';
 
-const BENCHES = [ledger, timeline];
+const BENCHES = [ledger, packs, timeline];
 
 /** `npm run bench` runs all; `npm run bench -- ledger` those that are named. */
 const wanted = process.argv.slice(2);

@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { createNode, readNode } from '../../server/archive/nodes.ts';
+import { listPacks } from '../../server/archive/packs/listPacks.ts';
+import { placePack } from '../../server/archive/packs/placePack.ts';
+import { checkRecord } from '../../server/archive/packs/record.ts';
+import { appendEntry } from '../../server/ledger/appendEntry.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { packsQuery } from '../../shared/pack.ts';
+import { type Bench, type Measurement, percentile } from './bench.ts';
+
+const PACKS = 100_000;
+const BATCH = 1_000;
+const TIMES = 20;
+/** A page that nobody searched for, and one that somebody did. */
+const PAGE_MS = 20;
+const SEARCH_MS = 60;
+
+const PATHS = ['ocean', 'ocean/north', 'ocean/south', 'land'] as const;
+const OUTCOMES = ['positive', 'negative', 'null', 'mixed'] as const;
+
+/** What is asked of the list, and within how many milliseconds half of the answers must come, read whole. */
+const QUESTIONS: [what: string, query: Record<string, string>, reach: number][] = [
+  ['the first page', {}, PAGE_MS],
+  ['offset 90000', { offset: '90000' }, PAGE_MS],
+  ['by title', { sort: 'title' }, PAGE_MS],
+  ['by replications', { sort: '-replications' }, PAGE_MS],
+  ['one outcome', { outcome: 'positive' }, PAGE_MS],
+  [
+    'a subtree, one outcome and licence',
+    { node: 'ocean', outcome: 'positive', license: 'CC0-1.0' },
+    SEARCH_MS,
+  ],
+  ['one author', { author: 'author 17' }, PAGE_MS],
+  ['a word in every pack', { q: 'measured' }, SEARCH_MS],
+  ['one letter', { q: 'm' }, SEARCH_MS],
+  ['four words', { q: 'sea level w1 w2' }, SEARCH_MS],
+  ['a phrase in every pack', { q: '"the sea level"' }, SEARCH_MS],
+  ['a rare word', { q: 'zircon' }, SEARCH_MS],
+  ['the beginning of a digest', { q: 'pk_a1' }, SEARCH_MS],
+  ['a word in every pack, by title', { q: 'measured', sort: 'title' }, SEARCH_MS],
+  [
+    'a word and three filters',
+    { q: 'measured', node: 'ocean', flagged: 'false', tag: 'replicable' },
+    SEARCH_MS,
+  ],
+];
+
+/** Lists a hundred thousand packs, each question twenty times, in the process that serves them. */
+export const packs: Bench = {
+  name: 'packs',
+  async run(folder): Promise<Measurement[]> {
+    const store = await openStore({ folder: join(folder, 'data'), clock: systemClock });
+    await fill(store);
+    const measured = QUESTIONS.map(([what, asked, reach]) => {
+      const query = packsQuery.parse(asked);
+      const { total } = listPacks(store, query);
+      return measure(`${what} (${total} packs)`, reach, () => [...listPacks(store, query).texts]);
+    });
+    measured.push(measure('a node’s page', PAGE_MS, () => [...readNode(store, 'ocean').packs]));
+    await store.close();
+    return measured;
+  },
+};
+
+function measure(what: string, reach: number, ask: () => unknown): Measurement {
+  const waits: number[] = [];
+  for (let time = 0; time < TIMES; time += 1) {
+    const started = performance.now();
+    ask();
+    waits.push(performance.now() - started);
+  }
+  const half = percentile(waits, 0.5);
+  return {
+    what,
+    ours: `p50 ${half.toFixed(2)} ms, p95 ${percentile(waits, 0.95).toFixed(2)} ms`,
+    reach: `p50 within ${reach} ms`,
+    holds: half <= reach,
+  };
+}
+
+async function fill(store: Store): Promise<void> {
+  for (const path of PATHS) await createNode(store, { path, title: path, description: '' });
+  for (let first = 0; first < PACKS; first += BATCH) {
+    await store.write((database) => {
+      for (let number = first; number < first + BATCH; number += 1) {
+        const checked = checkRecord(recordOf(number));
+        const at = store.instant();
+        const { seq } = appendEntry(database, {
+          type: 'pack.added',
+          subject: checked.id,
+          digest: checked.digest,
+          at,
+        });
+        placePack(database, checked, seq, at);
+      }
+    });
+  }
+}
+
+function recordOf(number: number): object {
+  const words = Array.from(
+    { length: 60 },
+    (_, index) => `w${Math.imul(number + 1, index * 7919 + 31) % 3_000}`,
+  );
+  return {
+    pack_format: 1,
+    terms_version: '2026-10-01',
+    title: `${words[0]} ${words[1]} of pack ${number}${number === 77_777 ? ' zircon' : ''}`,
+    summary: `What was measured of the sea level: ${words.slice(0, 30).join(' ')}`,
+    authors: [{ name: `Author ${number % 500}` }],
+    license: number % 3 === 0 ? 'CC-BY-4.0' : 'CC0-1.0',
+    outcome: OUTCOMES[number % 4],
+    method: number % 2 === 0 ? { text: words.slice(30).join(' '), complete: true } : null,
+    results: { n: number, level: number / 7 },
+    keywords: [`keyword ${number % 50}`],
+    node: PATHS[number % PATHS.length],
+  };
+}
