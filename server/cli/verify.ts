@@ -22,7 +22,7 @@ A PATH may be
   --against URL|DIR       a node, or the data folder of one, that is asked whether it holds each file
   --json                  one JSON object per line for each file, and a last one with the counts
 
-Symbolic links in folders are told and not followed. Ends with 0 if all is intact, 1 if anything is not, 2 if it could
+Symbolic links in folders are told and not followed; one that is named is followed, and told. Ends with 0 if all is intact, 1 if anything is not, 2 if it could
 not be done.`;
 
 export const verify: Command = {
@@ -80,7 +80,7 @@ function lineOf({ path, state, sha256, expected, detail }: Finding): string {
     state === 'changed' && expected !== null ? `expected ${expected}, found ${sha256 ?? 'nothing'}` : null,
     state === 'unknown' && sha256 !== null ? sha256 : null,
   ].filter((part) => part !== null);
-  const rest = state === 'intact' || about.length === 0 ? '' : `: ${about.join('; ')}`;
+  const rest = about.length === 0 ? '' : `: ${about.join('; ')}`;
   return `${state.padEnd(STATE_WIDTH)}  ${shown(path)}${shown(rest)}`;
 }
 

@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { lstat, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import { isDigest } from '../../shared/digest.ts';
 import { Problem } from '../../shared/problems.ts';
@@ -39,7 +39,10 @@ interface PlainFile {
   bytes: number;
   expected?: string;
   against?: string;
+  detail?: string;
 }
+
+const FOLLOWED = 'a symbolic link, followed because it was named';
 
 /** The name of the list that a folder is held against where it has one. */
 const LIST_NAME = 'SHA256SUMS';
@@ -90,9 +93,10 @@ class Verifier {
   }
 
   async *#file(path: string, { size }: Stats): AsyncGenerator<Finding> {
+    const detail = (await isLink(path)) ? FOLLOWED : undefined;
     if (this.#list) {
       const entry = await expectedOf(this.#list, path);
-      this.#single.push(plainFile(path, size, entry, this.#list));
+      this.#single.push({ ...plainFile(path, size, entry, this.#list), detail });
       return;
     }
     if (await isPackFile(path)) return yield* this.#packFile(path, size);
@@ -103,7 +107,7 @@ class Verifier {
     }
     if (isSums(head.slice(0, head.lastIndexOf('\n') + 1) || head))
       return yield* this.list(await openList(path));
-    this.#single.push(plainFile(path, size));
+    this.#single.push({ ...plainFile(path, size), detail });
   }
 
   async *#folder(folder: string): AsyncGenerator<Finding> {
@@ -138,7 +142,9 @@ class Verifier {
     const files: PlainFile[] = [];
     for (const [path, entry] of expected) {
       const stats = await stat(path).catch(() => undefined);
-      if (stats?.isFile()) files.push({ ...plainFile(path, stats.size, entry, list), shown: entry.name });
+      const detail = (await isLink(path)) ? FOLLOWED : undefined;
+      if (stats?.isFile())
+        files.push({ ...plainFile(path, stats.size, entry, list), shown: entry.name, detail });
       else yield finding(entry.name, 'missing', { expected: entry.sha256, against: list.file });
     }
     yield* this.#plain(files);
@@ -151,7 +157,8 @@ class Verifier {
       files.map((file) => ({ ...file, algorithms: ['sha256'] })),
       this.#read,
     )) {
-      const { path, shown = path, bytes, expected = null, against = null } = files[index] as PlainFile;
+      const { path, shown = path, bytes, ...known } = files[index] as PlainFile;
+      const { expected = null, against = null, detail = null } = known;
       index += 1;
       if ('failure' in hashed) {
         yield finding(shown, 'unknown', { expected, against, detail: `cannot be read: ${hashed.failure}` });
@@ -159,7 +166,7 @@ class Verifier {
       }
       const sha256 = hashed.digests.sha256 ?? '';
       const state = expected === null ? 'unknown' : sha256 === expected ? 'intact' : 'changed';
-      yield await this.#held(finding(shown, state, { sha256, expected, against }), bytes);
+      yield await this.#held(finding(shown, state, { sha256, expected, against, detail }), bytes);
     }
   }
 
@@ -216,6 +223,10 @@ function* faultsOf({ file, faults }: OpenList): Generator<Finding> {
   for (const line of faults) {
     yield finding(file, 'unknown', { detail: `line ${line} is no SHA-256 digest and name` });
   }
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
 }
 
 async function isFile(path: string): Promise<boolean> {

@@ -131,6 +131,8 @@ test('symbolic links are told and not followed, and what cannot be read or is no
   await symlink('a', join(folder, 'link'));
   await symlink('.', join(folder, 'circle'));
   expect(await verdicts([''])).toEqual({ a: 'intact', link: 'unknown', circle: 'unknown' });
+  const named = (await findings('SHA256SUMS')).find(({ path }) => path === 'link');
+  expect(named).toMatchObject({ state: 'intact', detail: expect.stringContaining('followed') as string });
   await rm(join(folder, 'link'));
   await mkdir(join(folder, 'closed'));
   await chmod(join(folder, 'a'), 0);
