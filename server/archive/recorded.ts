@@ -1,6 +1,6 @@
 import type { Comment } from '../../shared/comment.ts';
 import type { ArchiveNode } from '../../shared/node.ts';
-import { fingerprintOf, sha256Of } from '../ledger/entry.ts';
+import { fingerprintOver, sha256Of } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import { iterateComments } from '../store/sqlite/comments.ts';
 import { iterateNodes } from '../store/sqlite/nodes.ts';
@@ -22,38 +22,40 @@ import { iterateStatuses, iterateStudies, type StatusRow, type StudyRow } from '
  * | comment.added  | the comment id| {at, author, body, id, item, reply_to}                                    |
  */
 
-export function nodeDigest({
-  path,
-  title,
-  description,
-  created_at,
-}: Omit<ArchiveNode, 'ledger_entry'>): string {
-  return fingerprintOf({ path, title, description, created_at });
-}
+export const nodeDigest: (node: Omit<ArchiveNode, 'ledger_entry'>) => string = fingerprintOver([
+  'path',
+  'title',
+  'description',
+  'created_at',
+]);
 
-export function studyDigest(study: Omit<StudyRow, 'ledger_entry'>): string {
-  const { id, title, question, description, node, status, created_at } = study;
-  return fingerprintOf({ id, title, question, description, node, status, created_at });
-}
+export const studyDigest: (study: Omit<StudyRow, 'ledger_entry'>) => string = fingerprintOver([
+  'id',
+  'title',
+  'question',
+  'description',
+  'node',
+  'status',
+  'created_at',
+]);
 
-export function statusDigest({ study, status, note, at }: Omit<StatusRow, 'ledger_entry'>): string {
-  return fingerprintOf({ study, status, note, at });
-}
+export const statusDigest: (step: Omit<StatusRow, 'ledger_entry'>) => string = fingerprintOver([
+  'study',
+  'status',
+  'note',
+  'at',
+]);
 
-export function flagDigest({ pack, reason, note, at }: FlagRow): string {
-  return fingerprintOf({ pack, reason, note, at });
-}
+export const flagDigest: (flag: FlagRow) => string = fingerprintOver(['pack', 'reason', 'note', 'at']);
 
-export function commentDigest({
-  id,
-  item,
-  author,
-  body,
-  reply_to,
-  at,
-}: Omit<Comment, 'ledger_entry'>): string {
-  return fingerprintOf({ id, item, author, body, reply_to, at });
-}
+export const commentDigest: (comment: Omit<Comment, 'ledger_entry'>) => string = fingerprintOver([
+  'id',
+  'item',
+  'author',
+  'body',
+  'reply_to',
+  'at',
+]);
 
 /** What lets the ledger's verification recompute each of these from the rows as they stand. */
 export const ARCHIVE_SUBJECTS: readonly RecordedSubjects[] = [

@@ -2,7 +2,7 @@ import type { Event, EventType } from '../../shared/event.ts';
 import { SELF } from '../../shared/event.ts';
 import type { Settings } from '../../shared/settings.ts';
 import { appendEntry } from '../ledger/appendEntry.ts';
-import { fingerprintOf } from '../ledger/entry.ts';
+import { fingerprintOver } from '../ledger/entry.ts';
 import { createBlobRowIfAbsent } from '../store/sqlite/blobs.ts';
 import { firstEventWith, insertEvent, type NewEvent, nextEventId } from '../store/sqlite/events.ts';
 import type { WriteDatabase } from '../store/sqlite/open.ts';
@@ -136,7 +136,7 @@ function recordEvent(
   const entry = appendEntry(database, {
     type: 'event.recorded',
     subject: String(event.id),
-    digest: fingerprintOf(recordedEvent({ ...event, source: source.id, url: source.url })),
+    digest: eventDigest({ ...event, source: source.id, url: source.url }),
     at: now,
   });
   insertEvent(database, { ...event, ledger_entry: entry.seq });
@@ -147,8 +147,8 @@ function revertsTo(database: WriteDatabase, source: SourceRow, sha256: string): 
   return firstEventWith(database, { source_key: source.key, observer: SELF, sha256 }) ?? null;
 }
 
-/** What the ledger records of an event: what never changes about it, so not the source's name or tags. */
-export function recordedEvent(
+/** The digest of what the ledger records of an event: what never changes about it, so not the source's name or tags. */
+export const eventDigest: (
   event: Pick<
     Event,
     | 'id'
@@ -161,19 +161,17 @@ export function recordedEvent(
     | 'reverts_to'
     | 'page_label'
   > & { source: string; url: string; retrieval: number },
-) {
-  return {
-    id: event.id,
-    source: event.source,
-    url: event.url,
-    retrieval: event.retrieval,
-    event_type: event.event_type,
-    observer: event.observer,
-    observed_at: event.observed_at,
-    original_observed_at: event.original_observed_at,
-    sha256: event.sha256,
-    previous_sha256: event.previous_sha256,
-    reverts_to: event.reverts_to,
-    page_label: event.page_label,
-  };
-}
+) => string = fingerprintOver([
+  'id',
+  'source',
+  'url',
+  'retrieval',
+  'event_type',
+  'observer',
+  'observed_at',
+  'original_observed_at',
+  'sha256',
+  'previous_sha256',
+  'reverts_to',
+  'page_label',
+]);

@@ -3,7 +3,7 @@ import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import { iterateRecordedEvents } from '../store/sqlite/events.ts';
 import { iterateSourceRevisions } from '../store/sqlite/sourceRevisions.ts';
 import { sourceByKey } from '../store/sqlite/sources.ts';
-import { recordedEvent } from './recordRetrieval.ts';
+import { eventDigest } from './recordRetrieval.ts';
 import { recordedSource } from './sources.ts';
 
 /** What was recorded of sources: each revision as it was kept, and the newest one as the source's own row shows it. */
@@ -21,7 +21,7 @@ const EVENTS: RecordedSubjects = {
   types: ['event.recorded'],
   *digests(database) {
     for (const event of iterateRecordedEvents(database)) {
-      yield { seq: event.ledger_entry, digest: fingerprintOf(recordedEvent(event)) };
+      yield { seq: event.ledger_entry, digest: eventDigest(event) };
     }
   },
 };

@@ -14,6 +14,57 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   return hash('sha256', node, 'buffer');
 }
 
+/** Bytes of a hash. */
+const HASH_BYTES = 32;
+
+/**
+ * The root of a complete tree whose hashes, a power of two of them, stand one after the other in `hashes`, which is
+ * overwritten. A million leaves are hashed in one verification: this makes no buffer for each node.
+ */
+export function completeRoot(hashes: Buffer): Buffer {
+  const node = Buffer.allocUnsafe(1 + 2 * HASH_BYTES);
+  node[0] = 1;
+  for (let length = hashes.length; length > HASH_BYTES; length /= 2) {
+    for (let left = 0; left < length; left += 2 * HASH_BYTES) {
+      hashes.copy(node, 1, left, left + 2 * HASH_BYTES);
+      hashes.write(hash('sha256', node, 'binary'), left / 2, 'latin1');
+    }
+  }
+  return Buffer.from(hashes.subarray(0, HASH_BYTES));
+}
+
+/** Gathers the leaves of one complete tree; full, it gives the root and is empty again. */
+export class LeafRow {
+  readonly #hashes: Buffer;
+  #bytes = 0;
+
+  /** @param width a power of two */
+  constructor(width: number) {
+    this.#hashes = Buffer.allocUnsafe(width * HASH_BYTES);
+  }
+
+  append(leaf: string): void {
+    this.#bytes += this.#hashes.write(hash('sha256', `\0${leaf}`, 'binary'), this.#bytes, 'latin1');
+  }
+
+  get isFull(): boolean {
+    return this.#bytes === this.#hashes.length;
+  }
+
+  /** The hashes of the leaves that came since it was empty. */
+  leaves(): Buffer[] {
+    return Array.from({ length: this.#bytes / HASH_BYTES }, (_, index) =>
+      Buffer.from(this.#hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)),
+    );
+  }
+
+  /** Only when it is full. */
+  takeRoot(): Buffer {
+    this.#bytes = 0;
+    return completeRoot(this.#hashes);
+  }
+}
+
 /** The root of no leaves: the SHA-256 of nothing. */
 export const EMPTY_ROOT: Buffer = hash('sha256', '', 'buffer');
 

@@ -2,7 +2,7 @@ import { type EntryType, type LedgerEntry, type LedgerProblem, NO_HASH } from '.
 import { iterateEntries, tileHashes } from '../store/sqlite/ledger.ts';
 import type { ReadDatabase } from '../store/sqlite/open.ts';
 import { entryText, hashOf } from './entry.ts';
-import { GrowingTree, leafHash } from './merkle.ts';
+import { GrowingTree, LeafRow } from './merkle.ts';
 import { rootAt, TILE_WIDTH } from './tree.ts';
 
 /**
@@ -61,7 +61,8 @@ class Pass {
   readonly #cursors: SubjectCursor[];
   readonly #problems: LedgerProblem[] = [];
   readonly #tree = new GrowingTree();
-  #tile = new GrowingTree();
+  /** The leaves that no whole tile sums up yet. */
+  readonly #row = new LeafRow(TILE_WIDTH);
   #seq = 0;
   #hash = NO_HASH;
   checked = 0;
@@ -84,7 +85,8 @@ class Pass {
     const hash = hashOf(entry);
     if (entry.hash !== hash) this.#tell(entry.seq, 'wrong_hash', hash, entry.hash);
     this.#checkSubject(entry);
-    this.#checkTile(leafHash(entryText(entry)));
+    this.#row.append(entryText(entry));
+    if (this.#row.isFull) this.#checkTile(this.#row.takeRoot());
     this.#seq = entry.seq;
     this.#hash = entry.hash;
   }
@@ -105,13 +107,9 @@ class Pass {
     }
   }
 
-  #checkTile(leaf: Buffer): void {
-    this.#tree.append(leaf);
-    this.#tile.append(leaf);
-    if (this.#tile.size < TILE_WIDTH) return;
+  #checkTile(root: Buffer): void {
+    this.#tree.append(root, TILE_WIDTH);
     const position = this.#tree.size / TILE_WIDTH - 1;
-    const root = this.#tile.root();
-    this.#tile = new GrowingTree();
     const [stored] = tileHashes(this.#database, 1, position, position + 1);
     if (!stored?.equals(root)) {
       this.#tell(this.#tree.size, 'wrong_root', root.toString('hex'), stored?.toString('hex') ?? null);
@@ -139,11 +137,13 @@ class Pass {
       this.#skipUnrecorded(cursor, Number.POSITIVE_INFINITY);
       cursor.close();
     }
-    this.#checkRoot(this.#tree.root());
+    for (const leaf of this.#row.leaves()) this.#tree.append(leaf);
+    const root = this.#tree.root();
+    this.#checkRoot(root);
     return {
       size: this.checked,
       head: this.#hash,
-      root: this.#tree.root().toString('hex'),
+      root: root.toString('hex'),
       problems: this.#problems,
     };
   }

@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { appendEntry, readHead } from '../../server/ledger/appendEntry.ts';
-import { entryText, hashOf, unsealedText } from '../../server/ledger/entry.ts';
+import {
+  entryText,
+  fingerprintOf,
+  fingerprintOver,
+  hashOf,
+  unsealedText,
+} from '../../server/ledger/entry.ts';
 import { GrowingTree, leafHash, nodeHash } from '../../server/ledger/merkle.ts';
 import { rootAt } from '../../server/ledger/tree.ts';
 import { type RecordedSubjects, verifyLedger } from '../../server/ledger/verifyLedger.ts';
@@ -98,6 +105,22 @@ describe('an entry', () => {
     await expect(store.write((db) => void db.exec('DELETE FROM ledger'))).rejects.toThrow('append-only');
     expect(entryAt(store.read, 1)?.subject).toBe('n1');
   });
+});
+
+test('a fingerprint over named members is that of an object which has them alone', () => {
+  const names = ['z', 'a', '10', '9', '\u00e9', '\u{1f600}', '\ue000', '__proto__x', 'quo"te'] as const;
+  const values = fc.dictionary(fc.constantFrom(...names), fc.jsonValue(), {
+    minKeys: 1,
+    noNullPrototype: true,
+  });
+  fc.assert(
+    fc.property(values, (value) => {
+      const over = fingerprintOver(Object.keys(value).reverse());
+      expect(over({ ...value, other: 1 })).toBe(fingerprintOf(value));
+    }),
+  );
+  expect(() => fingerprintOver(['a'])({ a: '\ud800' })).toThrow('surrogate');
+  expect(() => fingerprintOver(['a'])({ a: undefined })).toThrow('no JSON text');
 });
 
 describe('the Merkle tree', () => {
