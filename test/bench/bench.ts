@@ -22,10 +22,10 @@ export interface Bench {
 
 /** Runs benches one after the other and prints each figure as soon as it is known. */
 export async function runBenches(benches: readonly Bench[]): Promise<void> {
-  for (const { name, run } of benches) {
+  for (const bench of benches) {
     const folder = await mkdtemp(join(tmpdir(), 'strongroom-bench-'));
     try {
-      for (const measurement of await run(folder)) print(name, measurement);
+      for (const measurement of await bench.run(folder)) print(bench.name, measurement);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -49,4 +49,9 @@ export async function timed(work: () => unknown): Promise<number> {
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** The middle of the values: what a loaded machine spoils least. */
+export function median(values: readonly number[]): number {
+  return percentile(values, 0.5);
 }
