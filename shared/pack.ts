@@ -227,14 +227,24 @@ export function recordOf(pack: Pack): PackRecord {
 export const packsQuery = z.strictObject({
   ...listQuery,
   q: searchText.optional(),
-  node: nodePathSchema.optional(),
+  node: nodePathSchema.optional().meta({ description: 'A node; what hangs below it counts too' }),
   study: studyIdSchema.optional(),
   outcome: outcomeSchema.optional(),
   license: licenseSchema.optional(),
   tag: tagSchema.optional(),
   verdict: verdictSchema.optional(),
-  author: z.string().min(1).max(200).optional(),
-  keyword: z.string().min(1).max(100).optional(),
+  author: z
+    .string()
+    .min(1)
+    .max(200)
+    .meta({ description: 'A whole name, one word of it, or an ORCID iD; case and accents are ignored' })
+    .optional(),
+  keyword: z
+    .string()
+    .min(1)
+    .max(100)
+    .meta({ description: 'A whole keyword; case and accents are ignored' })
+    .optional(),
   flagged: flagValue.optional(),
   replicates: packIdSchema.optional(),
   sort: z
