@@ -15,13 +15,13 @@ const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,4096}$/, 'A header value 
 
 /** Headers that the collector sets itself; one of the owner's would falsify what was asked. */
 const RESERVED_HEADERS =
-  /^(host|connection|content-length|transfer-encoding|accept-encoding|te|upgrade|if-.*)$/i;
+  /^(host|connection|keep-alive|content-.*|transfer-encoding|accept-encoding|te|trailer|upgrade|expect|range|proxy-.*|if-.*)$/i;
 
 const headersSchema = z
   .record(headerName, headerValue)
   .refine((headers) => Object.keys(headers).length <= 30, 'At most 30 headers are taken.')
   .refine((headers) => !Object.keys(headers).some((name) => RESERVED_HEADERS.test(name)), {
-    message: 'The collector sets Host, Accept-Encoding, lengths and conditions itself.',
+    message: 'The collector sets Host, Accept-Encoding, ranges, lengths and conditions itself.',
   });
 
 const sourceFields = {
@@ -37,7 +37,8 @@ const sourceFields = {
 /** An address that can be watched: http(s), and no password that would be published with it. */
 export const watchedUrlSchema = httpUrlSchema.refine((value) => {
   const url = URL.parse(value);
-  return url !== null && url.username === '' && url.password === '';
+  // What is no address at all is said to be none, and that alone.
+  return url === null || (url.username === '' && url.password === '');
 }, 'An address with a user name or password in it is not taken: it would be published.');
 
 export const newSourceSchema = z
