@@ -1,0 +1,59 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Pack } from '../../shared/pack.ts';
+import { expect, test } from './support/fixtures.ts';
+
+test('a pack is cited in every form, copied and saved as a file', async ({ page, context, node }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const answer = await page.request.post('/api/packs', {
+    data: {
+      pack_format: 1,
+      terms_version: '2026-10-01',
+      title: 'Sea level',
+      authors: [{ name: 'Lovelace, Ada' }],
+      license: 'CC0-1.0',
+      outcome: 'positive',
+    },
+  });
+  const pack = (await answer.json()) as Pack;
+  await page.goto(`/packs/${pack.id}`);
+  const cite = page.getByRole('region', { name: 'Cite' });
+  const forms = {
+    APA: [`Lovelace, A. (`, '.txt'],
+    BibTeX: [`@misc{${pack.id},`, '.bib'],
+    RIS: ['TY  - DATA', '.ris'],
+    'CSL JSON': [`"URL": "${node.url}/packs/${pack.id}"`, '.csl.json'],
+    DataCite: ['"resourceTypeGeneral": "Dataset"', '.datacite.json'],
+  };
+  for (const [form, [text = '', ending]] of Object.entries(forms)) {
+    await cite.getByText(form, { exact: true }).click();
+    await expect(cite.locator('pre')).toContainText(text);
+    await cite.getByRole('button', { name: `Copy as ${form}` }).click();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(text);
+    const download = page.waitForEvent('download');
+    await cite.getByRole('link', { name: 'Save as a file' }).click();
+    expect((await download).suggestedFilename()).toBe(pack.id + ending);
+  }
+});
+
+test('the description of the interface is read by day and by night, on a wall and on a phone', async ({
+  page,
+}) => {
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await page.goto('/api/docs');
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    // One of each kind of part: the page is long, and its parts are alike.
+    const parts = ['nav', 'header', '#addPack', '#readBlob', '#schema-Pack', '#problem-not_found'];
+    const axe = parts.reduce((builder, part) => builder.include(part), new AxeBuilder({ page }));
+    if (colorScheme === 'dark') axe.withRules(['color-contrast']);
+    expect((await axe.analyze()).violations).toEqual([]);
+  }
+  await page.getByRole('navigation').getByTitle('Upload a pack').click();
+  await expect(page.getByRole('heading', { name: 'Upload a pack' })).toBeInViewport();
+  await page.setViewportSize({ width: 360, height: 740 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+  await page.getByRole('link', { name: 'Contents' }).click();
+  await expect(page.getByRole('navigation')).toBeInViewport();
+  expect(asked.slice(asked.indexOf('/api/docs'))).toEqual(['/api/docs']);
+});
