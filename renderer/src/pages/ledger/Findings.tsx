@@ -65,7 +65,7 @@ export function RecomputedFindings({ result, at }: { result: Recomputed; at: str
       ok={faults.length === 0}
       title={
         faults.length === 0
-          ? `${entries} recomputed in this browser: every hash and every link holds.`
+          ? `${entries} recomputed in this browser: every hash, every link and the root hold.`
           : `${countOf(faults.length, 'fault')} found in ${entries}.`
       }
     >

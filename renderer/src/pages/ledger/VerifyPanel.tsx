@@ -102,16 +102,14 @@ function InThisBrowser({ head }: { head: LedgerHead }) {
         <Button
           variant="default"
           leftSection={<IconDeviceLaptop size={16} aria-hidden />}
-          onClick={() => void start(head.seq)}
+          onClick={() => void start(head)}
         >
           Recompute it here
         </Button>
       )}
       <div aria-live="polite" className={classes.found}>
         {current?.state === 'done' && <RecomputedFindings {...current} />}
-        {current?.state === 'failed' && (
-          <ErrorNote error={current.error} onRetry={() => void start(head.seq)} />
-        )}
+        {current?.state === 'failed' && <ErrorNote error={current.error} onRetry={() => void start(head)} />}
       </div>
     </div>
   );

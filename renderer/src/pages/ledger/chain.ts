@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { canonicalText } from '../../../../shared/canonicalJson.ts';
-import { type LedgerEntry, NO_HASH } from '../../../../shared/ledger.ts';
+import { type LedgerEntry, type LedgerHead, NO_HASH } from '../../../../shared/ledger.ts';
 
 /** The hash that an entry must bear: the SHA-256 of the canonical JSON of all else in it. */
 export function hashOfEntry({ hash: _own, ...unsealed }: LedgerEntry): string {
@@ -44,6 +44,23 @@ export class ChainCheck {
 
   root(): string {
     return bytesToHex(this.#tree.root());
+  }
+
+  /** Holds what was recomputed against the head that the node had announced. */
+  end(announced: LedgerHead): void {
+    if (this.size !== announced.seq) {
+      this.#tell(
+        announced.seq,
+        'The node announced more entries than it has.',
+        String(announced.seq),
+        String(this.size),
+      );
+      return;
+    }
+    if (this.hash !== announced.hash)
+      this.#tell(this.size, 'The node announced another hash of the last entry.', this.hash, announced.hash);
+    if (this.root() !== announced.root)
+      this.#tell(this.size, 'The node announced another root.', this.root(), announced.root);
   }
 
   #tell(seq: number, fault: string, expected: string, actual: string): void {

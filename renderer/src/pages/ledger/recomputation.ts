@@ -1,4 +1,5 @@
 import { create } from 'zustand';
+import type { LedgerHead } from '../../../../shared/ledger.ts';
 import { runLocalJob } from '../../state/runLocalJob.ts';
 import { type Recomputed, recomputeChain } from './recomputeChain.ts';
 
@@ -10,13 +11,14 @@ export type Recomputation =
 interface RecomputationState {
   current: Recomputation | undefined;
   /** Never rejects: what came of it is in `current`. */
-  start: (size: number) => Promise<void>;
+  start: (announced: LedgerHead) => Promise<void>;
 }
 
 /** The recomputation of the ledger in this browser, which goes on when the page is left. */
 export const useRecomputation = create<RecomputationState>()((set) => ({
   current: undefined,
-  start: async (size) => {
+  start: async (announced) => {
+    const size = announced.seq;
     const abort = new AbortController();
     const started = performance.now();
     const show = (current: Recomputation | undefined) => set({ current });
@@ -29,7 +31,7 @@ export const useRecomputation = create<RecomputationState>()((set) => ({
       const result = await runLocalJob(
         { title: 'Recomputing the ledger in this browser', unit: 'entries', href: '/ledger', abort },
         ({ signal, tell }) =>
-          recomputeChain(size, {
+          recomputeChain(announced, {
             signal,
             tell: (done) => {
               tell(done, size);

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ChainCheck } from '../../renderer/src/pages/ledger/chain.ts';
+import {
+  compareHeads,
+  parseSavedHead,
+  type SavedHead,
+  savedHeadOf,
+} from '../../renderer/src/pages/ledger/savedHead.ts';
+import type { ConsistencyProof, LedgerEntry, LedgerHead } from '../../shared/ledger.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+
+const NODE = 'a.example';
+const AT = '2026-11-20T10:00:00.000Z';
+let node: TestNode;
+
+beforeEach(async () => {
+  node = await openTestNode();
+});
+
+afterEach(closeTestNodes);
+
+/** Writes so many entries into the ledger, as sources that are watched. */
+async function record(count: number): Promise<void> {
+  const { head } = await readLedger();
+  for (let number = head.seq; number < head.seq + count; number += 1)
+    await node.sendJson('POST', '/manage/sources', {
+      url: `http://127.0.0.1:9/${number}`,
+      name: `Größe ${number}`,
+    });
+}
+
+async function readLedger(): Promise<{ items: LedgerEntry[]; head: LedgerHead }> {
+  return (await (await node.ask('/api/ledger?limit=500')).json()) as {
+    items: LedgerEntry[];
+    head: LedgerHead;
+  };
+}
+
+async function proofFrom(seq: number, to: number): Promise<ConsistencyProof> {
+  return (await (await node.ask(`/api/ledger/consistency?from=${seq}&to=${to}`)).json()) as ConsistencyProof;
+}
+
+/** What the page finds when it holds a saved head against the node as it stands. */
+async function hold(saved: SavedHead) {
+  const { items, head } = await readLedger();
+  const isWithin = saved.seq > 0 && saved.seq <= head.seq;
+  const proof = isWithin ? await proofFrom(saved.seq, head.seq) : undefined;
+  return compareHeads(saved, { node: NODE, head, entry: items[saved.seq - 1], proof });
+}
+
+describe('the browser recomputes the ledger', () => {
+  test('every size of ledger comes to the hash and the root that the node announces', async () => {
+    for (let size = 0; size <= 9; size += 1) {
+      const { items, head } = await readLedger();
+      const check = new ChainCheck();
+      for (const entry of items) check.add(entry);
+      check.end(head);
+      expect(check.faults).toEqual([]);
+      expect({ seq: check.size, hash: check.hash, root: check.root() }).toEqual(head);
+      await record(1);
+    }
+  });
+
+  test('an altered entry, a missing one and a false head are each told at their place', async () => {
+    await record(5);
+    const { items, head } = await readLedger();
+    const faultsOf = (entries: LedgerEntry[], announced = head) => {
+      const check = new ChainCheck();
+      for (const entry of entries) check.add(entry);
+      check.end(announced);
+      return check.faults.map(({ seq, fault }) => [seq, fault]);
+    };
+    const altered = items.map((entry) => (entry.seq === 3 ? { ...entry, subject: 'so_other' } : entry));
+    expect(faultsOf(altered)).toEqual([
+      [3, 'Its content does not hash to its hash.'],
+      [5, 'The node announced another root.'],
+    ]);
+    expect(faultsOf(items.filter(({ seq }) => seq !== 2))).toEqual([
+      [3, 'An entry is missing before this one.'],
+      [3, 'It does not link to the entry before it.'],
+      [5, 'The node announced another root.'],
+    ]);
+    expect(faultsOf(items, { ...head, hash: head.root })).toEqual([
+      [5, 'The node announced another hash of the last entry.'],
+    ]);
+    expect(faultsOf(items.slice(0, 4))).toEqual([[5, 'The node announced more entries than it has.']]);
+  });
+});
+
+describe('a saved head is held against the ledger', () => {
+  test('whatever came since, the node can prove that the saved ledger is its beginning', async () => {
+    const heads: LedgerHead[] = [];
+    for (let size = 1; size <= 9; size += 1) {
+      await record(1);
+      heads.push((await readLedger()).head);
+    }
+    for (const head of heads) {
+      const found = await hold(savedHeadOf(head, NODE, AT));
+      expect(found).toMatchObject({ differences: [], since: 9 - head.seq, proven: true, otherNode: false });
+    }
+  });
+
+  test('another hash, another root and a shorter ledger are told with both values', async () => {
+    await record(4);
+    const { head } = await readLedger();
+    await record(3);
+    const saved = savedHeadOf(head, NODE, AT);
+    const other = 'a'.repeat(64);
+    const hashes = (await hold({ ...saved, hash: other })).differences;
+    expect(hashes).toContainEqual({ what: 'Hash of entry 4', saved: other, now: head.hash });
+    const roots = await hold({ ...saved, root: other });
+    expect(roots.proven).toBe(false);
+    expect(roots.differences).toEqual([expect.objectContaining({ saved: other })]);
+    expect((await hold({ ...saved, seq: 9 })).differences).toEqual([
+      { what: 'How many entries there are', saved: '9', now: '7' },
+    ]);
+    expect((await hold({ ...saved, node: 'b.example' })).otherNode).toBe(true);
+  });
+
+  test('a file that is no saved head is refused with the reason, whatever it is', () => {
+    expect(parseSavedHead('no JSON')).toEqual({ refused: expect.stringContaining('not JSON') });
+    expect(parseSavedHead('{"format":"other"}')).toEqual({ refused: expect.stringContaining('format') });
+    const saved = savedHeadOf({ seq: 1, hash: 'b'.repeat(64), root: 'c'.repeat(64) }, NODE, AT);
+    expect(parseSavedHead(JSON.stringify(saved))).toEqual({ head: saved });
+    expect(parseSavedHead(JSON.stringify({ ...saved, hash: 'B'.repeat(64) }))).toEqual({
+      refused: expect.stringContaining('hash'),
+    });
+  });
+});
