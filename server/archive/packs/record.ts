@@ -23,11 +23,13 @@ export interface CheckedRecord {
 /**
  * Checks a record as it was sent, fills in what was left out and makes its fingerprint.
  *
- * @throws Problem 422 with a pointer to each field that breaks its rule; `pack_too_large`.
+ * @throws Problem 422 with a pointer to each field that breaks its rule; `body_too_large`, `pack_too_large`.
  */
 export function checkRecord(sent: unknown): CheckedRecord {
   const record = checkBody(packRecordSchema, sent);
   const text = canonicalText(record);
+  // What was left out and filled in counts too: a pack file must hold a record that is taken back.
+  if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw recordTooLarge();
   const digest = sha256Of(text);
   const bytes = record.files.reduce((sum, file) => sum + file.bytes, 0);
   if (bytes > MAX_PACK_BYTES) throw packTooLarge();

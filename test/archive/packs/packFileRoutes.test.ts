@@ -6,7 +6,7 @@ import { blobPath } from '../../../server/store/blobs/paths.ts';
 import type { Pack } from '../../../shared/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 import { BAG, bareEntries, HONEST, recordFor, SOME_FILES, spoiled } from '../../support/packFiles.ts';
-import { addedPack, problemOf, sha256Of } from '../../support/packs.ts';
+import { addedPack, aRecord, problemOf, sha256Of, uploadPack } from '../../support/packs.ts';
 import { buildZip } from '../../support/zipBuilder.ts';
 
 afterEach(closeTestNodes);
@@ -127,6 +127,14 @@ test('a pack file beyond 52428800 bytes is refused while it streams, before it i
   });
   expect(await problemOf(upload(node, endless))).toMatchObject({ status: 413, code: 'pack_too_large' });
   expect(sent).toBeLessThan(300_000_000);
+  await expectNothingKept(node);
+});
+
+test('a record that is too large once its files are filled in is refused, so that its pack file can be taken back', async () => {
+  const node = await openTestNode();
+  const names = Array.from({ length: 4_500 }, (_, index) => `${'x'.repeat(900)}${index}`);
+  const response = await uploadPack(node, aRecord(), Object.fromEntries(names.map((name) => [name, ''])));
+  expect(await problemOf(response)).toMatchObject({ status: 413, code: 'body_too_large' });
   await expectNothingKept(node);
 });
 
