@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { validateHeaderValue } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
 import { Problem } from '../../shared/problems.ts';
 import { isFresh, rangeHolds, requirePreconditions, type Validators } from './conditions.ts';
@@ -180,6 +179,10 @@ function readExactly(descriptor: number, piece: Buffer, position: number): void 
   }
 }
 
+/**
+ * Sends a large answer. While the socket takes one buffer the next is read into the other, so that no memory is asked
+ * of the system for each chunk: that would cost more than reading it.
+ */
 async function stream(
   response: Response,
   blob: SentBlob,
@@ -191,34 +194,47 @@ async function stream(
   });
   try {
     requireSize((await handle.stat()).size, blob);
-    await pipeline(async function* () {
-      for (const { before, start, end } of parts) {
-        if (before) yield Buffer.from(before, 'latin1');
-        for (let position = start; position <= end; ) {
-          const length = Math.min(CHUNK_BYTES, end - position + 1);
-          const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(length), 0, length, position);
-          if (bytesRead === 0) throw damaged();
-          yield buffer.subarray(0, bytesRead);
-          position += bytesRead;
-        }
+    let [buffer, other] = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)];
+    let taken = Promise.resolve();
+    for (const { before, start, end } of parts) {
+      if (before) response.write(before, 'latin1');
+      for (let position = start; position <= end; ) {
+        const length = Math.min(CHUNK_BYTES, end - position + 1);
+        const [{ bytesRead }] = await Promise.all([handle.read(buffer, 0, length, position), taken]);
+        if (bytesRead === 0) throw damaged();
+        taken = write(response, buffer.subarray(0, bytesRead));
+        [buffer, other] = [other, buffer];
+        position += bytesRead;
       }
-      if (after) yield Buffer.from(after, 'latin1');
-    }, response);
+    }
+    await taken;
+    response.end(after, 'latin1');
   } catch (error) {
     // A reader that goes away in the middle is no fault of ours.
-    if (isPrematureClose(error)) return;
-    throw error;
+    if (!(error instanceof ReaderGoneError)) throw error;
   } finally {
     await handle.close();
   }
 }
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+class ReaderGoneError extends Error {}
+
+/** Resolves when the socket has taken the bytes and their buffer is free again; rejects when the reader is gone. */
+function write(response: Response, bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const gone = () => reject(new ReaderGoneError());
+    if (response.closed) return gone();
+    response.once('close', gone);
+    response.write(bytes, (error) => {
+      response.off('close', gone);
+      if (error) gone();
+      else resolve();
+    });
+  });
 }
 
-function isPrematureClose(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 function requireSize(size: number, { bytes }: SentBlob): void {

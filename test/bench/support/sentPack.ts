@@ -1,0 +1,32 @@
+import { aRecord } from '../../support/packs.ts';
+import type { OwnedNode } from './ownedNode.ts';
+
+const BOUNDARY = 'strongroom-bench';
+
+/** The body of an upload: a record with this title and one file, as multipart/form-data. */
+export function packBody(title: string, content: Uint8Array): Buffer<ArrayBuffer> {
+  return Buffer.concat([
+    Buffer.from(
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="record"\r\n\r\n${JSON.stringify(aRecord({ title }))}\r\n` +
+        `--${BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="data.bin"\r\n\r\n`,
+    ),
+    content,
+    Buffer.from(`\r\n--${BOUNDARY}--\r\n`),
+  ]);
+}
+
+export const PACK_BODY_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
+
+/** Uploads a pack that must be accepted as new. */
+export async function sendPack(
+  node: OwnedNode,
+  { title, content }: { title: string; content: Uint8Array },
+): Promise<void> {
+  const answer = await fetch(`${node.url}/api/packs`, {
+    method: 'POST',
+    body: packBody(title, content),
+    headers: { ...node.headers, 'Content-Type': PACK_BODY_TYPE },
+  });
+  const text = await answer.text();
+  if (answer.status !== 201) throw new Error(`The pack was refused: ${text}`);
+}

@@ -1,0 +1,154 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { Agent, request as httpRequest } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import Database from 'better-sqlite3';
+import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { type OwnedNode, startNode } from './support/ownedNode.ts';
+import { PACK_BODY_TYPE, packBody } from './support/sentPack.ts';
+
+const LARGE_BYTES = 40_000_000;
+const REPETITIONS = 7;
+const MOST_BYTES = 50_000_000;
+const SMALL_BYTES = 20_000;
+const CLIENTS = 8;
+const SMALL_PACKS = 1_000;
+
+/** Uploads of packs, each durable when it is answered. */
+export const upload: Bench = {
+  name: 'upload',
+  async run(folder): Promise<Measurement[]> {
+    return [await large(folder), await small(folder), await memory(folder)];
+  },
+};
+
+/** One large pack by turns with what a shell would do to check, copy and sync the same bytes. */
+async function large(folder: string): Promise<Measurement> {
+  const node = await startNode(join(folder, 'large'));
+  const agent = new Agent({ keepAlive: true });
+  const ours: number[] = [];
+  const peer: number[] = [];
+  // The first of each warms up and is not counted.
+  for (let repetition = 0; repetition <= REPETITIONS; repetition += 1) {
+    const content = randomBytes(LARGE_BYTES);
+    const body = packBody(`Large ${repetition}`, content);
+    const file = join(folder, `large-${repetition}`);
+    await writeFile(file, content);
+    run('sync', file);
+    ours.push(await timed(() => post(node, agent, body)));
+    peer.push(
+      await timed(() => {
+        run('openssl', 'dgst', '-sha256', file);
+        run('cp', file, `${file}.copy`);
+        run('sync', `${file}.copy`);
+      }),
+    );
+  }
+  agent.destroy();
+  await node.stop();
+  const [ourTime, peerTime] = [median(ours.slice(1)), median(peer.slice(1))];
+  return {
+    what: `a pack of ${LARGE_BYTES / 1e6} MB uploaded, ${REPETITIONS} times`,
+    ours: `${Math.round(ourTime)} ms`,
+    peer: `openssl dgst -sha256, cp and sync of the same bytes: ${Math.round(peerTime)} ms`,
+    ratio: ourTime / peerTime,
+    reach: 'at most 1.5 times',
+    holds: ourTime / peerTime <= 1.5,
+  };
+}
+
+/** Many small packs at once, by turns with single rows written durably on the same disk. */
+async function small(folder: string): Promise<Measurement> {
+  const node = await startNode(join(folder, 'small'));
+  const database = new Database(join(folder, 'peer.db'));
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  database.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, value TEXT NOT NULL)');
+  const ours: number[] = [];
+  const peer: number[] = [];
+  for (let repetition = 0; repetition < 5; repetition += 1) {
+    ours.push(await packsPerSecond(node, repetition));
+    peer.push(await rowsPerSecond(database));
+  }
+  database.close();
+  await node.stop();
+  const ratio = median(ours) / median(peer);
+  return {
+    what: `packs of ${SMALL_BYTES / 1_000} KB from ${CLIENTS} clients, each durable when answered`,
+    ours: `${Math.round(median(ours))} packs/s`,
+    peer: `SQLite, synchronous=FULL, a row a transaction: ${Math.round(median(peer))}/s`,
+    ratio,
+    reach: 'at least 0.1 times',
+    holds: ratio >= 0.1,
+  };
+}
+
+async function packsPerSecond(node: OwnedNode, repetition: number): Promise<number> {
+  const bodies = Array.from({ length: SMALL_PACKS / 5 }, (_, index) =>
+    packBody(`Small ${repetition} ${index}`, randomBytes(SMALL_BYTES)),
+  );
+  const agent = new Agent({ keepAlive: true });
+  let next = 0;
+  const took = await timed(() =>
+    Promise.all(
+      Array.from({ length: CLIENTS }, async () => {
+        for (let body = bodies[next++]; body; body = bodies[next++]) await post(node, agent, body);
+      }),
+    ),
+  );
+  agent.destroy();
+  return bodies.length / (took / 1000);
+}
+
+async function rowsPerSecond(database: Database.Database): Promise<number> {
+  const insert = database.prepare('INSERT INTO rows (value) VALUES (?)');
+  const took = await timed(() => {
+    for (let row = 0; row < 1_000; row += 1) insert.run('x'.repeat(100));
+  });
+  return 1_000 / (took / 1000);
+}
+
+/** What one upload of the largest pack adds to the memory that a node holds at its most. */
+async function memory(folder: string): Promise<Measurement> {
+  const node = await startNode(join(folder, 'memory'));
+  const agent = new Agent({ keepAlive: true });
+  await post(node, agent, packBody('A first one', randomBytes(SMALL_BYTES)));
+  const before = await node.resident();
+  await post(node, agent, packBody('The largest', randomBytes(MOST_BYTES)));
+  const added = (await node.peakResident()) - before;
+  agent.destroy();
+  await node.stop();
+  return {
+    what: `memory that an upload of ${MOST_BYTES / 1e6} MB adds at its most`,
+    ours: `${Math.round(added / 1e6)} MB`,
+    reach: 'less than 64 MB',
+    holds: added < 64e6,
+  };
+}
+
+/** Posts a pack that must be accepted as new. */
+function post(node: OwnedNode, agent: Agent, body: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${node.url}/api/packs`, {
+      method: 'POST',
+      agent,
+      headers: { ...node.headers, 'Content-Type': PACK_BODY_TYPE, 'Content-Length': body.length },
+    });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      text(response).then((answer) => {
+        if (response.statusCode === 201) resolve();
+        else reject(new Error(`The pack was refused: ${answer}`));
+      }, reject);
+    });
+    request.end(body);
+  });
+}
+
+function run(command: string, ...args: string[]): void {
+  const { status, error } = spawnSync(command, args, { stdio: 'ignore' });
+  if (error) throw error;
+  if (status !== 0) throw new Error(`${command} ended with ${status}.`);
+}
