@@ -48,6 +48,10 @@ const FINAL_ERRORS: ReadonlySet<RetrievalError> = new Set([
   'storage_full',
 ]);
 
+function isOwnRefusal(error: RetrievalError | null): boolean {
+  return error !== null && FINAL_ERRORS.has(error);
+}
+
 /**
  * Checks one source: asks for it, again after each of the growing delays as long as it fails, and keeps every attempt.
  * Only the last attempt counts.
@@ -61,14 +65,12 @@ export async function checkSource(
 ): Promise<Check> {
   const { clock, settings } = services;
   for (const delay of [...settings().retry_delays_seconds, null]) {
-    const started = clock.now();
     const attempt = await askFor(services, source, options.signal);
     if (attempt.answered) options.onAnswer();
     const retryIn = waitBefore(attempt, delay, clock.now());
     const check = await record(services, source, attempt, {
       ...options,
       isLast: retryIn === null,
-      duration: clock.now() - started,
     });
     if (retryIn === null) return check;
     await clock.sleep(retryIn, options.signal);
@@ -83,7 +85,7 @@ function waitBefore(
   delay: number | null,
   now: number,
 ): number | null {
-  if (error === null || delay === null || FINAL_ERRORS.has(error)) return null;
+  if (error === null || delay === null || isOwnRefusal(error)) return null;
   const wait = Math.max(delay * 1000, (retry_at ?? 0) - now);
   return wait > Math.max(MAX_HOLD_IN_ROUND_MS, delay * 1000) ? null : wait;
 }
@@ -94,7 +96,6 @@ async function askFor(
   signal: AbortSignal,
 ): Promise<Attempt<ReceivedObject>> {
   const { user_agent, request_timeout_seconds, max_object_mb } = settings();
-  const validators = validatorsOf(store.read, source.key);
   return fetchObject(services, {
     url: source.url,
     headers: source.headers,
@@ -102,7 +103,10 @@ async function askFor(
     ignoreRobots: source.ignore_robots,
     timeoutMs: request_timeout_seconds * 1000,
     maxBytes: Math.floor((source.max_object_mb ?? max_object_mb) * MEGABYTE),
-    validators: validators && (await receiver.isHeld(validators.sha256)) ? validators : undefined,
+    validators: async () => {
+      const validators = validatorsOf(store.read, source.key);
+      return validators && (await receiver.isHeld(validators.sha256)) ? validators : undefined;
+    },
     receive: (chunks, maxBytes) => receiver.receive(chunks, maxBytes),
     signal,
   });
@@ -112,13 +116,13 @@ async function record(
   { store, settings }: CheckServices,
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
-  { round, isLast, mayHold, duration }: CheckOptions & { isLast: boolean; duration: number },
+  { round, isLast, mayHold }: CheckOptions & { isLast: boolean },
 ): Promise<Check> {
   const { received } = attempt;
-  const retrieval = await retrievalOf(source, attempt, { round, duration, at: store.instant() });
-  const write = async (held: boolean): Promise<Check> => {
+  const retrieval = await retrievalOf(source, attempt, { round, at: store.instant() });
+  const write = async (held: boolean, onCounted?: () => void): Promise<Check> => {
     const kept = held ? retrieval : withoutObject(retrieval);
-    const isHeldBack = isLast && !attempt.answered && kept.error !== 'storage_full' && mayHold();
+    const isHeldBack = isLast && !attempt.answered && !isOwnRefusal(kept.error) && mayHold();
     const refused = kept.error === 'storage_full' ? (received?.bytes ?? 0) : null;
     const recorded = await recordRetrieval(
       store,
@@ -126,6 +130,7 @@ async function record(
         retrieval: kept,
         outcome: isLast && !isHeldBack ? outcomeOf(kept) : null,
         validators: validatorsAfter(attempt, kept),
+        ...(onCounted ? { onCounted } : {}),
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
       settings(),
@@ -148,7 +153,7 @@ async function record(
 async function retrievalOf(
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
-  { round, duration, at }: { round: number; duration: number; at: string },
+  { round, at }: { round: number; at: string },
 ): Promise<NewRetrieval> {
   const { received, unchanged } = attempt;
   return {
@@ -167,7 +172,7 @@ async function retrievalOf(
     headers: attempt.headers,
     sha256: received?.sha256 ?? unchanged?.sha256 ?? null,
     bytes: received?.bytes ?? null,
-    duration_ms: duration,
+    duration_ms: attempt.duration_ms,
     page_label: await labelOf({ ...attempt, url: source.url }),
   };
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { instantOf } from '../../shared/clock.ts';
 import type { CollectionResult } from '../../shared/collection.ts';
 import { Problem } from '../../shared/problems.ts';
@@ -23,6 +24,9 @@ export interface CollectServices extends CheckServices {
 const HOSTS_THAT_TELL = 3;
 /** Due times are stretched or shrunk by up to this share, the same for a whole round, so that rounds stay together. */
 const JITTER = 0.05;
+
+/** Checks that are begun before other work is let in between. */
+const SLICE = 200;
 
 /** Runs rounds, one after the other: a source is never asked for twice at once. */
 export class Collector {
@@ -96,17 +100,11 @@ class Round {
       insertRound(database, { started_by: startedBy, started_at: store.instant() }),
     );
     this.#jitter = 1 - JITTER + 2 * JITTER * (Number.parseInt(store.randomHex(8), 16) / 0xffffffff);
-    this.#hosts = new Set(sources.map(({ url }) => new URL(url).hostname)).size;
-    let done = 0;
-    const outcomes = await Promise.allSettled(
-      sources.map(async (source) => {
-        await this.#check(source);
-        done += 1;
-        progress(done, sources.length);
-      }),
-    );
+    this.#hosts = hostsOf(sources);
+    const outcomes = await this.#checkAll(sources);
+    this.#result.observer_offline = !signal.aborted && this.#isOffline();
+    if (!this.#result.observer_offline && !signal.aborted) this.#countHeld();
     await Promise.all(this.#counting);
-    this.#result.observer_offline = !signal.aborted && this.#held.length > 0;
     this.#result.events.sort((left, right) => left - right);
     const { checked, unchanged, changed, failed, observer_offline } = this.#result;
     await store.write((database) =>
@@ -124,7 +122,25 @@ class Round {
     return this.#result;
   }
 
-  async #check(source: SourceRow): Promise<void> {
+  /** Begins every check, a slice at a time so that requests go on meanwhile; each waits for its own turn. */
+  async #checkAll(sources: readonly SourceRow[]): Promise<PromiseSettledResult<void>[]> {
+    const { progress } = this.#options;
+    const checks: Promise<void>[] = [];
+    let done = 0;
+    for (const [index, source] of sources.entries()) {
+      const check = this.#check(source, () => {
+        done += 1;
+        progress(done, sources.length);
+      });
+      // Whether it failed is asked below, once all are over.
+      check.catch(() => {});
+      checks.push(check);
+      if (index % SLICE === SLICE - 1) await setImmediate();
+    }
+    return Promise.allSettled(checks);
+  }
+
+  async #check(source: SourceRow, onDone: () => void): Promise<void> {
     const { signal } = this.#options;
     try {
       const check = await checkSource(this.#services, source, {
@@ -138,9 +154,15 @@ class Round {
       this.#add(check);
       await this.#schedule(source, check.retryAt);
     } catch (error) {
-      if (error instanceof HostHeldError) return this.#schedule(source, error.until);
-      if (!signal.aborted) throw error;
+      if (error instanceof HostHeldError) await this.#schedule(source, error.until);
+      else if (!signal.aborted) throw error;
     }
+    onDone();
+  }
+
+  /** What is held back at the end of a round was met by hosts of which none answered. */
+  #isOffline(): boolean {
+    return hostsOf(this.#held) >= HOSTS_THAT_TELL;
   }
 
   #onAnswer(): void {
@@ -176,4 +198,8 @@ class Round {
     const at = notBefore === null ? due : [due, instantOf(notBefore)].sort().at(-1);
     await store.write((database) => updateNextCheck(database, source.key, at ?? due));
   }
+}
+
+function hostsOf(sources: readonly { url: string }[]): number {
+  return new Set(sources.map(({ url }) => new URL(url).hostname)).size;
 }

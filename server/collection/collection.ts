@@ -60,6 +60,7 @@ export function openCollection({ store, settings, jobs, log }: CollectionConfig)
   return {
     startSchedule: () => scheduler.start(),
     startRound(ids) {
+      if (closing.signal.aborted) throw shuttingDown();
       // Asked twice: now, so that who asks is told of an unknown source, and when the round's turn has come.
       chooseSources(store, ids);
       return jobs.start('collection', 'sources', ({ signal, progress }) =>
@@ -73,8 +74,7 @@ export function openCollection({ store, settings, jobs, log }: CollectionConfig)
     preview(url) {
       const preview = previewSource({ ...fetching, store }, settings.current, url, closing.signal).catch(
         (error: unknown) => {
-          if (closing.signal.aborted)
-            throw new Problem('shutting_down', 'The node is being closed; try again when it runs.');
+          if (closing.signal.aborted) throw shuttingDown();
           if (error instanceof HostHeldError)
             throw new Problem(
               'preview_failed',
@@ -95,4 +95,8 @@ export function openCollection({ store, settings, jobs, log }: CollectionConfig)
       politeness.close();
     },
   };
+}
+
+function shuttingDown(): Problem {
+  return new Problem('shutting_down', 'The node is being closed; try again when it runs.');
 }

@@ -39,6 +39,9 @@ async function tell(opening: Promise<Socket | TLSSocket>, callback: buildConnect
   callback(null, socket);
 }
 
+/** A name's next address is tried after this. Node's own 250 ms gives up on hosts that are merely far away. */
+const NEXT_ADDRESS_AFTER_MS = 1_500;
+
 async function openConnection(
   hostname: string,
   protocol: string,
@@ -52,6 +55,7 @@ async function openConnection(
     host: hostname,
     port: Number(port) || (secure ? 443 : 80),
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     noDelay: true,
     lookup: (_hostname, _options, answer) => answer(null, addresses),
   });

@@ -18,8 +18,8 @@ export interface ObjectRequest<Received> {
   ignoreRobots: boolean;
   timeoutMs: number;
   maxBytes: number;
-  /** Validators of an object that is still held, sent to the address that gave them. */
-  validators: Validators | undefined;
+  /** Gives the validators of an object that is still held; they are sent to the address that gave them. */
+  validators: () => Promise<Validators | undefined>;
   /** Takes the body as it streams in; refuses what is too large with TooManyBytesError. */
   receive: (chunks: AsyncIterable<Uint8Array>, maxBytes: number) => Promise<Received>;
   signal: AbortSignal;
@@ -43,6 +43,8 @@ export interface Attempt<Received> {
   answered: boolean;
   /** When the host wants to be asked again (Retry-After). */
   retry_at: number | null;
+  /** How long the requests themselves took, without the waiting for their turn. */
+  duration_ms: number;
 }
 
 export interface FetchServices {
@@ -96,6 +98,7 @@ class Fetch<Received> {
       unchanged: null,
       answered: false,
       retry_at: null,
+      duration_ms: 0,
     };
   }
 
@@ -136,11 +139,15 @@ class Fetch<Received> {
   async #askRobots(robots: URL): Promise<RobotsAnswer> {
     let url = robots;
     for (let hops = 0; hops <= MAX_ROBOTS_REDIRECTS; hops += 1) {
-      const { status, text, location } = await this.#exchange(url, {}, async (answer) => ({
-        status: answer.status,
-        location: REDIRECTS.has(answer.status) ? answer.header('location') : undefined,
-        text: answer.status < 300 ? await beginningOf(answer.body, MAX_ROBOTS_BYTES) : '',
-      }));
+      const { status, text, location } = await this.#exchange(
+        url,
+        async () => ({}),
+        async (answer) => ({
+          status: answer.status,
+          location: REDIRECTS.has(answer.status) ? answer.header('location') : undefined,
+          text: answer.status < 300 ? await beginningOf(answer.body, MAX_ROBOTS_BYTES) : '',
+        }),
+      );
       if (location === undefined) return { status, text };
       const next = URL.parse(location, url.href);
       if (next === null || !isWeb(next)) return { status, text };
@@ -151,17 +158,21 @@ class Fetch<Received> {
 
   /** Asks for one address; gives back the address that it redirects to. */
   async #ask(url: URL): Promise<URL | undefined> {
-    const { validators } = this.#request;
-    const conditions = validators?.url === url.href ? conditionsOf(validators) : {};
-    return this.#exchange(url, { ...this.#ownHeaders(url), ...conditions }, async (answer) => {
-      const attempt = this.#attempt;
+    const attempt = this.#attempt;
+    Object.assign(attempt, { status: null, headers: [], content_type: null });
+    let validators: Validators | undefined;
+    const headers = async () => {
+      const known = await this.#request.validators();
+      if (known?.url === url.href) validators = known;
+      return { ...this.#ownHeaders(url), ...(validators === undefined ? {} : conditionsOf(validators)) };
+    };
+    return this.#exchange(url, headers, async (answer) => {
       attempt.status = answer.status;
       attempt.headers = answer.headers;
       attempt.content_type = answer.header('content-type') ?? null;
       if (REDIRECTS.has(answer.status)) return this.#redirectOf(url, answer);
       if (answer.status === 304) {
-        if (validators === undefined || Object.keys(conditions).length === 0)
-          throw new RetrievalFailure('invalid_response');
+        if (validators === undefined) throw new RetrievalFailure('invalid_response');
         attempt.unchanged = validators;
         return undefined;
       }
@@ -210,21 +221,22 @@ class Fetch<Received> {
     }
   }
 
-  /** One polite, timed request and its answer. */
+  /** One polite, timed request and its answer; its headers are made when its turn has come. */
   async #exchange<Result>(
     url: URL,
-    headers: Record<string, string>,
+    headers: () => Promise<Record<string, string>>,
     receive: (answer: Answer) => Promise<Result>,
   ): Promise<Result> {
     const { politeness, clock, lookup, isPrivateAddress } = this.#services;
     const { signal, timeoutMs, userAgent } = this.#request;
     return politeness.visit(url.hostname, signal, async () => {
+      const started = clock.now();
       const deadline = new Deadline(clock, timeoutMs);
       try {
         return await exchange(
           {
             url,
-            headers: requestHeaders(userAgent, headers),
+            headers: requestHeaders(userAgent, await headers()),
             lookup,
             mayConnect: (address) => this.#sourceIsPrivate !== false || !isPrivateAddress(address),
             signal: AbortSignal.any([signal, deadline.signal]),
@@ -238,6 +250,7 @@ class Fetch<Received> {
         );
       } finally {
         deadline.settle();
+        this.#attempt.duration_ms += clock.now() - started;
       }
     });
   }

@@ -21,7 +21,6 @@ export async function previewSource(
 ): Promise<SourcePreview> {
   const url = normalizeUrl(asked);
   const known = sourceById(store.read, sourceIdOf(url));
-  const started = services.clock.now();
   const attempt = await fetchObject(services, {
     url,
     headers: {},
@@ -29,7 +28,7 @@ export async function previewSource(
     ignoreRobots: false,
     timeoutMs: settings.request_timeout_seconds * 1000,
     maxBytes: Math.floor(settings.max_object_mb * MEGABYTE),
-    validators: undefined,
+    validators: async () => undefined,
     receive: measure,
     signal,
   });
@@ -42,7 +41,7 @@ export async function previewSource(
     sha256: attempt.received?.sha256 ?? null,
     bytes: attempt.received?.bytes ?? null,
     title: await titleOf(attempt),
-    duration_ms: services.clock.now() - started,
+    duration_ms: attempt.duration_ms,
     page_label: await labelOf({ ...attempt, url }),
     watched_as: known && !known.removed ? known.id : null,
   };

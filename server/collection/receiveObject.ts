@@ -12,12 +12,15 @@ export interface ReceivedObject {
   bytes: number;
   /**
    * Makes the bytes durable under their digest, unless they are already, then records them. `record` is told whether
-   * they are held: false where there was no room. The room is taken until they are recorded.
+   * they are held: false where there was no room. Their room is reserved until it calls `release`, in the transaction
+   * that counts them.
    */
-  keep<Result>(record: (held: boolean) => Promise<Result>): Promise<Result>;
+  keep<Result>(record: RecordObject<Result>): Promise<Result>;
   /** Lets go of the bytes that were not kept. */
   discard(): Promise<void>;
 }
+
+export type RecordObject<Result> = (held: boolean, release: () => void) => Promise<Result>;
 
 type Limits = Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>;
 
@@ -27,6 +30,7 @@ export class ObjectReceiver {
   readonly #limits: () => Limits;
   /** Bytes that are being kept and are in no row yet. */
   #underWay = 0;
+  #reserving: Promise<unknown> = Promise.resolve();
 
   constructor(store: Store, limits: () => Limits) {
     this.#store = store;
@@ -56,23 +60,38 @@ export class ObjectReceiver {
     }
   }
 
-  async #keep<Result>(staged: StagedBlob, record: (held: boolean) => Promise<Result>): Promise<Result> {
-    if (await this.isHeld(staged.sha256)) return record(true);
-    if ((await this.#noRoomFor(staged.bytes)) !== null) return record(false);
-    this.#underWay += staged.bytes;
+  async #keep<Result>(staged: StagedBlob, record: RecordObject<Result>): Promise<Result> {
+    if (await this.isHeld(staged.sha256)) return record(true, nothing);
+    const release = await this.#reserve(staged.bytes);
+    if (release === undefined) return record(false, nothing);
     try {
       await staged.keep();
-      return await record(true);
+      return await record(true, release);
     } finally {
-      this.#underWay -= staged.bytes;
+      release();
     }
+  }
+
+  /** Reserves room, one after the other, so that two cannot both be given the last of it. */
+  #reserve(bytes: number): Promise<(() => void) | undefined> {
+    const reserved = this.#reserving.then(async () => {
+      if ((await this.#noRoomFor(bytes)) !== null) return undefined;
+      this.#underWay += bytes;
+      let left = bytes;
+      return () => {
+        this.#underWay -= left;
+        left = 0;
+      };
+    });
+    this.#reserving = reserved.catch(nothing);
+    return reserved;
   }
 
   #measured({ sha256, bytes }: { sha256: string; bytes: number }): ReceivedObject {
     return {
       sha256,
       bytes,
-      keep: async (record) => record(await this.isHeld(sha256)),
+      keep: async (record) => record(await this.isHeld(sha256), nothing),
       discard: async () => {},
     };
   }
@@ -87,3 +106,5 @@ export class ObjectReceiver {
     return noRoomFor(this.#store, this.#limits(), this.#underWay + bytes);
   }
 }
+
+function nothing(): void {}

@@ -23,6 +23,8 @@ export interface RecordedAttempt {
   validators?: Validators | undefined;
   /** Bytes that could not be stored for want of room. */
   refusedBytes?: number | null;
+  /** Called in the transaction, once the object's bytes are counted by its row. */
+  onCounted?: () => void;
 }
 
 export interface Recorded {
@@ -47,6 +49,7 @@ export function recordRetrieval(
     if (retrieval.sha256 !== null && retrieval.bytes !== null) {
       const { sha256, bytes, observed_at } = retrieval;
       createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
+      attempt.onCounted?.();
     }
     const id = insertRetrieval(database, retrieval);
     if (retrieval.sha256 !== null && retrieval.error === null)

@@ -40,7 +40,7 @@ async function ask(
       ignoreRobots: true,
       timeoutMs,
       maxBytes: 1_000_000,
-      validators: undefined,
+      validators: async () => undefined,
       receive: async (chunks) => {
         const received: Uint8Array[] = [];
         for await (const chunk of chunks) {

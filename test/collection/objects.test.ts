@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ObjectMetadata } from '../../shared/source.ts';
 import { closeTestNodes } from '../support/node.ts';
+import { rawRequest } from '../support/rawRequest.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from './support.ts';
 
@@ -72,6 +73,31 @@ describe('/archive/<sha256>', () => {
     const answer = await node.node.ask(`/archive/${sha256('hi')}`);
     expect(answer.status).toBe(type?.includes('\u0007') ? 404 : 200);
     if (answer.status === 200) expect(answer.headers.get('content-type')).toBe('application/octet-stream');
+  });
+
+  test('a page of the node itself cannot take an archived script or style in: no type is told to it', async () => {
+    web.script('/page', page('alert(1)', { headers: { 'Content-Type': 'text/javascript' } }));
+    await node.watch(web.url('/page'));
+    await node.check();
+    const typeFor = async (use: string) => {
+      // `fetch` does not let a caller say what it is for.
+      const answer = await rawRequest(`${node.node.url}/archive/${sha256('alert(1)')}`, {
+        headers: { 'Sec-Fetch-Dest': use },
+      });
+      return answer.headers['content-type'];
+    };
+    for (const use of [
+      'script',
+      'worker',
+      'sharedworker',
+      'serviceworker',
+      'style',
+      'object',
+      'embed',
+      'iframe',
+    ])
+      expect(await typeFor(use), use).toBe('application/octet-stream');
+    for (const use of ['document', 'image', 'empty']) expect(await typeFor(use), use).toBe('text/javascript');
   });
 
   test('the type is that of the newest retrieval which had one', async () => {

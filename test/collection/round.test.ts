@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { closeTestNodes } from '../support/node.ts';
 import { closeScriptedWebs, deadUrl, page, ScriptedWeb, silence, tagged } from '../support/scriptedWeb.ts';
@@ -187,8 +189,6 @@ describe('conditional requests', () => {
   });
 
   test('an object that is no longer held is asked for anew, and healed', async () => {
-    const { rm } = await import('node:fs/promises');
-    const { join } = await import('node:path');
     const node = await openCollectingNode();
     web.script('/page', tagged('text', '"v1"'));
     await node.watch(web.url('/page'));
@@ -302,6 +302,25 @@ describe('when everything fails at once, the fault is the observer’s own netwo
     expect(await node.check()).toMatchObject({ failed: 3, observer_offline: false, events: [4, 5, 6] });
     for (const id of ids) expect(await node.source(id)).toMatchObject({ state: 'unavailable' });
     expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
+  });
+
+  test('sources that were not asked for say nothing of the network', async () => {
+    const { node, webs, ids } = await threeHosts();
+    const forbidden = page('User-agent: *\nDisallow: /', { headers: { 'Content-Type': 'text/plain' } });
+    const others = await Promise.all(
+      ['127.0.0.4', '127.0.0.5', '127.0.0.6'].map((host) => ScriptedWeb.open({ host })),
+    );
+    for (const other of others) {
+      other.script('/robots.txt', forbidden);
+      ids.push((await node.watch(other.url('/page'))).id);
+    }
+    await node.check(ids.slice(3));
+    webs[0]?.script('/page', (socket) => void socket.resetAndDestroy());
+    expect(await node.check([...ids.slice(3), ids[0] as string])).toMatchObject({
+      failed: 4,
+      observer_offline: false,
+    });
+    expect(await node.source(ids[0] as string)).toMatchObject({ state: 'unavailable' });
   });
 
   test('two hosts say nothing of the network: their failures count', async () => {

@@ -5,13 +5,17 @@ import { ok } from '../reply.ts';
 import { sendBlob } from '../sendBlob.ts';
 
 /** An archived page runs nothing and reaches nothing, wherever a browser shows it. */
-const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'" };
+const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'", Vary: 'Sec-Fetch-Dest' };
+/** The seal is on a document, not on a script that a page takes from here: to that, no type is told, so it is refused. */
+const PASSIVE_USES: ReadonlySet<string> = new Set(['document', 'empty', 'image', 'audio', 'video', 'track']);
 
 /** The archived objects, byte by byte as they were retrieved. */
 export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'readObjectMetadata'> {
   return {
     readObject: ({ params, request }) => {
-      const { contentType, ...blob } = readObject(store, params.sha256 ?? '');
+      const { contentType: recorded, ...blob } = readObject(store, params.sha256 ?? '');
+      const use = request.get('Sec-Fetch-Dest');
+      const contentType = use === undefined || PASSIVE_USES.has(use) ? recorded : 'application/octet-stream';
       return {
         write: (response) =>
           sendBlob(request, response, blob, { contentType, disposition: 'attachment', headers: SEALED }),
