@@ -14,7 +14,8 @@ export function countOf(count: number, one: string, many = `${one}s`): string {
 /** Bytes in powers of ten, three digits at least: 52.4 MB. The exact number belongs beside it where it matters. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
-  const power = Math.min(Math.floor(Math.log10(bytes) / 3), UNITS.length - 1);
+  // By what will be written: 999.9 kB is written as 1.00 MB, not as 1000 kB.
+  const power = Math.min(Math.floor(Math.log10(Number(bytes.toPrecision(3))) / 3), UNITS.length - 1);
   const value = bytes / 1000 ** power;
   return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${UNITS[power]}`;
 }

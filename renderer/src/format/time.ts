@@ -40,3 +40,10 @@ export function exactTime(instant: string, zone: Zone): string {
   }
   return format.format(new Date(instant));
 }
+
+/** The day of an instant in the zone asked for, as the timeline's filters take it: `2026-11-20`. */
+export function dayOf(instant: string, zone: Zone): string {
+  // Swedish writes days in the order of RFC 3339.
+  const timeZone = zone === 'utc' ? 'UTC' : undefined;
+  return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeZone }).format(new Date(instant));
+}

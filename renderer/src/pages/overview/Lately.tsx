@@ -7,6 +7,8 @@ import { StateBadge } from '../../components/StateBadge.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
 import { VirtualList } from '../../components/VirtualList.tsx';
 import { countOf } from '../../format/size.ts';
+import { dayOf } from '../../format/time.ts';
+import { useLook } from '../../state/look.ts';
 import classes from './Lately.module.css';
 
 const SHOWN = 8;
@@ -14,6 +16,7 @@ const REFRESH_MS = 15_000;
 
 /** The newest events, and how many there were since the last visit. */
 export function LatestEvents({ since }: { since: string | undefined }) {
+  const zone = useLook((look) => look.zone);
   const events = useCall('listEvents', { query: { limit: SHOWN } }, { refetchInterval: REFRESH_MS });
   const fresh = useCall('listEvents', { query: { limit: 1, since } }, { enabled: since !== undefined });
   return (
@@ -23,9 +26,7 @@ export function LatestEvents({ since }: { since: string | undefined }) {
           {fresh.data.total === 0 ? (
             'Nothing'
           ) : (
-            <Link to={`/timeline?since=${encodeURIComponent(since)}`}>
-              {countOf(fresh.data.total, 'event')}
-            </Link>
+            <Link to={`/timeline?since=${dayOf(since, zone)}`}>{countOf(fresh.data.total, 'event')}</Link>
           )}{' '}
           since your last visit, <TimeText at={since} />
         </p>

@@ -13,11 +13,11 @@ import { call } from '../../api/client.ts';
 import { DigestChip } from '../../components/DigestChip.tsx';
 import { describeError } from '../../components/ErrorNote.tsx';
 import { Section } from '../../components/Section.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format/size.ts';
 import classes from './PackVerify.module.css';
 import { type Check, checkHere, checksOf, type Finding, withNodeFindings } from './verifyHere.ts';
 
-/** So many files are listed one by one; of more, only those that are not as they should be. */
+/** So many claims are listed one by one; of more, the files that are as they should be are only counted. */
 const MAX_LISTED = 40;
 
 /** Verify: each claim about the pack, recomputed twice: by the node from its disk, and by this browser. */
@@ -49,6 +49,10 @@ export function PackVerify({ pack }: { pack: Pack }) {
   );
 }
 
+/** A pack may have thousands of files: as many are fetched at once, and the findings are drawn at most this often. */
+const AT_ONCE = 4;
+const SHOW_EVERY_MS = 100;
+
 function useVerification(pack: Pack) {
   const [checks, setChecks] = useState<Check[]>();
   const [isRunning, setIsRunning] = useState(false);
@@ -61,42 +65,60 @@ function useVerification(pack: Pack) {
     running.current = controller;
     const { signal } = controller;
     let current = checksOf(pack);
-    const show = (next: Check[]) => {
-      current = next;
-      if (!signal.aborted) setChecks(next);
+    let shownAt = 0;
+    const show = (isLast = false) => {
+      const now = performance.now();
+      if (signal.aborted || (now - shownAt < SHOW_EVERY_MS && !isLast)) return;
+      shownAt = now;
+      setChecks([...current]);
+    };
+    const find = (index: number, here: Finding) => {
+      const check = current[index];
+      if (check) current[index] = { ...check, here };
+      show();
     };
     setIsRunning(true);
-    show(current);
-    const nodeIsDone = call('verifyPack', { params: { id: pack.id }, signal }).then(
-      (verification) => show(withNodeFindings(current, verification)),
-      (error: unknown) => {
+    show(true);
+    const askNode = async () => {
+      try {
+        current = withNodeFindings(current, await call('verifyPack', { params: { id: pack.id }, signal }));
+      } catch (error) {
         const node: Finding = { state: 'failed', reason: describeError(error).sentence };
-        show(current.map((check) => ({ ...check, node })));
-      },
-    );
-    for (const [index, check] of current.entries()) {
-      show(current.with(index, { ...(current[index] ?? check), here: { state: 'running' } }));
-      const here = await checkHere(pack, check, signal);
-      if (signal.aborted) return;
-      show(current.with(index, { ...(current[index] ?? check), here }));
-    }
-    await nodeIsDone;
+        current = current.map((check) => ({ ...check, node }));
+      }
+      show(true);
+    };
+    let next = 0;
+    const checkOneByOne = async () => {
+      while (next < current.length && !signal.aborted) {
+        const index = next;
+        next += 1;
+        find(index, { state: 'running' });
+        const check = current[index];
+        if (check) find(index, await checkHere(pack, check, signal));
+      }
+    };
+    await Promise.all([askNode(), ...Array.from({ length: AT_ONCE }, checkOneByOne)]);
+    show(true);
     if (!signal.aborted) setIsRunning(false);
   };
   return { checks, isRunning, start: () => void run() };
 }
 
 function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: boolean }) {
-  const listed = checks.length > MAX_LISTED ? checks.filter((check, i) => i < 2 || !isFine(check)) : checks;
-  const left = checks.length - listed.length;
+  const isMany = checks.length > MAX_LISTED;
+  const isListed = (check: Check) =>
+    !isMany || check.what !== 'blob' || isFault(check.here) || isFault(check.node);
+  const listed = checks.filter(isListed).slice(0, MAX_LISTED * 5);
+  const fine = checks.filter(isFine).length;
   const faults = checks.filter((check) => isFault(check.here) || isFault(check.node)).length;
   return (
     <div className={classes.findings}>
       <output className={classes.verdict} data-fault={faults > 0 || undefined}>
         {isRunning
-          ? `Checking: ${checks.filter(isFine).length} of ${countOf(checks.length, 'claim')} hold so far.`
+          ? `Checking: ${formatCount(fine)} of ${countOf(checks.length, 'claim')} hold so far.`
           : faults > 0
-            ? `${countOf(faults, 'claim')} of ${checks.length} could not be confirmed.`
+            ? `${countOf(faults, 'claim')} of ${formatCount(checks.length)} could not be confirmed.`
             : `All ${countOf(checks.length, 'claim')} hold, for the node and for this browser.`}
       </output>
       <div className={classes.frame}>
@@ -110,7 +132,7 @@ function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: 
             </tr>
           </thead>
           <tbody>
-            {listed.slice(0, 500).map((check) => (
+            {listed.map((check) => (
               <tr key={check.what + (check.path ?? '')}>
                 <td className="wrap-anywhere">{nameOf(check)}</td>
                 <td>
@@ -127,7 +149,11 @@ function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: 
           </tbody>
         </table>
       </div>
-      {left > 0 && <p className="muted small">{countOf(left, 'more file')}, as recorded.</p>}
+      {isMany && !isRunning && fine > listed.filter(isFine).length && (
+        <p className="muted small">
+          {countOf(fine - listed.filter(isFine).length, 'more file')}, each as it was recorded.
+        </p>
+      )}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { type Pack, type PackVerification, recordOf } from '../../../../shared/pack.ts';
 import { addressOf, call } from '../../api/client.ts';
-import { fingerprintHere, hashStream } from '../../hashing/sha256.ts';
+import { hashObject } from '../../api/hashObject.ts';
+import { fingerprintHere } from '../../hashing/sha256.ts';
 
 /** One thing that is claimed of a pack, and what was found when it was recomputed. */
 export interface Check {
@@ -66,18 +67,20 @@ async function digestInLedger(pack: Pack, signal: AbortSignal): Promise<string |
 }
 
 async function digestOfBlob(sha256: string, signal: AbortSignal): Promise<string> {
-  const response = await fetch(addressOf('readBlob', { params: { sha256 } }), { signal, cache: 'no-store' });
-  if (!response.ok || !response.body) throw new Error(`The node answered ${response.status}.`);
-  return (await hashStream(response.body, undefined, signal)).sha256;
+  const address = addressOf('readBlob', { params: { sha256 } });
+  return (await hashObject(address, { signal, tell: () => {} })).sha256;
 }
 
 /** Writes the node's findings beside this browser's. */
 export function withNodeFindings(checks: readonly Check[], verification: PackVerification): Check[] {
+  const keyOf = (what: string, path = '') => `${what} ${path}`;
+  const found = new Map(verification.checks.map((check) => [keyOf(check.check, check.path), check]));
   return checks.map((check) => {
-    const found = verification.checks.find(
-      (candidate) => candidate.check === check.what && candidate.path === check.path,
-    );
-    if (!found) return { ...check, node: { state: 'failed', reason: 'The node did not check this.' } };
-    return { ...check, node: found.ok ? { state: 'matches' } : { state: 'differs', actual: found.actual } };
+    const finding = found.get(keyOf(check.what, check.path));
+    if (!finding) return { ...check, node: { state: 'failed', reason: 'The node did not check this.' } };
+    return {
+      ...check,
+      node: finding.ok ? { state: 'matches' } : { state: 'differs', actual: finding.actual },
+    };
   });
 }

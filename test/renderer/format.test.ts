@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { formatBytes, formatDuration } from '../../renderer/src/format/size.ts';
+import { dayOf, exactTime, relativeTime } from '../../renderer/src/format/time.ts';
+
+test('bytes are written with three digits in powers of ten', () => {
+  expect([0, 999, 1000, 52_428_800, 999_500_000, 3e15].map(formatBytes)).toEqual([
+    '0 B',
+    '999 B',
+    '1.00 kB',
+    '52.4 MB',
+    '1.00 GB',
+    '3.00 PB',
+  ]);
+});
+
+test('durations and distances are written as a person says them', () => {
+  expect([0.4, 8.2, 200, 7500].map(formatDuration)).toEqual(['under 1 s', '8 s', '3 min', '2 h 5 min']);
+  const now = Date.parse('2026-11-20T12:00:00.000Z');
+  const near = (instant: string) => relativeTime(instant, now);
+  expect(near('2026-11-20T11:59:58.000Z')).toBe('just now');
+  expect(near('2026-11-20T11:57:00.000Z')).toBe('3 minutes ago');
+  expect(near('2026-11-19T11:00:00.000Z')).toBe('yesterday');
+  expect(near('2026-11-20T14:00:00.000Z')).toBe('in 2 hours');
+});
+
+test('an instant is told exactly, with its zone, and by its day', () => {
+  expect(exactTime('2026-11-20T10:14:21.592Z', 'utc')).toBe('20 Nov 2026, 10:14:21 UTC');
+  expect(dayOf('2026-11-20T23:59:59.999Z', 'utc')).toBe('2026-11-20');
+});
