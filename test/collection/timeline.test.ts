@@ -9,6 +9,7 @@ import { insertSource } from '../../server/store/sqlite/sources.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { EVENT_TYPES, type Event, eventsQuery } from '../../shared/event.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { seededRandom } from '../support/seededRandom.ts';
 import { TurnedClock } from '../support/turnedClock.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
@@ -29,15 +30,10 @@ afterAll(async () => {
   await closeTestNodes();
 });
 
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Whole numbers below a bound, the same for the same seed. */
 function seeded(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
+  const random = seededRandom(seed);
+  return (below) => Math.floor(random() * below);
 }
 
 type Random = ReturnType<typeof seeded>;

@@ -69,9 +69,10 @@ export class TurnedClock implements Clock {
   }
 
   #tellWhoWaits(): void {
-    for (const waiting of [...this.#waiting]) {
-      if (!this.#hasSleeperOf(waiting.ms)) continue;
-      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+    for (let index = this.#waiting.length - 1; index >= 0; index -= 1) {
+      const waiting = this.#waiting[index];
+      if (!waiting || !this.#hasSleeperOf(waiting.ms)) continue;
+      this.#waiting.splice(index, 1);
       waiting.seen();
     }
   }
