@@ -33,11 +33,11 @@ export async function isInstalled(program: string): Promise<boolean> {
 
 /** Extracts a ZIP with no program but this one. */
 export async function extract(zip: string, folder: string): Promise<void> {
-  const { members, close } = await openZip(zip, { maxEntries: 100_000, maxBytes: 1_000_000_000 });
-  for (const member of members) {
+  const opened = await openZip(zip, { maxEntries: 100_000, maxBytes: 1_000_000_000 });
+  for (const member of opened.members) {
     const { name, folder: isFolder } = member;
     await mkdir(join(folder, isFolder ? name : dirname(name)), { recursive: true });
     if (!isFolder) await writeFile(join(folder, name), member.read());
   }
-  await close();
+  await opened.close();
 }
