@@ -1,6 +1,6 @@
 import { Button, FileButton } from '@mantine/core';
 import { IconFileUpload } from '@tabler/icons-react';
-import { type DragEvent, useState } from 'react';
+import { type DragEvent, useRef, useState } from 'react';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
@@ -20,6 +20,7 @@ export function SavedHeadCheck() {
   const node = useSession((state) => state.session?.node) ?? '';
   const [check, setCheck] = useState<Check>();
   const [isOver, setIsOver] = useState(false);
+  const forgetFile = useRef<() => void>(null);
   const hold = async (saved: SavedHead, name: string) => {
     setCheck({ state: 'running', name });
     try {
@@ -61,7 +62,15 @@ export function SavedHeadCheck() {
       onDrop={drop}
     >
       <div className={classes.choose}>
-        <FileButton onChange={(file) => void read(file)} accept="application/json,.json">
+        <FileButton
+          resetRef={forgetFile}
+          onChange={(file) => {
+            void read(file);
+            // The same file may be chosen again, to be checked anew.
+            forgetFile.current?.();
+          }}
+          accept="application/json,.json"
+        >
           {(props) => (
             <Button {...props} variant="default" leftSection={<IconFileUpload size={16} aria-hidden />}>
               Choose the saved head
