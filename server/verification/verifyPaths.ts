@@ -4,7 +4,7 @@ import { basename, join, resolve, sep } from 'node:path';
 import { isDigest } from '../../shared/digest.ts';
 import { Problem } from '../../shared/problems.ts';
 import { PAYLOAD_FOLDER } from '../archive/packs/bag.ts';
-import { folderBag, zippedBag } from './bagSources.ts';
+import { folderBag, otherZippedBag, type ZippedBag, zippedBag } from './bagSources.ts';
 import { hashFiles } from './hashFiles.ts';
 import type { Holder } from './holders.ts';
 import {
@@ -100,6 +100,8 @@ class Verifier {
       return;
     }
     if (await isPackFile(path)) return yield* this.#packFile(path, size);
+    const other = await otherBag(path, this.#read);
+    if (other) return yield* this.#zippedBag(path, size, () => Promise.resolve(other));
     const head = await headOf(path);
     if (isDump(head)) {
       this.#found(size);
@@ -180,10 +182,14 @@ class Verifier {
     return { ...found, state: 'unknown', against: name, detail: `${name} does not hold it` };
   }
 
-  async *#packFile(path: string, bytes: number): AsyncGenerator<Finding> {
+  #packFile(path: string, bytes: number): AsyncGenerator<Finding> {
+    return this.#zippedBag(path, bytes, () => zippedBag(path, this.#read));
+  }
+
+  async *#zippedBag(path: string, bytes: number, open: () => Promise<ZippedBag>): AsyncGenerator<Finding> {
     this.#found(bytes);
     try {
-      const bag = await zippedBag(path, this.#read);
+      const bag = await open();
       try {
         for await (const found of verifyBag(bag)) yield await this.#heldPayload(bag, found);
       } finally {
@@ -245,4 +251,14 @@ async function isPackFile(path: string): Promise<boolean> {
   const bag = await zippedBag(path, () => {}).catch(() => undefined);
   await bag?.close();
   return bag !== undefined;
+}
+
+/** A bag in a ZIP that is not named as a pack file and holds no pack: a whole archive, or anyone's. */
+async function otherBag(path: string, tell: (bytes: number) => void): Promise<ZippedBag | undefined> {
+  if (!/\.zip$/i.test(path)) return undefined;
+  return otherZippedBag(path, tell).catch((error: unknown) => {
+    // Malformed, it is a file like any other, of which nothing is known.
+    if (error instanceof Problem) return undefined;
+    throw error;
+  });
 }

@@ -42,6 +42,10 @@ describe('strongroom export and import (contract, section 6)', () => {
       0,
       expect.objectContaining({ ok: true, blobs: 2 }),
     ]);
+    expect(await runCommand(['verify', file])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('All is intact: 6 files.'),
+    });
     const read = await runCommand(['import', file, '--data', join(folder, 'again')]);
     expect(read).toMatchObject({ code: 0, stderr: '' });
     expect(await verdictOf(join(folder, 'again'), pack)).toEqual({ ledger, pack: true, verified: true });
@@ -77,6 +81,8 @@ describe('strongroom export and import (contract, section 6)', () => {
     const at = bytes.indexOf('x,y\n1,2\n');
     bytes.write('x,y\n1,3\n', at);
     await writeFile(file, bytes);
+    const verified = await runCommand(['verify', file]);
+    expect([verified.code, verified.stdout]).toEqual([1, expect.stringMatching(/^changed .*archive\.zip/)]);
     const read = await runCommand(['import', file, '--data', join(folder, 'again')]);
     expect(read.code).toBe(1);
     expect(await readdir(folder)).toEqual(['archive.zip']);
