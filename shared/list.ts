@@ -23,8 +23,8 @@ export const listQuery = {
   offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
 };
 
-/** Words, all of which must occur, and "phrases"; any text is valid. */
-export const searchText = z.string().max(1000, 'At most 1000 characters are taken.');
+/** Words, all of which must occur, and "phrases"; any text is valid, as long as a request's head can be. */
+export const searchText = z.string();
 
 /** One page of a list; `next` is the path of the next page with all of the query kept, or null. */
 export function pageOf<Item extends z.ZodType>(item: Item) {

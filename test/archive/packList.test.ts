@@ -128,6 +128,8 @@ test.each([
   ['"', 'once failed again wind salt tides'],
   ['NOT AND OR', ''],
   ["' OR 1=1 --", ''],
+  ['ada '.repeat(2000), 'once failed again wind salt tides'],
+  [Array.from({ length: 2000 }, (_, index) => `a${index}`).join(' '), ''],
 ])('q=%j lists %j', async (q, expected) => {
   const filled = q
     .replace('{salt id}', packs.salt?.id ?? '')
