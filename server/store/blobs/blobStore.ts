@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { isDigest } from '../../../shared/digest.ts';
 import { createFolder, renameDurably } from './durableFile.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
+import { WriteBehind } from './writeBehind.ts';
 
 /** Bytes that lie in `tmp/`, hashed and synced, until they are kept or discarded. */
 export interface StagedBlob {
@@ -57,15 +58,16 @@ export class BlobStore {
     const file = join(temporaryFolder(this.#folder), randomBytes(12).toString('hex'));
     const handle = await open(file, 'wx', 0o600);
     const hash = createHash('sha256');
+    const written = new WriteBehind(handle);
     let bytes = 0;
     try {
       for await (const chunk of chunks) {
         bytes += chunk.length;
         if (bytes > maxBytes) throw new TooManyBytesError(maxBytes);
         hash.update(chunk);
-        await writeAll(handle, chunk);
+        await written.append(chunk);
       }
-      await handle.datasync();
+      await written.sync();
     } catch (error) {
       await handle.close();
       await unlink(file);
@@ -140,16 +142,6 @@ export class BlobStore {
       swept += 1;
     }
     return swept;
-  }
-}
-
-async function writeAll(
-  handle: { write(chunk: Uint8Array): Promise<{ bytesWritten: number }> },
-  chunk: Uint8Array,
-) {
-  for (let rest = chunk; rest.length > 0; ) {
-    const { bytesWritten } = await handle.write(rest);
-    rest = rest.subarray(bytesWritten);
   }
 }
 

@@ -17,23 +17,30 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /** Creates a folder and what leads to it, each new entry durable. */
 export async function createFolder(folder: string): Promise<void> {
+  await Promise.all((await makeFolder(folder)).map(syncFolder));
+}
+
+/** Creates a folder and what leads to it; gives the folders whose new entries are yet to be synced. */
+async function makeFolder(folder: string): Promise<string[]> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
+  const changed: string[] = [];
+  if (first === undefined) return changed;
   for (let made = folder; ; made = dirname(made)) {
-    await syncFolder(dirname(made));
-    if (made === first) return;
+    changed.push(dirname(made));
+    if (made === first) return changed;
   }
 }
 
 /**
- * Moves a file whose bytes are synced to its name, durably. Replaces what stands there.
+ * Moves a file whose bytes are synced to its name, durably. Replaces what stands there. Folders are synced together,
+ * because a file system that keeps a journal writes it once for all of them.
  * A crash before the rename leaves the file in `tmp/`, which the next start empties; one after it leaves a blob that
  * no row names, which is legal and swept.
  */
 export async function renameDurably(from: string, to: string): Promise<void> {
-  await createFolder(dirname(to));
+  const changed = await makeFolder(dirname(to));
   await rename(from, to);
-  await syncFolder(dirname(to));
+  await Promise.all([dirname(to), ...changed].map(syncFolder));
 }
 
 /** Writes a small file whole, with its mode, durably and in one step: no reader sees half of it. */
