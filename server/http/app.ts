@@ -68,7 +68,7 @@ export function createApp(config: AppConfig): Express {
     const spec: RouteSpec = ROUTES[name];
     addRoute(routes, spec, async (request, response) => {
       const visitor = access(request, spec);
-      const search = new URL(request.originalUrl, 'http://localhost').searchParams;
+      const search = searchOf(request.originalUrl);
       const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
       const answer = async (): Promise<Reply> => {
         const body = await bodyOf(spec, request);
@@ -98,6 +98,11 @@ export function createApp(config: AppConfig): Express {
 }
 
 const NO_QUERY = z.strictObject({});
+
+/** What stands behind the question mark, read as every URL's is; most requests have none. */
+function searchOf(url: string): URLSearchParams {
+  return url.includes('?') ? new URL(url, 'http://localhost').searchParams : new URLSearchParams();
+}
 
 /** Addresses without placeholders come first, so that `/api/events/stream` is not read as an event's id. */
 function routeNames(): RouteName[] {

@@ -155,12 +155,14 @@ function sendAtOnce(
     for (const part of request.method === 'HEAD' ? [] : parts) {
       const piece = Buffer.allocUnsafe(sizeOf(part));
       readExactly(descriptor, piece, part.start);
-      pieces.push(Buffer.from(part.before, 'latin1'), piece);
+      if (part.before) pieces.push(Buffer.from(part.before, 'latin1'));
+      pieces.push(piece);
     }
   } finally {
     closeSync(descriptor);
   }
-  response.end(Buffer.concat([...pieces, Buffer.from(after, 'latin1')]));
+  if (after) pieces.push(Buffer.from(after, 'latin1'));
+  response.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
 }
 
 function openAtOnce(file: string): number {

@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import { databaseFile } from '../../server/store/blobs/paths.ts';
+import { openForReading } from '../../server/store/sqlite/open.ts';
+import { type Bench, type Measurement, median, timed } from './bench.ts';
+import { fillLedger } from './support/filledLedger.ts';
+import { type OwnedNode, startNode } from './support/ownedNode.ts';
+
+/** Each is a record in the dump, and so is its entry in the ledger. */
+const NODES = 500_000;
+const REPETITIONS = 3;
+
+/** Dumps an archive of a million records over HTTP, against reading the same rows with the same library. */
+export const dump: Bench = {
+  name: 'dump',
+  async run(folder): Promise<Measurement[]> {
+    const dataFolder = join(folder, 'data');
+    await fillLedger(dataFolder, NODES);
+    const node = await startNode(dataFolder);
+    const before = await node.resident();
+    const ours: number[] = [];
+    const peer: number[] = [];
+    let bytes = 0;
+    for (let repetition = 0; repetition < REPETITIONS; repetition += 1) {
+      ours.push(
+        await timed(async () => {
+          bytes = await read(node);
+        }),
+      );
+      peer.push(await timed(() => readRows(databaseFile(dataFolder))));
+    }
+    const grown = (await node.peakResident()) - before;
+    await node.stop();
+    const ratio = median(ours) / median(peer);
+    return [
+      {
+        what: `${2 * NODES} records dumped, ${Math.round(bytes / 1e6)} MB`,
+        ours: `${Math.round(median(ours))} ms`,
+        peer: `reading the same rows with better-sqlite3: ${Math.round(median(peer))} ms`,
+        ratio,
+        reach: 'at most 3 times',
+        holds: ratio <= 3,
+      },
+      {
+        what: `memory that ${REPETITIONS} dumps added at their most`,
+        ours: `${Math.round(grown / 1e6)} MB`,
+        reach: 'less than 64 MB',
+        holds: grown < 64e6,
+      },
+    ];
+  },
+};
+
+/** Reads a dump to its end and keeps nothing of it; answers how many bytes came. */
+async function read(node: OwnedNode): Promise<number> {
+  const answer = await fetch(`${node.url}/api/dump.jsonl`);
+  if (!answer.ok || !answer.body) throw new Error(`The dump was refused: ${answer.status}`);
+  let bytes = 0;
+  let last = new Uint8Array();
+  for await (const chunk of answer.body as AsyncIterable<Uint8Array<ArrayBuffer>>) {
+    bytes += chunk.length;
+    last = chunk;
+  }
+  if (!Buffer.from(last).toString().includes('{"kind":"trailer"')) throw new Error('The dump was cut short.');
+  return bytes;
+}
+
+/** The rows that the dump holds, one at a time. */
+function readRows(file: string): void {
+  const database = openForReading(file);
+  for (const table of ['ledger', 'nodes']) {
+    for (const _row of database.prepare(`SELECT * FROM ${table}`).iterate());
+  }
+  database.close();
+}
