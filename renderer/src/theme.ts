@@ -63,6 +63,9 @@ export const theme: MantineThemeOverride = createTheme({
     Tooltip: { defaultProps: { withArrow: true, openDelay: 250, transitionProps: { duration: 80 } } },
     Notification: { styles: { description: { color: 'var(--muted)' } } },
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
+    // Beside the page's own header a dialog's would be a second banner.
+    ModalHeader: { defaultProps: { component: 'div' } },
+    DrawerHeader: { defaultProps: { component: 'div' } },
     Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.35 } } },
   },
 });
