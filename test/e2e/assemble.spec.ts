@@ -88,6 +88,7 @@ test('what the node refuses is told at its field with nothing lost, and publishi
 
   await asOwner(node, '/manage/settings', 'PATCH', { data_cap_gb: 0 });
   await dropFile(page, 'late.txt', 'late');
+  await expect(page.getByRole('button', { name: /^digest of late.txt/ })).toBeVisible();
   await expect(page.getByText('Nothing is missing')).toBeVisible();
   await page.getByRole('button', { name: 'Publish to this node' }).click();
   await expect(page.getByText('data_cap_reached')).toBeVisible();
