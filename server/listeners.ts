@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import pLimit from 'p-limit';
 import type { Clock } from '../shared/clock.ts';
 import { Problem } from '../shared/problems.ts';
+import { answerUnreadable } from './http/unreadableRequest.ts';
 import type { Log } from './log.ts';
 import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './network.ts';
 
@@ -160,6 +161,7 @@ export class Listeners {
 
   async #listen(host: string, port: number): Promise<Server> {
     const server = createServer({ requestTimeout: 1_800_000, headersTimeout: 30_000 }, this.#answer);
+    answerUnreadable(server);
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => {

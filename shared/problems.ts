@@ -3,6 +3,7 @@
  * Services throw `Problem`; `server/http/problems.ts` is the only place that turns one into an answer.
  */
 export const PROBLEMS = {
+  invalid_request: { status: 400, title: 'Not an HTTP request' },
   invalid_digest: { status: 400, title: 'Not a SHA-256 digest' },
   invalid_json: { status: 400, title: 'Not JSON' },
   invalid_limit: { status: 400, title: 'The limit is out of range' },
@@ -60,6 +61,7 @@ export const PROBLEMS = {
   invalid_pack_file: { status: 422, title: 'Not a pack file' },
   invalid_capture: { status: 422, title: 'The captures cannot be read' },
   rate_limited: { status: 429, title: 'Too much was written in too short a time' },
+  head_too_large: { status: 431, title: 'The address and the headers are too large' },
   internal_error: { status: 500, title: 'Something failed on this node' },
   blob_damaged: { status: 500, title: 'Stored bytes are missing' },
   storage_failed: { status: 503, title: 'The node has stopped writing' },
