@@ -34,6 +34,9 @@ const test = base.extend<Fixtures>({
   app: async ({ launch }, use) => use(await launch()),
 });
 
+// The app closes its own pages, and a trace of one that is gone would fail the next test.
+test.use({ trace: 'off' });
+
 declare const window: { strongroomDesktop: DesktopApi; require?: unknown; process?: unknown } & Window;
 
 /** A tray of the stand-in. */

@@ -36,7 +36,7 @@ test('the owner shares the node and invites somebody, who then contributes from 
   await page.getByRole('button', { name: 'I have given it on' }).click();
   await expect(page.getByText(token)).toBeHidden();
   await page.getByRole('button', { name: 'Revoke the invitation of Ada Lovelace' }).click();
-  await expect(page.getByRole('cell', { name: 'Ada Lovelace' })).toBeHidden();
+  await expect(page.getByRole('cell', { name: 'Ada Lovelace', exact: true })).toBeHidden();
   await visitor.reload();
   await expect(visitor.getByLabel('The token that you were given')).toBeVisible();
 });
