@@ -110,6 +110,23 @@ test('a comment and a flag are there for everybody, and recorded in the ledger',
   ]);
 });
 
+test('Ctrl-K finds a pack by its words, and anything pasted by its form', async ({ page, node, checks }) => {
+  const pack = await publishPack(node, { title: 'Gulls at noon' });
+  await page.keyboard.press('Control+k');
+  const find = page.getByRole('dialog', { name: 'Find' });
+  await page.keyboard.type('gull');
+  await expect(find.getByRole('button', { name: /Gulls at noon/ })).toBeVisible();
+  await checks.accessible(page);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'Gulls at noon' })).toBeVisible();
+
+  await page.getByRole('link', { name: 'Ledger', exact: true }).click();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.insertText(pack.digest);
+  await find.getByRole('button', { name: 'The pack with this fingerprint' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Gulls at noon' })).toBeVisible();
+});
+
 async function alter(dataFolder: string, pack: Pack): Promise<void> {
   const digest = pack.files[0]?.sha256 ?? '';
   const path = join(dataFolder, 'blobs', digest.slice(0, 2), digest.slice(2, 4), digest);

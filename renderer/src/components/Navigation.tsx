@@ -1,64 +1,16 @@
-import {
-  IconBinaryTree2,
-  IconBook2,
-  IconFlask2,
-  IconHistory,
-  IconHome,
-  IconPackage,
-  IconPackageImport,
-  IconSettings,
-  IconShare,
-  IconWorldSearch,
-  type TablerIcon,
-} from '@tabler/icons-react';
+import { spotlight } from '@mantine/spotlight';
+import { IconSearch } from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
-import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../state/session.ts';
+import { useIsOwner, useNeedsInvitation, useSession } from '../state/session.ts';
 import { LookSwitch } from './LookSwitch.tsx';
 import classes from './Navigation.module.css';
-
-interface Place {
-  to: string;
-  word: string;
-  icon: TablerIcon;
-  /** Who is offered it. */
-  for?: 'owner' | 'contributor';
-}
-
-const PLACES: { title: string; places: Place[] }[] = [
-  { title: '', places: [{ to: '/', word: 'Overview', icon: IconHome }] },
-  {
-    title: 'Archive',
-    places: [
-      { to: '/packs', word: 'Packs', icon: IconPackage },
-      { to: '/assemble', word: 'Assemble a pack', icon: IconPackageImport, for: 'contributor' },
-      { to: '/studies', word: 'Studies', icon: IconFlask2 },
-      { to: '/nodes', word: 'Nodes', icon: IconBinaryTree2 },
-    ],
-  },
-  {
-    title: 'Collection',
-    places: [
-      { to: '/sources', word: 'Sources', icon: IconWorldSearch },
-      { to: '/timeline', word: 'Timeline', icon: IconHistory },
-    ],
-  },
-  { title: 'Proof', places: [{ to: '/ledger', word: 'Ledger', icon: IconBook2 }] },
-  {
-    title: '',
-    places: [
-      { to: '/sharing', word: 'Sharing', icon: IconShare, for: 'owner' },
-      { to: '/settings', word: 'Settings', icon: IconSettings, for: 'owner' },
-    ],
-  },
-];
+import { usePlaces } from './places.ts';
 
 /** The way to every page, whose node this is and who is looking. */
 export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
   const session = useSession((state) => state.session);
   const owner = useIsOwner();
-  const mayContribute = useMayContribute();
-  const isOffered = (place: Place) =>
-    place.for === undefined || (place.for === 'owner' ? owner : mayContribute);
+  const groups = usePlaces();
   return (
     <nav className={classes.nav} aria-label="Main" data-in-drawer={inDrawer || undefined}>
       {!inDrawer && (
@@ -71,25 +23,26 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
           {session.node}
         </p>
       )}
-      {PLACES.map(({ title, places }) => {
-        const offered = places.filter(isOffered);
-        if (offered.length === 0) return null;
-        return (
-          <div key={places[0]?.to} className={classes.group}>
-            {title && <p className={classes.title}>{title}</p>}
-            <ul>
-              {offered.map(({ to, word, icon: Icon }) => (
-                <li key={to}>
-                  <NavLink to={to} end={to === '/'} className={classes.link}>
-                    <Icon size={18} stroke={1.6} aria-hidden />
-                    {word}
-                  </NavLink>
-                </li>
-              ))}
-            </ul>
-          </div>
-        );
-      })}
+      <button type="button" className={classes.find} onClick={spotlight.open}>
+        <IconSearch size={16} aria-hidden />
+        Find
+        <kbd>{/Mac|iP/.test(navigator.platform) ? '⌘' : 'Ctrl'} K</kbd>
+      </button>
+      {groups.map(({ title, places }) => (
+        <div key={places[0]?.to} className={classes.group}>
+          {title && <p className={classes.title}>{title}</p>}
+          <ul>
+            {places.map(({ to, word, icon: Icon }) => (
+              <li key={to}>
+                <NavLink to={to} end={to === '/'} className={classes.link}>
+                  <Icon size={18} stroke={1.6} aria-hidden />
+                  {word}
+                </NavLink>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
       <div className={classes.foot}>
         {session && <WhoIsLooking owner={owner} />}
         <LookSwitch />

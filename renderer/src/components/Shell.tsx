@@ -7,6 +7,7 @@ import { useSession } from '../state/session.ts';
 import { ErrorNote } from './ErrorNote.tsx';
 import { JobsTray } from './JobsTray.tsx';
 import { Navigation } from './Navigation.tsx';
+import { Palette } from './palette/Palette.tsx';
 import classes from './Shell.module.css';
 
 /** What stands around every page: navigation at the left (a bar on top where it is narrow) and the jobs at the bottom. */
@@ -42,6 +43,7 @@ export function Shell() {
         </Link>
         <span className={`${classes.barNode} mono`}>{session?.node}</span>
       </header>
+      <Palette />
       <div className={classes.side}>
         <Navigation />
       </div>

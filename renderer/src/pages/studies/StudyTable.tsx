@@ -1,16 +1,20 @@
-import { Button, Checkbox, Popover } from '@mantine/core';
+import { Button, Checkbox, Popover, Select } from '@mantine/core';
 import { IconColumns3, IconDownload } from '@tabler/icons-react';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import type { Study, StudyTable as Table } from '../../../../shared/study.ts';
 import type { Outcome, Tag } from '../../../../shared/vocabulary.ts';
 import { addressOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { clearButton } from '../../components/clearButton.ts';
 import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { Section } from '../../components/Section.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
 import { formatCount } from '../../format/size.ts';
 import classes from './StudyTable.module.css';
+
+/** Charts weigh more than all the rest of the page. */
+const StudyChart = lazy(() => import('./StudyChart.tsx'));
 
 type Row = Table['rows'][number];
 type Cell = Row[number];
@@ -52,8 +56,46 @@ export function StudyTable({ study }: { study: Study }) {
           No pack belongs to this study yet. A pack names its study when it is assembled.
         </p>
       )}
-      {table.data && table.data.rows.length > 0 && <Rows table={table.data} hidden={hidden} />}
+      {table.data && table.data.rows.length > 0 && (
+        <>
+          <ResultChart table={table.data} />
+          <Rows table={table.data} hidden={hidden} />
+        </>
+      )}
     </Section>
+  );
+}
+
+/** A chart of one numeric result, chosen by its name; nothing is drawn, or loaded, until one is. */
+function ResultChart({ table }: { table: Table }) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const numeric = table.columns.flatMap((column, index) =>
+    index >= FIXED && column.type === 'number' ? [{ value: String(index), label: column.name }] : [],
+  );
+  if (numeric.length === 0) return null;
+  const index = Number(chosen);
+  const packs = table.rows.flatMap((row, at) => {
+    const value = row[index];
+    return typeof value === 'number' ? [{ place: at + 1, title: String(row[TITLE]), value }] : [];
+  });
+  return (
+    <div className={classes.chart}>
+      <Select
+        label="Chart"
+        placeholder="A result in numbers"
+        data={numeric}
+        value={chosen}
+        onChange={setChosen}
+        clearable
+        clearButtonProps={clearButton('No chart')}
+        w={260}
+      />
+      {chosen !== null && (
+        <Suspense fallback={<p className="muted">Drawing…</p>}>
+          <StudyChart name={table.columns[index]?.name ?? ''} packs={packs} />
+        </Suspense>
+      )}
+    </div>
   );
 }
 
