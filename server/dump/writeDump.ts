@@ -9,8 +9,11 @@ import { lastEntry } from '../store/sqlite/ledger.ts';
 import { openForReading } from '../store/sqlite/open.ts';
 import type { Store } from '../store/store.ts';
 
-/** Lines are handed on in pieces of about this many characters: the event loop is free between two. */
-const PIECE_LENGTH = 262_144;
+/**
+ * Lines are handed on in pieces of about this many characters: the event loop is free between two. Longer ones would be
+ * kept until the next full collection of garbage, and memory would grow with the archive.
+ */
+const PIECE_LENGTH = 16_384;
 
 /**
  * The whole archive but the bytes of its blobs, as JSON Lines: a header, a line a record, a trailer with the SHA-256 of
@@ -18,7 +21,7 @@ const PIECE_LENGTH = 262_144;
  * because a piece is made when it is asked for.
  */
 export async function* writeDump({ folder, clock }: Store, key: NodeKey): AsyncGenerator<string> {
-  const database = openForReading(databaseFile(folder));
+  const database = openForReading(databaseFile(folder), { isMapped: false });
   const sha256 = createHash('sha256');
   const hashed = (text: string) => {
     sha256.update(text);

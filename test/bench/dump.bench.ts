@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { databaseFile } from '../../server/store/blobs/paths.ts';
-import { openForReading } from '../../server/store/sqlite/open.ts';
 import { type Bench, type Measurement, median, timed } from './bench.ts';
 import { fillLedger } from './support/filledLedger.ts';
 import { type OwnedNode, startNode } from './support/ownedNode.ts';
@@ -66,7 +66,7 @@ async function read(node: OwnedNode): Promise<number> {
 
 /** The rows that the dump holds, one at a time. */
 function readRows(file: string): void {
-  const database = openForReading(file);
+  const database = new Database(file, { readonly: true });
   for (const table of ['ledger', 'nodes']) {
     for (const _row of database.prepare(`SELECT * FROM ${table}`).iterate());
   }

@@ -24,11 +24,19 @@ export function openForWriting(file: string): WriteDatabase {
   return database as WriteDatabase;
 }
 
-/** Opens a reading connection; each worker thread opens its own. */
-export function openForReading(file: string): ReadDatabase {
+/** As much of the file is mapped into memory: reading it then copies nothing. */
+const MAPPED_BYTES = 268_435_456;
+
+/**
+ * Opens a reading connection; each worker thread opens its own.
+ *
+ * @param isMapped whether the file is mapped into memory. What is read once from end to end is better not: each page of
+ * it would count as this process's memory until the system wants it back.
+ */
+export function openForReading(file: string, { isMapped = true } = {}): ReadDatabase {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   database.pragma('trusted_schema = OFF');
-  database.pragma('mmap_size = 268435456');
+  database.pragma(`mmap_size = ${isMapped ? MAPPED_BYTES : 0}`);
   return database as ReadDatabase;
 }
 
