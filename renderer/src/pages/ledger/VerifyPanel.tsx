@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { IconDeviceLaptop, IconShieldCheck } from '@tabler/icons-react';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { LedgerHead } from '../../../../shared/ledger.ts';
 import { call } from '../../api/client.ts';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
@@ -54,13 +54,14 @@ function ByTheNode() {
           Verify the ledger
         </Button>
       )}
-      {isRunning && (
+      {isRunning && current?.by === 'job' && (
         <JobBar
           title="The node verifies its ledger"
           {...(job?.progress ?? { done: 0, total: null, unit: 'entries', rate: 0 })}
           onCancel={cancel}
         />
       )}
+      {isRunning && current?.by === 'request' && <Waiting onCancel={cancel} />}
       <div aria-live="polite" className={classes.found}>
         {result && <VerificationFindings result={result} />}
         {job?.state === 'cancelled' && (
@@ -78,6 +79,25 @@ function ByTheNode() {
         {cancelError !== undefined && <ErrorNote error={cancelError} />}
       </div>
     </div>
+  );
+}
+
+/** A visitor's question is answered when the node is done; till then there is only the time to tell. */
+function Waiting({ onCancel }: { onCancel: () => void }) {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((before) => before + 1), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <JobBar
+      title="The node verifies its ledger"
+      done={seconds}
+      total={null}
+      unit="seconds so far"
+      rate={0}
+      onCancel={onCancel}
+    />
   );
 }
 
