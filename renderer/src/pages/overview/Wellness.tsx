@@ -2,6 +2,7 @@ import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/ic
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Status } from '../../../../shared/collection.ts';
+import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger.ts';
 import type { Storage } from '../../../../shared/routes/manage.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip } from '../../components/DigestChip.tsx';
@@ -99,27 +100,46 @@ function CollectionPanel({ status, hasSource }: CollectionPanelProps) {
   );
 }
 
+/** What the last verification since the node started found; nothing where there was none, or for visitors. */
+function useLastVerification(): LedgerVerification | undefined {
+  const isOwner = useIsOwner();
+  const jobs = useCall(
+    'listJobs',
+    { query: { limit: 100 } },
+    { enabled: isOwner, refetchInterval: REFRESH_MS },
+  );
+  const last = jobs.data?.items.find(({ kind, state }) => kind === 'ledger_verification' && state === 'done');
+  return ledgerVerificationSchema.safeParse(last?.result).data;
+}
+
 function LedgerPanel() {
   const ledger = useCall('readLedger', { query: { limit: 1 } }, { refetchInterval: REFRESH_MS });
+  const verified = useLastVerification();
   if (ledger.error) return <ErrorNote error={ledger.error} onRetry={() => void ledger.refetch()} />;
   if (!ledger.data) return <Panel title="Ledger" health="idle" says="Asking…" />;
   const { head, total } = ledger.data;
+  if (total === 0) return <Panel title="Ledger" health="idle" says="Nothing is recorded yet" />;
+  // Having entries is no sign of health: only a verification is.
+  const health: Health = !verified ? 'idle' : verified.ok ? 'well' : 'warning';
   return (
     <Panel
       title="Ledger"
-      health={total > 0 ? 'well' : 'idle'}
-      says={total > 0 ? countOf(total, 'entry', 'entries') : 'Nothing is recorded yet'}
+      health={health}
+      says={verified && !verified.ok ? 'Not as it was recorded' : countOf(total, 'entry', 'entries')}
     >
-      {total > 0 && (
-        <>
-          <p>
-            Root <DigestChip digest={head.root} label="root of the ledger" />
-          </p>
-          <p>
-            <Link to="/ledger">Verify it</Link>
-          </p>
-        </>
-      )}
+      <p>
+        Root <DigestChip digest={head.root} label="root of the ledger" />
+      </p>
+      <p>
+        {verified ? (
+          <>
+            <Link to="/ledger">Verified</Link> <TimeText at={verified.checked_at} />, up to entry{' '}
+            {formatCount(verified.size)}
+          </>
+        ) : (
+          <Link to="/ledger">Verify it</Link>
+        )}
+      </p>
     </Panel>
   );
 }
