@@ -1,4 +1,5 @@
 import ReactMarkdown, { type Components } from 'react-markdown';
+import remarkGfm from 'remark-gfm';
 import classes from './Markdown.module.css';
 
 /**
@@ -22,13 +23,18 @@ const components: Components = {
   h3: ({ children }) => <h4>{children}</h4>,
   h4: ({ children }) => <h5>{children}</h5>,
   h5: ({ children }) => <h6>{children}</h6>,
+  table: ({ children }) => (
+    <div className={classes.scroll}>
+      <table>{children}</table>
+    </div>
+  ),
 };
 
-/** Markdown as it was written by an uploader. */
+/** Markdown as it was written by an uploader, with GitHub's tables and lists. */
 export function Markdown({ text }: { text: string }) {
   return (
     <div className={classes.prose}>
-      <ReactMarkdown skipHtml components={components}>
+      <ReactMarkdown skipHtml remarkPlugins={[remarkGfm]} components={components}>
         {text}
       </ReactMarkdown>
     </div>
