@@ -62,6 +62,7 @@ export function LivePanel({ issues, fingerprint, onPublish }: LivePanelProps) {
         <Button
           fullWidth
           size="md"
+          className={classes.publish}
           onClick={onPublish}
           leftSection={<IconPackageExport size={19} aria-hidden />}
         >

@@ -192,16 +192,22 @@ function canonicalFaults(raw: unknown): FieldError[] {
 }
 
 /** Sentences for what is simply not there yet; a rule's own sentence speaks of limits. */
-const MISSING: [RegExp, (draft: Draft) => boolean, string][] = [
+const MISSING: [RegExp, (draft: Draft, path: string) => boolean, string][] = [
   [/^\/title$/, (draft) => draft.title.trim() === '', 'Give it a title.'],
+  [/^\/title$/, () => true, 'The title is longer than 300 characters.'],
   [/^\/license$/, (draft) => draft.license === null, 'Choose a licence.'],
   [/^\/outcome$/, (draft) => draft.outcome === null, 'Say what came out of it.'],
-  [/^\/authors\/\d+\/name$/, () => true, 'Each author needs a name of up to 200 characters.'],
+  [/^\/authors\/\d+\/name$/, isUnnamed, 'Each author needs a name.'],
+  [/^\/authors\/\d+\/name$/, () => true, 'The name of an author is longer than 200 characters.'],
   [/^\/method$/, () => true, 'Give the method as a text or a link, or say that there is none.'],
   [/^\/replicates\/pack$/, () => true, 'Choose the pack that this one replicates.'],
   [/^\/replicates\/verdict$/, () => true, 'Say how the replication came out.'],
   [/^\/related\/\d+\/relation$/, () => true, 'Choose how the other work is related.'],
 ];
+
+function isUnnamed({ authors }: Draft, path: string): boolean {
+  return authors[Number(path.split('/')[2])]?.name.trim() === '';
+}
 
 /**
  * What a rule says about a place in the record, as an issue of the form's field; from this page's own check or from
@@ -209,7 +215,7 @@ const MISSING: [RegExp, (draft: Draft) => boolean, string][] = [
  */
 export function issueAt(fault: FieldError, draft: Draft, files: readonly DraftFile[]): Issue[] {
   const [, area = '', step = ''] = fault.path.split('/');
-  const friendly = MISSING.find(([path, applies]) => path.test(fault.path) && applies(draft));
+  const friendly = MISSING.find(([path, applies]) => path.test(fault.path) && applies(draft, fault.path));
   const message = friendly?.[2] ?? fault.message;
   if (area === 'results' && fault.path !== '/results') {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -15,9 +15,15 @@ export function FilesSection() {
   const { draft, errorOf } = useAssembly();
   const { files, note, add, remove, rename } = useDraftFiles();
   const folder = commonFolder(files);
+  const forgetChosen = useRef<() => void>(null);
+  const addChosen = (chosen: File[]) => {
+    add(chosen.map((file) => ({ path: file.name, file })));
+    // A file that is taken out and chosen again would be no change to the browser.
+    forgetChosen.current?.();
+  };
   const choose = (
     <div className={classes.buttons}>
-      <FileButton multiple onChange={(chosen) => add(chosen.map((file) => ({ path: file.name, file })))}>
+      <FileButton multiple resetRef={forgetChosen} onChange={addChosen}>
         {(props) => (
           <Button {...props} variant="default" leftSection={<IconFilePlus size={17} aria-hidden />}>
             Add files

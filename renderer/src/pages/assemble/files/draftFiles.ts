@@ -1,4 +1,5 @@
 import { create } from 'zustand';
+import { compareByUtf8 } from '../../../../../shared/filePath.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../../shared/limits.ts';
 import { countOf } from '../../../format/size.ts';
 import type { HashReply } from '../../../hashing/hash.worker.ts';
@@ -69,17 +70,15 @@ export const useDraftFiles = create<DraftFilesState>()((set, get) => {
     note: undefined,
     add: (added) => {
       const wanted = added.filter(({ path }) => !isSystemFile(path));
-      const fresh = new Map(wanted.map((each) => [each.path.normalize('NFC'), draftFileOf(each)]));
+      const dropped = wanted.map(draftFileOf).toSorted((left, right) => compareByUtf8(left.path, right.path));
+      const fresh = new Map(dropped.map((file) => [file.path, file]));
       const replaced = get().files.filter(({ path }) => fresh.has(path));
       const files = [...get().files.filter(({ path }) => !fresh.has(path)), ...fresh.values()];
-      set({ files, note: noteOf(added.length - wanted.length, replaced, files.length) });
+      const { kept, tooLarge } = keptOf([...fresh.values()]);
+      set({ files, note: noteOf(added.length - wanted.length, replaced, files.length, tooLarge) });
       remember();
       forgetQuietly(replaced);
-      // What cannot be published anyway is not copied.
-      const heavy = files.reduce((sum, { bytes }) => sum + bytes, 0) > 2 * MAX_PACK_BYTES;
-      const kept = [...fresh.values()].flatMap(({ id, file }): KeptFile[] => (file ? [{ id, file }] : []));
-      if (heavy) set({ note: NOT_KEPT });
-      else keepFiles(kept).catch(() => set({ note: NOT_KEPT }));
+      keepFiles(kept).catch(() => set({ note: NOT_KEPT }));
       hash([...fresh.values()]);
     },
     remove: (ids) => {
@@ -137,11 +136,28 @@ function draftFileOf({ path, file }: PathFile): DraftFile {
   };
 }
 
-function noteOf(leftOut: number, replaced: readonly DraftFile[], total: number): string | undefined {
+/** The files whose bytes are copied, the smallest first: what no pack can hold anyway is not. */
+function keptOf(files: readonly DraftFile[]): { kept: KeptFile[]; tooLarge: number } {
+  const kept: KeptFile[] = [];
+  let bytes = 0;
+  for (const { id, file } of files.toSorted((left, right) => left.bytes - right.bytes)) {
+    bytes += file?.size ?? 0;
+    if (file && bytes <= 2 * MAX_PACK_BYTES) kept.push({ id, file });
+  }
+  return { kept, tooLarge: files.length - kept.length };
+}
+
+function noteOf(
+  leftOut: number,
+  replaced: readonly DraftFile[],
+  total: number,
+  tooLarge: number,
+): string | undefined {
   const exchanged = replaced.filter(({ file }) => file).length;
   const notes = [
     leftOut > 0 && `${countOf(leftOut, 'file')} of the operating system left out.`,
     exchanged > 0 && `${countOf(exchanged, 'file')} of the same path replaced.`,
+    tooLarge > 0 && `After a reload ${countOf(tooLarge, 'large file')} must be dropped again.`,
     total > MAX_PACK_FILES && `A pack has at most ${MAX_PACK_FILES} files.`,
   ];
   return notes.filter(Boolean).join(' ') || undefined;
