@@ -1,15 +1,20 @@
 import { z } from 'zod';
 
+const EMPTY = 'This must not be left empty.';
+
 /** Text of `min` to `max` characters, counted as Unicode code points as JSON Schema does. */
 export function text(min: number, max: number) {
   const rule =
     min > 0 ? `Between ${min} and ${max} characters are needed.` : `At most ${max} characters are taken.`;
   return z
     .string()
-    .refine((value) => {
-      const characters = codePoints(value);
-      return characters >= min && characters <= max;
-    }, rule)
+    .refine(
+      (value) => {
+        const characters = codePoints(value);
+        return characters >= min && characters <= max;
+      },
+      { error: ({ input }) => (input === '' ? EMPTY : rule) },
+    )
     .meta(min > 0 ? { minLength: min, maxLength: max } : { maxLength: max });
 }
 

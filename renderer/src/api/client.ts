@@ -21,6 +21,14 @@ export class NodeUnreachable extends Error {
   }
 }
 
+/** Something else answered in the node's place. */
+export class NotTheNode extends Error {
+  constructor(status: number) {
+    super(`The answer (${status}) is not the node’s. Is it running, and is this its address? Try again.`);
+    this.name = 'NotTheNode';
+  }
+}
+
 /** Whether the node answered and said no, rather than not answering or failing. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof ApiProblem && error.document.status < 500;
@@ -77,7 +85,10 @@ export async function reach(address: string, init: RequestInit): Promise<Respons
 /** The JSON of an answer; a status 503 of `/api/status` is an answer too, not a refusal. */
 export async function answerOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
-  const isProblem = response.headers.get('Content-Type')?.startsWith('application/problem+json');
+  const type = response.headers.get('Content-Type') ?? '';
+  const isProblem = type.startsWith('application/problem+json');
+  // What stands between here and the node, a proxy say, answers in its own words.
+  if (!isProblem && !/^application\/([a-z.]+\+)?json/.test(type)) throw new NotTheNode(response.status);
   const body: unknown = await response.json();
   if (isProblem) throw new ApiProblem(body as ProblemDocument);
   return body;

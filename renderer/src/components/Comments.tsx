@@ -43,7 +43,7 @@ export function Comments({ item }: { item: string }) {
       {comments.data?.next && <p className="muted small">The first {MAX_SHOWN} comments are shown.</p>}
       {mayContribute && (
         <CommentForm
-          key={replyTo?.id ?? 'new'}
+          key={replyTo?.id ?? item}
           item={item}
           replyTo={replyTo}
           onDone={() => setReplyTo(undefined)}
@@ -105,12 +105,15 @@ interface CommentFormProps {
 
 function CommentForm({ item, replyTo, onDone }: CommentFormProps) {
   const queries = useQueryClient();
+  // A half-written comment outlives a look at another page, and a reload.
+  const draftKey = `comment on ${replyTo?.id ?? item}`;
   const form = useForm({
     initialValues: {
       author: localStorage.getItem(AUTHOR_KEY) ?? '',
-      body: '',
+      body: sessionStorage.getItem(draftKey) ?? '',
       reply_to: replyTo?.id ?? null,
     },
+    onValuesChange: ({ body }) => sessionStorage.setItem(draftKey, body),
     validate: zod4Resolver(newCommentSchema),
   });
   const send = useMutation({

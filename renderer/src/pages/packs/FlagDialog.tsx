@@ -26,7 +26,7 @@ export interface FlagDialogProps {
 /** Says publicly that something is wrong with a pack; nothing is removed by it. */
 export function FlagDialog({ packId, opened, onClose }: FlagDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Flag this pack">
+    <Modal opened={opened} onClose={onClose} title="Flag this pack" keepMounted>
       <FlagForm packId={packId} onClose={onClose} />
     </Modal>
   );
@@ -46,6 +46,7 @@ function FlagForm({ packId, onClose }: Omit<FlagDialogProps, 'opened'>) {
       call('flagPack', { params: { id: packId }, body: values }),
     onSuccess: async () => {
       onClose();
+      form.reset();
       await Promise.all([
         queries.invalidateQueries({ queryKey: answerKey('readPack') }),
         queries.invalidateQueries({ queryKey: answerKey('listPacks') }),

@@ -7,7 +7,7 @@ import { DigestChip } from '../../components/DigestChip.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
 import { relationWords } from '../../format/relation.ts';
-import { formatBytes, formatCount } from '../../format/size.ts';
+import { exactBytes, formatCount } from '../../format/size.ts';
 import classes from './PackFacts.module.css';
 import { PackLink } from './PackLink.tsx';
 
@@ -32,7 +32,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
         'In the ledger': (
           <Link to={`/ledger?from=${pack.ledger_entry}`}>Entry {formatCount(pack.ledger_entry)}</Link>
         ),
-        'Size of the files': `${formatBytes(pack.evidence.bytes)} (${formatCount(pack.evidence.bytes)} bytes)`,
+        'Size of the files': exactBytes(pack.evidence.bytes),
         Licence: (
           <a href={LICENSE_PAGES[pack.license]} target="_blank" rel="noopener noreferrer license">
             {pack.license}

@@ -54,7 +54,7 @@ function SignOut() {
         <span>
           Session
           <span className={`${classes.meaning} muted small`}>
-            Signing in again needs a new one-time link from the node.
+            Signing in again needs a new one-time link, which the node prints each time it starts.
           </span>
         </span>
         <Button variant="default" onClick={() => signOut.mutate()} loading={signOut.isPending}>
