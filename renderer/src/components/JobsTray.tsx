@@ -36,7 +36,12 @@ export function JobsTray() {
       cancel: () => cancel(job.id),
     }),
   );
-  const shown = [...Object.values(local), ...nodeJobs].filter((job) => !dismissed.includes(job.id));
+  // Of the same work done again and again only the last is told; what failed stays until it is put away.
+  const last = new Map(nodeJobs.map((job) => [job.title, job.id]));
+  const isTold = ({ id, state, title }: LocalJob) => state !== 'done' || last.get(title) === id;
+  const shown = [...Object.values(local), ...nodeJobs.filter(isTold)].filter(
+    (job) => !dismissed.includes(job.id),
+  );
   if (shown.length === 0) return null;
   return (
     <section aria-label="Long work" className={classes.tray}>
