@@ -3,8 +3,9 @@ import { createReadStream, type ReadStream } from 'node:fs';
 import { open, opendir, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDigest } from '../../../shared/digest.ts';
-import { createFolder, renameDurably } from './durableFile.ts';
+import { createFolder } from './durableFile.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
+import { ShardFolders } from './shardFolders.ts';
 import { WriteBehind } from './writeBehind.ts';
 
 /** Bytes that lie in `tmp/`, hashed and synced, until they are kept or discarded. */
@@ -35,6 +36,7 @@ const READ_SIZE = 1_048_576;
  */
 export class BlobStore {
   readonly #folder: string;
+  readonly #shards = new ShardFolders();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -86,7 +88,7 @@ export class BlobStore {
       keep: async () => {
         if (kept) return;
         // Replacing a blob of this name heals one that was damaged; the bytes are the same by their digest.
-        await renameDurably(file, this.fileOf(sha256));
+        await this.#shards.receive(file, this.fileOf(sha256));
         kept = true;
       },
       discard: async () => {
