@@ -16,7 +16,7 @@ export class ApiProblem extends Error {
 /** The node did not answer at all. */
 export class NodeUnreachable extends Error {
   constructor(cause: unknown) {
-    super('The node does not answer. Is it still running?', { cause });
+    super('The node does not answer. See that it runs, then try again.', { cause });
     this.name = 'NodeUnreachable';
   }
 }

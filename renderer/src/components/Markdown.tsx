@@ -7,11 +7,15 @@ import classes from './Markdown.module.css';
  * is not fetched, and headings are set below those of the page.
  */
 const components: Components = {
-  a: ({ href, children }) => (
-    <a href={href} target="_blank" rel="noopener noreferrer nofollow">
-      {children}
-    </a>
-  ),
+  // An address that is not fit to be followed, such as a script's, comes here empty.
+  a: ({ href, children }) =>
+    href ? (
+      <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+        {children}
+      </a>
+    ) : (
+      children
+    ),
   img: ({ alt, src }) => (
     <span className={classes.image}>
       [image{alt ? `: ${alt}` : ''}

@@ -72,7 +72,7 @@ export default function PacksPage() {
             onSort={(next) => view.set({ sort: next, offset: '' })}
           />
           <Pager
-            what={page.total === 1 ? 'pack' : 'packs'}
+            what="packs"
             total={page.total}
             limit={PAGE_SIZE}
             offset={offset}

@@ -38,6 +38,12 @@ function faultsOf(typed: Typed): Record<string, string> {
   );
 }
 
+/** The first wrong field may be far above or below the button that was pressed. */
+function goToFirst(faults: Record<string, unknown>): void {
+  const first = SETTING_GROUPS.flatMap(({ fields }) => fields).find(({ name }) => name in faults);
+  document.getElementById(first?.name ?? '')?.focus();
+}
+
 /** The node's settings; what is changed is sent, and nothing else. */
 export function SettingsForm({ settings }: { settings: Settings }) {
   const queries = useQueryClient();
@@ -63,7 +69,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
     },
   });
   return (
-    <form onSubmit={form.onSubmit((typed) => save.mutate(typed))} noValidate>
+    <form onSubmit={form.onSubmit((typed) => save.mutate(typed), goToFirst)} noValidate>
       {SETTING_GROUPS.map((group) => (
         <section key={group.title} className={classes.group} aria-labelledby={`group ${group.title}`}>
           <div>

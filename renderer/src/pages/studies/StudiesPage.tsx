@@ -135,7 +135,8 @@ export default function StudiesPage() {
         <>
           <DataTable caption="Studies" columns={COLUMNS} rows={page.items} rowKey={(study) => study.id} />
           <Pager
-            what={page.total === 1 ? 'study' : 'studies'}
+            what="studies"
+            one="study"
             total={page.total}
             limit={PAGE_SIZE}
             offset={offset}
