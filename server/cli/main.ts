@@ -4,6 +4,7 @@ import { type Command, type ExitCode, print, printError, UsageError } from './co
 /** By name; each is loaded when it is called, so that none waits for what another needs. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
+  'sign-in': async () => (await import('./signIn.ts')).signIn,
   pack: async () => (await import('./pack.ts')).pack,
   verify: async () => (await import('./verify.ts')).verify,
   ledger: async () => (await import('./ledger.ts')).ledger,

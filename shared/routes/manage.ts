@@ -290,6 +290,20 @@ export const manageRoutes = {
     answers: { 200: { description: 'Server-sent events named job', mediaTypes: ['text/event-stream'] } },
     problems: [],
   }),
+  createSignInLink: route({
+    method: 'POST',
+    path: '/manage/sign-in-links',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Make a link that signs one browser in as the owner, once',
+    answers: {
+      201: {
+        description: 'The link, under the name by which it was asked for',
+        schema: z.strictObject({ url: z.string() }).meta({ id: 'SignInLink' }),
+      },
+    },
+    problems: [],
+  }),
   signOut: route({
     method: 'DELETE',
     path: '/manage/session',

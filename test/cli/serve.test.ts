@@ -88,6 +88,31 @@ describe('strongroom serve (contract, section 6)', () => {
   });
 });
 
+describe('strongroom sign-in', () => {
+  test('prints a link that signs one browser in, once', async () => {
+    const data = await temporaryFolder();
+    const node = await serve(data);
+    const { code, stdout } = await runCommand(['sign-in', '--url', node.url, '--data', data]);
+    expect(code).toBe(0);
+    const link = stdout.trim();
+    expect(link.startsWith(`${node.url}/sign-in/`)).toBe(true);
+    expect((await fetch(link, { redirect: 'manual' })).status).toBe(303);
+    expect((await fetch(link, { redirect: 'manual' })).status).toBe(403);
+  });
+
+  test('says what to do where no node answers, or another one does', async () => {
+    const data = await temporaryFolder();
+    const node = await serve(data);
+    const other = await temporaryFolder();
+    await writeFile(join(other, 'owner-token'), '0'.repeat(64));
+    const wrong = await runCommand(['sign-in', '--url', node.url, '--data', other]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--data')]);
+    await end(node, 'SIGTERM');
+    const silent = await runCommand(['sign-in', '--url', node.url, '--data', data]);
+    expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining('--url')]);
+  });
+});
+
 describe('strongroom ledger verify', () => {
   test('holds on an honest folder, also against a checkpoint kept earlier, while the node runs', async () => {
     const data = await temporaryFolder();

@@ -16,6 +16,7 @@ import { accepted, noContent, ok, page } from '../reply.ts';
 type NodeRoutes =
   | 'readHealth'
   | 'readSession'
+  | 'createSignInLink'
   | 'signOut'
   | 'readSettings'
   | 'changeSettings'
@@ -62,6 +63,10 @@ export function nodeHandlers({
         version,
         sharing: sharing.current.mode,
       }),
+    createSignInLink: ({ request }) => {
+      const url = `http://${request.headers.host}/sign-in/${keys.createSignInCode()}`;
+      return { status: 201, json: { url } };
+    },
     signOut: async ({ visitor }) => {
       if (visitor.session) await keys.endSession(visitor.session);
       return noContent;
