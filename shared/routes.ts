@@ -1,13 +1,17 @@
 import { archiveRoutes } from './routes/archive.ts';
 import { collectionRoutes } from './routes/collection.ts';
 import { descriptionRoutes } from './routes/description.ts';
+import { ledgerRoutes } from './routes/ledger.ts';
 import { manageRoutes } from './routes/manage.ts';
 import type { RouteSpec } from './routes/route.ts';
+import { sourceRoutes } from './routes/sources.ts';
 
 /** The one table of routes: the server's routing, the client's functions and the OpenAPI document are made from it. */
 export const ROUTES = {
   ...archiveRoutes,
+  ...ledgerRoutes,
   ...collectionRoutes,
+  ...sourceRoutes,
   ...manageRoutes,
   ...descriptionRoutes,
 } satisfies Record<string, RouteSpec>;

@@ -6,9 +6,8 @@ import { systemClock } from '../../shared/clock.ts';
 import { Problem } from '../../shared/problems.ts';
 import { addPack } from '../archive/packs/addPack.ts';
 import { stagePackFile } from '../archive/packs/stagePackFile.ts';
-import { openZip } from '../archive/packs/zip/openZip.ts';
 import { DumpError } from '../dump/dumpFile.ts';
-import { importArchive, importDump, isArchiveBag } from '../dump/importArchive.ts';
+import { importArchive, importDump, isArchiveFile } from '../dump/importArchive.ts';
 import { openNodeKey } from '../ledger/nodeKey.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { openStore } from '../store/store.ts';
@@ -68,7 +67,7 @@ export const importFiles: Command = {
 async function importFile(folder: string, file: string): Promise<Imported> {
   try {
     if (await isZip(file)) {
-      if (await holdsArchive(file)) return await asArchive(folder, file);
+      if (await isArchiveFile(file)) return await asArchive(folder, file);
       return await asPack(folder, file);
     }
     await requireNothingIn(folder);
@@ -104,15 +103,6 @@ async function asPack(folder: string, file: string): Promise<Imported> {
     };
   } finally {
     await store.close();
-  }
-}
-
-async function holdsArchive(file: string): Promise<boolean> {
-  const zip = await openZip(file, { maxEntries: 20_000_000, maxBytes: Number.MAX_SAFE_INTEGER });
-  try {
-    return isArchiveBag(zip.members);
-  } finally {
-    await zip.close();
   }
 }
 

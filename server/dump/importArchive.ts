@@ -38,9 +38,14 @@ export async function importArchive(
   }
 }
 
-/** Whether a ZIP is a whole archive, and not a pack. */
-export function isArchiveBag(members: readonly ZipMember[]): boolean {
-  return members.some(({ name }) => name.endsWith(`/${ARCHIVE_BAG.dump}`));
+/** Whether a ZIP is a whole archive, and not a pack. @throws Problem for what no ZIP of ours is. */
+export async function isArchiveFile(file: string): Promise<boolean> {
+  const zip = await openZip(file, LIMITS);
+  try {
+    return zip.members.some(({ name }) => name.endsWith(`/${ARCHIVE_BAG.dump}`));
+  } finally {
+    await zip.close();
+  }
 }
 
 async function intoNewFolder<Result>(

@@ -1,16 +1,7 @@
 import { z } from 'zod';
 import { CITATION_FORMATS, citationQuery, citationSchema } from '../citation.ts';
 import { commentSchema, commentsQuery, newCommentSchema } from '../comment.ts';
-import {
-  consistencyProofSchema,
-  consistencyQuery,
-  inclusionProofSchema,
-  ledgerPageSchema,
-  ledgerQuery,
-  ledgerVerificationSchema,
-  proofQuery,
-} from '../ledger.ts';
-import { MAX_JSON_BYTES, MAX_NODE_LISTING } from '../limits.ts';
+import { MAX_NODE_LISTING } from '../limits.ts';
 import { pageOf } from '../list.ts';
 import { newNodeSchema, nodeCountsSchema, nodePathSchema, nodeSchema, treeSchema } from '../node.ts';
 import {
@@ -22,7 +13,7 @@ import {
   verificationSchema,
 } from '../pack.ts';
 import { newStatusSchema, newStudySchema, studiesQuery, studySchema, studyTableSchema } from '../study.ts';
-import { route } from './route.ts';
+import { jsonBody, route } from './route.ts';
 
 /** A node's page: the node, where it hangs, its children, and the newest studies and packs of its subtree. */
 export const nodePageSchema = nodeSchema
@@ -36,12 +27,6 @@ export const nodePageSchema = nodeSchema
   })
   .meta({ id: 'NodePage' });
 export type NodePage = z.output<typeof nodePageSchema>;
-
-const json = <Schema extends z.ZodType>(schema: Schema) => ({
-  kind: 'json' as const,
-  schema,
-  maxBytes: MAX_JSON_BYTES,
-});
 
 /** Interface A: the data-pack archive. */
 export const archiveRoutes = {
@@ -60,7 +45,7 @@ export const archiveRoutes = {
     access: 'contribute',
     tag: 'Nodes',
     summary: 'Create a node',
-    body: json(newNodeSchema),
+    body: jsonBody(newNodeSchema),
     answers: { 201: { description: 'The node', schema: nodeSchema } },
     problems: ['parent_missing', 'node_exists'],
   }),
@@ -170,7 +155,7 @@ export const archiveRoutes = {
     access: 'contribute',
     tag: 'Packs',
     summary: 'Flag a pack',
-    body: json(newFlagSchema),
+    body: jsonBody(newFlagSchema),
     answers: { 201: { description: 'The pack with its flags', schema: packSchema } },
     problems: ['not_found'],
   }),
@@ -190,7 +175,7 @@ export const archiveRoutes = {
     access: 'contribute',
     tag: 'Studies',
     summary: 'Create a study',
-    body: json(newStudySchema),
+    body: jsonBody(newStudySchema),
     answers: { 201: { description: 'The study', schema: studySchema } },
     problems: ['unknown_node'],
   }),
@@ -209,7 +194,7 @@ export const archiveRoutes = {
     access: 'contribute',
     tag: 'Studies',
     summary: 'Set the status of a study',
-    body: json(newStatusSchema),
+    body: jsonBody(newStatusSchema),
     answers: { 200: { description: 'The study', schema: studySchema } },
     problems: ['not_found', 'invalid_transition'],
   }),
@@ -244,7 +229,7 @@ export const archiveRoutes = {
     access: 'contribute',
     tag: 'Comments',
     summary: 'Comment on a pack or a study',
-    body: json(newCommentSchema),
+    body: jsonBody(newCommentSchema),
     answers: { 201: { description: 'The comment', schema: commentSchema } },
     problems: ['not_found', 'unknown_comment'],
   }),
@@ -277,83 +262,5 @@ export const archiveRoutes = {
       304: { description: 'The copy held is the same' },
     },
     problems: ['invalid_digest', 'not_found', 'range_not_satisfiable'],
-  }),
-  readLedger: route({
-    method: 'GET',
-    path: '/api/ledger',
-    access: 'read',
-    tag: 'Ledger',
-    summary: 'Read the ledger from an entry on',
-    query: ledgerQuery,
-    answers: { 200: { description: 'Entries in order, and the head', schema: ledgerPageSchema } },
-    problems: [],
-  }),
-  verifyLedger: route({
-    method: 'GET',
-    path: '/api/ledger/verify',
-    access: 'read',
-    tag: 'Ledger',
-    summary: 'Verify the ledger: every entry, link, the root, and every digest the archive can recompute',
-    answers: { 200: { description: 'What was found', schema: ledgerVerificationSchema } },
-    problems: [],
-  }),
-  readCheckpoint: route({
-    method: 'GET',
-    path: '/api/ledger/checkpoint',
-    access: 'read',
-    tag: 'Ledger',
-    summary: 'The size and root of the ledger under the node’s signature (C2SP tlog-checkpoint)',
-    answers: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
-    problems: [],
-  }),
-  readLedgerKey: route({
-    method: 'GET',
-    path: '/api/ledger/key',
-    access: 'read',
-    tag: 'Ledger',
-    summary: 'The verifier key of the node’s checkpoints (C2SP signed-note)',
-    answers: { 200: { description: 'name+hash+key', mediaTypes: ['text/plain'] } },
-    problems: [],
-  }),
-  proveInclusion: route({
-    method: 'GET',
-    path: '/api/ledger/proof',
-    access: 'read',
-    tag: 'Ledger',
-    summary: 'Prove that an entry is in the ledger',
-    query: proofQuery,
-    answers: {
-      200: {
-        description:
-          'The audit path; with format=tlog-proof a file that can be checked with no node (C2SP tlog-proof)',
-        schema: inclusionProofSchema,
-        mediaTypes: ['text/plain'],
-      },
-    },
-    problems: ['invalid_format'],
-  }),
-  proveConsistency: route({
-    method: 'GET',
-    path: '/api/ledger/consistency',
-    access: 'read',
-    tag: 'Ledger',
-    summary: 'Prove that an older ledger is the beginning of a newer one',
-    query: consistencyQuery,
-    answers: { 200: { description: 'The proof', schema: consistencyProofSchema } },
-    problems: [],
-  }),
-  readDump: route({
-    method: 'GET',
-    path: '/api/dump.jsonl',
-    access: 'read',
-    tag: 'Dump',
-    summary: 'The whole archive but the bytes of its blobs, as JSON Lines, of one instant',
-    answers: {
-      200: {
-        description: 'A header, a line a record, and a trailer with the SHA-256 of all bytes before it',
-        mediaTypes: ['application/x-ndjson'],
-      },
-    },
-    problems: [],
   }),
 };

@@ -1,26 +1,9 @@
 import { z } from 'zod';
-import { collectionResultSchema, newCollectionSchema } from '../collection.ts';
 import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '../invitation.ts';
 import { jobSchema } from '../job.ts';
-import { MAX_JSON_BYTES } from '../limits.ts';
-import { flagValue, listQuery, pageOf } from '../list.ts';
+import { listQuery, pageOf } from '../list.ts';
 import { settingsChangeSchema, settingsSchema, sharingSchema } from '../settings.ts';
-import {
-  newSourceSchema,
-  retrievalSchema,
-  sourceChangeSchema,
-  sourcePreviewSchema,
-  sourcesQuery,
-  watchedSourceSchema,
-  watchedUrlSchema,
-} from '../source.ts';
-import { route } from './route.ts';
-
-const json = <Schema extends z.ZodType>(schema: Schema) => ({
-  kind: 'json' as const,
-  schema,
-  maxBytes: MAX_JSON_BYTES,
-});
+import { jsonBody, route } from './route.ts';
 
 /** What a page needs to know about who is looking, before it offers anything. */
 export const sessionSchema = z
@@ -68,88 +51,6 @@ export const manageRoutes = {
     answers: { 200: { description: 'The session', schema: sessionSchema } },
     problems: [],
   }),
-  listWatchedSources: route({
-    method: 'GET',
-    path: '/manage/sources',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'The sources with what the collector is told and last met',
-    query: sourcesQuery,
-    answers: { 200: { description: 'A page of sources', schema: pageOf(watchedSourceSchema) } },
-    problems: [],
-  }),
-  addSource: route({
-    method: 'POST',
-    path: '/manage/sources',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Watch a source',
-    body: json(newSourceSchema),
-    answers: { 201: { description: 'The source', schema: watchedSourceSchema } },
-    problems: ['source_exists'],
-  }),
-  previewSource: route({
-    method: 'POST',
-    path: '/manage/sources/preview',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Fetch once, store nothing, say what would be stored',
-    body: json(z.strictObject({ url: watchedUrlSchema }).meta({ id: 'PreviewRequest' })),
-    answers: { 200: { description: 'What came', schema: sourcePreviewSchema } },
-    problems: [],
-  }),
-  readWatchedSource: route({
-    method: 'GET',
-    path: '/manage/sources/{id}',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Read a source',
-    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
-    problems: ['not_found'],
-  }),
-  listRetrievals: route({
-    method: 'GET',
-    path: '/manage/sources/{id}/retrievals',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Every attempt on a source, newest first',
-    query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of retrievals', schema: pageOf(retrievalSchema) } },
-    problems: ['not_found'],
-  }),
-  changeSource: route({
-    method: 'PATCH',
-    path: '/manage/sources/{id}',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Edit or pause a source',
-    body: json(sourceChangeSchema),
-    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
-    problems: ['not_found'],
-  }),
-  removeSource: route({
-    method: 'DELETE',
-    path: '/manage/sources/{id}',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Stop watching; the history stays',
-    answers: { 204: { description: 'No longer watched' } },
-    problems: ['not_found'],
-  }),
-  collect: route({
-    method: 'POST',
-    path: '/manage/collections',
-    access: 'owner',
-    tag: 'Manage',
-    summary: 'Check sources now',
-    query: z.strictObject({ wait: flagValue.optional() }),
-    body: { ...json(newCollectionSchema), optional: true as const },
-    answers: {
-      200: { description: 'The round is over', schema: collectionResultSchema },
-      202: { description: 'The round runs as a job', schema: jobSchema },
-    },
-    problems: ['unknown_source'],
-  }),
   readSettings: route({
     method: 'GET',
     path: '/manage/settings',
@@ -165,7 +66,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Change settings',
-    body: json(settingsChangeSchema),
+    body: jsonBody(settingsChangeSchema),
     answers: { 200: { description: 'All of them', schema: settingsSchema } },
     problems: [],
   }),
@@ -193,7 +94,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Set who may reach the node',
-    body: json(sharingSchema),
+    body: jsonBody(sharingSchema),
     answers: { 200: { description: 'The sharing', schema: sharingSchema } },
     problems: ['port_taken'],
   }),
@@ -222,7 +123,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Invite somebody to contribute; the token is told once',
-    body: { ...json(newInvitationSchema), optional: true as const },
+    body: { ...jsonBody(newInvitationSchema), optional: true as const },
     answers: { 201: { description: 'The invitation and its token', schema: createdInvitationSchema } },
     problems: [],
   }),

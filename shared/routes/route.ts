@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { MAX_JSON_BYTES } from '../limits.ts';
 import type { ProblemCode } from '../problems.ts';
 import type { RouteTag } from './tags.ts';
 
@@ -59,6 +60,11 @@ export interface RouteSpec {
 /** Keeps the exact type of a route, so that handlers and clients are checked against it. */
 export function route<const Spec extends RouteSpec>(spec: Spec): Spec {
   return spec;
+}
+
+/** A JSON body of the size that every address but a pack's takes. */
+export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
+  return { kind: 'json' as const, schema, maxBytes: MAX_JSON_BYTES };
 }
 
 type NoQuery = Record<string, never>;

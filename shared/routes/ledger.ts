@@ -1,0 +1,92 @@
+import {
+  consistencyProofSchema,
+  consistencyQuery,
+  inclusionProofSchema,
+  ledgerPageSchema,
+  ledgerQuery,
+  ledgerVerificationSchema,
+  proofQuery,
+} from '../ledger.ts';
+import { route } from './route.ts';
+
+/** What lets others check the whole archive: the ledger, its proofs, and the dump. */
+export const ledgerRoutes = {
+  readLedger: route({
+    method: 'GET',
+    path: '/api/ledger',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Read the ledger from an entry on',
+    query: ledgerQuery,
+    answers: { 200: { description: 'Entries in order, and the head', schema: ledgerPageSchema } },
+    problems: [],
+  }),
+  verifyLedger: route({
+    method: 'GET',
+    path: '/api/ledger/verify',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Verify the ledger: every entry, link, the root, and every digest the archive can recompute',
+    answers: { 200: { description: 'What was found', schema: ledgerVerificationSchema } },
+    problems: [],
+  }),
+  readCheckpoint: route({
+    method: 'GET',
+    path: '/api/ledger/checkpoint',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'The size and root of the ledger under the node’s signature (C2SP tlog-checkpoint)',
+    answers: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
+    problems: [],
+  }),
+  readLedgerKey: route({
+    method: 'GET',
+    path: '/api/ledger/key',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'The verifier key of the node’s checkpoints (C2SP signed-note)',
+    answers: { 200: { description: 'name+hash+key', mediaTypes: ['text/plain'] } },
+    problems: [],
+  }),
+  proveInclusion: route({
+    method: 'GET',
+    path: '/api/ledger/proof',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Prove that an entry is in the ledger',
+    query: proofQuery,
+    answers: {
+      200: {
+        description:
+          'The audit path; with format=tlog-proof a file that can be checked with no node (C2SP tlog-proof)',
+        schema: inclusionProofSchema,
+        mediaTypes: ['text/plain'],
+      },
+    },
+    problems: ['invalid_format'],
+  }),
+  proveConsistency: route({
+    method: 'GET',
+    path: '/api/ledger/consistency',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Prove that an older ledger is the beginning of a newer one',
+    query: consistencyQuery,
+    answers: { 200: { description: 'The proof', schema: consistencyProofSchema } },
+    problems: [],
+  }),
+  readDump: route({
+    method: 'GET',
+    path: '/api/dump.jsonl',
+    access: 'read',
+    tag: 'Dump',
+    summary: 'The whole archive but the bytes of its blobs, as JSON Lines, of one instant',
+    answers: {
+      200: {
+        description: 'A header, a line a record, and a trailer with the SHA-256 of all bytes before it',
+        mediaTypes: ['application/x-ndjson'],
+      },
+    },
+    problems: [],
+  }),
+};

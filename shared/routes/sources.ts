@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { collectionResultSchema, newCollectionSchema } from '../collection.ts';
+import { jobSchema } from '../job.ts';
+import { flagValue, listQuery, pageOf } from '../list.ts';
+import {
+  newSourceSchema,
+  retrievalSchema,
+  sourceChangeSchema,
+  sourcePreviewSchema,
+  sourcesQuery,
+  watchedSourceSchema,
+  watchedUrlSchema,
+} from '../source.ts';
+import { jsonBody, route } from './route.ts';
+
+/** What the owner tells the collector: which sources to watch, and when to look at once. */
+export const sourceRoutes = {
+  listWatchedSources: route({
+    method: 'GET',
+    path: '/manage/sources',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'The sources with what the collector is told and last met',
+    query: sourcesQuery,
+    answers: { 200: { description: 'A page of sources', schema: pageOf(watchedSourceSchema) } },
+    problems: [],
+  }),
+  addSource: route({
+    method: 'POST',
+    path: '/manage/sources',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Watch a source',
+    body: jsonBody(newSourceSchema),
+    answers: { 201: { description: 'The source', schema: watchedSourceSchema } },
+    problems: ['source_exists'],
+  }),
+  previewSource: route({
+    method: 'POST',
+    path: '/manage/sources/preview',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Fetch once, store nothing, say what would be stored',
+    body: jsonBody(z.strictObject({ url: watchedUrlSchema }).meta({ id: 'PreviewRequest' })),
+    answers: { 200: { description: 'What came', schema: sourcePreviewSchema } },
+    problems: [],
+  }),
+  readWatchedSource: route({
+    method: 'GET',
+    path: '/manage/sources/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read a source',
+    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
+    problems: ['not_found'],
+  }),
+  listRetrievals: route({
+    method: 'GET',
+    path: '/manage/sources/{id}/retrievals',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Every attempt on a source, newest first',
+    query: z.strictObject(listQuery),
+    answers: { 200: { description: 'A page of retrievals', schema: pageOf(retrievalSchema) } },
+    problems: ['not_found'],
+  }),
+  changeSource: route({
+    method: 'PATCH',
+    path: '/manage/sources/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Edit or pause a source',
+    body: jsonBody(sourceChangeSchema),
+    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
+    problems: ['not_found'],
+  }),
+  removeSource: route({
+    method: 'DELETE',
+    path: '/manage/sources/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Stop watching; the history stays',
+    answers: { 204: { description: 'No longer watched' } },
+    problems: ['not_found'],
+  }),
+  collect: route({
+    method: 'POST',
+    path: '/manage/collections',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Check sources now',
+    query: z.strictObject({ wait: flagValue.optional() }),
+    body: { ...jsonBody(newCollectionSchema), optional: true as const },
+    answers: {
+      200: { description: 'The round is over', schema: collectionResultSchema },
+      202: { description: 'The round runs as a job', schema: jobSchema },
+    },
+    problems: ['unknown_source'],
+  }),
+};
