@@ -47,12 +47,18 @@ export interface StoreConfig {
  */
 export async function openStore({ folder, clock, random = randomBytes }: StoreConfig): Promise<Store> {
   await createFolder(folder);
-  const unlock = lockFolder(folder);
+  // Closed in the reverse order, also where a later step fails; the lock goes last.
+  const opened = [lockFolder(folder)];
+  const closeAll = () => {
+    for (const close of opened.splice(0).reverse()) close();
+  };
   const blobs = new BlobStore(folder);
   try {
     const database = openForWriting(databaseFile(folder));
+    opened.push(() => database.close());
     migrate(database);
     const read = openForReading(databaseFile(folder));
+    opened.push(() => read.close());
     await blobs.recover();
     await blobs.sweep((sha256) => blobBytes(read, sha256) !== undefined);
     const writer = new Writer(database);
@@ -72,13 +78,11 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
       failure: () => writer.failure,
       close: async () => {
         await writer.drained();
-        read.close();
-        database.close();
-        unlock();
+        closeAll();
       },
     };
   } catch (error) {
-    unlock();
+    closeAll();
     throw error;
   }
 }
