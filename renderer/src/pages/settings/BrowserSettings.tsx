@@ -54,7 +54,8 @@ function SignOut() {
         <span>
           Session
           <span className={`${classes.meaning} muted small`}>
-            Signing in again needs a new one-time link, which the node prints each time it starts.
+            Signing in again needs a new one-time link. The node prints one when it starts, and “strongroom
+            sign-in” prints one at any time.
           </span>
         </span>
         <Button variant="default" onClick={() => signOut.mutate()} loading={signOut.isPending}>
