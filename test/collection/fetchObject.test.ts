@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Attempt, type FetchServices, fetchObject } from '../../server/collection/fetchObject.ts';
+import type { Attempt, FetchServices } from '../../server/collection/attempt.ts';
+import { fetchObject } from '../../server/collection/fetchObject.ts';
 import { Politeness } from '../../server/collection/politeness.ts';
 import { Robots } from '../../server/collection/robots.ts';
 import { systemClock } from '../../shared/clock.ts';

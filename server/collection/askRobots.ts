@@ -1,0 +1,47 @@
+import { RetrievalFailure } from './failure.ts';
+import { isRedirect, redirectTarget } from './redirects.ts';
+import type { Requester } from './requester.ts';
+import { MAX_ROBOTS_BYTES, type RobotsAnswer } from './robots.ts';
+
+/** RFC 9309, section 2.3.1.2: at least five are followed. */
+const MAX_ROBOTS_REDIRECTS = 5;
+
+/** Asks for a robots.txt, following its redirects. @throws what `Requester.ask` throws. */
+export async function askRobots(requester: Requester, robots: URL): Promise<RobotsAnswer> {
+  let url = robots;
+  for (let hops = 0; hops <= MAX_ROBOTS_REDIRECTS; hops += 1) {
+    const { status, text, next } = await requester.ask(
+      url,
+      async () => ({}),
+      async (answer) => ({
+        status: answer.status,
+        next: isRedirect(answer) ? targetOrNone(url, answer) : undefined,
+        text: answer.status < 300 ? await beginningOf(answer.body, MAX_ROBOTS_BYTES) : '',
+      }),
+    );
+    if (next === undefined) return { status, text };
+    url = next;
+  }
+  return { status: 404, text: '' };
+}
+
+/** A redirect that leads nowhere is an answer like any other that is no robots.txt. */
+function targetOrNone(from: URL, answer: Parameters<typeof redirectTarget>[1]): URL | undefined {
+  try {
+    return redirectTarget(from, answer);
+  } catch (error) {
+    if (error instanceof RetrievalFailure) return undefined;
+    throw error;
+  }
+}
+
+async function beginningOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const kept: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    kept.push(chunk.subarray(0, maxBytes - bytes));
+    bytes += chunk.length;
+    if (bytes >= maxBytes) break;
+  }
+  return Buffer.concat(kept).toString('utf8');
+}

@@ -1,0 +1,52 @@
+import type { LookupAddress } from 'node:dns';
+import type { Clock } from '../../shared/clock.ts';
+import type { RetrievalError } from '../../shared/source.ts';
+import type { Validators } from '../store/sqlite/validators.ts';
+import type { Politeness } from './politeness.ts';
+import type { Robots } from './robots.ts';
+
+/** What is asked for, and how. */
+export interface ObjectRequest<Received> {
+  url: string;
+  /** The owner's own headers; sent to the source's own origin only. */
+  headers: Record<string, string>;
+  userAgent: string;
+  ignoreRobots: boolean;
+  timeoutMs: number;
+  maxBytes: number;
+  /** Gives the validators of an object that is still held; they are sent to the address that gave them. */
+  validators: () => Promise<Validators | undefined>;
+  /** Takes the body as it streams in; refuses what is too large with TooManyBytesError. */
+  receive: (chunks: AsyncIterable<Uint8Array>, maxBytes: number) => Promise<Received>;
+  signal: AbortSignal;
+}
+
+/** What one attempt came to. */
+export interface Attempt<Received> {
+  final_url: string;
+  redirects: { url: string; status: number }[];
+  status: number | null;
+  error: RetrievalError | null;
+  content_type: string | null;
+  headers: [string, string][];
+  /** The body, where the whole of it came. */
+  received: Received | null;
+  /** The first bytes of the body, to look for a title in. */
+  beginning: Buffer;
+  /** The validators asked by, where the answer was that nothing changed. */
+  unchanged: Validators | null;
+  /** Whether any host answered in HTTP, whatever it answered. */
+  answered: boolean;
+  /** When the host wants to be asked again (Retry-After). */
+  retry_at: number | null;
+  /** How long the requests themselves took, without the waiting for their turn. */
+  duration_ms: number;
+}
+
+export interface FetchServices {
+  clock: Clock;
+  politeness: Politeness;
+  robots: Robots;
+  lookup: (hostname: string) => Promise<LookupAddress[]>;
+  isPrivateAddress: (address: string) => boolean;
+}

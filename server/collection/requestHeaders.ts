@@ -1,0 +1,16 @@
+import type { Validators } from '../store/sqlite/validators.ts';
+
+/** The owner's headers over ours, whatever their case; what makes the bytes exact is nobody's to change. */
+export function requestHeaders(userAgent: string, own: Record<string, string>): Record<string, string> {
+  const headers: Record<string, string> = { 'user-agent': userAgent, accept: '*/*' };
+  for (const [name, value] of Object.entries(own)) headers[name.toLowerCase()] = value;
+  return { ...headers, 'accept-encoding': 'identity' };
+}
+
+/** What asks for the bytes only where they are not those of the validators (RFC 9110, section 13.1). */
+export function conditionsOf({ etag, last_modified }: Validators): Record<string, string> {
+  return {
+    ...(etag === null ? {} : { 'if-none-match': etag }),
+    ...(last_modified === null ? {} : { 'if-modified-since': last_modified }),
+  };
+}
