@@ -1,0 +1,196 @@
+import { join } from 'node:path';
+import { systemClock } from '../../shared/clock.ts';
+import type { CollectionResult } from '../../shared/collection.ts';
+import { type Bench, type Measurement, median, percentile, timed } from './bench.ts';
+import { load } from './support/loaded.ts';
+import { type OwnedNode, startNode } from './support/ownedNode.ts';
+import { type RunningWeb, startWeb } from './support/runningWeb.ts';
+import { readDuring } from './support/steadyReaders.ts';
+import { hasProgram, runWget, urlwatch } from './support/watchers.ts';
+
+const SOURCES = 5_000;
+const PAGE_BYTES = 6_000;
+const REPETITIONS = 3;
+/** Each address is read so often by the readers: 50 times a second. */
+const READ_EVERY_MS = 20;
+const READS_MS = 5_000;
+/** Requests that are under way at once when sources are added. */
+const ADDERS = 16;
+
+/** The web is one host that does not mind: what is measured is the collector, not its politeness. */
+const SETTINGS = { per_host_pause_ms: 0, per_host_concurrency: 100, collection_concurrency: 100 };
+
+/** Milliseconds of each pass, in the order of the repetitions. */
+interface Passes {
+  first: number[];
+  second: number[];
+}
+
+/** Watches 5,000 sources on loopback, by turns with urlwatch and wget on the same list; then while others read. */
+export const collector: Bench = {
+  name: 'collector',
+  async run(folder): Promise<Measurement[]> {
+    const web = await startWeb(PAGE_BYTES);
+    try {
+      await tellLimit(web);
+      return [...(await speeds(folder, web)), ...(await reads(folder, web)), await memory(folder, web)];
+    } finally {
+      await web.stop();
+    }
+  },
+};
+
+/** What the web itself can do: none of the figures below is near it. */
+async function tellLimit({ url }: RunningWeb): Promise<void> {
+  const { requestsPerSecond } = await load({ url: `${url}/limit`, connections: 8, seconds: 2 });
+  console.log(
+    `collector: the web itself answers ${Math.round(requestsPerSecond)} requests/s to a bare client`,
+  );
+}
+
+async function speeds(folder: string, web: RunningWeb): Promise<Measurement[]> {
+  const ours: Passes = { first: [], second: [] };
+  const wget: number[] = [];
+  for (let repetition = 0; repetition < REPETITIONS; repetition += 1) {
+    const node = await watchingNode(join(folder, `node-${repetition}`), web);
+    ours.first.push(await timed(() => round(node, { changed: SOURCES })));
+    ours.second.push(await timed(() => round(node, { unchanged: SOURCES })));
+    await node.stop();
+    if (hasProgram('wget'))
+      wget.push(await timed(() => runWget(join(folder, `wget-${repetition}`), urlsOf(web))));
+  }
+  const peer = await urlwatchPasses(join(folder, 'urlwatch'), web);
+  return [
+    speed('first pass, every object durable', 'wget --warc-file', { ours: ours.first, peer: wget, least: 1 }),
+    speed('first pass, every object durable', 'urlwatch', { ours: ours.first, peer: peer.first, least: 2 }),
+    speed('second pass, all 304', 'urlwatch', { ours: ours.second, peer: peer.second, least: 2 }),
+  ].flat();
+}
+
+async function urlwatchPasses(folder: string, web: RunningWeb): Promise<Passes> {
+  if (!hasProgram('urlwatch')) return { first: [], second: [] };
+  const pass = await urlwatch(folder, urlsOf(web));
+  return { first: [await timed(pass)], second: [await timed(pass)] };
+}
+
+interface Compared {
+  ours: number[];
+  /** Empty where the program is not there. */
+  peer: number[];
+  /** The least ratio of the speeds. */
+  least: number;
+}
+
+function speed(pass: string, program: string, { ours, peer, least }: Compared): Measurement[] {
+  const what = `${SOURCES} sources of ${PAGE_BYTES / 1000} KB, ${pass}`;
+  const told = `${Math.round(median(ours))} ms (${ours.map((ms) => Math.round(ms)).join(', ')})`;
+  if (peer.length === 0) {
+    console.log(
+      `collector: ${what}: ${told}; ${program.split(' ')[0]} is not there to be measured against (apt-get install it).`,
+    );
+    return [];
+  }
+  const ratio = median(peer) / median(ours);
+  return [
+    {
+      what,
+      ours: told,
+      peer: `${program}: ${Math.round(median(peer))} ms`,
+      ratio,
+      reach: `at least ${least} times the speed`,
+      holds: ratio >= least,
+    },
+  ];
+}
+
+/** How long readers wait while a first and a second round run, against how long with no round. */
+async function reads(folder: string, web: RunningWeb): Promise<Measurement[]> {
+  const node = await watchingNode(join(folder, 'read'), web);
+  const asked = ['/api/health', '/api/events'];
+  const during = (work: () => Promise<unknown>) =>
+    readDuring(
+      asked.map((path) => `${node.url}${path}`),
+      READ_EVERY_MS,
+      work,
+    );
+  const first = await during(() => round(node, { changed: SOURCES }));
+  const second = await during(() => round(node, { unchanged: SOURCES }));
+  const quiet = await during(() => systemClock.sleep(READS_MS));
+  await node.stop();
+  const shown = (waits: number[]) =>
+    `p99 ${percentile(waits, 0.99).toFixed(1)} ms, p50 ${percentile(waits, 0.5).toFixed(1)} ms`;
+  return asked.map((path, index) => {
+    const waits = [...(first[index] ?? []), ...(second[index] ?? [])];
+    return {
+      what: `${path} while two rounds of ${SOURCES} run, asked ${waits.length} times`,
+      ours: shown(waits),
+      peer: `with no round: ${shown(quiet[index] ?? [])}`,
+      reach: 'p99 within 50 ms',
+      holds: percentile(waits, 0.99) < 50,
+    };
+  });
+}
+
+/** What an object of 100 MiB adds to the memory that a node holds at its most. */
+async function memory(folder: string, web: RunningWeb): Promise<Measurement> {
+  const node = await startNode(join(folder, 'memory'));
+  await set(node, { ...SETTINGS, max_object_mb: 110 });
+  await watch(node, `${web.url}/small`);
+  await round(node, { changed: 1 });
+  const before = await node.resident();
+  await watch(node, `${web.url}/large`);
+  await round(node, { changed: 1, unchanged: 1 });
+  const added = (await node.peakResident()) - before;
+  await node.stop();
+  return {
+    what: 'memory that an object of 100 MiB adds at its most',
+    ours: `${Math.round(added / 1e6)} MB`,
+    reach: 'less than 64 MB',
+    holds: added < 64e6,
+  };
+}
+
+function urlsOf({ url }: RunningWeb): string[] {
+  return Array.from({ length: SOURCES }, (_, number) => `${url}/report-${number}`);
+}
+
+/** A node that watches all of the sources and has checked none. */
+async function watchingNode(dataFolder: string, web: RunningWeb): Promise<OwnedNode> {
+  const node = await startNode(dataFolder);
+  await set(node, SETTINGS);
+  const urls = urlsOf(web);
+  await Promise.all(
+    Array.from({ length: ADDERS }, async () => {
+      for (let url = urls.pop(); url !== undefined; url = urls.pop()) await watch(node, url);
+    }),
+  );
+  return node;
+}
+
+async function set(node: OwnedNode, settings: object): Promise<void> {
+  await ask(node, 'PATCH', '/manage/settings', settings);
+}
+
+async function watch(node: OwnedNode, url: string): Promise<void> {
+  await ask(node, 'POST', '/manage/sources', { url });
+}
+
+/** A round to its end, which must have come to this. */
+async function round(
+  node: OwnedNode,
+  { changed = 0, unchanged = 0 }: { changed?: number; unchanged?: number },
+): Promise<void> {
+  const result = (await ask(node, 'POST', '/manage/collections?wait=true', {})) as CollectionResult;
+  if (result.changed !== changed || result.unchanged !== unchanged || result.failed > 0)
+    throw new Error(`The round came to ${JSON.stringify({ ...result, events: result.events.length })}.`);
+}
+
+async function ask(node: OwnedNode, method: string, path: string, body: object): Promise<unknown> {
+  const answer = await fetch(`${node.url}${path}`, {
+    method,
+    body: JSON.stringify(body),
+    headers: { ...node.headers, 'Content-Type': 'application/json' },
+  });
+  if (!answer.ok) throw new Error(`${method} ${path} was refused: ${await answer.text()}`);
+  return answer.json();
+}
