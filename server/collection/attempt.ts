@@ -1,6 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { Clock } from '../../shared/clock.ts';
 import type { RetrievalError } from '../../shared/source.ts';
+import type { SentRequest } from '../store/sqlite/retrievals.ts';
 import type { Validators } from '../store/sqlite/validators.ts';
 import type { Politeness } from './politeness.ts';
 import type { Robots } from './robots.ts';
@@ -29,6 +30,8 @@ export interface Attempt<Received> {
   error: RetrievalError | null;
   content_type: string | null;
   headers: [string, string][];
+  /** What was sent to `final_url`, where it answered. */
+  request: SentRequest | null;
   /** The body, where the whole of it came. */
   received: Received | null;
   /** The first bytes of the body, to look for a title in. */

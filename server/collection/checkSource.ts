@@ -171,6 +171,7 @@ async function retrievalOf(
     // A 304 says nothing of the type where it did not change (RFC 9111, section 4.3.4).
     content_type: attempt.content_type ?? unchanged?.content_type ?? null,
     headers: attempt.headers,
+    request: attempt.request,
     sha256: received?.sha256 ?? unchanged?.sha256 ?? null,
     bytes: received?.bytes ?? null,
     duration_ms: attempt.duration_ms,

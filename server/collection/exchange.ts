@@ -15,6 +15,8 @@ export interface Answer {
   body: AsyncIterable<Uint8Array>;
   /** The address that answered. */
   address: string;
+  /** The headers of the request, as they were sent. */
+  sent: [string, string][];
 }
 
 export interface ExchangeRequest {
@@ -79,6 +81,7 @@ export async function exchange<Result>(
         failure: (error) => failureOfBody(error, signal, errors),
       }),
       address,
+      sent: [['host', url.host], ['connection', 'close'], ...Object.entries(headers)],
     });
   } finally {
     await client.destroy();

@@ -6,7 +6,7 @@ import type { Answer } from './exchange.ts';
 import { RetrievalFailure } from './failure.ts';
 import { isRedirect, redirectTarget } from './redirects.ts';
 import { Requester } from './requester.ts';
-import { conditionsOf } from './requestHeaders.ts';
+import { conditionsOf, withoutValuesOf } from './requestHeaders.ts';
 import { RobotsUnreachable } from './robots.ts';
 
 const MAX_REDIRECTS = 10;
@@ -41,6 +41,7 @@ class Fetch<Received> {
       error: null,
       content_type: null,
       headers: [],
+      request: null,
       received: null,
       beginning: Buffer.alloc(0),
       unchanged: null,
@@ -57,6 +58,7 @@ class Fetch<Received> {
     } catch (error) {
       if (error instanceof RobotsUnreachable) {
         this.#attempt.final_url = error.url;
+        this.#attempt.request = null;
         this.#attempt.status = error.status;
         this.#attempt.answered ||= error.status !== null;
       } else if (!(error instanceof RetrievalFailure)) throw error;
@@ -71,7 +73,7 @@ class Fetch<Received> {
       if (seen.has(url.href)) throw new RetrievalFailure('redirect_loop');
       if (seen.size > MAX_REDIRECTS) throw new RetrievalFailure('too_many_redirects');
       seen.add(url.href);
-      this.#attempt.final_url = url.href;
+      Object.assign(this.#attempt, { final_url: url.href, request: null });
       await this.#checkRobots(url);
       url = await this.#ask(url);
     }
@@ -99,6 +101,7 @@ class Fetch<Received> {
     return this.#requester.ask(url, headers, async (answer) => {
       attempt.status = answer.status;
       attempt.headers = answer.headers;
+      attempt.request = { method: 'GET', headers: withoutValuesOf(this.#ownHeaders(url), answer.sent) };
       attempt.content_type = answer.header('content-type') ?? null;
       if (isRedirect(answer)) {
         const to = redirectTarget(url, answer);

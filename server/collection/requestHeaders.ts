@@ -1,3 +1,4 @@
+import type { SentRequest } from '../store/sqlite/retrievals.ts';
 import type { Validators } from '../store/sqlite/validators.ts';
 
 /** The owner's headers over ours, whatever their case; what makes the bytes exact is nobody's to change. */
@@ -13,4 +14,13 @@ export function conditionsOf({ etag, last_modified }: Validators): Record<string
     ...(etag === null ? {} : { 'if-none-match': etag }),
     ...(last_modified === null ? {} : { 'if-modified-since': last_modified }),
   };
+}
+
+/** Headers as they were sent, without the values of the owner's own: those may be secrets, and this is published. */
+export function withoutValuesOf(
+  own: Record<string, string>,
+  sent: readonly [string, string][],
+): SentRequest['headers'] {
+  const names = new Set(Object.keys(own).map((name) => name.toLowerCase()));
+  return sent.map(([name, value]) => [name, names.has(name) ? null : value]);
 }

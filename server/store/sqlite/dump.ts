@@ -42,9 +42,9 @@ const TABLES = {
     order: 'id',
     columns: words(
       'id source_key round url final_url redirects observer observed_at original_observed_at status error content_type',
-      'headers sha256 bytes duration_ms page_label',
+      'headers request sha256 bytes duration_ms page_label',
     ),
-    json: ['redirects', 'headers', 'page_label'],
+    json: ['redirects', 'headers', 'request', 'page_label'],
   },
   event: {
     table: 'events',

@@ -2,6 +2,12 @@ import type { PageLabel } from '../../../shared/event.ts';
 import type { Retrieval, RetrievalError } from '../../../shared/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from './open.ts';
 
+/** What was sent, as far as it is nobody's secret: the values of the owner's own headers are null. */
+export interface SentRequest {
+  method: string;
+  headers: [name: string, value: string | null][];
+}
+
 /** One attempt, as it is about to be kept. */
 export interface NewRetrieval {
   source_key: number;
@@ -16,6 +22,8 @@ export interface NewRetrieval {
   error: RetrievalError | null;
   content_type: string | null;
   headers: [string, string][];
+  /** Null or absent where nothing was answered, or nothing is known of it. */
+  request?: SentRequest | null;
   sha256: string | null;
   bytes: number | null;
   duration_ms: number;
@@ -27,13 +35,14 @@ export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval
   const { lastInsertRowid } = statement(
     database,
     `INSERT INTO retrievals (source_key, round, url, final_url, redirects, observer, observed_at, original_observed_at,
-       status, error, content_type, headers, sha256, bytes, duration_ms, page_label)
+       status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label)
      VALUES (@source_key, @round, @url, @final_url, @redirects, @observer, @observed_at, @original_observed_at,
-       @status, @error, @content_type, @headers, @sha256, @bytes, @duration_ms, @page_label)`,
+       @status, @error, @content_type, @headers, @request, @sha256, @bytes, @duration_ms, @page_label)`,
   ).run({
     ...retrieval,
     redirects: JSON.stringify(retrieval.redirects),
     headers: JSON.stringify(retrieval.headers),
+    request: retrieval.request ? JSON.stringify(retrieval.request) : null,
     page_label: retrieval.page_label && JSON.stringify(retrieval.page_label),
   });
   return Number(lastInsertRowid);
