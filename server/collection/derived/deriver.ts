@@ -1,0 +1,149 @@
+import { Worker } from 'node:worker_threads';
+import { Problem } from '../../../shared/problems.ts';
+import type { Log } from '../../log.ts';
+import type { DeriveReply, DeriveRequest } from '../../workers/derive.worker.ts';
+import { workerUrl } from '../../workers/runWorker.ts';
+import { NotDerivableError } from './notDerivable.ts';
+import type { DeriveTask, ResultOf } from './tasks.ts';
+
+export interface DeriveOptions {
+  /** How long the worker may take, from when it begins; then its thread is ended. */
+  timeoutMs: number;
+  /** `low` waits until nobody else does: work that nobody asked for. */
+  priority?: 'asked' | 'low';
+}
+
+interface Waiting extends Required<DeriveOptions> {
+  id: number;
+  task: DeriveTask;
+  resolve: (result: never) => void;
+  reject: (error: unknown) => void;
+}
+
+/** What the thread's JavaScript may take. Buffers are beside that, bounded by what a task reads. */
+const MEMORY = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
+/** A thread that had nothing to do for so long is ended, and its memory given back. */
+const IDLE_MS = 30_000;
+/** Whoever asks while so many wait is told to come again. */
+const MOST_WAITING = 64;
+
+/**
+ * The one thread in which documents are derived. Tasks follow each other; one that takes too long, or more memory than
+ * it may, loses the thread, and the next task has a new one.
+ */
+export class Deriver {
+  readonly #log: Log;
+  readonly #waiting: Waiting[] = [];
+  #worker: Worker | undefined;
+  #current: Waiting | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #nextId = 1;
+  #isClosed = false;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /**
+   * Runs one task in the worker.
+   *
+   * @throws NotDerivableError where nothing can be made of the object; Problem `derivation_busy`, `shutting_down`.
+   */
+  derive<Task extends DeriveTask>(task: Task, options: DeriveOptions): Promise<ResultOf<Task>> {
+    const priority = options.priority ?? 'asked';
+    if (this.#isClosed) return Promise.reject(shuttingDown());
+    if (priority === 'asked' && this.#waiting.length >= MOST_WAITING)
+      return Promise.reject(
+        new Problem('derivation_busy', 'Too many documents are being made; try again in a minute.', {
+          headers: { 'Retry-After': '60' },
+        }),
+      );
+    return new Promise<ResultOf<Task>>((resolve, reject) => {
+      const waiting = { id: this.#nextId++, task, timeoutMs: options.timeoutMs, priority, resolve, reject };
+      const firstLow = this.#waiting.findIndex((other) => other.priority === 'low');
+      if (priority === 'low' || firstLow === -1) this.#waiting.push(waiting);
+      else this.#waiting.splice(firstLow, 0, waiting);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#current || this.#isClosed) return;
+    clearTimeout(this.#timer);
+    const next = this.#waiting.shift();
+    if (!next) {
+      this.#timer = setTimeout(() => void this.#endThread(), IDLE_MS).unref();
+      return;
+    }
+    this.#current = next;
+    this.#worker ??= this.#startThread();
+    this.#worker.postMessage({ id: next.id, task: next.task } satisfies DeriveRequest);
+    this.#timer = setTimeout(() => {
+      const seconds = Math.round(next.timeoutMs / 1000);
+      this.#lose(new NotDerivableError('time_out', `It took longer than ${seconds} seconds.`));
+    }, next.timeoutMs);
+  }
+
+  #startThread(): Worker {
+    const worker = new Worker(workerUrl('derive'), { resourceLimits: MEMORY, execArgv: [], env: {} });
+    // A thread that was ended on purpose may still say a last word; it is no longer listened to.
+    const isCurrent = () => this.#worker === worker;
+    worker.on('message', (reply: DeriveReply) => {
+      if (isCurrent() && reply.id === this.#current?.id) this.#answer(reply);
+    });
+    worker.on('error', (error: Error & { code?: string }) => {
+      if (!isCurrent()) return;
+      const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      this.#lose(isMemory ? new NotDerivableError('out_of_memory', 'It took too much memory.') : error);
+    });
+    worker.on('exit', (code) => {
+      if (isCurrent()) this.#lose(new Error(`The derive worker ended early with code ${code}.`));
+    });
+    worker.unref();
+    return worker;
+  }
+
+  #answer(reply: DeriveReply): void {
+    const { resolve, reject } = this.#finish();
+    if ('result' in reply) resolve(reply.result as never);
+    else if ('refused' in reply) reject(new NotDerivableError(reply.refused.reason, reply.refused.sentence));
+    else reject(new Error(reply.failure));
+    this.#next();
+  }
+
+  /** The thread is given up, and with it the task that it had. */
+  #lose(error: Error): void {
+    const current = this.#current && this.#finish();
+    if (!(error instanceof NotDerivableError)) this.#log.error({ error }, 'The derive worker failed');
+    current?.reject(error);
+    void this.#endThread().then(() => this.#next());
+  }
+
+  #finish(): Waiting {
+    const current = this.#current;
+    if (!current) throw new Error('No task was running.');
+    this.#current = undefined;
+    clearTimeout(this.#timer);
+    return current;
+  }
+
+  async #endThread(): Promise<void> {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  /** Ends the thread; who waits is told that the node is being closed. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const { reject } of [this.#current, ...this.#waiting.splice(0)].filter((one) => one !== undefined))
+      reject(shuttingDown());
+    this.#current = undefined;
+    await this.#endThread();
+  }
+}
+
+function shuttingDown(): Problem {
+  return new Problem('shutting_down', 'The node is being closed; try again when it runs.');
+}

@@ -1,0 +1,106 @@
+import { csvText } from './csvText.ts';
+import { decodeText } from './decodeBody.ts';
+import { htmlText } from './htmlText.ts';
+import { jsonText } from './jsonText.ts';
+import { MOST_LINKS, MOST_TEXT_CHARACTERS, MOST_TITLE_CHARACTERS } from './limits.ts';
+import type { MediaKind } from './mediaKind.ts';
+import { NotDerivableError } from './notDerivable.ts';
+import { pdfText } from './pdfText.ts';
+import { xmlText } from './xmlText.ts';
+
+/** A link as it stands in the document: what it says, and where it leads, not resolved. */
+export interface Link {
+  text: string;
+  href: string;
+}
+
+/** The kinds of which there is a text. */
+export type TextKind = Exclude<MediaKind, 'image' | 'other'>;
+
+/** The readable text of an object. Pages of a PDF are parted by form feeds (U+000C). */
+export interface ExtractedText {
+  kind: TextKind;
+  title: string | null;
+  text: string;
+  links?: Link[];
+  pages?: number;
+  /** Whether something was left out for its length or depth. */
+  truncated: boolean;
+}
+
+export interface ExtractOptions {
+  contentType: string | null;
+  /** Whether `bytes` are only the beginning of the object. */
+  isCut?: boolean;
+}
+
+/** What the reader of one kind finds; `extractText` bounds it. */
+export type Found = Omit<ExtractedText, 'kind'>;
+
+/**
+ * Makes the text of decoded bytes. Knows no database and no file; blocks its thread.
+ *
+ * @throws NotDerivableError `unsupported`, `too_large`, `damaged`, `encrypted`.
+ */
+export async function extractText(
+  kind: MediaKind,
+  bytes: Uint8Array,
+  { contentType, isCut = false }: ExtractOptions,
+): Promise<ExtractedText> {
+  const found = await read(kind, bytes, contentType, isCut);
+  const text = cleaned(found.text).replace(/^\s*\n|\s+$/g, '');
+  return {
+    ...found,
+    kind: kind as TextKind,
+    title:
+      found.title === null ? null : shortened(found.title.replace(/\s+/g, ' ').trim(), MOST_TITLE_CHARACTERS),
+    text: shortened(text, MOST_TEXT_CHARACTERS),
+    ...(found.links && { links: found.links.slice(0, MOST_LINKS) }),
+    truncated: found.truncated || isCut || text.length > MOST_TEXT_CHARACTERS,
+  };
+}
+
+async function read(
+  kind: MediaKind,
+  bytes: Uint8Array,
+  contentType: string | null,
+  isCut: boolean,
+): Promise<Found> {
+  switch (kind) {
+    case 'html':
+      return htmlText(decodeText(bytes, contentType));
+    case 'xml':
+      return xmlText(decodeText(bytes, contentType));
+    case 'json':
+      return jsonText(decodeText(bytes, contentType));
+    case 'csv':
+      return csvText(decodeText(bytes, contentType), contentType);
+    case 'text':
+      return { title: null, text: decodeText(bytes, contentType), truncated: false };
+    case 'pdf':
+      if (isCut) throw new NotDerivableError('too_large', `The PDF is larger than ${bytes.length} bytes.`);
+      return pdfText(bytes);
+    case 'image':
+      throw new NotDerivableError('unsupported', 'An image has no text that could be read without guessing.');
+    case 'other':
+      throw new NotDerivableError(
+        'unsupported',
+        `There is no text to be had of ${contentType ?? 'such bytes'}.`,
+      );
+  }
+}
+
+/** Line ends as one character, and neither control characters nor halves of surrogate pairs. */
+function cleaned(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(/[\x00-\x08\x0b\x0e-\x1f\x7f\ufeff]/g, ' ')
+    .toWellFormed();
+}
+
+/** The beginning of a text; no character is cut in two. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const isHalf = /[\ud800-\udbff]/.test(text.charAt(most - 1));
+  return text.slice(0, isHalf ? most - 1 : most);
+}

@@ -1,0 +1,19 @@
+import { packContent } from './content.ts';
+import { extractText } from './extract.ts';
+import { MOST_BYTES_READ, MOST_SEARCHED_CHARACTERS } from './limits.ts';
+import { readBody } from './readBody.ts';
+import type { TextResult, TextTask } from './tasks.ts';
+import { TEXT_TOOLS } from './tools.ts';
+
+/** Reads an object and makes its text, in the worker's thread. @throws NotDerivableError. */
+export async function makeText({ object }: TextTask): Promise<TextResult> {
+  const { bytes, kind, isCut } = readBody(object, MOST_BYTES_READ);
+  const content = await extractText(kind, bytes, { contentType: object.contentType, isCut });
+  return {
+    ...TEXT_TOOLS[content.kind],
+    mediaKind: content.kind,
+    title: content.title,
+    searched: content.text.slice(0, MOST_SEARCHED_CHARACTERS).toWellFormed(),
+    content: packContent(content),
+  };
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { isMissing } from '../../store/blobs/blobStore.ts';
+import { decodeBody } from './decodeBody.ts';
+import { type MediaKind, mediaKind } from './mediaKind.ts';
+import { NotDerivableError } from './notDerivable.ts';
+import type { ObjectToRead } from './tasks.ts';
+
+export interface ReadBody {
+  /** Decoded bytes, from the beginning. */
+  bytes: Uint8Array;
+  kind: MediaKind;
+  /** Whether there is more of them. */
+  isCut: boolean;
+}
+
+const READ_SIZE = 1_048_576;
+
+/**
+ * Reads an object's bytes for derivation and decodes them. The whole file is hashed on the way, so that nothing is ever
+ * derived from bytes that are no longer the object. For the worker: it blocks its thread.
+ *
+ * @param maxBytes so much is kept of the stored bytes, and of the decoded ones. What is larger is cut; what is larger
+ * and encoded is refused, as a part of it cannot be told from a damaged one.
+ * @throws NotDerivableError `object_missing`, `object_damaged`, and what `decodeBody` throws.
+ */
+export function readBody(object: ObjectToRead, maxBytes: number): ReadBody {
+  const { bytes: stored, isCut } = readVerified(object, maxBytes);
+  const isEncoded = !/^\s*(identity)?\s*$/i.test(object.contentEncoding ?? '');
+  if (isCut && isEncoded)
+    throw new NotDerivableError('too_large', `The encoded object is larger than ${maxBytes} bytes.`);
+  const bytes = isEncoded ? decodeBody(stored, object.contentEncoding, maxBytes) : stored;
+  return { bytes, kind: mediaKind(object.contentType, bytes.subarray(0, 1024)), isCut };
+}
+
+function readVerified(
+  { file, sha256 }: ObjectToRead,
+  maxBytes: number,
+): { bytes: Uint8Array; isCut: boolean } {
+  const descriptor = openObject(file);
+  try {
+    const { size } = fstatSync(descriptor);
+    const bytes = Buffer.allocUnsafe(Math.min(size, maxBytes));
+    const rest = Buffer.allocUnsafe(size > bytes.length ? READ_SIZE : 0);
+    const hash = createHash('sha256');
+    for (let at = 0; at < size; ) {
+      const into = at < bytes.length ? bytes.subarray(at, at + READ_SIZE) : rest;
+      const read = readSync(descriptor, into, 0, into.length, at);
+      if (read === 0) break;
+      hash.update(into.subarray(0, read));
+      at += read;
+    }
+    if (hash.digest('hex') !== sha256)
+      throw new NotDerivableError(
+        'object_damaged',
+        'The stored bytes no longer hash to the object’s name, so nothing is made from them.',
+      );
+    return { bytes, isCut: size > bytes.length };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function openObject(file: string): number {
+  try {
+    return openSync(file, 'r');
+  } catch (error) {
+    if (isMissing(error))
+      throw new NotDerivableError('object_missing', 'The object’s bytes are not held here.');
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { load } from 'cheerio/slim';
+import type { Found, Link } from './extract.ts';
+import { MOST_LINK_CHARACTERS, MOST_LINKS, MOST_MARKUP_CHARACTERS, MOST_TEXT_CHARACTERS } from './limits.ts';
+import { leadsSomewhere, type MarkupNode, walkMarkup } from './markup.ts';
+
+/**
+ * The text of an XML document, each element's in a line of its own, and what its `href`s lead to. Entities that the
+ * document declares are not expanded, and nothing is fetched: the parser knows no DTD.
+ */
+export function xmlText(xml: string): Found {
+  const parsed = xml.slice(0, MOST_MARKUP_CHARACTERS);
+  const nodes: readonly MarkupNode[] = load(parsed, { xml: true }).root().get(0)?.children ?? [];
+  const lines: string[] = [];
+  const links: Link[] = [];
+  let line = '';
+  let title: string | undefined;
+  let characters = 0;
+  const endLine = () => {
+    const text = line.replace(/\s+/g, ' ').trim();
+    if (text !== '') lines.push(text);
+    line = '';
+    return text;
+  };
+  walkMarkup(
+    nodes,
+    {
+      begin({ attribs }) {
+        endLine();
+        const href = attribs?.href?.trim() ?? '';
+        if (!leadsSomewhere(href) || href.length > MOST_LINK_CHARACTERS || links.length >= MOST_LINKS) return;
+        links.push({ text: attribs?.title ?? '', href });
+      },
+      text(data) {
+        line += data;
+        characters += data.length;
+      },
+      end({ name }) {
+        const text = endLine();
+        if (name?.toLowerCase() === 'title' && text !== '') title ??= text;
+      },
+    },
+    () => characters > MOST_TEXT_CHARACTERS,
+  );
+  endLine();
+  return {
+    title: title ?? null,
+    text: lines.join('\n'),
+    links,
+    truncated: xml.length > MOST_MARKUP_CHARACTERS || characters > MOST_TEXT_CHARACTERS,
+  };
+}

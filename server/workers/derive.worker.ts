@@ -1,0 +1,31 @@
+import { parentPort } from 'node:worker_threads';
+import { NotDerivableError, type NotDerivableReason } from '../collection/derived/notDerivable.ts';
+import { runTask } from '../collection/derived/runTask.ts';
+import type { DeriveTask, TaskResults } from '../collection/derived/tasks.ts';
+
+/** What the worker is asked; one at a time. */
+export interface DeriveRequest {
+  id: number;
+  task: DeriveTask;
+}
+
+/** What it answers: what was made, why nothing could be made, or that the code failed. */
+export type DeriveReply =
+  | { id: number; result: TaskResults[DeriveTask['task']] }
+  | { id: number; refused: { reason: NotDerivableReason; sentence: string } }
+  | { id: number; failure: string };
+
+parentPort?.on('message', ({ id, task }: DeriveRequest) => {
+  runTask(task).then(
+    (result) => reply({ id, result }),
+    (error: unknown) => {
+      if (error instanceof NotDerivableError)
+        return reply({ id, refused: { reason: error.reason, sentence: error.message } });
+      reply({ id, failure: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    },
+  );
+});
+
+function reply(message: DeriveReply): void {
+  parentPort?.postMessage(message);
+}
