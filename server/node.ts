@@ -6,6 +6,7 @@ import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VER
 import { sessionCookie } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { CLOSING } from './http/eventStream.ts';
+import { createGuards } from './http/guards.ts';
 import { blobsHandlers } from './http/routes/blobs.ts';
 import { citationsHandlers } from './http/routes/citations.ts';
 import { collectionHandlers } from './http/routes/collection.ts';
@@ -21,6 +22,7 @@ import { objectHandlers } from './http/routes/objects.ts';
 import { packsHandlers } from './http/routes/packs.ts';
 import { sourceHandlers } from './http/routes/sources.ts';
 import { studiesHandlers } from './http/routes/studies.ts';
+import { storedBytesFirst } from './http/storedBytesFirst.ts';
 import { openNodeKey } from './ledger/nodeKey.ts';
 import { Listeners } from './listeners.ts';
 import { createLog } from './log.ts';
@@ -64,6 +66,8 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log });
+    const secrets = { keys, invitations, cookieName: sessionCookie(nodeName) };
+    const guards = createGuards({ listenHost: host, settings, secrets });
     const app = createApp({
       handlers: {
         ...nodesHandlers(counted),
@@ -74,11 +78,11 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...blobsHandlers(store),
         ...ledgerHandlers(store, key),
         ...dumpHandlers(store, key),
-        ...sourceHandlers(store, collection),
+        ...sourceHandlers(store, collection, settings),
         ...collectionHandlers(store, settings),
         ...eventHandlers(store),
         ...objectHandlers(store),
-        ...descriptionHandlers({ version: VERSION, cookieName: sessionCookie(nodeName) }),
+        ...descriptionHandlers({ version: VERSION, cookieName: secrets.cookieName }),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
           store,
@@ -93,14 +97,13 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       },
       keys,
       invitations,
-      settings,
+      guards,
       writeLimits,
       nodeName,
-      listenHost: host,
       rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
       log,
     });
-    const url = await listeners.open(app);
+    const url = await listeners.open(storedBytesFirst({ store, guards, log }, app));
     await sharing.resume();
     writeLimits.startForgetting();
     if (config.collect ?? true) collection.startSchedule();

@@ -1,4 +1,4 @@
-import type { Request, RequestHandler } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { INVITATION_TOKEN_PREFIX } from '../../shared/invitation.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Access } from '../../shared/routes/route.ts';
@@ -38,7 +38,7 @@ export interface Secrets {
 }
 
 /** Who is asking. Nothing is refused here: what a wrong token may still do depends on what is asked for. */
-export function identify(request: Request, { keys, invitations, cookieName }: Secrets): Visitor {
+export function identify(request: IncomingMessage, { keys, invitations, cookieName }: Secrets): Visitor {
   const { address, loopback } = peerOf(request);
   const session = cookieOf(request, cookieName);
   const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
@@ -51,12 +51,12 @@ export function identify(request: Request, { keys, invitations, cookieName }: Se
 }
 
 /** Where a request comes from, as the socket has it. */
-export function peerOf(request: Request): { address: string; loopback: boolean } {
+export function peerOf(request: IncomingMessage): { address: string; loopback: boolean } {
   const address = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   return { address, loopback: address === '::1' || address.startsWith('127.') };
 }
 
-function cookieOf(request: Request, name: string): string | undefined {
+function cookieOf(request: IncomingMessage, name: string): string | undefined {
   for (const pair of (request.headers.cookie ?? '').split(';')) {
     const [key, value] = pair.split('=', 2);
     if (key?.trim() === name) return value?.trim();
@@ -104,60 +104,6 @@ function ownerRequired(detail: string): Problem {
   return new Problem('owner_required', detail, { headers: CHALLENGE });
 }
 
-function notShared(detail: string): Problem {
+export function notShared(detail: string): Problem {
   return new Problem('not_shared', detail);
-}
-
-/**
- * While the node is not shared, nobody on the network is told more than that it is up: not what pages or addresses it
- * has either. The owner's own sign-in link is what makes a browser elsewhere the owner's.
- */
-export function guardNetwork(sharing: () => Sharing, secrets: Secrets): RequestHandler {
-  return (request, _response, next) => {
-    const isOpen = request.path === '/api/health' || request.path.startsWith('/sign-in/');
-    if (sharing().mode === 'off' && !isOpen && !peerOf(request).loopback) {
-      if (!identify(request, secrets).owner) throw notShared('The owner does not share this node.');
-    }
-    next();
-  };
-}
-
-/** A request that the browser marks as coming from another site's page. */
-function isFromOtherSite(request: Request): boolean {
-  const site = request.headers['sec-fetch-site'];
-  return site === 'cross-site' || site === 'same-site';
-}
-
-/**
- * While the node is not shared, no page of another site may look into it; the empty shell of the interface alone may
- * be opened by following a link. While it is shared, reading is open to pages everywhere, without credentials.
- */
-export function guardOtherSites(sharing: () => Sharing): RequestHandler {
-  return (request, response, next) => {
-    const isData = /^\/(api|archive|manage)(\/|$)/.test(request.path);
-    if (sharing().mode !== 'off') {
-      const isRead = request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS';
-      if (isRead && isData && !request.path.startsWith('/manage')) allowOtherOrigins(response);
-      return next();
-    }
-    response.set('Cross-Origin-Resource-Policy', 'same-origin');
-    const opensShell =
-      !isData && request.method === 'GET' && request.headers['sec-fetch-mode'] === 'navigate';
-    if (isFromOtherSite(request) && !opensShell) {
-      throw notShared('This node is private: a page of another site may not look into it.');
-    }
-    next();
-  };
-}
-
-function allowOtherOrigins(response: { set(headers: Record<string, string>): unknown }): void {
-  response.set({
-    'Access-Control-Allow-Origin': '*',
-    'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
-    'Access-Control-Allow-Headers': 'Accept, Range, If-None-Match, If-Range, Last-Event-ID',
-    'Access-Control-Expose-Headers':
-      'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Repr-Digest, Location, Retry-After',
-    'Access-Control-Max-Age': '86400',
-    'Cross-Origin-Resource-Policy': 'cross-origin',
-  });
 }

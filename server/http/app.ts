@@ -5,7 +5,6 @@ import express, {
   type Response,
   type Router,
 } from 'express';
-import helmet from 'helmet';
 import { z } from 'zod';
 import { Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
@@ -14,10 +13,9 @@ import type { WriteLimits } from '../archive/limits/writeLimits.ts';
 import type { Log } from '../log.ts';
 import type { Invitations } from '../owner/invitations.ts';
 import type { OwnerKeys } from '../owner/ownerKeys.ts';
-import type { SettingsStore } from '../store/settings.ts';
 import { acceptInvitation } from './acceptInvitation.ts';
-import { authorize, guardNetwork, guardOtherSites, identify, sessionCookie } from './access.ts';
-import { hostGuard } from './hostGuard.ts';
+import { sessionCookie } from './access.ts';
+import type { Guards } from './guards.ts';
 import { limitWrite } from './limitWrite.ts';
 import { answerErrors } from './problems.ts';
 import { checkBody, checkQuery, readJson } from './readJson.ts';
@@ -33,9 +31,8 @@ export interface AppConfig {
   handlers: Handlers;
   keys: OwnerKeys;
   invitations: Invitations;
-  settings: SettingsStore;
+  guards: Guards;
   nodeName: string;
-  listenHost: string;
   rendererFolder: string;
   log: Log;
   /** What every write to the data-pack archive is let through by. */
@@ -44,30 +41,20 @@ export interface AppConfig {
 
 /** The whole HTTP interface: guards, then the table of routes, then the pages of the interface. */
 export function createApp(config: AppConfig): Express {
-  const { handlers, keys, settings, nodeName, listenHost, rendererFolder, log, writeLimits } = config;
-  const secrets = { keys, invitations: config.invitations, cookieName: sessionCookie(nodeName) };
+  const { handlers, keys, invitations, guards, nodeName, rendererFolder, log, writeLimits } = config;
+  const cookieName = sessionCookie(nodeName);
   const app = express();
   app.setMaxListeners(0);
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', false);
-  app.use(
-    securityHeaders(),
-    hostGuard(listenHost, () => settings.sharing.mode !== 'off'),
-    guardNetwork(() => settings.sharing, secrets),
-    guardOtherSites(() => settings.sharing),
-  );
+  app.use(stand(guards));
 
   const routes = express.Router({ caseSensitive: true, strict: true });
-  const access = (request: Request, spec: RouteSpec) => {
-    const visitor = identify(request, secrets);
-    authorize(spec.access, visitor, settings.sharing);
-    return visitor;
-  };
   for (const name of routeNames()) {
     const spec: RouteSpec = ROUTES[name];
     addRoute(routes, spec, async (request, response) => {
-      const visitor = access(request, spec);
+      const visitor = guards.allow(request, spec.access);
       const search = searchOf(request.originalUrl);
       const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
       const answer = async (): Promise<Reply> => {
@@ -85,16 +72,21 @@ export function createApp(config: AppConfig): Express {
   }
   refuseOtherMethods(routes);
   app.use(routes);
-  app.use(
-    signIn(keys, secrets.cookieName),
-    acceptInvitation(config.invitations, secrets.cookieName),
-    serveRenderer(rendererFolder),
-  );
+  app.use(signIn(keys, cookieName), acceptInvitation(invitations, cookieName), serveRenderer(rendererFolder));
   app.use(() => {
     throw new Problem('not_found', 'There is nothing at this address.');
   });
   app.use(answerErrors(log));
   return app;
+}
+
+/** Puts the guards before everything that Express answers. */
+function stand(guards: Guards): RequestHandler {
+  return (request, response, next) => {
+    response.set(guards.headersFor(request, request.path));
+    guards.admit(request, request.path);
+    next();
+  };
 }
 
 const NO_QUERY = z.strictObject({});
@@ -159,34 +151,4 @@ async function send(response: Response, reply: Reply): Promise<void> {
   response.set(reply.headers ?? {}).type('application/json');
   if ('json' in reply) response.send(JSON.stringify(reply.json));
   else await sendText(response, reply.jsonText);
-}
-
-/**
- * The policy of the interface's own pages. `upgrade-insecure-requests` is left out because a visitor on the LAN comes
- * over http; inline styles are what the component library writes.
- */
-function securityHeaders(): RequestHandler {
-  return helmet({
-    contentSecurityPolicy: {
-      useDefaults: false,
-      directives: {
-        defaultSrc: ["'self'"],
-        scriptSrc: ["'self'"],
-        styleSrc: ["'self'", "'unsafe-inline'"],
-        imgSrc: ["'self'", 'data:', 'blob:'],
-        workerSrc: ["'self'", 'blob:'],
-        objectSrc: ["'none'"],
-        baseUri: ["'none'"],
-        formAction: ["'self'"],
-        frameAncestors: ["'none'"],
-      },
-    },
-    crossOriginEmbedderPolicy: false,
-    crossOriginResourcePolicy: false,
-    crossOriginOpenerPolicy: { policy: 'same-origin' },
-    originAgentCluster: false,
-    strictTransportSecurity: false,
-    referrerPolicy: { policy: 'no-referrer' },
-    xFrameOptions: { action: 'deny' },
-  });
 }

@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { Problem } from '../../shared/problems.ts';
 
 /** What a representation is known by. */
@@ -14,7 +14,7 @@ export interface Validators {
  *
  * @throws Problem `precondition_failed`
  */
-export function requirePreconditions(request: Request, { etag, lastModified }: Validators): void {
+export function requirePreconditions(request: IncomingMessage, { etag, lastModified }: Validators): void {
   const { 'if-match': ifMatch, 'if-unmodified-since': ifUnmodifiedSince } = request.headers;
   const since = dateOf(ifUnmodifiedSince);
   const holds =
@@ -25,7 +25,7 @@ export function requirePreconditions(request: Request, { etag, lastModified }: V
 }
 
 /** Whether the copy that the client holds is this one: If-None-Match, or If-Modified-Since where there is no tag. */
-export function isFresh(request: Request, { etag, lastModified }: Validators): boolean {
+export function isFresh(request: IncomingMessage, { etag, lastModified }: Validators): boolean {
   const { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince } = request.headers;
   if (ifNoneMatch !== undefined) {
     return (
@@ -37,7 +37,7 @@ export function isFresh(request: Request, { etag, lastModified }: Validators): b
 }
 
 /** Whether a Range may be answered with a part: there is no If-Range, or it names exactly what is here. */
-export function rangeHolds(request: Request, { etag, lastModified }: Validators): boolean {
+export function rangeHolds(request: IncomingMessage, { etag, lastModified }: Validators): boolean {
   const ifRange = request.headers['if-range'];
   if (ifRange === undefined) return true;
   if (typeof ifRange !== 'string') return false;

@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { IncomingMessage } from 'node:http';
 import { Problem } from '../../shared/problems.ts';
 import { isLoopback, isMachineName } from '../network.ts';
 
@@ -7,12 +7,16 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 /**
  * Refuses what reaches this machine under another's name (DNS rebinding), and changes asked for by another origin's
  * page. The port is not compared: a forwarded port is the owner's own doing.
+ *
+ * @throws Problem `unknown_host`, `foreign_origin`; the function that it gives back does
  */
-export function hostGuard(listenHost: string, isShared: () => boolean): RequestHandler {
+export function hostGuard(
+  listenHost: string,
+  isShared: () => boolean,
+): (request: Pick<IncomingMessage, 'method' | 'headers'>) => void {
   // Nearly every request says the same Host as the one before; reading it costs as much as routing the request.
   let last: { host: string | undefined; name: string } = { host: undefined, name: '' };
-  return (request, _response, next) => {
-    const { host, origin } = request.headers;
+  return ({ method = '', headers: { host, origin } }) => {
     if (host !== last.host) last = { host, name: nameOf(host) };
     if (!isOwnName(last.name, listenHost, isShared())) {
       throw new Problem(
@@ -20,10 +24,9 @@ export function hostGuard(listenHost: string, isShared: () => boolean): RequestH
         'The address in Host is none of this node’s names. Use its own address.',
       );
     }
-    if (!SAFE_METHODS.has(request.method) && origin !== undefined && origin !== `http://${host}`) {
+    if (!SAFE_METHODS.has(method) && origin !== undefined && origin !== `http://${host}`) {
       throw new Problem('foreign_origin', 'A page of another origin may change nothing here.');
     }
-    next();
   };
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, Problem, type ProblemDocument } from '../../shared/problems.ts';
 import type { Log } from '../log.ts';
@@ -33,15 +34,25 @@ export function answerErrors(log: Log): ErrorRequestHandler {
     // A client that went away in the middle of its request is nobody's fault, and nobody is left to answer.
     if (request.destroyed && !request.complete) return void response.destroy();
     const problem = asProblem(error);
-    if (problem.status >= 500)
-      log.error({ error, method: request.method, path: request.path }, problem.message);
-    if (response.headersSent) {
-      // Half an answer is out; cutting the connection is the only way left to say that it is not whole.
-      response.destroy();
-      return;
-    }
-    sendProblem(request, response, problem);
+    logFault(log, error, problem, request.method, request.path);
+    if (response.headersSent) response.destroy();
+    else sendProblem(request, response, problem);
   };
+}
+
+/** Half an answer is out; cutting the connection is the only way left to say that it is not whole. */
+export function cutAnswer(
+  log: Log,
+  error: unknown,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  logFault(log, error, asProblem(error), request.method, request.url);
+  response.destroy();
+}
+
+function logFault(log: Log, error: unknown, { status, message }: Problem, method = '', path = ''): void {
+  if (status >= 500) log.error({ error, method, path }, message);
 }
 
 function asProblem(error: unknown): Problem {

@@ -1,4 +1,4 @@
-import type { Request } from 'express';
+import type { IncomingMessage } from 'node:http';
 import parseRange from 'range-parser';
 
 /** Bytes from `start` to `end`, both inclusive. */
@@ -14,7 +14,7 @@ const MAX_RANGES = 100;
  * The ranges of a GET, `undefined` where the whole is to be sent: no Range, another unit, or one that cannot be read
  * or asks for more than it is worth (RFC 9110, section 14.2, lets a server ignore it).
  */
-export function rangesOf(request: Request, bytes: number): ByteRange[] | 'unsatisfiable' | undefined {
+export function rangesOf(request: IncomingMessage, bytes: number): ByteRange[] | 'unsatisfiable' | undefined {
   const header = request.method === 'GET' ? request.headers.range : undefined;
   if (header === undefined || !/^bytes=/i.test(header)) return undefined;
   if (header.split(',').length > MAX_RANGES) return undefined;

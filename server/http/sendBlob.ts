@@ -1,10 +1,8 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { validateHeaderValue } from 'node:http';
-import type { Request, Response } from 'express';
+import { type IncomingMessage, type ServerResponse, validateHeaderValue } from 'node:http';
 import { Problem } from '../../shared/problems.ts';
 import { isFresh, rangeHolds, requirePreconditions, type Validators } from './conditions.ts';
 import { type ByteRange, rangesOf } from './ranges.ts';
+import { type Part, sendParts, sizeOf } from './sendParts.ts';
 
 /** Stored bytes that are sent: where they lie, their digest and how many they must be. */
 export interface SentBlob {
@@ -23,71 +21,73 @@ export interface SentBlobOptions {
   headers?: Record<string, string>;
 }
 
-/** Up to this much is read at once: for small answers three times as fast as a stream. */
-const SYNC_BYTES = 262_144;
-/** How much of a large blob is read at a time. */
-const CHUNK_BYTES = 524_288;
-
-/** A stretch of the answer: what stands before it, and the bytes of the blob from `start` to `end`, both inclusive. */
-interface Part extends ByteRange {
-  before: string;
+/** Stored bytes, and how they are to be sent. */
+export interface StoredBytes {
+  blob: SentBlob;
+  options: SentBlobOptions;
 }
 
 /**
  * Answers with stored bytes: whole, one range or many (RFC 9110, section 14), or 304. The bytes never change, so the
- * entity tag is their digest and any cache may keep them for ever.
+ * entity tag is their digest and any cache may keep them for ever. Nothing of Express is used, so that the bytes can
+ * be sent without it.
  *
  * @throws Problem `range_not_satisfiable`, `precondition_failed`; `blob_damaged` where the file is missing or has not
- * the size that its row says. A failure while bytes are under way cuts the connection.
+ * the size that its row says. Nothing is sent then, but where bytes were under way already: the caller cuts the
+ * connection.
  */
 export async function sendBlob(
-  request: Request,
-  response: Response,
+  request: IncomingMessage,
+  response: ServerResponse,
   blob: SentBlob,
-  { contentType, disposition, headers = {} }: SentBlobOptions,
+  { contentType, disposition, headers }: SentBlobOptions,
 ): Promise<void> {
   const validators: Validators = { etag: `"${blob.sha256}"`, lastModified: lastModifiedOf(blob) };
   requirePreconditions(request, validators);
   const common = commonHeaders(blob, validators, disposition);
   if (isFresh(request, validators)) {
-    return void response
-      .status(304)
-      .set({ ...common, ...headers })
-      .end();
+    return void response.writeHead(304, { ...common, ...headers }).end();
   }
   const ranges = rangeHolds(request, validators) ? rangesOf(request, blob.bytes) : undefined;
   if (ranges === 'unsatisfiable') throw unsatisfiable(blob.bytes);
-  const type = sendableType(contentType);
-  const [first, ...others] = ranges ?? [];
-  let parts: Part[];
-  let after = '';
-  response.set(common);
-  if (first === undefined) {
-    parts = [{ before: '', start: 0, end: blob.bytes - 1 }];
-    setExactly(response, { 'Content-Type': type, ...headers });
-  } else if (others.length === 0) {
-    parts = [{ before: '', ...first }];
-    response.status(206);
-    setExactly(response, {
-      'Content-Type': type,
-      'Content-Range': contentRange(first, blob.bytes),
-      ...headers,
-    });
-  } else {
-    // The digest of the bytes cannot occur in them, so it can part them.
-    const boundary = blob.sha256;
-    parts = [first, ...others].map((range, index) => ({
-      ...range,
-      before: `${index ? '\r\n' : ''}--${boundary}\r\nContent-Type: ${type}\r\nContent-Range: ${contentRange(range, blob.bytes)}\r\n\r\n`,
-    }));
-    after = `\r\n--${boundary}--\r\n`;
-    response.status(206);
-    setExactly(response, { ...headers, 'Content-Type': `multipart/byteranges; boundary=${boundary}` });
-  }
+  const { status, parts, after, more } = bodyOf(blob, ranges, sendableType(contentType));
   const length = parts.reduce((sum, part) => sum + part.before.length + sizeOf(part), after.length);
-  response.set('Content-Length', String(length));
-  if (length <= SYNC_BYTES || request.method === 'HEAD') sendAtOnce(request, response, blob, parts, after);
-  else await stream(response, blob, parts, after);
+  const isHead = request.method === 'HEAD';
+  await sendParts(response, {
+    status,
+    headers: { ...common, ...more, ...headers, 'Content-Length': String(length) },
+    file: blob.file,
+    bytes: blob.bytes,
+    parts: isHead ? [] : parts,
+    after: isHead ? '' : after,
+  });
+}
+
+interface Body {
+  status: 200 | 206;
+  parts: Part[];
+  after: string;
+  more: Record<string, string>;
+}
+
+function bodyOf({ sha256, bytes }: SentBlob, ranges: ByteRange[] | undefined, type: string): Body {
+  const [first, ...others] = ranges ?? [];
+  if (first === undefined) {
+    const whole = { before: '', start: 0, end: bytes - 1 };
+    return { status: 200, parts: [whole], after: '', more: { 'Content-Type': type } };
+  }
+  if (others.length === 0) {
+    const more = { 'Content-Type': type, 'Content-Range': contentRange(first, bytes) };
+    return { status: 206, parts: [{ before: '', ...first }], after: '', more };
+  }
+  // The digest of the bytes cannot occur in them, so it can part them.
+  const boundary = sha256;
+  const parts = [first, ...others].map((range, index) => ({
+    ...range,
+    before: `${index ? '\r\n' : ''}--${boundary}\r\nContent-Type: ${type}\r\nContent-Range: ${contentRange(range, bytes)}\r\n\r\n`,
+  }));
+  const more = { 'Content-Type': `multipart/byteranges; boundary=${boundary}` };
+  return { status: 206, parts, after: `\r\n--${boundary}--\r\n`, more };
 }
 
 function commonHeaders(
@@ -101,8 +101,8 @@ function commonHeaders(
     'Cache-Control': 'public, max-age=31536000, immutable',
     'Accept-Ranges': 'bytes',
     'X-Content-Type-Options': 'nosniff',
-    ...(lastModified === undefined ? {} : { 'Last-Modified': new Date(lastModified).toUTCString() }),
-    ...(disposition === undefined ? {} : { 'Content-Disposition': disposition }),
+    ...(lastModified === undefined ? undefined : { 'Last-Modified': new Date(lastModified).toUTCString() }),
+    ...(disposition === undefined ? undefined : { 'Content-Disposition': disposition }),
   };
 }
 
@@ -121,132 +121,12 @@ function sendableType(contentType: string): string {
   }
 }
 
-/** Express would add a charset to a text type; these are sent as they are. */
-function setExactly(response: Response, headers: Record<string, string>): void {
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-}
-
 function contentRange({ start, end }: ByteRange, bytes: number): string {
   return `bytes ${start}-${end}/${bytes}`;
-}
-
-function sizeOf({ start, end }: ByteRange): number {
-  return end - start + 1;
 }
 
 function unsatisfiable(bytes: number): Problem {
   return new Problem('range_not_satisfiable', `The object has ${bytes} bytes; ask for a range within them.`, {
     headers: { 'Content-Range': `bytes */${bytes}` },
   });
-}
-
-/** One synchronous read of little is quicker than handing it to a thread; HEAD reads nothing but looks. */
-function sendAtOnce(
-  request: Request,
-  response: Response,
-  blob: SentBlob,
-  parts: readonly Part[],
-  after: string,
-): void {
-  const pieces: Buffer[] = [];
-  const descriptor = openAtOnce(blob.file);
-  try {
-    requireSize(fstatSync(descriptor).size, blob);
-    for (const part of request.method === 'HEAD' ? [] : parts) {
-      const piece = Buffer.allocUnsafe(sizeOf(part));
-      readExactly(descriptor, piece, part.start);
-      if (part.before) pieces.push(Buffer.from(part.before, 'latin1'));
-      pieces.push(piece);
-    }
-  } finally {
-    closeSync(descriptor);
-  }
-  if (after) pieces.push(Buffer.from(after, 'latin1'));
-  response.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
-}
-
-function openAtOnce(file: string): number {
-  try {
-    return openSync(file, 'r');
-  } catch (error) {
-    throw isMissing(error) ? damaged(error) : error;
-  }
-}
-
-function readExactly(descriptor: number, piece: Buffer, position: number): void {
-  for (let done = 0; done < piece.length; ) {
-    const read = readSync(descriptor, piece, done, piece.length - done, position + done);
-    if (read === 0) throw damaged();
-    done += read;
-  }
-}
-
-/**
- * Sends a large answer. While the socket takes one buffer the next is read into the other, so that no memory is asked
- * of the system for each chunk: that would cost more than reading it.
- */
-async function stream(
-  response: Response,
-  blob: SentBlob,
-  parts: readonly Part[],
-  after: string,
-): Promise<void> {
-  const handle = await open(blob.file, 'r').catch((error: unknown) => {
-    throw isMissing(error) ? damaged(error) : error;
-  });
-  try {
-    requireSize((await handle.stat()).size, blob);
-    let [buffer, other] = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)];
-    let taken = Promise.resolve();
-    for (const { before, start, end } of parts) {
-      if (before) response.write(before, 'latin1');
-      for (let position = start; position <= end; ) {
-        const length = Math.min(CHUNK_BYTES, end - position + 1);
-        const [{ bytesRead }] = await Promise.all([handle.read(buffer, 0, length, position), taken]);
-        if (bytesRead === 0) throw damaged();
-        taken = write(response, buffer.subarray(0, bytesRead));
-        [buffer, other] = [other, buffer];
-        position += bytesRead;
-      }
-    }
-    await taken;
-    response.end(after, 'latin1');
-  } catch (error) {
-    // A reader that goes away in the middle is no fault of ours.
-    if (!(error instanceof ReaderGoneError)) throw error;
-  } finally {
-    await handle.close();
-  }
-}
-
-class ReaderGoneError extends Error {}
-
-/** Resolves when the socket has taken the bytes and their buffer is free again; rejects when the reader is gone. */
-function write(response: Response, bytes: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const gone = () => reject(new ReaderGoneError());
-    if (response.closed) return gone();
-    response.once('close', gone);
-    response.write(bytes, (error) => {
-      response.off('close', gone);
-      if (error) gone();
-      else resolve();
-    });
-  });
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-function requireSize(size: number, { bytes }: SentBlob): void {
-  if (size !== bytes) throw damaged();
-}
-
-function damaged(cause?: unknown): Problem {
-  return new Problem(
-    'blob_damaged',
-    'The archive has lost these bytes or part of them. Ask its owner to audit the storage.',
-    { cause },
-  );
 }

@@ -8,14 +8,12 @@ const MAX_WAIT_MS = 2000;
 
 /** Answers what is no HTTP request, and so reaches no route, with a problem document too; then hangs up. */
 export function answerUnreadable(server: Server): void {
-  const running = new WeakMap<Duplex, ServerResponse>();
-  server.on('request', (request, response) => {
-    running.set(request.socket, response);
-    response.once('close', () => running.delete(request.socket));
-  });
+  const latest = new WeakMap<Duplex, ServerResponse>();
+  server.on('request', (request, response) => latest.set(request.socket, response));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Half an answer is out, or nobody is there to take one.
-    if (!socket.writable || error.code === 'ECONNRESET' || running.get(socket)?.headersSent) {
+    const isAnswering = latest.get(socket)?.closed === false && latest.get(socket)?.headersSent;
+    if (!socket.writable || error.code === 'ECONNRESET' || isAnswering) {
       socket.destroy(error);
       return;
     }

@@ -1,10 +1,10 @@
 import { readBlob } from '../../archive/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { sendBlob } from '../sendBlob.ts';
+import { type SentBlobOptions, type StoredBytes, sendBlob } from '../sendBlob.ts';
 
 /** Whatever a blob holds, a browser saves it and runs none of it. */
-const AS_BYTES = {
+const AS_BYTES: SentBlobOptions = {
   contentType: 'application/octet-stream',
   disposition: 'attachment',
   headers: { 'Content-Security-Policy': "sandbox; default-src 'none'" },
@@ -13,8 +13,13 @@ const AS_BYTES = {
 export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob'> {
   return {
     readBlob: ({ params: { sha256 = '' }, request }) => {
-      const blob = readBlob(store, sha256);
-      return { write: (response) => sendBlob(request, response, blob, AS_BYTES) };
+      const { blob, options } = storedBlob(store, sha256);
+      return { write: (response) => sendBlob(request, response, blob, options) };
     },
   };
+}
+
+/** @throws Problem as `readBlob` */
+export function storedBlob(store: Store, sha256: string): StoredBytes {
+  return { blob: readBlob(store, sha256), options: AS_BYTES };
 }

@@ -1,26 +1,30 @@
+import type { IncomingMessage } from 'node:http';
 import { readObject, readObjectMetadata } from '../../collection/objects.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { ok } from '../reply.ts';
-import { sendBlob } from '../sendBlob.ts';
+import { type StoredBytes, sendBlob } from '../sendBlob.ts';
 
 /** An archived page runs nothing and reaches nothing, wherever a browser shows it. */
 const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'", Vary: 'Sec-Fetch-Dest' };
 /** The seal is on a document, not on a script that a page takes from here: to that, no type is told, so it is refused. */
-const PASSIVE_USES: ReadonlySet<string> = new Set(['document', 'empty', 'image', 'audio', 'video', 'track']);
+const PASSIVE_USES: ReadonlySet<unknown> = new Set(['document', 'empty', 'image', 'audio', 'video', 'track']);
 
 /** The archived objects, byte by byte as they were retrieved. */
 export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'readObjectMetadata'> {
   return {
-    readObject: ({ params, request }) => {
-      const { contentType: recorded, ...blob } = readObject(store, params.sha256 ?? '');
-      const use = request.get('Sec-Fetch-Dest');
-      const contentType = use === undefined || PASSIVE_USES.has(use) ? recorded : 'application/octet-stream';
-      return {
-        write: (response) =>
-          sendBlob(request, response, blob, { contentType, disposition: 'attachment', headers: SEALED }),
-      };
+    readObject: ({ params: { sha256 = '' }, request }) => {
+      const { blob, options } = storedObject(store, sha256, request);
+      return { write: (response) => sendBlob(request, response, blob, options) };
     },
     readObjectMetadata: async ({ params }) => ok(await readObjectMetadata(store, params.sha256 ?? '')),
   };
+}
+
+/** @throws Problem as `readObject` */
+export function storedObject(store: Store, sha256: string, { headers }: IncomingMessage): StoredBytes {
+  const { contentType: recorded, ...blob } = readObject(store, sha256);
+  const use = headers['sec-fetch-dest'];
+  const contentType = use === undefined || PASSIVE_USES.has(use) ? recorded : 'application/octet-stream';
+  return { blob, options: { contentType, disposition: 'attachment', headers: SEALED } };
 }
