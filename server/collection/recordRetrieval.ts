@@ -1,15 +1,14 @@
-import type { Event, EventType } from '../../shared/event.ts';
+import type { EventType } from '../../shared/event.ts';
 import { SELF } from '../../shared/event.ts';
 import type { Settings } from '../../shared/settings.ts';
-import { appendEntry } from '../ledger/appendEntry.ts';
-import { fingerprintOver } from '../ledger/entry.ts';
 import { createBlobRowIfAbsent } from '../store/sqlite/blobs.ts';
-import { firstEventWith, insertEvent, type NewEvent, nextEventId } from '../store/sqlite/events.ts';
+import { firstEventWith } from '../store/sqlite/events.ts';
 import type { WriteDatabase } from '../store/sqlite/open.ts';
 import { insertRetrieval, type NewRetrieval } from '../store/sqlite/retrievals.ts';
 import { type SourceRow, sourceByKey, updateStanding } from '../store/sqlite/sources.ts';
 import { replaceValidators, type Validators } from '../store/sqlite/validators.ts';
 import type { Store } from '../store/store.ts';
+import { recordEvent } from './recordEvent.ts';
 import { type Outcome, transition } from './transitions.ts';
 
 export type CountSettings = Pick<Settings, 'unavailable_after_failures' | 'gone_after_minutes'>;
@@ -100,7 +99,7 @@ function applyOutcome(
     settings,
     retrieval.observed_at,
   );
-  const recorded = events.map((type) => recordEvent(database, now, source, retrieval, type));
+  const recorded = events.map((type) => recordOwnEvent(database, now, source, retrieval, type));
   updateStanding(database, source.key, {
     ...standing,
     ...met,
@@ -111,10 +110,10 @@ function applyOutcome(
 }
 
 /**
- * Records one event and its ledger entry. `sha256` is the object at hand, null where the source gave none;
+ * Records one event of the node's own. `sha256` is the object at hand, null where the source gave none;
  * `previous_sha256` the version that it replaced or that was there last.
  */
-function recordEvent(
+function recordOwnEvent(
   database: WriteDatabase,
   now: string,
   source: SourceRow,
@@ -123,8 +122,7 @@ function recordEvent(
 ): number {
   const isVersion = type === 'first_seen' || type === 'changed';
   const isLoss = type === 'unavailable' || type === 'disappeared';
-  const event: Omit<NewEvent, 'ledger_entry'> = {
-    id: nextEventId(database),
+  return recordEvent(database, now, source, {
     source_key: source.key,
     retrieval: retrieval.id,
     event_type: type,
@@ -135,46 +133,9 @@ function recordEvent(
     previous_sha256: isLoss || type === 'changed' ? source.last_sha256 : null,
     reverts_to: isVersion && retrieval.sha256 !== null ? revertsTo(database, source, retrieval.sha256) : null,
     page_label: isLoss ? null : retrieval.page_label,
-  };
-  const entry = appendEntry(database, {
-    type: 'event.recorded',
-    subject: String(event.id),
-    digest: eventDigest({ ...event, source: source.id, url: source.url }),
-    at: now,
   });
-  insertEvent(database, { ...event, ledger_entry: entry.seq });
-  return event.id;
 }
 
 function revertsTo(database: WriteDatabase, source: SourceRow, sha256: string): number | null {
   return firstEventWith(database, { source_key: source.key, observer: SELF, sha256 }) ?? null;
 }
-
-/** The digest of what the ledger records of an event: what never changes about it, so not the source's name or tags. */
-export const eventDigest: (
-  event: Pick<
-    Event,
-    | 'id'
-    | 'event_type'
-    | 'observer'
-    | 'observed_at'
-    | 'original_observed_at'
-    | 'sha256'
-    | 'previous_sha256'
-    | 'reverts_to'
-    | 'page_label'
-  > & { source: string; url: string; retrieval: number },
-) => string = fingerprintOver([
-  'id',
-  'source',
-  'url',
-  'retrieval',
-  'event_type',
-  'observer',
-  'observed_at',
-  'original_observed_at',
-  'sha256',
-  'previous_sha256',
-  'reverts_to',
-  'page_label',
-]);

@@ -3,7 +3,7 @@ import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import { iterateRecordedEvents } from '../store/sqlite/events.ts';
 import { iterateSourceRevisions } from '../store/sqlite/sourceRevisions.ts';
 import { sourceByKey } from '../store/sqlite/sources.ts';
-import { eventDigest } from './recordRetrieval.ts';
+import { eventDigest } from './recordEvent.ts';
 import { recordedSource } from './sources.ts';
 
 /** What was recorded of sources: each revision as it was kept, and the newest one as the source's own row shows it. */

@@ -46,6 +46,11 @@ const TABLES = {
     ),
     json: ['redirects', 'headers', 'request', 'page_label'],
   },
+  capture: {
+    table: 'captures',
+    order: 'retrieval',
+    columns: words('retrieval record_id payload_digest'),
+  },
   event: {
     table: 'events',
     order: 'id',

@@ -1,0 +1,131 @@
+import Database from 'better-sqlite3';
+
+/** One capture that was read from a file and waits to be recorded. `record` is whatever the importer needs again, as JSON. */
+export interface SpooledCapture {
+  n: number;
+  /** The capture's own time. */
+  at: string;
+  source: string;
+  /** Null for a revisit whose object is not known yet. */
+  sha256: string | null;
+  record_id: string | null;
+  payload_digest: string | null;
+  record: string;
+}
+
+/** An object whose bytes lie in a temporary file until its first capture is recorded. */
+export interface SpooledObject {
+  sha256: string;
+  bytes: number;
+  file: string;
+}
+
+const COLUMNS = 'n, at, source, sha256, record_id, payload_digest, record';
+
+/**
+ * What an import has read and not recorded yet, in a database of its own under `tmp/`: it gives the captures back in
+ * the order of their own times and finds the one that a revisit names, and memory stays flat however many there are.
+ * It is never synced, because it is worth nothing after a crash.
+ */
+export class CaptureSpool {
+  readonly #database: Database.Database;
+  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
+
+  constructor(file: string) {
+    this.#database = new Database(file);
+    this.#database.pragma('journal_mode = OFF');
+    this.#database.pragma('synchronous = OFF');
+    this.#database.exec(`
+      CREATE TABLE captures (n INTEGER PRIMARY KEY, at TEXT NOT NULL, source TEXT NOT NULL, sha256 TEXT, record_id TEXT,
+        payload_digest TEXT, record TEXT NOT NULL);
+      CREATE INDEX by_time ON captures (at, n);
+      CREATE INDEX by_record ON captures (record_id);
+      CREATE INDEX by_moment ON captures (source, at);
+      CREATE INDEX by_payload ON captures (payload_digest, source);
+      CREATE TABLE objects (sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL, file TEXT NOT NULL) WITHOUT ROWID;
+      CREATE TABLE not_get (record_id TEXT PRIMARY KEY) WITHOUT ROWID;
+      BEGIN`);
+  }
+
+  #statement(sql: string): Database.Statement<unknown[]> {
+    let found = this.#statements.get(sql);
+    if (!found) {
+      found = this.#database.prepare(sql);
+      this.#statements.set(sql, found);
+    }
+    return found;
+  }
+
+  add(capture: Omit<SpooledCapture, 'n'>): void {
+    this.#statement(
+      `INSERT INTO captures (at, source, sha256, record_id, payload_digest, record)
+       VALUES (@at, @source, @sha256, @record_id, @payload_digest, @record)`,
+    ).run(capture);
+  }
+
+  /** Remembers where an object's bytes lie; false where one of this digest waits already. */
+  addObject(object: SpooledObject): boolean {
+    const { changes } = this.#statement(
+      'INSERT OR IGNORE INTO objects (sha256, bytes, file) VALUES (@sha256, @bytes, @file)',
+    ).run(object);
+    return changes > 0;
+  }
+
+  objectOf(sha256: string): SpooledObject | undefined {
+    return this.#statement('SELECT sha256, bytes, file FROM objects WHERE sha256 = ?').get(sha256) as
+      | SpooledObject
+      | undefined;
+  }
+
+  /** The bytes moved to their place, or are given up. */
+  removeObject(sha256: string): void {
+    this.#statement('DELETE FROM objects WHERE sha256 = ?').run(sha256);
+  }
+
+  *objects(): Generator<SpooledObject> {
+    yield* this.#statement('SELECT sha256, bytes, file FROM objects').iterate() as Iterable<SpooledObject>;
+  }
+
+  /** A request that was no GET, or the record that belongs to one. */
+  addNotGet(recordId: string): void {
+    this.#statement('INSERT OR IGNORE INTO not_get VALUES (?)').run(recordId);
+  }
+
+  isNotGet(recordIds: readonly string[]): boolean {
+    return recordIds.some((id) => this.#statement('SELECT 1 FROM not_get WHERE record_id = ?').get(id));
+  }
+
+  /** The next captures in the order of their own times, after one of them. */
+  after(last: Pick<SpooledCapture, 'at' | 'n'> | undefined, limit: number): SpooledCapture[] {
+    return this.#statement(
+      `SELECT ${COLUMNS} FROM captures WHERE (at, n) > (?, ?) ORDER BY at, n LIMIT ?`,
+    ).all(last?.at ?? '', last?.n ?? 0, limit) as SpooledCapture[];
+  }
+
+  byRecord(recordId: string): SpooledCapture | undefined {
+    return this.#one('record_id = ?', [recordId]);
+  }
+
+  byMoment(source: string, at: string): SpooledCapture | undefined {
+    return this.#one('source = ? AND at = ?', [source, at]);
+  }
+
+  byPayload(source: string, digest: string): SpooledCapture | undefined {
+    return this.#one('payload_digest = ? AND source = ? AND sha256 IS NOT NULL', [digest, source]);
+  }
+
+  /** Captures that hold an object come first: a revisit is not what another revisit means. */
+  #one(where: string, values: string[]): SpooledCapture | undefined {
+    return this.#statement(
+      `SELECT ${COLUMNS} FROM captures WHERE ${where} ORDER BY sha256 IS NULL, n LIMIT 1`,
+    ).get(...values) as SpooledCapture | undefined;
+  }
+
+  count(): number {
+    return (this.#statement('SELECT count(*) AS count FROM captures').get() as { count: number }).count;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
