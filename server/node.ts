@@ -78,7 +78,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...blobsHandlers(store),
         ...ledgerHandlers(store, key),
         ...dumpHandlers(store, key),
-        ...sourceHandlers(store, collection, settings),
+        ...sourceHandlers(store, collection),
         ...collectionHandlers(store, settings),
         ...eventHandlers(store),
         ...objectHandlers(store),

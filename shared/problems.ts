@@ -59,6 +59,7 @@ export const PROBLEMS = {
   excessive_compression: { status: 422, title: 'The pack file expands beyond the limit' },
   invalid_name_encoding: { status: 422, title: 'The pack file holds a name that is not UTF-8' },
   invalid_pack_file: { status: 422, title: 'Not a pack file' },
+  invalid_list: { status: 422, title: 'The list of sources cannot be read' },
   invalid_capture: { status: 422, title: 'The captures cannot be read' },
   rate_limited: { status: 429, title: 'Too much was written in too short a time' },
   head_too_large: { status: 431, title: 'The address and the headers are too large' },

@@ -1,6 +1,7 @@
 import type { CollectionResult } from '../../shared/collection.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { SourcePreview } from '../../shared/source.ts';
+import type { ListForm, SourceImport } from '../../shared/sourceList.ts';
 import type { Log } from '../log.ts';
 import type { SettingsStore } from '../store/settings.ts';
 import type { Store } from '../store/store.ts';
@@ -8,6 +9,7 @@ import type { Jobs, RunningJob } from '../workers/jobs.ts';
 import { isPrivateAddress } from './addresses.ts';
 import { Collector, type CollectServices, chooseSources } from './collect.ts';
 import { systemLookup } from './connect.ts';
+import { importSources } from './importSources.ts';
 import { HostHeldError, Politeness } from './politeness.ts';
 import { previewSource } from './preview.ts';
 import { ObjectReceiver } from './receiveObject.ts';
@@ -29,6 +31,8 @@ export interface Collection {
   startRound(ids: readonly string[] | undefined): RunningJob<CollectionResult>;
   /** Fetches once and stores nothing. @throws Problem `preview_failed` where the host is to be left alone. */
   preview(url: string): Promise<SourcePreview>;
+  /** Watches what a list names. @throws Problem `invalid_list`. */
+  importSources(form: ListForm, bytes: Uint8Array): Promise<SourceImport>;
   /** Sources were added or changed; the schedule is looked at anew. */
   wake(): void;
   /** Aborts what is being fetched and waits until what came is recorded. */
@@ -85,6 +89,11 @@ export function openCollection({ store, settings, jobs, log }: CollectionConfig)
       );
       previews.add(preview);
       return preview.finally(() => previews.delete(preview));
+    },
+    async importSources(form, bytes) {
+      const imported = await importSources(store, form, bytes, settings.current.collection_every_minutes);
+      scheduler.wake();
+      return imported;
     },
     wake: () => scheduler.wake(),
     async close() {

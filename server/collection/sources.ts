@@ -30,7 +30,7 @@ import {
 import type { Store } from '../store/store.ts';
 
 /** A new source is first checked on schedule after this, unless the owner asks for it before. */
-const FIRST_CHECK_AFTER_MS = 60_000;
+export const FIRST_CHECK_AFTER_MS = 60_000;
 
 /**
  * The one form of an address: as the WHATWG URL standard writes it (scheme and host in lower case, host names in
@@ -52,27 +52,37 @@ export function sourceIdOf(normalizedUrl: string): string {
  *
  * @throws Problem `source_exists`, `id_taken`.
  */
-export function addSource(store: Store, { url: asked, ...said }: NewSource): Promise<WatchedSource> {
+export function addSource(store: Store, source: NewSource): Promise<WatchedSource> {
+  return store.write((database) => {
+    const firstCheck = instantOf(store.clock.now() + FIRST_CHECK_AFTER_MS);
+    return watchedSource(database, watchSource(database, store, source, firstCheck));
+  });
+}
+
+/** The same within a change; what it throws is thrown before anything is written. */
+export function watchSource(
+  database: WriteDatabase,
+  store: Pick<Store, 'instant'>,
+  { url: asked, ...said }: NewSource,
+  next_check_at: string,
+): SourceRow {
   const url = normalizeUrl(asked);
   const id = sourceIdOf(url);
   const settings: SourceSettings = { ...said, paused: false };
-  return store.write((database) => {
-    const known = sourceById(database, id);
-    if (known && known.url !== url)
-      throw new Problem('id_taken', `Another address has the id ${id} already; this one cannot be watched.`);
-    if (known && !known.removed) {
-      throw new Problem('source_exists', 'This address is watched already.', { members: { source: id } });
-    }
-    const added_at = store.instant();
-    const next_check_at = instantOf(store.clock.now() + FIRST_CHECK_AFTER_MS);
-    const row = { ...settings, id, url, added_at, next_check_at, removed: false };
-    const revision = nextSeq(database);
-    let key = known?.key;
-    if (key === undefined) key = insertSource(database, { ...row, revision });
-    else updateSource(database, { ...row, key, revision });
-    recordRevision(database, 'source.added', { ...row, key }, added_at);
-    return watchedSource(database, requireRow(database, id));
-  });
+  const known = sourceById(database, id);
+  if (known && known.url !== url)
+    throw new Problem('id_taken', `Another address has the id ${id} already; this one cannot be watched.`);
+  if (known && !known.removed) {
+    throw new Problem('source_exists', 'This address is watched already.', { members: { source: id } });
+  }
+  const added_at = store.instant();
+  const row = { ...settings, id, url, added_at, next_check_at, removed: false };
+  const revision = nextSeq(database);
+  let key = known?.key;
+  if (key === undefined) key = insertSource(database, { ...row, revision });
+  else updateSource(database, { ...row, key, revision });
+  recordRevision(database, 'source.added', { ...row, key }, added_at);
+  return requireRow(database, id);
 }
 
 /**

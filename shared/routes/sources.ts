@@ -11,6 +11,7 @@ import {
   watchedSourceSchema,
   watchedUrlSchema,
 } from '../source.ts';
+import { LIST_MEDIA_TYPES, sourceImportSchema } from '../sourceList.ts';
 import { jsonBody, route } from './route.ts';
 
 /** What the owner tells the collector: which sources to watch, and when to look at once. */
@@ -44,6 +45,18 @@ export const sourceRoutes = {
     body: jsonBody(z.strictObject({ url: watchedUrlSchema }).meta({ id: 'PreviewRequest' })),
     answers: { 200: { description: 'What came', schema: sourcePreviewSchema } },
     problems: [],
+  }),
+  importSources: route({
+    method: 'POST',
+    path: '/manage/sources/import',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Watch what a list names',
+    description:
+      'An address a line (`#` begins a comment), CSV whose header names `url` and what else is said of a source, or OPML, whose outlines become tags. At most 10,000 entries. Each is answered for by itself.',
+    body: { kind: 'stream', mediaTypes: Object.keys(LIST_MEDIA_TYPES) },
+    answers: { 200: { description: 'What became of each entry', schema: sourceImportSchema } },
+    problems: ['invalid_list'],
   }),
   readWatchedSource: route({
     method: 'GET',

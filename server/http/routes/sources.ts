@@ -1,3 +1,4 @@
+import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../shared/sourceList.ts';
 import type { Collection } from '../../collection/collection.ts';
 import {
   addSource,
@@ -11,7 +12,9 @@ import {
 } from '../../collection/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
+import { readBytes, requireMediaType } from '../readJson.ts';
 import { accepted, created, noContent, ok, page } from '../reply.ts';
+import { chunksOf } from '../requestBody.ts';
 
 type SourceRoutes =
   | 'listSources'
@@ -19,6 +22,7 @@ type SourceRoutes =
   | 'listWatchedSources'
   | 'addSource'
   | 'previewSource'
+  | 'importSources'
   | 'readWatchedSource'
   | 'listRetrievals'
   | 'changeSource'
@@ -37,6 +41,12 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
       return created(source, `/manage/sources/${source.id}`);
     },
     previewSource: async ({ body }) => ok(await collection.preview(body.url)),
+    importSources: async ({ request }) => {
+      const mediaType = requireMediaType(request, Object.keys(LIST_MEDIA_TYPES));
+      const bytes = await readBytes(chunksOf(request), MAX_LIST_BYTES);
+      const form = LIST_MEDIA_TYPES[mediaType as keyof typeof LIST_MEDIA_TYPES];
+      return ok(await collection.importSources(form, bytes));
+    },
     readWatchedSource: ({ params }) => ok(readWatchedSource(store, params.id ?? '')),
     listRetrievals: ({ params, query, request }) =>
       page(request, query, listRetrievals(store, params.id ?? '', query)),
