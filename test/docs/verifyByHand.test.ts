@@ -2,23 +2,14 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
+import { blocksOf } from '../support/docs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 
 const run = promisify(execFile);
-const DOCUMENT = fileURLToPath(new URL('../../docs/verify-by-hand.md', import.meta.url));
-
-/** The document's blocks by their name: programs to save, and commands to run. */
-async function blocksOf(language: string): Promise<Map<string, string>> {
-  const text = await readFile(DOCUMENT, 'utf8');
-  const blocks = text.matchAll(new RegExp(`^\`\`\`${language} (\\S+)\\n(.*?)^\`\`\`$`, 'gms'));
-  return new Map([...blocks].map(([, name = '', body = '']) => [name, body]));
-}
-
 const FILE = 'island,bill_length_mm\nTorgersen,39.1\n';
 const SHA256 = createHash('sha256').update(FILE).digest('hex');
 
@@ -60,8 +51,9 @@ test('every command of verify-by-hand.md says what it should of an honest node',
   const pack = await publish(node);
   await node.sendJson('POST', '/api/nodes', { path: 'e', title: 'after' });
   const folder = await temporaryFolder();
-  for (const [name, program] of await blocksOf('python')) await writeFile(join(folder, name), program);
-  const commands = await blocksOf('sh');
+  for (const [name, program] of await blocksOf('verify-by-hand.md', 'python'))
+    await writeFile(join(folder, name), program);
+  const commands = await blocksOf('verify-by-hand.md', 'sh');
   const env = {
     PATH: process.env.PATH,
     NODE: node.url,

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, test } from 'vitest';
+import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
+import { GrowingTree, leafHash } from '../../server/ledger/merkle.ts';
+import { blocksOf } from '../support/docs.ts';
+import { isInstalled } from '../support/extract.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+
+afterEach(closeTestNodes);
+
+const run = promisify(execFile);
+const PROGRAM = 'opencheckpoint.go';
+const GO_TAKES_MS = 120_000;
+
+/** Skips a test where Go cannot be asked. */
+async function requireGo(skip: (condition: boolean, why: string) => void): Promise<void> {
+  skip(!(await isInstalled('go')), 'go is not installed');
+  const library = '/usr/share/gocode/src/golang.org/x/mod/sumdb/note';
+  skip(!existsSync(library), 'golang-golang-x-mod-dev is not installed');
+}
+
+/** A folder that holds the document's Go program, and the environment that Go is run in. */
+async function goFolder(): Promise<{ cwd: string; env: NodeJS.ProcessEnv }> {
+  const cwd = await temporaryFolder();
+  await writeFile(join(cwd, PROGRAM), (await blocksOf('ledger.md', 'go')).get(PROGRAM) ?? '');
+  const env = { PATH: process.env.PATH, HOME: cwd, GOFLAGS: '', GOCACHE: join(cwd, 'cache') };
+  return { cwd, env };
+}
+
+test('the vector of ledger.md is what a key with that seed signs', async () => {
+  const seed = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
+  const key = nodeKeyOf('node.local/strongroom', privateKeyOfSeed(seed));
+  const tree = new GrowingTree();
+  for (const leaf of ['a', 'b', 'c']) tree.append(leafHash(leaf));
+  const files = await blocksOf('ledger.md', 'text');
+  expect(files.get('vector.key')).toBe(`${key.verifierKey}\n`);
+  expect(files.get('vector.checkpoint')).toBe(signCheckpoint(key, { size: 3, root: tree.root() }));
+  expect(
+    createHash('sha256')
+      .update(files.get('vector.checkpoint') ?? '')
+      .digest('hex'),
+  ).toBe('95dbce205ddeb88375ab88d9ceb11c560cafb478c19383f650d15f581de5c857');
+});
+
+describe('Go’s own package opens checkpoints', () => {
+  test('the published one, and only as it was signed', { timeout: GO_TAKES_MS }, async ({ skip }) => {
+    await requireGo(skip);
+    const { cwd, env } = await goFolder();
+    const files = await blocksOf('ledger.md', 'text');
+    for (const [name, text] of files) await writeFile(join(cwd, name), text);
+    const altered = (files.get('vector.checkpoint') ?? '').replace('\n3\n', '\n4\n');
+    await writeFile(join(cwd, 'altered.checkpoint'), altered);
+    const goEnv = { ...env, GO111MODULE: 'off', GOPATH: '/usr/share/gocode' };
+    await run('go', ['build', '-o', 'opener', PROGRAM], { cwd, env: goEnv });
+
+    const { stdout } = await run('./opener', ['vector.key', 'vector.checkpoint'], { cwd });
+    expect(stdout).toBe('node.local/strongroom\n3\nNmQuc8JUCrEh46a/lUWwokmCzYMOsT080Z3jzmwCHsE=\n');
+    await expect(run('./opener', ['vector.key', 'altered.checkpoint'], { cwd })).rejects.toThrow(
+      'invalid signature',
+    );
+  });
+
+  test('that of a node, with the key that the node tells', { timeout: GO_TAKES_MS }, async ({ skip }) => {
+    await requireGo(skip);
+    const node = await openTestNode();
+    for (const path of ['a', 'b']) await node.sendJson('POST', '/api/nodes', { path, title: path });
+    const { cwd, env } = await goFolder();
+    const commands = (await blocksOf('ledger.md', 'sh')).get('go') ?? 'exit 9';
+    const { stdout } = await run('sh', ['-ec', commands], { cwd, env: { ...env, NODE: node.url } });
+    const { head } = (await (await node.ask('/api/ledger')).json()) as { head: { root: string } };
+    const [name, size, root] = stdout.split('\n');
+    expect(name).toMatch(/^node-/);
+    expect([size, Buffer.from(root ?? '', 'base64').toString('hex')]).toEqual(['2', head.root]);
+  });
+});
