@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { parseJson, UnwalkableJsonError } from '../../../server/collection/diff/parseJson.ts';
+import { compareStructure } from '../../../server/collection/diff/structure.ts';
+
+function changes(from: unknown, to: unknown): string[] {
+  return compareStructure(from, to).changes.map(
+    ({ op, pointer, from_pointer, before, after }) =>
+      `${op} ${from_pointer === null ? '' : `${from_pointer} → `}${pointer}: ${before?.json ?? ''} → ${after?.json ?? ''}`,
+  );
+}
+
+describe('two JSON values', () => {
+  test('are told member by member, by JSON Pointer', () => {
+    expect(changes({ a: 1, 'b/c': { d: true }, gone: null }, { a: 2, 'b/c': { d: true, e: [] } })).toEqual([
+      'changed /a: 1 → 2',
+      'added /b~1c/e:  → []',
+      'removed /gone: null → ',
+    ]);
+  });
+
+  test('whose members stand in another order are the same', () => {
+    expect(changes({ a: 1, b: 2 }, { b: 2, a: 1 })).toEqual([]);
+  });
+
+  test('have the elements of their lists matched by what identifies them', () => {
+    const from = [
+      { id: 1, n: 'a' },
+      { id: 2, n: 'b' },
+      { id: 3, n: 'c' },
+    ];
+    const to = [
+      { id: 3, n: 'c' },
+      { id: 1, n: 'A' },
+      { id: 4, n: 'd' },
+    ];
+    const result = compareStructure(from, to);
+    expect(result.summary).toEqual({ added: 1, removed: 1, changed: 1, moved: 1 });
+    expect(changes(from, to)).toEqual([
+      'removed /1: {"id":2,"n":"b"} → ',
+      'moved /2 → /0:  → ',
+      'changed /0/n → /1/n: "a" → "A"',
+      'added /2:  → {"id":4,"n":"d"}',
+    ]);
+  });
+
+  test('have other lists matched by their order, and not each element after an added one told', () => {
+    expect(changes([1, 2, 3, 4], [0, 1, 2, 4])).toEqual(['added /0:  → 0', 'removed /2: 3 → ']);
+  });
+
+  test('of other types are one change', () => {
+    expect(changes({ a: [] }, { a: {} })).toEqual(['changed /a: [] → {}']);
+    expect(changes(1, '1')).toEqual(['changed : 1 → "1"']);
+  });
+
+  test('with a member called __proto__ are compared like any', () => {
+    expect(changes(parseJson('{"__proto__":1}'), parseJson('{"__proto__":2}'))).toEqual([
+      'changed /__proto__: 1 → 2',
+    ]);
+  });
+
+  test('that differ everywhere are counted whole and listed in part', () => {
+    const list = (from: number) =>
+      Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`k${n}`, n + from]));
+    const { summary, changes: listed, truncated } = compareStructure(list(0), list(1));
+    expect(summary.changed).toBe(5_000);
+    expect(listed).toHaveLength(1_000);
+    expect(truncated).toBe(true);
+  });
+});
+
+describe('parsing for a comparison', () => {
+  test('keeps digits that a number cannot hold', () => {
+    const [from, to] = ['{"id":12345678901234567890}', '{"id":12345678901234567891}'].map(parseJson);
+    expect(changes(from, to)).toEqual(['changed /id: 12345678901234567890 → 12345678901234567891']);
+  });
+
+  test('refuses what would not fit the stack, and what is no JSON', () => {
+    const deep = '['.repeat(200_000) + ']'.repeat(200_000);
+    expect(() => parseJson(deep)).toThrow(UnwalkableJsonError);
+    expect(() => parseJson('{"a":')).toThrow(UnwalkableJsonError);
+    expect(parseJson(`{"a":"${'[{'.repeat(1_000)}"}`)).toBeTypeOf('object');
+  });
+});
