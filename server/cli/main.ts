@@ -5,6 +5,8 @@ import { type Command, type ExitCode, print, printError, UsageError } from './co
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   'sign-in': async () => (await import('./signIn.ts')).signIn,
+  watch: async () => (await import('./watch.ts')).watch,
+  check: async () => (await import('./check.ts')).check,
   pack: async () => (await import('./pack.ts')).pack,
   verify: async () => (await import('./verify.ts')).verify,
   ledger: async () => (await import('./ledger.ts')).ledger,

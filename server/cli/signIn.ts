@@ -1,11 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
-import { isMissing } from '../store/blobs/blobStore.ts';
-import { type Command, type ExitCode, print, UsageError } from './command.ts';
-
-const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
+import { type Command, type ExitCode, print } from './command.ts';
+import { DEFAULT_URL, reachNode } from './runningNode.ts';
 
 const HELP = `Usage: strongroom sign-in [options]
 
@@ -30,34 +25,9 @@ export const signIn: Command = {
         json: { type: 'boolean', default: false },
       },
     });
-    const token = await readToken(resolve(values['token-file'] ?? join(values.data, 'owner-token')));
-    const { url } = await askForLink(values.url, token);
+    const node = await reachNode(values);
+    const { url } = (await node.ask('POST', '/manage/sign-in-links')) as { url: string };
     print(values.json ? JSON.stringify({ url }) : url);
     return 0;
   },
 };
-
-async function readToken(file: string): Promise<string> {
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (error) {
-    if (isMissing(error)) throw new UsageError(`There is no owner's token at ${file}.`);
-    throw error;
-  }
-}
-
-async function askForLink(node: string, token: string): Promise<{ url: string }> {
-  const address = URL.parse('/manage/sign-in-links', node);
-  if (!address) throw new UsageError(`${JSON.stringify(node)} is no address.`);
-  let response: Response;
-  try {
-    response = await fetch(address, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
-  } catch (cause) {
-    throw new Error(`No node answers at ${node}. Say where it listens with --url.`, { cause });
-  }
-  if (response.status === 401)
-    throw new Error(`The node at ${node} has another owner's token. Name its data folder with --data.`);
-  if (response.status !== 201)
-    throw new Error(`What answers at ${node} is no Strongroom node of this version.`);
-  return (await response.json()) as { url: string };
-}

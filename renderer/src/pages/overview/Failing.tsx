@@ -1,10 +1,10 @@
 import { Link } from 'react-router';
+import { failureWords } from '../../../../shared/failureWords.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Section } from '../../components/Section.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
 import { VirtualList } from '../../components/VirtualList.tsx';
 import { countOf } from '../../format/size.ts';
-import { failureWords } from '../sources/failureWords.ts';
 import classes from './Lately.module.css';
 
 const SHOWN = 5;

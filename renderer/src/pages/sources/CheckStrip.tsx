@@ -1,7 +1,7 @@
+import { failureWords } from '../../../../shared/failureWords.ts';
 import { Hint } from '../../components/Hint.tsx';
 import { countOf } from '../../format/size.ts';
 import classes from './CheckStrip.module.css';
-import { failureWords } from './failureWords.ts';
 
 /** The last checks as a strip, oldest at the left: full bars gave an object, short ones failed. */
 export function CheckStrip({ checks }: { checks: readonly (string | null)[] }) {

@@ -1,12 +1,12 @@
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { failureHint, failureWords } from '../../../../shared/failureWords.ts';
 import type { SourcePreview } from '../../../../shared/source.ts';
 import { DigestChip } from '../../components/DigestChip.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { exactBytes, formatCount } from '../../format/size.ts';
 import { PageLabelNote } from '../timeline/PageLabelNote.tsx';
-import { failureHint, failureWords } from './failureWords.ts';
 import classes from './PreviewFindings.module.css';
 
 /** What one fetch gave and what of it would be stored. */

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { failureHint } from '../../../../shared/failureWords.ts';
 import type { Retrieval } from '../../../../shared/source.ts';
 import { Facts } from '../../components/Facts.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
@@ -6,7 +7,6 @@ import { exactBytes, formatCount } from '../../format/size.ts';
 import { ObjectCard } from '../timeline/ObjectCard.tsx';
 import { ObserverText } from '../timeline/ObserverText.tsx';
 import { PageLabelNote } from '../timeline/PageLabelNote.tsx';
-import { failureHint } from './failureWords.ts';
 import classes from './RetrievalDetails.module.css';
 import { RetrievalOutcome } from './RetrievalOutcome.tsx';
 

@@ -1,9 +1,9 @@
 import { IconCircleCheck, IconCircleX, IconEqual } from '@tabler/icons-react';
 import { SELF } from '../../../../shared/event.ts';
+import { failureWords } from '../../../../shared/failureWords.ts';
 import type { Retrieval } from '../../../../shared/source.ts';
 import { ObserverText } from '../timeline/ObserverText.tsx';
 import { PageLabelNote } from '../timeline/PageLabelNote.tsx';
-import { failureWords } from './failureWords.ts';
 import classes from './RetrievalOutcome.module.css';
 
 /** What one attempt came to, in a shape, a colour and words. */

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { failureHint, failureWords } from '../../../../shared/failureWords.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Facts } from '../../components/Facts.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
@@ -7,7 +8,6 @@ import { countOf, formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { ArchivedChip } from '../timeline/ArchivedChip.tsx';
 import { CheckStrip } from './CheckStrip.tsx';
-import { failureHint, failureWords } from './failureWords.ts';
 import classes from './SourceFacts.module.css';
 import type { SeenSource } from './useSources.ts';
 

@@ -1,11 +1,11 @@
 import { Checkbox } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { failureWords } from '../../../../shared/failureWords.ts';
 import { type Column, RowLink } from '../../components/DataTable.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
 import { CheckStrip } from './CheckStrip.tsx';
-import { failureWords } from './failureWords.ts';
 import classes from './sourceColumns.module.css';
 import type { SeenSource } from './useSources.ts';
 

@@ -1,4 +1,4 @@
-import type { RetrievalError } from '../../../../shared/source.ts';
+import type { RetrievalError } from './source.ts';
 
 /** What each kind of failure means to a person, and what can be done about it. */
 const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {

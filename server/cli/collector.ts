@@ -1,0 +1,103 @@
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../shared/clock.ts';
+import type { CollectionResult } from '../../shared/collection.ts';
+import type { Event } from '../../shared/event.ts';
+import type { Job } from '../../shared/job.ts';
+import { MAX_LIST_LIMIT } from '../../shared/limits.ts';
+import type { WatchedSource } from '../../shared/source.ts';
+import { LIST_MEDIA_TYPES, type ListForm, type SourceImport } from '../../shared/sourceList.ts';
+import { openCollection } from '../collection/collection.ts';
+import { readEvent } from '../collection/events.ts';
+import { listWatchedSources } from '../collection/sources.ts';
+import { openNodeKey } from '../ledger/nodeKey.ts';
+import { createLog } from '../log.ts';
+import { FolderInUseError } from '../store/folderLock.ts';
+import { openSettings } from '../store/settings.ts';
+import { openStore } from '../store/store.ts';
+import { Jobs } from '../workers/jobs.ts';
+import { type NodeOptions, type RunningNode, reachNode } from './runningNode.ts';
+
+/** The collector of a data folder: opened here, or that of the node that has the folder open. */
+export interface Collector {
+  importSources(form: ListForm, bytes: Uint8Array<ArrayBuffer>): Promise<SourceImport>;
+  /** Runs one round of all sources that are not paused, to its end. */
+  collect(): Promise<CollectionResult>;
+  /** Every watched source. */
+  sources(): Promise<WatchedSource[]>;
+  event(id: number): Promise<Event>;
+  close(): Promise<void>;
+}
+
+/** @throws Error with a sentence where the folder is in use by a node that cannot be reached. */
+export async function openCollector(options: NodeOptions): Promise<Collector> {
+  try {
+    return await openHere(resolve(options.data));
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error;
+    return throughNode(await reachNode(options));
+  }
+}
+
+async function openHere(folder: string): Promise<Collector> {
+  const store = await openStore({ folder, clock: systemClock });
+  try {
+    await openNodeKey(store);
+    const jobs = new Jobs(systemClock, store.randomHex);
+    const settings = openSettings(store);
+    const collection = openCollection({ store, settings, jobs, log: createLog('silent') });
+    return {
+      importSources: (form, bytes) => collection.importSources(form, bytes),
+      collect: () => collection.startRound(undefined).finished,
+      sources: () => allPages(async (page) => listWatchedSources(store, page).items),
+      event: async (id) => readEvent(store, String(id)),
+      async close() {
+        await collection.close();
+        await jobs.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** How often a node is asked whether its round is over. */
+const POLL_MS = 250;
+
+function throughNode(node: RunningNode): Collector {
+  return {
+    async importSources(form, bytes) {
+      const type = Object.entries(LIST_MEDIA_TYPES).find(([, each]) => each === form)?.[0] ?? '';
+      return (await node.ask('POST', '/manage/sources/import', { type, bytes })) as SourceImport;
+    },
+    async collect() {
+      let job = (await node.ask('POST', '/manage/collections')) as Job;
+      while (job.state === 'running') {
+        await sleep(POLL_MS);
+        job = (await node.ask('GET', `/manage/jobs/${job.id}`)) as Job;
+      }
+      if (job.state !== 'done') throw new Error(job.error ?? 'The collection was cancelled.');
+      return job.result as CollectionResult;
+    },
+    sources: () =>
+      allPages(async ({ limit, offset }) => {
+        const page = await node.ask('GET', `/manage/sources?limit=${limit}&offset=${offset}`);
+        return (page as { items: WatchedSource[] }).items;
+      }),
+    event: async (id) => (await node.ask('GET', `/api/events/${id}`)) as Event,
+    close: async () => {},
+  };
+}
+
+async function allPages<Item>(
+  read: (page: { limit: number; offset: number }) => Promise<Item[]>,
+): Promise<Item[]> {
+  const all: Item[] = [];
+  for (;;) {
+    const page = await read({ limit: MAX_LIST_LIMIT, offset: all.length });
+    all.push(...page);
+    if (page.length < MAX_LIST_LIMIT) return all;
+  }
+}

@@ -1,0 +1,123 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { end, runCommand, type ServedNode, serveNode } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
+
+const served: ServedNode[] = [];
+
+afterEach(async () => {
+  for (const node of served.splice(0)) await end(node, 'SIGKILL');
+  await closeScriptedWebs();
+  await closeTestNodes();
+});
+
+/** A web without robots.txt whose page changes once. */
+async function changingWeb(): Promise<ScriptedWeb> {
+  const web = await ScriptedWeb.open();
+  web.script('/changes', page('one'), page('two'));
+  web.script('/stays', page('same'));
+  return web;
+}
+
+/** A list that asks for no pauses worth speaking of: one host is asked once a second. */
+async function listOf(...urls: string[]): Promise<string> {
+  const file = join(await temporaryFolder(), 'list.csv');
+  await writeFile(file, `url,ignore_robots\n${urls.map((url) => `${url},true\n`).join('')}`);
+  return file;
+}
+
+/** A data folder whose collector tries once. */
+async function folderWithoutRetries(): Promise<string> {
+  const node = await openTestNode();
+  await node.sendJson('PATCH', '/manage/settings', { per_host_pause_ms: 0, retry_delays_seconds: [] });
+  await node.close();
+  return node.dataFolder;
+}
+
+describe('strongroom watch', () => {
+  test('adds addresses to a data folder, and says what was there already or is refused', async () => {
+    const data = join(await temporaryFolder(), 'data');
+    const first = await runCommand(['watch', 'https://a.example/', 'https://b.example/', '--data', data]);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toMatch(/^https:\/\/a\.example\/ is watched as so_[0-9a-f]{20}\.\n/);
+    const again = await runCommand(['watch', 'https://a.example/', 'nonsense', '--data', data]);
+    expect(again.code).toBe(1);
+    expect(again.stdout).toContain('https://a.example/ is watched already');
+    expect(again.stderr).toBe('nonsense was refused: url: An absolute http or https address is needed.\n');
+  });
+
+  test('takes a list by the ending of its name, and answers in JSON', async () => {
+    const data = await temporaryFolder();
+    const file = await listOf('https://a.example/', 'https://b.example/');
+    const { code, stdout } = await runCommand(['watch', '--list', file, '--data', data, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      added: 2,
+      already: 0,
+      refused: 0,
+      items: [{ line: 2 }, { line: 3 }],
+    });
+  });
+
+  test('with nothing to add, or a list that is not there, is wrong use', async () => {
+    for (const args of [[], ['--list', '/nowhere/list.txt'], ['https://a.example/', '--list', 'x']]) {
+      const { code, stderr } = await runCommand(['watch', ...args, '--data', await temporaryFolder()]);
+      expect(code).toBe(2);
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    }
+  });
+});
+
+describe('strongroom check', () => {
+  test('prints source by source what a round found, and ends with 1 where one failed', async () => {
+    const web = await changingWeb();
+    const data = await folderWithoutRetries();
+    const list = await listOf(web.url('/changes'), web.url('/stays'));
+    await runCommand(['watch', '--list', list, '--data', data]);
+    const first = await runCommand(['check', '--data', data]);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toBe(
+      `first seen  ${web.url('/changes')}\nfirst seen  ${web.url('/stays')}\n2 checked: 2 new or changed, 0 unchanged, 0 failed.\n`,
+    );
+    web.script('/stays', page('gone', { status: 404 }));
+    const second = await runCommand(['check', '--data', data, '--json']);
+    expect(second.code).toBe(1);
+    const { sources, ...counts } = JSON.parse(second.stdout) as { sources: object[] };
+    expect(counts).toMatchObject({
+      checked: 2,
+      changed: 1,
+      unchanged: 0,
+      failed: 1,
+      observer_offline: false,
+    });
+    expect(sources).toMatchObject([
+      { url: web.url('/changes'), outcome: 'changed', events: ['changed'], error: null, status: 200 },
+      { url: web.url('/stays'), outcome: 'failed', events: [], error: 'http_error', status: 404 },
+    ]);
+  }, 60_000);
+
+  test('goes through the node that has the data folder open', async () => {
+    const web = await changingWeb();
+    const node = await serveNode(await temporaryFolder());
+    served.push(node);
+    const there = ['--data', node.data, '--url', node.url];
+    const list = await listOf(web.url('/stays'));
+    expect((await runCommand(['watch', '--list', list, ...there])).code).toBe(0);
+    const first = await runCommand(['check', ...there]);
+    expect(first.stdout).toContain(`first seen  ${web.url('/stays')}\n`);
+    const second = await runCommand(['check', ...there]);
+    expect(second).toMatchObject({ code: 0 });
+    expect(second.stdout).toContain(`unchanged   ${web.url('/stays')}\n`);
+    const silent = await runCommand(['check', '--data', node.data, '--url', 'http://127.0.0.1:9']);
+    expect(silent.code).toBe(2);
+    expect(silent.stderr).toBe('No node answers at http://127.0.0.1:9. Say where it listens with --url.\n');
+  }, 60_000);
+
+  test('of no archive is wrong use', async () => {
+    const { code, stderr } = await runCommand(['check', '--data', await temporaryFolder()]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('There is no archive in');
+  });
+});
