@@ -16,7 +16,7 @@ const rootBase: Plugin = {
 };
 
 const workers = Object.fromEntries(
-  globSync('server/workers/*.worker.ts', { cwd: root }).map((file) => [
+  globSync('server/**/*.worker.ts', { cwd: root }).map((file) => [
     basename(file, '.ts'),
     resolve(root, file),
   ]),

@@ -84,7 +84,11 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
     if (!files.has(top + path))
       throw new DumpError(`The archive is not whole: ${JSON.stringify(path)} is missing.`);
   }
-  const dump = await stageChecked(store, dumpMember, digests.get(ARCHIVE_BAG.dump));
+  const dump = await checked(
+    dumpMember,
+    digests.get(ARCHIVE_BAG.dump),
+    await store.blobs.stageFile(dumpMember.read(), dumpMember.bytes),
+  );
   try {
     let blobs = 0;
     for (const [path, sha256] of digests) {
@@ -93,7 +97,7 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
       if (!DIGEST_PATTERN.test(sha256) || !path.endsWith(`/${sha256}`)) {
         throw new DumpError(`${JSON.stringify(path)} is not named by its digest.`);
       }
-      await (await stageChecked(store, member, sha256)).keep();
+      await (await checked(member, sha256, await store.blobs.stage(member.read(), member.bytes))).keep();
       blobs += 1;
     }
     return { ...(await restoreDump(store, dump.file)), blobs };
@@ -102,12 +106,12 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
   }
 }
 
-async function stageChecked(
-  store: Store,
+/** @throws DumpError where the bytes are not those of the manifest; they are discarded. */
+async function checked<Staged extends StagedBlob>(
   member: ZipMember,
   sha256: string | undefined,
-): Promise<StagedBlob> {
-  const staged = await store.blobs.stage(member.read(), member.bytes);
+  staged: Staged,
+): Promise<Staged> {
   if (staged.sha256 === sha256) return staged;
   await staged.discard();
   throw new DumpError(

@@ -77,6 +77,7 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
       },
       failure: () => writer.failure,
       close: async () => {
+        await blobs.close();
         await writer.drained();
         closeAll();
       },

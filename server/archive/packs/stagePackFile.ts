@@ -1,13 +1,18 @@
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { type BlobStore, type StagedBlob, TooManyBytesError } from '../../store/blobs/blobStore.ts';
+import {
+  type BlobStore,
+  type StagedBlob,
+  type StagedFile,
+  TooManyBytesError,
+} from '../../store/blobs/blobStore.ts';
 import { readPackFile } from './readPackFile.ts';
 
 /** An upload as it waits to be added. */
 export interface StagedPackFile {
   /** The record as the pack file has it. */
   record: unknown;
-  /** The files in `tmp/`, by the path that the record has. */
+  /** The files, by the path that the record has. */
   staged: Map<string, StagedBlob>;
 }
 
@@ -33,9 +38,9 @@ export async function stagePackFile(
   }
 }
 
-async function stageZip(blobs: BlobStore, body: AsyncIterable<Uint8Array>): Promise<StagedBlob> {
+async function stageZip(blobs: BlobStore, body: AsyncIterable<Uint8Array>): Promise<StagedFile> {
   try {
-    return await blobs.stage(body, MAX_PACK_BYTES);
+    return await blobs.stageFile(body, MAX_PACK_BYTES);
   } catch (error) {
     if (!(error instanceof TooManyBytesError)) throw error;
     throw packFileTooLarge();

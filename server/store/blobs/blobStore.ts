@@ -1,45 +1,29 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createReadStream, type ReadStream } from 'node:fs';
-import { open, opendir, readdir, rm, stat, unlink } from 'node:fs/promises';
+import { opendir, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDigest } from '../../../shared/digest.ts';
+import { BlobKeeper } from './blobKeeper.ts';
 import { createFolder } from './durableFile.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
-import { ShardFolders } from './shardFolders.ts';
-import { WriteBehind } from './writeBehind.ts';
+import { type Chunks, type StagedBlob, type StagedFile, Staging } from './staging.ts';
 
-/** Bytes that lie in `tmp/`, hashed and synced, until they are kept or discarded. */
-export interface StagedBlob {
-  readonly sha256: string;
-  readonly bytes: number;
-  /** A file to read the bytes from before they are kept. */
-  readonly file: string;
-  /** Moves the bytes to their name, durably. The caller then names the blob in a row, in a transaction. */
-  keep(): Promise<void>;
-  /** Removes the bytes; does nothing once they are kept. */
-  discard(): Promise<void>;
-}
-
-/** More bytes came than the caller takes. */
-export class TooManyBytesError extends Error {
-  constructor(limit: number) {
-    super(`More than ${limit} bytes came.`);
-    this.name = 'TooManyBytesError';
-  }
-}
+export { type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
 
 const READ_SIZE = 1_048_576;
 
 /**
- * The folder of blobs, each under its SHA-256. Bytes go through one gate: `stage`. Nothing here knows who names a
+ * The folder of blobs, each under its SHA-256. Bytes go through one gate: `Staging`. Nothing here knows who names a
  * blob; a blob without a row is legal and swept, a row without a blob cannot come to be because `keep` is durable first.
  */
 export class BlobStore {
   readonly #folder: string;
-  readonly #shards = new ShardFolders();
+  readonly #keeper = new BlobKeeper();
+  readonly #staging: Staging;
 
   constructor(folder: string) {
     this.#folder = folder;
+    this.#staging = new Staging(folder, this.#keeper);
   }
 
   /** The file of a blob, which may not be there. */
@@ -48,53 +32,18 @@ export class BlobStore {
   }
 
   /**
-   * Streams bytes to `tmp/`, hashing them on the way, and syncs them. Too many bytes, or an error of the stream, leave
-   * nothing behind.
+   * Takes a stream of bytes, hashing them on the way. Small ones are held in memory, others are written to `tmp/` and
+   * synced. Too many bytes, or an error of the stream, leave nothing behind.
    *
    * @throws TooManyBytesError as soon as the limit is passed; whatever the stream throws.
    */
-  async stage(
-    chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-    maxBytes: number,
-  ): Promise<StagedBlob> {
-    const file = join(temporaryFolder(this.#folder), randomBytes(12).toString('hex'));
-    const handle = await open(file, 'wx', 0o600);
-    const hash = createHash('sha256');
-    const written = new WriteBehind(handle);
-    let bytes = 0;
-    try {
-      for await (const chunk of chunks) {
-        bytes += chunk.length;
-        if (bytes > maxBytes) throw new TooManyBytesError(maxBytes);
-        hash.update(chunk);
-        await written.append(chunk);
-      }
-      await written.sync();
-    } catch (error) {
-      await handle.close();
-      await unlink(file);
-      throw error;
-    }
-    await handle.close();
-    return this.#staged(file, hash.digest('hex'), bytes);
+  stage(chunks: Chunks, maxBytes: number): Promise<StagedBlob> {
+    return this.#staging.take(chunks, maxBytes);
   }
 
-  #staged(file: string, sha256: string, bytes: number): StagedBlob {
-    let kept = false;
-    return {
-      sha256,
-      bytes,
-      file,
-      keep: async () => {
-        if (kept) return;
-        // Replacing a blob of this name heals one that was damaged; the bytes are the same by their digest.
-        await this.#shards.receive(file, this.fileOf(sha256));
-        kept = true;
-      },
-      discard: async () => {
-        if (!kept) await rm(file, { force: true });
-      },
-    };
+  /** As `stage`, in a file whatever the size. */
+  stageFile(chunks: Chunks, maxBytes: number): Promise<StagedFile> {
+    return this.#staging.takeToFile(chunks, maxBytes);
   }
 
   /** Reads a blob, or the bytes `start` to `end` (both inclusive) of it. */
@@ -124,6 +73,11 @@ export class BlobStore {
       if (isMissing(error)) return undefined;
       throw error;
     }
+  }
+
+  /** Waits for what is being kept. */
+  async close(): Promise<void> {
+    await this.#keeper.close();
   }
 
   /** Makes the folders and empties `tmp/`: what lies there was never acknowledged. */

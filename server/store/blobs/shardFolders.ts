@@ -1,44 +1,53 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncFolder } from './durableFile.ts';
 
-interface Shard {
-  made: Promise<unknown>;
-  /** The entries that lead to the shard are on stable storage. */
-  synced: Promise<unknown>;
-}
+/** Puts a folder's own entries on stable storage. */
+export type SyncFolder = (folder: string) => Promise<void>;
 
 /**
- * The folders `blobs/ab/cd`. One that is there need not be on stable storage: another upload, or a process that was
- * killed, may have made it a moment ago without having synced what leads to it. So each is synced once by each process,
- * and whoever moves a blob into it waits for that.
+ * The folders `blobs/ab/cd`. One that is there need not be on stable storage: a process that was killed may have made
+ * it a moment before, without having synced what leads to it. So what leads to each is synced once by each process,
+ * before the first blob in it counts as kept.
  */
 export class ShardFolders {
-  readonly #shards = new Map<string, Shard>();
+  readonly #syncFolder: SyncFolder;
+  /** Folders whose own entry, in the folder above, is known to be on stable storage. */
+  readonly #anchored = new Set<string>();
+  readonly #made = new Set<string>();
+  /** Syncs that were asked for and have not begun: whatever happens before they do is covered by them. */
+  #coming = new Map<string, Promise<void>>();
 
-  /**
-   * Moves a file whose bytes are synced to its name in a shard, durably; replaces what stands there. Folders are synced
-   * together, because a file system that keeps a journal writes it once for all of them.
-   *
-   * A crash before the rename leaves the file in `tmp/`, which the next start empties; one after it leaves a blob that
-   * no row names, which is legal and swept.
-   */
-  async receive(from: string, to: string): Promise<void> {
-    const folder = dirname(to);
-    const shard = this.#shards.get(folder) ?? this.#open(folder);
-    await shard.made;
-    await rename(from, to);
-    await Promise.all([syncFolder(folder), shard.synced]);
+  constructor(sync: SyncFolder = syncFolder) {
+    this.#syncFolder = sync;
   }
 
-  #open(folder: string): Shard {
-    const made = mkdir(folder, { recursive: true, mode: 0o700 });
-    const above = dirname(folder);
-    const synced = made.then(() => Promise.all([syncFolder(above), syncFolder(dirname(above))]));
-    const shard = { made, synced };
-    this.#shards.set(folder, shard);
-    // Whoever waits is told; the next one tries again.
-    synced.catch(() => this.#shards.delete(folder));
-    return shard;
+  /** Makes a shard where it is not there. */
+  make(shard: string): void {
+    if (this.#made.has(shard)) return;
+    mkdirSync(shard, { recursive: true, mode: 0o700 });
+    this.#made.add(shard);
+  }
+
+  /**
+   * Puts a shard's entries, and what leads to it, on stable storage. All that are asked for in one turn are synced
+   * together, each folder once.
+   */
+  async sync(shard: string): Promise<void> {
+    const above = dirname(shard);
+    const anchors = [shard, above].filter((folder) => !this.#anchored.has(folder));
+    await Promise.all([shard, ...anchors.map(dirname)].map((folder) => this.#once(folder)));
+    for (const folder of anchors) this.#anchored.add(folder);
+  }
+
+  #once(folder: string): Promise<void> {
+    const known = this.#coming.get(folder);
+    if (known) return known;
+    const synced = Promise.resolve().then(() => {
+      this.#coming.delete(folder);
+      return this.#syncFolder(folder);
+    });
+    this.#coming.set(folder, synced);
+    return synced;
   }
 }

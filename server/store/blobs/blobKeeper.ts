@@ -1,0 +1,109 @@
+import { Worker } from 'node:worker_threads';
+import type { RoundAnswer } from './keepBlobs.worker.ts';
+import type { Keeping } from './keepRound.ts';
+
+interface Waiting {
+  keeping: Keeping;
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
+/** So that nobody waits long for a round that others are in. */
+const MAX_ROUND = 64;
+
+/**
+ * Moves blobs to their names in a thread of its own, in rounds: what comes while one round is under way goes into the
+ * next, so that many who keep blobs at once share the disk's work (see `keepRound`), and none of it holds the event
+ * loop. The thread starts with the first blob.
+ */
+export class BlobKeeper {
+  readonly #thread: URL;
+  #waiting: Waiting[] = [];
+  #round: Waiting[] = [];
+  #worker: Worker | undefined;
+  #isScheduled = false;
+  #idle: (() => void)[] = [];
+
+  constructor(thread = threadUrl()) {
+    this.#thread = thread;
+  }
+
+  /** Resolves when the blob is on stable storage under its name; its bytes are the thread's from here on. */
+  keep(keeping: Keeping): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ keeping, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Waits for what is under way, then ends the thread. */
+  async close(): Promise<void> {
+    if (this.#waiting.length > 0 || this.#round.length > 0) {
+      await new Promise<void>((resolve) => this.#idle.push(resolve));
+    }
+    const worker = this.#worker;
+    this.#worker = undefined;
+    await worker?.terminate();
+  }
+
+  /** Those who come in one turn of the event loop go together. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#round.length > 0) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#begin();
+    });
+  }
+
+  #begin(): void {
+    this.#round = this.#waiting.splice(0, MAX_ROUND);
+    const keepings = this.#round.map(({ keeping }) => keeping);
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    this.#worker.postMessage(
+      keepings,
+      keepings.flatMap(({ bytes }) => (bytes ? [bytes.buffer as ArrayBuffer] : [])),
+    );
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#thread);
+    worker.on('message', (answer: RoundAnswer) => this.#end(answer.map(errorOf)));
+    worker.on('error', (error: Error) => this.#lose(worker, error));
+    worker.on('exit', () => this.#lose(worker, new Error('The thread that keeps blobs ended.')));
+    return worker;
+  }
+
+  /** What was in the round of a thread that died is not known to be kept; the next round starts another. */
+  #lose(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    this.#end(this.#round.map(() => error));
+  }
+
+  #end(failures: (Error | undefined)[]): void {
+    // An idle thread does not keep the process alive.
+    this.#worker?.unref();
+    const round = this.#round;
+    this.#round = [];
+    if (this.#waiting.length > 0) this.#begin();
+    for (const [index, { resolve, reject }] of round.entries()) {
+      const failure = failures[index];
+      if (failure) reject(failure);
+      else resolve();
+    }
+    if (this.#round.length > 0) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+}
+
+/** The thread's code is `.ts` in a checkout, `.js` once built. */
+function threadUrl(): URL {
+  const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+  return new URL(`./keepBlobs.worker${ending}`, import.meta.url);
+}
+
+function errorOf(told: RoundAnswer[number]): Error | undefined {
+  return told ? Object.assign(new Error(told.message), { code: told.code }) : undefined;
+}

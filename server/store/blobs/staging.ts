@@ -1,0 +1,156 @@
+import { createHash, type Hash, randomBytes } from 'node:crypto';
+import { open, rm, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BlobKeeper } from './blobKeeper.ts';
+import { blobPath, temporaryFolder } from './paths.ts';
+import { FIRST_BUFFER_BYTES, WriteBehind } from './writeBehind.ts';
+
+/** Bytes that came whole and were hashed, until they are kept or discarded. */
+export interface StagedBlob {
+  readonly sha256: string;
+  readonly bytes: number;
+  /**
+   * Puts the bytes on stable storage under their name. The caller then names the blob in a row, in a transaction. What
+   * could not be kept is gone and has to be staged again.
+   */
+  keep(): Promise<void>;
+  /** Lets the bytes go; does nothing once they are kept. */
+  discard(): Promise<void>;
+}
+
+/** Staged bytes that can be read before they are kept. */
+export interface StagedFile extends StagedBlob {
+  readonly file: string;
+}
+
+export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
+/** More bytes came than the caller takes. */
+export class TooManyBytesError extends Error {
+  constructor(limit: number) {
+    super(`More than ${limit} bytes came.`);
+    this.name = 'TooManyBytesError';
+  }
+}
+
+/** As much is held in memory of all small blobs that are staged at one time; what comes beyond that goes to `tmp/`. */
+const MOST_HELD_BYTES = 128 * FIRST_BUFFER_BYTES;
+/** What a blob in memory costs beside its bytes. */
+const HELD_OVERHEAD_BYTES = 1_024;
+
+/**
+ * Where bytes wait until it is known whether they are kept. A small blob waits in memory: to refuse it costs the disk
+ * nothing, and to keep it costs one file, written and synced with those of others. Any other is written to `tmp/` while
+ * it comes, and is synced when it is whole.
+ */
+export class Staging {
+  readonly #folder: string;
+  readonly #keeper: BlobKeeper;
+  #heldBytes = 0;
+
+  constructor(folder: string, keeper: BlobKeeper) {
+    this.#folder = folder;
+    this.#keeper = keeper;
+  }
+
+  /** @throws TooManyBytesError as soon as the limit is passed; whatever the stream throws. Nothing is left then. */
+  take(chunks: Chunks, maxBytes: number): Promise<StagedBlob> {
+    return this.#receive(chunks, maxBytes, (received) => {
+      const bytes = this.#heldBytes < MOST_HELD_BYTES ? received.written.whole() : undefined;
+      return bytes ? this.#inMemory(bytes, received.hash.digest('hex')) : this.#inFile(received);
+    });
+  }
+
+  /** As `take`, in a file whatever the size. */
+  takeToFile(chunks: Chunks, maxBytes: number): Promise<StagedFile> {
+    return this.#receive(chunks, maxBytes, (received) => this.#inFile(received));
+  }
+
+  async #receive<Staged>(
+    chunks: Chunks,
+    maxBytes: number,
+    settle: (received: Received) => Staged | Promise<Staged>,
+  ): Promise<Staged> {
+    const file = this.#temporaryFile();
+    const received = {
+      file,
+      bytes: 0,
+      hash: createHash('sha256'),
+      written: new WriteBehind(() => open(file, 'wx', 0o600)),
+    };
+    try {
+      for await (const chunk of chunks) {
+        received.bytes += chunk.length;
+        if (received.bytes > maxBytes) throw new TooManyBytesError(maxBytes);
+        received.hash.update(chunk);
+        await received.written.append(chunk);
+      }
+      return await settle(received);
+    } catch (error) {
+      await received.written.close();
+      if (received.written.isOpen) await unlink(file);
+      throw error;
+    }
+  }
+
+  async #inFile({ file, bytes, hash, written }: Received): Promise<StagedFile> {
+    await written.sync();
+    await written.close();
+    const sha256 = hash.digest('hex');
+    let isKept = false;
+    return {
+      sha256,
+      bytes,
+      file,
+      keep: async () => {
+        if (isKept) return;
+        await this.#keeper.keep({ file, target: blobPath(this.#folder, sha256) });
+        isKept = true;
+      },
+      discard: async () => {
+        if (!isKept) await rm(file, { force: true });
+      },
+    };
+  }
+
+  #inMemory(bytes: Uint8Array<ArrayBuffer>, sha256: string): StagedBlob {
+    const cost = bytes.length + HELD_OVERHEAD_BYTES;
+    this.#heldBytes += cost;
+    let held: Uint8Array<ArrayBuffer> | undefined = bytes;
+    const letGo = () => {
+      if (held) this.#heldBytes -= cost;
+      held = undefined;
+    };
+    const keep = async () => {
+      if (!held) throw new Error('These bytes were let go already.');
+      const file = this.#temporaryFile();
+      try {
+        await this.#keeper.keep({ file, bytes: held, target: blobPath(this.#folder, sha256) });
+      } catch (error) {
+        await rm(file, { force: true });
+        throw error;
+      } finally {
+        letGo();
+      }
+    };
+    let kept: Promise<void> | undefined;
+    return {
+      sha256,
+      bytes: bytes.length,
+      keep: () => (kept ??= keep()),
+      discard: async () => letGo(),
+    };
+  }
+
+  #temporaryFile(): string {
+    return join(temporaryFolder(this.#folder), randomBytes(12).toString('hex'));
+  }
+}
+
+/** A stream that came whole. */
+interface Received {
+  file: string;
+  bytes: number;
+  hash: Hash;
+  written: WriteBehind;
+}
