@@ -11,8 +11,8 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** So that one batch does not hold the event loop for long. */
-const MAX_BATCH = 256;
+/** No further change joins a transaction that has taken this long, so that none holds the event loop for long. */
+const MAX_TRANSACTION_MS = 10;
 
 /**
  * Group commit. Changes that arrive together share one transaction, each in a savepoint of its own, so that one
@@ -23,6 +23,7 @@ const MAX_BATCH = 256;
  */
 export class Writer {
   readonly #database: WriteDatabase;
+  readonly #run: Control;
   #waiting: Waiting[] = [];
   #scheduled = false;
   #failure: Problem | undefined;
@@ -31,6 +32,7 @@ export class Writer {
 
   constructor(database: WriteDatabase) {
     this.#database = database;
+    this.#run = controlOf(database);
   }
 
   /** Why nothing is written any more, or undefined. */
@@ -63,38 +65,46 @@ export class Writer {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#commit(this.#waiting.splice(0, MAX_BATCH));
+      this.#commit();
       if (this.#waiting.length > 0) return this.#schedule();
       for (const resolve of this.#idle.splice(0)) resolve();
     });
   }
 
-  #commit(batch: Waiting[]): void {
+  #commit(): void {
     const outcomes: (() => void)[] = [];
+    const until = performance.now() + MAX_TRANSACTION_MS;
+    let begun = 0;
     try {
       if (this.#failure) throw this.#failure;
-      this.#database.exec('BEGIN IMMEDIATE');
-      for (const waiting of batch) outcomes.push(this.#runInSavepoint(waiting));
-      this.#database.exec('COMMIT');
+      this.#run.begin();
+      for (const waiting of this.#waiting) {
+        begun += 1;
+        outcomes.push(this.#runInSavepoint(waiting));
+        if (performance.now() > until) break;
+      }
+      this.#run.commit();
     } catch (error) {
       const refusal = this.#giveUp(error);
-      for (const { reject } of batch) reject(refusal);
+      for (const { reject } of this.#waiting.splice(0, begun || this.#waiting.length)) reject(refusal);
       return;
     }
+    this.#waiting.splice(0, outcomes.length);
     for (const answer of outcomes) answer();
     for (const listener of this.#listeners) listener();
   }
 
   #runInSavepoint({ change, resolve, reject }: Waiting): () => void {
-    this.#database.exec('SAVEPOINT change');
+    this.#run.savepoint();
     try {
       const result = change(this.#database);
-      this.#database.exec('RELEASE change');
+      this.#run.release();
       return () => resolve(result);
     } catch (error) {
       // A full disk or an I/O error ends the whole transaction; the others of the batch are then refused too.
       if (!this.#database.inTransaction || isStorageError(error)) throw error;
-      this.#database.exec('ROLLBACK TO change; RELEASE change');
+      this.#run.undo();
+      this.#run.release();
       return () => reject(error);
     }
   }
@@ -119,6 +129,29 @@ export class Writer {
     if (isStorageError(error)) this.#failure = stopped(error);
     return this.#failure ?? error;
   }
+}
+
+/** The statements that every transaction consists of, prepared once. */
+interface Control {
+  begin: () => void;
+  commit: () => void;
+  savepoint: () => void;
+  release: () => void;
+  undo: () => void;
+}
+
+function controlOf(database: WriteDatabase): Control {
+  const prepared = (sql: string) => {
+    const statement = database.prepare(sql);
+    return () => void statement.run();
+  };
+  return {
+    begin: prepared('BEGIN IMMEDIATE'),
+    commit: prepared('COMMIT'),
+    savepoint: prepared('SAVEPOINT change'),
+    release: prepared('RELEASE change'),
+    undo: prepared('ROLLBACK TO change'),
+  };
 }
 
 function stopped(cause: unknown): Problem {
