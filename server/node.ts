@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { systemClock } from '../shared/clock.ts';
 import { WriteLimits } from './archive/limits/writeLimits.ts';
 import { openCollection } from './collection/collection.ts';
+import { openDerived } from './collection/derived/derived.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
 import { sessionCookie } from './http/access.ts';
 import { createApp } from './http/app.ts';
@@ -11,6 +12,7 @@ import { blobsHandlers } from './http/routes/blobs.ts';
 import { citationsHandlers } from './http/routes/citations.ts';
 import { collectionHandlers } from './http/routes/collection.ts';
 import { commentsHandlers } from './http/routes/comments.ts';
+import { derivedHandlers } from './http/routes/derived.ts';
 import { descriptionHandlers } from './http/routes/description.ts';
 import { dumpHandlers } from './http/routes/dump.ts';
 import { eventHandlers } from './http/routes/events.ts';
@@ -66,6 +68,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log });
+    const derived = openDerived({ store, log });
     const secrets = { keys, invitations, cookieName: sessionCookie(nodeName) };
     const guards = createGuards({ listenHost: host, settings, secrets });
     const app = createApp({
@@ -82,6 +85,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...collectionHandlers(store, settings),
         ...eventHandlers(store),
         ...objectHandlers(store),
+        ...derivedHandlers(store, derived.texts),
         ...descriptionHandlers({ version: VERSION, cookieName: secrets.cookieName }),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
@@ -107,6 +111,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await sharing.resume();
     writeLimits.startForgetting();
     if (config.collect ?? true) collection.startSchedule();
+    derived.startFollowing();
     return {
       url,
       dataFolder: config.dataFolder,
@@ -115,7 +120,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       close: async () => {
         app.emit(CLOSING);
         const served = listeners.close();
-        await Promise.all([collection.close(), jobs.close()]);
+        await Promise.all([collection.close(), derived.close(), jobs.close()]);
         await served;
         await writeLimits.close();
         await store.close();

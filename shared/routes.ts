@@ -1,5 +1,6 @@
 import { archiveRoutes } from './routes/archive.ts';
 import { collectionRoutes } from './routes/collection.ts';
+import { derivedRoutes } from './routes/derived.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { ledgerRoutes } from './routes/ledger.ts';
 import { manageRoutes } from './routes/manage.ts';
@@ -11,6 +12,7 @@ export const ROUTES = {
   ...archiveRoutes,
   ...ledgerRoutes,
   ...collectionRoutes,
+  ...derivedRoutes,
   ...sourceRoutes,
   ...manageRoutes,
   ...descriptionRoutes,

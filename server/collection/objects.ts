@@ -44,7 +44,8 @@ export async function readObjectMetadata(
   return { sha256, bytes, retrievals };
 }
 
-function requireObject(read: Store['read'], sha256: string): number {
+/** The size of an archived object. @throws Problem `invalid_digest`, `not_found`. */
+export function requireObject(read: Store['read'], sha256: string): number {
   if (!isDigest(sha256))
     throw new Problem('invalid_digest', 'An object is named by its SHA-256: 64 lowercase hex digits.');
   const bytes = hasObject(read, sha256) ? blobBytes(read, sha256) : undefined;

@@ -49,12 +49,18 @@ function decodeOnce(bytes: Uint8Array, coding: string, maxOutputLength: number):
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error;
     if (error.code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxOutputLength);
+    if (looksLikeText(bytes)) return bytes;
     throw new NotDerivableError('damaged', `The object cannot be decoded as “${coding}”.`, error);
   }
 }
 
 function tooLarge(maxBytes: number): NotDerivableError {
   return new NotDerivableError('too_large', `Decoded, the object is larger than ${maxBytes} bytes.`);
+}
+
+/** Some archives hand a page out decoded under the headers that it had when it was encoded. */
+function looksLikeText(bytes: Uint8Array): boolean {
+  return bytes.subarray(0, 512).every((byte) => byte >= 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }
 
 function startsWith(bytes: Uint8Array, ...start: number[]): boolean {

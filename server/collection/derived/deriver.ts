@@ -85,7 +85,17 @@ export class Deriver {
   }
 
   #startThread(): Worker {
-    const worker = new Worker(workerUrl('derive'), { resourceLimits: MEMORY, execArgv: [], env: {} });
+    const worker = new Worker(workerUrl('derive'), {
+      resourceLimits: MEMORY,
+      // Hostile bytes are read here: no native add-on is loaded, and nothing of the environment is known.
+      execArgv: ['--no-addons'],
+      env: {},
+      // What libraries say to the console of what they read is for nobody.
+      stdout: true,
+      stderr: true,
+    });
+    worker.stdout.resume();
+    worker.stderr.resume();
     // A thread that was ended on purpose may still say a last word; it is no longer listened to.
     const isCurrent = () => this.#worker === worker;
     worker.on('message', (reply: DeriveReply) => {
@@ -107,15 +117,19 @@ export class Deriver {
     const { resolve, reject } = this.#finish();
     if ('result' in reply) resolve(reply.result as never);
     else if ('refused' in reply) reject(new NotDerivableError(reply.refused.reason, reply.refused.sentence));
-    else reject(new Error(reply.failure));
+    else {
+      this.#log.warn({ failure: reply.failure }, 'A document could not be derived');
+      reject(toolFailed());
+    }
     this.#next();
   }
 
   /** The thread is given up, and with it the task that it had. */
   #lose(error: Error): void {
     const current = this.#current && this.#finish();
-    if (!(error instanceof NotDerivableError)) this.#log.error({ error }, 'The derive worker failed');
-    current?.reject(error);
+    const isNamed = error instanceof NotDerivableError;
+    if (!isNamed) this.#log.error({ error }, 'The derive worker failed');
+    current?.reject(isNamed ? error : toolFailed(error));
     void this.#endThread().then(() => this.#next());
   }
 
@@ -142,6 +156,10 @@ export class Deriver {
     this.#current = undefined;
     await this.#endThread();
   }
+}
+
+function toolFailed(cause?: Error): NotDerivableError {
+  return new NotDerivableError('tool_failed', 'The tool that reads such objects failed on this one.', cause);
 }
 
 function shuttingDown(): Problem {

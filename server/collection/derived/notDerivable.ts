@@ -1,7 +1,4 @@
-/**
- * Why nothing is derived from an object. `object_missing` and `object_damaged` say something of this node's disk and may
- * pass; the others are said of the object and the tool, and hold until the tool's version changes.
- */
+/** Why nothing is derived from an object. */
 export const NOT_DERIVABLE_REASONS = [
   'unsupported',
   'too_large',
@@ -9,9 +6,18 @@ export const NOT_DERIVABLE_REASONS = [
   'encrypted',
   'time_out',
   'out_of_memory',
+  'tool_failed',
   'object_missing',
   'object_damaged',
 ] as const;
+
+/** Said of this node's disk, which may pass; the other reasons are kept, until the tool's version changes. */
+const MAY_PASS: ReadonlySet<string> = new Set<NotDerivableReason>(['object_missing', 'object_damaged']);
+
+/** Whether an outcome is kept, so that it is not tried again. */
+export function isKept(outcome: string): boolean {
+  return !MAY_PASS.has(outcome);
+}
 export type NotDerivableReason = (typeof NOT_DERIVABLE_REASONS)[number];
 
 /** Nothing could be derived; the message is a sentence for whoever asked. */

@@ -1,5 +1,7 @@
+import { compareAsBytes, compareObjects, judgeObjects } from '../diff/compare.ts';
+import { packContent } from './content.ts';
 import { makeText } from './makeText.ts';
-import type { DeriveTask, TaskResults } from './tasks.ts';
+import type { DeriveTask, DiffResult, DiffTask, TaskResults } from './tasks.ts';
 
 /**
  * Does one task, in the worker's thread.
@@ -10,5 +12,16 @@ export async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask[
   switch (task.task) {
     case 'text':
       return makeText(task);
+    case 'diff':
+      return makeDiff(task);
+    case 'noise':
+      return judgeObjects(task, task.rules);
   }
+}
+
+async function makeDiff(task: DiffTask): Promise<DiffResult> {
+  const { rules, onlyBytes } = task;
+  const comparison =
+    onlyBytes === null ? await compareObjects(task, rules) : await compareAsBytes(task, rules, onlyBytes);
+  return { noise: comparison.noise, content: packContent(comparison) };
 }

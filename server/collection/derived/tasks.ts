@@ -1,3 +1,4 @@
+import type { NoiseFindings, NoiseRule } from '../../../shared/noise.ts';
 import type { MediaKind } from './mediaKind.ts';
 import type { Tool } from './tools.ts';
 
@@ -17,8 +18,26 @@ export interface TextTask {
   object: ObjectToRead;
 }
 
+/** Compare two versions, with what the rules name left out of both. */
+export interface DiffTask {
+  task: 'diff';
+  from: ObjectToRead;
+  to: ObjectToRead;
+  rules: readonly NoiseRule[];
+  /** Why only the bytes are to be compared, or null. */
+  onlyBytes: string | null;
+}
+
+/** Tell whether the rules explain all that changed between two versions. */
+export interface NoiseTask {
+  task: 'noise';
+  from: ObjectToRead;
+  to: ObjectToRead;
+  rules: readonly NoiseRule[];
+}
+
 /** What can be asked of the derive worker. */
-export type DeriveTask = TextTask;
+export type DeriveTask = TextTask | DiffTask | NoiseTask;
 
 export interface TextResult extends Tool {
   mediaKind: MediaKind;
@@ -29,9 +48,17 @@ export interface TextResult extends Tool {
   content: Uint8Array;
 }
 
+export interface DiffResult {
+  noise: NoiseFindings;
+  /** `packContent` of a `Comparison`. */
+  content: Uint8Array;
+}
+
 /** What each task gives back. */
 export interface TaskResults {
   text: TextResult;
+  diff: DiffResult;
+  noise: NoiseFindings;
 }
 
 export type ResultOf<Task extends DeriveTask> = TaskResults[Task['task']];

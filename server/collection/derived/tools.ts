@@ -19,6 +19,19 @@ export const TEXT_TOOLS = {
   csv: tool('csv-text', '1', 'csv-parse.7.0.3'),
   xml: tool('xml-text', '1', 'cheerio.1.2.0'),
   text: tool('plain-text', '1'),
-  /** What says of an object that no text can be made of it. */
-  none: tool('no-text', '1'),
 } as const satisfies Record<string, Tool>;
+
+/** All of them together, which say of an object that no text can be made: a new one may do better. */
+export const NO_TEXT_TOOL: Tool = tool(
+  'text',
+  '1',
+  Object.values(TEXT_TOOLS)
+    .map(({ toolVersion }) => toolVersion.replace('+', '.'))
+    .join('.'),
+);
+
+const CURRENT = [...Object.values(TEXT_TOOLS), NO_TEXT_TOOL];
+/** Each as `tool version`. */
+export const CURRENT_TEXT_TOOLS: readonly string[] = CURRENT.map(
+  ({ tool, toolVersion }) => `${tool} ${toolVersion}`,
+);

@@ -2,6 +2,7 @@ import { migration as ledgerAndBlobs } from './migrations/0001-ledger-and-blobs.
 import { migration as archive } from './migrations/0002-archive.ts';
 import { migration as collection } from './migrations/0003-collection.ts';
 import { migration as visitors } from './migrations/0004-visitors.ts';
+import { migration as derived } from './migrations/0005-derived.ts';
 import { migration as captures } from './migrations/0007-captures.ts';
 import { migration as requests } from './migrations/0008-requests.ts';
 import type { WriteDatabase } from './open.ts';
@@ -12,7 +13,15 @@ export interface Migration {
   sql: string;
 }
 
-const MIGRATIONS: readonly Migration[] = [ledgerAndBlobs, archive, collection, visitors, captures, requests];
+const MIGRATIONS: readonly Migration[] = [
+  ledgerAndBlobs,
+  archive,
+  collection,
+  visitors,
+  derived,
+  captures,
+  requests,
+];
 
 /** The database was written by a newer Strongroom than this one. */
 export class NewerDatabaseError extends Error {

@@ -121,3 +121,18 @@ export function contentTypeOfObject(database: ReadDatabase, sha256: string): str
     'SELECT content_type FROM retrievals WHERE sha256 = ? AND content_type IS NOT NULL ORDER BY id DESC LIMIT 1',
   ).get(sha256)?.content_type;
 }
+
+/**
+ * How an object came the first time that its type was told: what is derived from it goes by that, so that it is the same
+ * whenever it is made.
+ */
+export function firstHeadersOfObject(
+  database: ReadDatabase,
+  sha256: string,
+): { content_type: string | null; headers: [string, string][] } | undefined {
+  const row = statement<{ content_type: string | null; headers: string }>(
+    database,
+    'SELECT content_type, headers FROM retrievals WHERE sha256 = ? ORDER BY content_type IS NULL, id LIMIT 1',
+  ).get(sha256);
+  return row && { ...row, headers: JSON.parse(row.headers) as [string, string][] };
+}

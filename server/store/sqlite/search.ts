@@ -1,3 +1,26 @@
+/** What a search text asks for, all of which must occur. */
+export interface SearchTerms {
+  /** As they stand. */
+  phrases: string[];
+  /** Each found by its beginning. */
+  words: string[];
+}
+
+/** Reads a search text: "phrases" in quotes, and words. Those that hold nothing to look for are left out. */
+export function searchTerms(q: string): SearchTerms {
+  const phrases: string[] = [];
+  // Control characters (NUL would end the expression early) and halves of surrogate pairs part words.
+  const text = q.replace(/[\p{Cc}\p{Cs}]/gu, ' ');
+  const words = text
+    .replace(/"([^"]*)"/g, (_whole, phrase: string) => {
+      if (hasToken(phrase)) phrases.push(phrase);
+      return ' ';
+    })
+    .split(/[\s"]+/u)
+    .filter(hasToken);
+  return { phrases: [...new Set(phrases)], words: withoutImplied(words) };
+}
+
 /**
  * Builds the FTS5 expression of a search text: every word as a quoted prefix term, every "phrase" as it stands, all of
  * which must occur. Any text is safe: what is special to FTS5 stands inside quotes, where nothing is.
@@ -5,17 +28,8 @@
  * @returns undefined where the text holds no word, which is no filter.
  */
 export function matchExpression(q: string): string | undefined {
-  const phrases: string[] = [];
-  // Control characters (NUL would end the expression early) and halves of surrogate pairs part words.
-  const text = q.replace(/[\p{Cc}\p{Cs}]/gu, ' ');
-  const words = text
-    .replace(/"([^"]*)"/g, (_whole, phrase: string) => {
-      if (hasToken(phrase)) phrases.push(`"${phrase}"`);
-      return ' ';
-    })
-    .split(/[\s"]+/u)
-    .filter(hasToken);
-  const terms = [...new Set(phrases), ...withoutImplied(words).map((word) => `"${word}"*`)];
+  const { phrases, words } = searchTerms(q);
+  const terms = [...phrases.map((phrase) => `"${phrase}"`), ...words.map((word) => `"${word}"*`)];
   return terms.length > 0 ? terms.join(' ') : undefined;
 }
 

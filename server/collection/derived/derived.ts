@@ -1,0 +1,32 @@
+import type { Log } from '../../log.ts';
+import type { Store } from '../../store/store.ts';
+import { Deriver } from './deriver.ts';
+import { Quiet } from './quiet.ts';
+import { TextFollower } from './textFollower.ts';
+import { Texts } from './texts.ts';
+
+/** The derivation of documents from archived objects, running. */
+export interface Derived {
+  readonly deriver: Deriver;
+  readonly texts: Texts;
+  /** Begins to make the texts of the sources' current versions. */
+  startFollowing(): void;
+  /** Ends the worker; what was being made is made another time. */
+  close(): Promise<void>;
+}
+
+/** Opens it; nothing is made until somebody asks. */
+export function openDerived({ store, log }: { store: Store; log: Log }): Derived {
+  const deriver = new Deriver(log);
+  const quiet = new Quiet(store);
+  const texts = new Texts({ store, deriver, write: quiet.write });
+  const follower = new TextFollower({ store, texts, quiet, log });
+  return {
+    deriver,
+    texts,
+    startFollowing: () => follower.start(),
+    close: async () => {
+      await Promise.all([follower.close(), deriver.close()]);
+    },
+  };
+}

@@ -1,0 +1,130 @@
+import type { Snippet } from '../../../shared/derived.ts';
+import type { SearchTerms } from '../../store/sqlite/search.ts';
+
+const SNIPPET_CHARACTERS = 280;
+/** So much is shown before the first word that was looked for. */
+const LEAD_CHARACTERS = 60;
+
+interface Token {
+  start: number;
+  end: number;
+  folded: string;
+}
+
+/** A term as the index sees it: words in a row, the last of which may go on. */
+interface Term {
+  words: string[];
+  isPrefix: boolean;
+}
+
+interface Mark {
+  start: number;
+  end: number;
+  term: number;
+}
+
+/**
+ * The part of a text in which the terms of a search stand closest together, and where they stand in it; the beginning
+ * where none does, since a title may have been what matched.
+ */
+export function snippetOf(text: string, { phrases, words }: SearchTerms): Snippet {
+  const terms = [
+    ...phrases.map((phrase) => ({ words: foldedWords(phrase), isPrefix: false })),
+    ...words.map((word) => ({ words: foldedWords(word), isPrefix: true })),
+  ];
+  const marks = marksOf(text, terms);
+  const first = bestStart(marks);
+  const start = wordStart(text, Math.max(0, (first ?? 0) - LEAD_CHARACTERS));
+  const end = wordEnd(text, Math.min(text.length, start + SNIPPET_CHARACTERS));
+  const lead = start > 0 ? '…' : '';
+  const shown = text.slice(start, end).replace(/\s/g, ' ').trimEnd();
+  return {
+    text: `${lead}${shown}${end < text.length ? '…' : ''}`,
+    marks: marks
+      .filter((mark) => mark.start >= start && mark.end <= start + shown.length)
+      .map((mark) => ({ start: mark.start - start + lead.length, end: mark.end - start + lead.length })),
+  };
+}
+
+const WORD = /[\p{L}\p{N}\p{Co}][\p{L}\p{N}\p{Co}\p{M}]*/gu;
+
+function* tokensOf(text: string): Generator<Token> {
+  for (const { 0: word, index } of text.matchAll(WORD))
+    yield { start: index, end: index + word.length, folded: folded(word) };
+}
+
+function foldedWords(text: string): string[] {
+  return [...tokensOf(text)].map((token) => token.folded);
+}
+
+/** Case and accents are ignored, as the index does (`unicode61 remove_diacritics 2`). */
+function folded(word: string): string {
+  const lower = word.toLowerCase();
+  return /^[\x00-\x7f]*$/.test(lower) ? lower : lower.normalize('NFD').replace(/\p{M}/gu, '');
+}
+
+/** Where terms stand, from the beginning until a snippet's length after each was met; words overlap no other. */
+function marksOf(text: string, terms: readonly Term[]): Mark[] {
+  const marks: Mark[] = [];
+  const met = new Set<number>();
+  const longest = Math.max(0, ...terms.map((term) => term.words.length));
+  let window: Token[] = [];
+  let until = terms.length === 0 ? 0 : text.length;
+  const look = () => {
+    const term = terms.findIndex((one) => begins(window, one));
+    const last = window[(terms[term]?.words.length ?? 0) - 1];
+    const [first] = window;
+    if (!first || !last || first.start < (marks.at(-1)?.end ?? 0)) return;
+    marks.push({ start: first.start, end: last.end, term });
+    if (met.size < terms.length && met.add(term).size === terms.length) until = last.end + SNIPPET_CHARACTERS;
+  };
+  for (const token of tokensOf(text)) {
+    if (token.start > until) break;
+    window.push(token);
+    if (window.length < longest) continue;
+    look();
+    window = window.slice(1);
+  }
+  for (; window.length > 0; window = window.slice(1)) look();
+  return marks;
+}
+
+function begins(tokens: readonly Token[], { words, isPrefix }: Term): boolean {
+  return words.every((word, index) => {
+    const token = tokens[index]?.folded;
+    const mayGoOn = isPrefix && index === words.length - 1;
+    return mayGoOn ? token?.startsWith(word) : token === word;
+  });
+}
+
+/** The mark from which a snippet's length holds the most different terms. */
+function bestStart(marks: readonly Mark[]): number | undefined {
+  let best: { start: number; terms: number } | undefined;
+  for (const [index, { start }] of marks.entries()) {
+    const terms = new Set<number>();
+    const reach = start + SNIPPET_CHARACTERS - LEAD_CHARACTERS;
+    for (let other = index; other < marks.length && (marks[other]?.end ?? 0) <= reach; other += 1)
+      terms.add(marks[other]?.term ?? 0);
+    if (terms.size > (best?.terms ?? 0)) best = { start, terms: terms.size };
+  }
+  return best?.start;
+}
+
+/** Words longer than this are cut. */
+const LONGEST_WORD = 30;
+
+function wordStart(text: string, at: number): number {
+  if (at === 0) return 0;
+  const blank = text.slice(at, at + LONGEST_WORD).search(/\s/);
+  return blank === -1 ? wholeCharacter(text, at) : at + blank + 1;
+}
+
+function wordEnd(text: string, at: number): number {
+  if (at === text.length) return at;
+  const blank = text.slice(at - LONGEST_WORD, at + 1).search(/\s\S*$/);
+  return blank === -1 ? wholeCharacter(text, at) : at - LONGEST_WORD + blank;
+}
+
+function wholeCharacter(text: string, at: number): number {
+  return /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;
+}

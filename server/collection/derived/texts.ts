@@ -1,0 +1,71 @@
+import {
+  type DerivedDocumentRow,
+  derivedDocument,
+  putDerivedDocument,
+} from '../../store/sqlite/derivedDocuments.ts';
+import type { Store } from '../../store/store.ts';
+import type { DeriveOptions, Deriver } from './deriver.ts';
+import { TEXT_TIMEOUT_MS } from './limits.ts';
+import { isKept, NotDerivableError } from './notDerivable.ts';
+import { objectToRead } from './objectToRead.ts';
+import { CURRENT_TEXT_TOOLS, NO_TEXT_TOOL } from './tools.ts';
+
+/** The texts of archived objects: kept ones, and those made on first asking. */
+export class Texts {
+  readonly #store: Pick<Store, 'read' | 'blobs' | 'instant'>;
+  readonly #deriver: Deriver;
+  readonly #write: Store['write'];
+  readonly #making = new Map<string, Promise<DerivedDocumentRow>>();
+
+  constructor(services: {
+    store: Pick<Store, 'read' | 'blobs' | 'instant'>;
+    deriver: Deriver;
+    write: Store['write'];
+  }) {
+    this.#store = services.store;
+    this.#deriver = services.deriver;
+    this.#write = services.write;
+  }
+
+  /**
+   * The text of an object that the archive holds, or why it has none: kept, or made and kept now. Whoever asks for one
+   * that is being made waits for the same.
+   *
+   * @throws Problem `derivation_busy`, `shutting_down`, and what writing throws.
+   */
+  async textOf(sha256: string, priority: DeriveOptions['priority'] = 'asked'): Promise<DerivedDocumentRow> {
+    const kept = derivedDocument(this.#store.read, 'text', sha256);
+    if (kept && CURRENT_TEXT_TOOLS.includes(`${kept.tool} ${kept.tool_version}`)) return kept;
+    const making = this.#making.get(sha256) ?? this.#make(sha256, priority);
+    this.#making.set(sha256, making);
+    return making.finally(() => this.#making.delete(sha256));
+  }
+
+  async #make(sha256: string, priority: DeriveOptions['priority']): Promise<DerivedDocumentRow> {
+    const outcome = await this.#derive(sha256, priority);
+    const document: DerivedDocumentRow = {
+      kind: 'text',
+      subject: sha256,
+      objects: [sha256],
+      made_at: this.#store.instant(),
+      ...outcome,
+    };
+    if (isKept(document.outcome)) await this.#write((database) => putDerivedDocument(database, document));
+    return document;
+  }
+
+  async #derive(sha256: string, priority: DeriveOptions['priority']) {
+    try {
+      const { tool, toolVersion, title, content } = await this.#deriver.derive(
+        { task: 'text', object: objectToRead(this.#store, sha256) },
+        { timeoutMs: TEXT_TIMEOUT_MS, priority },
+      );
+      return { tool, tool_version: toolVersion, outcome: 'made', detail: null, title, content };
+    } catch (error) {
+      if (!(error instanceof NotDerivableError)) throw error;
+      const { tool, toolVersion } = NO_TEXT_TOOL;
+      const detail = error.message;
+      return { tool, tool_version: toolVersion, outcome: error.reason, detail, title: null, content: null };
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import { readObjectText, searchObjectTexts } from '../../collection/derived/readText.ts';
+import type { Texts } from '../../collection/derived/texts.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { ok, page } from '../reply.ts';
+
+/** What is made from archived objects. Answers are JSON alone, so nothing of a page can run. */
+export function derivedHandlers(
+  store: Store,
+  texts: Texts,
+): Pick<Handlers, 'searchTexts' | 'readObjectText'> {
+  return {
+    searchTexts: async ({ query, request }) => page(request, query, await searchObjectTexts(store, query)),
+    readObjectText: async ({ params }) => ok(await readObjectText(store, texts, params.sha256 ?? '')),
+  };
+}

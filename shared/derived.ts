@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { digestSchema, sourceIdSchema } from './digest.ts';
+import { listQuery, searchText } from './list.ts';
+import { instantSchema } from './text.ts';
+
+/** What made a derived document, and when. */
+export const derivedBySchema = z.strictObject({
+  tool: z.string(),
+  /** Of this program's own rules, and behind `+` of the library that they use. */
+  version: z.string(),
+  made_at: instantSchema,
+});
+
+export const TEXT_KINDS = ['html', 'pdf', 'json', 'csv', 'xml', 'text'] as const;
+
+/** The readable text of an archived object. It is no evidence: the object is. */
+export const objectTextSchema = z
+  .strictObject({
+    sha256: digestSchema,
+    kind: z.enum(TEXT_KINDS),
+    title: z.string().nullable(),
+    /** Pages of a PDF are parted by form feeds (U+000C). */
+    text: z.string(),
+    /** As they stand in the document, not resolved. */
+    links: z.array(z.strictObject({ text: z.string(), href: z.string() })),
+    /** How many pages a PDF has. */
+    pages: z.int().nullable(),
+    /** Whether something was left out for its length or depth. */
+    truncated: z.boolean(),
+    /** The digests of the objects that it was made from. */
+    objects: z.array(digestSchema),
+    derived: derivedBySchema,
+  })
+  .meta({ id: 'ObjectText' });
+export type ObjectText = z.output<typeof objectTextSchema>;
+
+/** A part of a text, and where in it the words stand that were looked for (UTF-16 code units, `end` not included). */
+export const snippetSchema = z.strictObject({
+  text: z.string(),
+  marks: z.array(z.strictObject({ start: z.int().min(0), end: z.int().min(1) })),
+});
+export type Snippet = z.output<typeof snippetSchema>;
+
+export const foundTextSchema = z
+  .strictObject({
+    source: z.strictObject({
+      id: sourceIdSchema,
+      url: z.string(),
+      name: z.string(),
+      agency: z.string(),
+      tags: z.array(z.string()),
+    }),
+    sha256: digestSchema,
+    /** When this version came. */
+    observed_at: instantSchema,
+    title: z.string().nullable(),
+    snippet: snippetSchema,
+    derived: derivedBySchema,
+  })
+  .meta({ id: 'FoundText' });
+export type FoundText = z.output<typeof foundTextSchema>;
+
+export const searchQuery = z.strictObject({ ...listQuery, q: searchText.optional() });
+export type SearchQuery = z.output<typeof searchQuery>;

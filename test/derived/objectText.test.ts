@@ -1,0 +1,221 @@
+import { createHash } from 'node:crypto';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Stats } from '../../shared/collection.ts';
+import type { ObjectText } from '../../shared/derived.ts';
+import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
+import { closeTestNodes } from '../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
+
+let web: ScriptedWeb;
+let node: CollectingNode;
+
+beforeEach(async () => {
+  web = await ScriptedWeb.open();
+  node = await openCollectingNode();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+/** Archives a body under these headers and asks for its text. */
+async function textOf(body: string | Buffer, headers: Record<string, string>): Promise<Response> {
+  web.script('/object', page(body, { headers }));
+  await node.watch(web.url('/object'));
+  await node.check();
+  return node.node.ask(`/archive/${createHash('sha256').update(body).digest('hex')}/text`);
+}
+
+async function documentOf(body: string | Buffer, type: string, encoding?: string): Promise<ObjectText> {
+  const answer = await textOf(body, {
+    'Content-Type': type,
+    ...(encoding && { 'Content-Encoding': encoding }),
+  });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as ObjectText;
+}
+
+const PAGE = `<!doctype html><html><head><title>Sea level &amp; tides</title>
+  <style>p { color: red }</style><script>alert("never shown")</script></head>
+  <body><nav><a href="/reports?year=2026">Reports</a> <a href="#top">Up</a> <a href="javascript:alert(1)">Run</a></nav>
+  <h1>Sea level</h1><p>It rose by <b>3</b>&nbsp;mm.<br>Again.</p>
+  <ul><li>North</li><li>South</li></ul>
+  <table><tr><th>Year</th><th>mm</th></tr><tr><td>2025</td><td>3.1</td></tr></table>
+  <img src="x.png" alt="A chart"><noscript>Turn it on</noscript></body></html>`;
+
+describe('the text of a page', () => {
+  test('is what one would read, with its title and its links, and names its object and its tool', async () => {
+    const document = await documentOf(PAGE, 'text/html; charset=utf-8');
+    const sha256 = createHash('sha256').update(PAGE).digest('hex');
+    expect(document).toEqual({
+      sha256,
+      kind: 'html',
+      title: 'Sea level & tides',
+      text: [
+        'Reports Up Run',
+        '',
+        'Sea level',
+        '',
+        'It rose by 3\u00a0mm.',
+        'Again.',
+        '',
+        '- North',
+        '- South',
+        '',
+        'Year\tmm',
+        '2025\t3.1',
+        '',
+        'A chart',
+      ].join('\n'),
+      links: [{ text: 'Reports', href: '/reports?year=2026' }],
+      pages: null,
+      truncated: false,
+      objects: [sha256],
+      derived: {
+        tool: 'strongroom-html-text',
+        version: expect.stringMatching(/^\d+\+html-to-text\.\d+\.\d+\.\d+$/),
+        made_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
+    });
+  });
+
+  test('is made once, kept and counted', async () => {
+    const stats = () => node.read<Stats>('/api/stats');
+    expect((await stats()).derived_documents).toBe(0);
+    const { sha256, derived } = await documentOf(PAGE, 'text/html');
+    expect((await stats()).derived_documents).toBe(1);
+    const again = await node.read<ObjectText>(`/archive/${sha256}/text`);
+    expect(again.derived).toEqual(derived);
+    expect((await stats()).derived_documents).toBe(1);
+  });
+
+  test('is made once for many who ask at once', async () => {
+    const body = `<p>${'many readers '.repeat(1000)}`;
+    const { sha256 } = await documentOf(body, 'text/html');
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => node.read<ObjectText>(`/archive/${sha256}/text`)),
+    );
+    expect(new Set(answers.map(({ derived }) => derived.made_at)).size).toBe(1);
+  });
+});
+
+describe('each kind of object has its own text', () => {
+  test.each([
+    ['application/json', '{"b":1.0,"a":[12345678901234567890,{}],"é":"\\u00e9"}'],
+    ['application/ld+json', '{"b":1.0,"a":[12345678901234567890,{}],"é":"\\u00e9"}'],
+  ])('%s: a value a line, names in their order and numbers as they were written', async (type, body) => {
+    const { kind, text } = await documentOf(body, type);
+    expect([kind, text]).toEqual([
+      'json',
+      '{\n  "b": 1.0,\n  "a": [\n    12345678901234567890,\n    {}\n  ],\n  "é": "\\u00e9"\n}',
+    ]);
+  });
+
+  test.each([
+    ['text/csv', 'name,note\r\n"A, B","two\r\nlines"\r\nC,"say ""so"""\r\n'],
+    ['text/csv; header=present', '\ufeffname;note\nA, B;two lines\nC;"say ""so"""'],
+    ['text/tab-separated-values', 'name\tnote\nA, B\ttwo lines\nC\tsay "so"'],
+  ])('%s: a row a line, cells parted by tabs', async (type, body) => {
+    const { kind, text } = await documentOf(body, type);
+    expect([kind, text]).toEqual(['csv', 'name\tnote\nA, B\ttwo lines\nC\tsay "so"']);
+  });
+
+  test('XML: the text of each element, and where it links to', async () => {
+    const { kind, title, text, links } = await documentOf(
+      `<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>News</title>
+         <entry><title>First</title><link href="https://example.org/1"/><summary><![CDATA[a <b> c]]></summary></entry></feed>`,
+      'application/atom+xml',
+    );
+    expect({ kind, title, text, links }).toEqual({
+      kind: 'xml',
+      title: 'News',
+      text: 'News\nFirst\na <b> c',
+      links: [{ text: '', href: 'https://example.org/1' }],
+    });
+  });
+
+  test('plain text: as it is, with line ends of one kind', async () => {
+    const { kind, text } = await documentOf('one\r\ntwo\rthree\u0000', 'text/markdown');
+    expect([kind, text]).toEqual(['text', 'one\ntwo\nthree']);
+  });
+
+  test.each([
+    ['a page', '<!DOCTYPE html><title>T</title><p>Hello', 'html'],
+    ['JSON', ' [1]', 'json'],
+    ['XML', '<?xml version="1.0"?><a>b</a>', 'xml'],
+    ['text', 'Hello', 'text'],
+  ])('%s that came as application/octet-stream is known by its bytes', async (_title, body, kind) => {
+    expect((await documentOf(body, 'application/octet-stream')).kind).toBe(kind);
+  });
+});
+
+describe('a text is read in its own encoding', () => {
+  const latin = Buffer.from('<meta charset="iso-8859-1"><p>Crème brûlée', 'latin1');
+  test.each([
+    ['the charset of the type', Buffer.from('Crème brûlée', 'latin1'), 'text/plain; charset=ISO-8859-1'],
+    ['a byte order mark, whatever the type says', Buffer.from('\ufeffCrème brûlée', 'utf16le'), 'text/plain; charset=utf-8'],
+    ['what the page says of itself', latin, 'text/html'],
+    [
+      'what the XML says of itself',
+      Buffer.from('<?xml version="1.0" encoding="windows-1252"?><p>Crème brûlée</p>', 'latin1'),
+      'text/xml',
+    ],
+    ['UTF-8 where nothing is said', Buffer.from('Crème brûlée'), 'text/plain'],
+    ['windows-1252 where nothing is said and it is no UTF-8', Buffer.from('Crème brûlée', 'latin1'), 'text/plain'],
+    ['what the bytes are, where the charset is none', Buffer.from('Crème brûlée'), 'text/plain; charset=x-no-such'],
+  ])('%s', async (_title, body, type) => {
+    expect((await documentOf(body, type)).text).toBe('Crème brûlée');
+  });
+});
+
+describe('an encoded body is decoded for its text alone', () => {
+  const body = '<p>Read behind the encoding';
+  test.each([
+    ['gzip', gzipSync(body)],
+    ['x-gzip', gzipSync(body)],
+    ['deflate', deflateSync(body)],
+    ['deflate', deflateRawSync(body)],
+    ['br', brotliCompressSync(body)],
+    ['zstd', zstdCompressSync(body)],
+    ['gzip, br', brotliCompressSync(gzipSync(body))],
+    ['gzip', Buffer.from(body)],
+    ['br', Buffer.from(body)],
+  ])('%s', async (encoding, encoded) => {
+    const document = await documentOf(encoded, 'text/html', encoding);
+    expect(document.text).toBe('Read behind the encoding');
+    const stored = await node.node.ask(`/archive/${document.sha256}`);
+    expect(Buffer.from(await stored.arrayBuffer())).toEqual(encoded);
+  });
+});
+
+describe('what has no text is told to have none', () => {
+  test.each([
+    ['an image', Buffer.from('GIF89a\x01\x00'), { 'Content-Type': 'image/gif' }, 'unsupported'],
+    ['an archive', Buffer.from('PK\x03\x04\x00'), { 'Content-Type': 'application/zip' }, 'unsupported'],
+    [
+      'an unknown encoding',
+      Buffer.from('x'),
+      { 'Content-Type': 'text/html', 'Content-Encoding': 'compress' },
+      'unsupported',
+    ],
+    [
+      'a damaged encoding',
+      gzipSync('a page').subarray(0, 20),
+      { 'Content-Type': 'text/html', 'Content-Encoding': 'gzip' },
+      'damaged',
+    ],
+  ])('%s', async (_title, body, headers, reason) => {
+    const answer = await textOf(body, headers);
+    expect(answer.status).toBe(404);
+    const problem = (await answer.json()) as { code: string; detail: string; reason: string };
+    expect(problem).toMatchObject({ code: 'not_derivable', reason });
+    expect(problem.detail).toMatch(/^This object has no text to read\. [A-Z“].*\.$/);
+    expect((await node.read<Stats>('/api/stats')).derived_documents).toBe(0);
+  });
+
+  test('an object that nobody archived is not found, and what is no digest is refused', async () => {
+    expect((await node.node.ask(`/archive/${'0'.repeat(64)}/text`)).status).toBe(404);
+    expect((await node.node.ask('/archive/x/text')).status).toBe(400);
+  });
+});
