@@ -14,6 +14,7 @@ import {
 } from '../archive/packs/bagCheck.ts';
 import { type ManifestFinding, manifestKind } from '../archive/packs/manifest.ts';
 import { type CheckedRecord, checkRecord } from '../archive/packs/record.ts';
+import { leavesFilesOut } from '../archive/packs/withFiles.ts';
 import { type Finding, finding } from './report.ts';
 
 /** A bag, or what is left of one, wherever it lies. */
@@ -51,7 +52,7 @@ export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
 
 async function tagsOf(files: BagSource['files']): Promise<BagTags | Problem> {
   try {
-    return await readBagTags(files);
+    return await readBagTags(files, Number.POSITIVE_INFINITY);
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;
@@ -144,11 +145,12 @@ function* unlistedTagFiles(
   }
 }
 
-async function recordOf({ files }: BagSource): Promise<CheckedRecord | Problem | undefined> {
+async function recordOf({ files }: BagSource): Promise<CheckedRecord | Problem | 'incomplete' | undefined> {
   const file = files.get(RECORD_FILE);
   if (!file) return undefined;
   try {
-    return checkRecord(parseJsonBytes(await readWhole(RECORD_FILE, file, MAX_RECORD_BYTES)));
+    const record = parseJsonBytes(await readWhole(RECORD_FILE, file, MAX_RECORD_BYTES));
+    return leavesFilesOut(record) ? 'incomplete' : checkRecord(record);
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;
@@ -157,7 +159,7 @@ async function recordOf({ files }: BagSource): Promise<CheckedRecord | Problem |
 
 function* recordFindings(
   source: BagSource,
-  record: CheckedRecord | Problem | undefined,
+  record: CheckedRecord | Problem | 'incomplete' | undefined,
   digests: ReadonlyMap<string, Digests>,
 ): Generator<Named> {
   if (!record) return;
@@ -167,6 +169,8 @@ function* recordFindings(
   });
   const sha256 = digests.get(RECORD_FILE)?.get('sha256') ?? null;
   if (record instanceof Problem) return yield about('changed', { sha256, detail: record.message });
+  if (record === 'incomplete')
+    return yield about('unknown', { sha256, detail: 'it leaves its files out, so it vouches for none' });
   const isNamed = /^pk_[0-9a-f]{20}$/.test(source.folderName);
   const isOther = isNamed && source.folderName !== record.id;
   const detail = isOther

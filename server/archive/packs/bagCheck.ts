@@ -1,22 +1,17 @@
-import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { Problem } from '../../../shared/problems.ts';
 import { DECLARATION_FILE, INFO_FILE } from './bag.ts';
 import {
   ALGORITHMS,
   compareManifest,
-  linesOf,
   type Manifest,
   type ManifestFinding,
   manifestKind,
   parseManifest,
 } from './manifest.ts';
+import { type BagFile, requireAtMost, tagFileLines } from './tagFileLines.ts';
 
-/** A file of a bag that can be read, wherever the bag lies. */
-export interface BagFile {
-  bytes: number;
-  read(): AsyncIterable<Uint8Array>;
-}
+export type { BagFile } from './tagFileLines.ts';
 
 /** Digests in hex by algorithm. */
 export type Digests = ReadonlyMap<string, string>;
@@ -27,40 +22,46 @@ export interface BagTags {
   tagManifests: Manifest[];
   /** Sizes of the payload as `bag-info.txt` tells them, where it does. */
   oxum: { bytes: number; files: number } | undefined;
-  /** The text of every tag file that was read. */
-  texts: Map<string, Buffer>;
 }
 
 /** Manifests of 5,000 files with the longest paths have 6 MiB. */
-const MAX_TAG_BYTES = 16 * 1_048_576;
+export const MAX_PACK_TAG_BYTES = 16 * 1_048_576;
+/** Of `bagit.txt` and `bag-info.txt`, which are read whole. */
+const MAX_INFO_BYTES = 1_048_576;
 
 /** BagIt 1.0 is RFC 8493; 0.97 is what most bags in the world are, and differs in nothing that matters here. */
 const VERSIONS: ReadonlySet<string> = new Set(['0.97', '1.0']);
 
 /**
- * Reads the tag files that say how a bag is checked.
+ * Reads the tag files that say how a bag is checked. Manifests are read line by line, up to `maxBytes` each.
  *
  * @throws Problem `invalid_pack_file` for a `bagit.txt` that is none; `manifest_mismatch` without a manifest, or for
  * one that cannot be read.
  */
-export async function readBagTags(tagFiles: ReadonlyMap<string, BagFile>): Promise<BagTags> {
-  const tags: BagTags = { manifests: [], tagManifests: [], oxum: undefined, texts: new Map() };
+export async function readBagTags(
+  tagFiles: ReadonlyMap<string, BagFile>,
+  maxBytes: number,
+): Promise<BagTags> {
+  const tags: BagTags = { manifests: [], tagManifests: [], oxum: undefined };
   for (const [name, file] of tagFiles) {
     const kind = manifestKind(name);
-    if (!kind && name !== DECLARATION_FILE && name !== INFO_FILE) continue;
-    const bytes = await readWhole(name, file, MAX_TAG_BYTES);
-    tags.texts.set(name, bytes);
-    if (kind && Object.hasOwn(ALGORITHMS, kind.algorithm)) {
-      const manifest = parseManifest(name, kind.algorithm, textOf(name, bytes));
-      (kind.of === 'tags' ? tags.tagManifests : tags.manifests).push(manifest);
-    }
+    if (!kind || !Object.hasOwn(ALGORITHMS, kind.algorithm)) continue;
+    const manifest = await parseManifest(name, kind.algorithm, tagFileLines(name, file, maxBytes));
+    (kind.of === 'tags' ? tags.tagManifests : tags.manifests).push(manifest);
   }
-  checkDeclaration(tags.texts.get(DECLARATION_FILE));
+  checkDeclaration(await allLines(DECLARATION_FILE, tagFiles));
   if (tags.manifests.length === 0)
     throw new Problem('manifest_mismatch', 'The bag has no manifest of its files.');
-  const info = tags.texts.get(INFO_FILE);
-  tags.oxum = info && oxumOf(textOf(INFO_FILE, info));
+  tags.oxum = oxumOf(await allLines(INFO_FILE, tagFiles));
   return tags;
+}
+
+/** The lines of a small tag file; none where it is not there. */
+async function allLines(name: string, tagFiles: ReadonlyMap<string, BagFile>): Promise<string[]> {
+  const file = tagFiles.get(name);
+  const lines: string[] = [];
+  if (file) for await (const some of tagFileLines(name, file, MAX_INFO_BYTES)) lines.push(...some);
+  return lines;
 }
 
 /** Compares the tag files with each tag manifest, which must list every manifest of the payload. */
@@ -126,22 +127,13 @@ export function digester(algorithms: Iterable<string>) {
 
 /** @throws Problem `invalid_pack_file` where the file is larger. */
 export async function readWhole(name: string, file: BagFile, maxBytes: number): Promise<Buffer> {
-  const tooLarge = () => new Problem('invalid_pack_file', `${name} may have at most ${maxBytes} bytes.`);
-  if (file.bytes > maxBytes) throw tooLarge();
+  requireAtMost(name, file, maxBytes);
   const chunks: Uint8Array[] = [];
   for await (const chunk of file.read()) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-/** BagIt allows no byte order mark, and other encodings than UTF-8 are not read here. */
-function textOf(name: string, bytes: Buffer): string {
-  const text = bytes.toString();
-  if (isUtf8(bytes) && !text.startsWith('\ufeff')) return text;
-  throw new Problem('invalid_pack_file', `${name} must be UTF-8 without a byte order mark.`);
-}
-
-function checkDeclaration(bytes: Buffer | undefined): void {
-  const lines = bytes ? linesOf(textOf(DECLARATION_FILE, bytes)) : [];
+function checkDeclaration(lines: readonly string[]): void {
   const version = /^BagIt-Version: (\d+\.\d+)[ \t]*$/.exec(lines[0] ?? '')?.[1];
   const isUtf8 = /^Tag-File-Character-Encoding: UTF-8[ \t]*$/i.test(lines[1] ?? '');
   if (lines.length === 2 && version !== undefined && VERSIONS.has(version) && isUtf8) return;
@@ -151,8 +143,8 @@ function checkDeclaration(bytes: Buffer | undefined): void {
   );
 }
 
-function oxumOf(info: string): BagTags['oxum'] {
-  for (const line of linesOf(info)) {
+function oxumOf(info: readonly string[]): BagTags['oxum'] {
+  for (const line of info) {
     const [, bytes, files] = /^Payload-Oxum[ \t]*:[ \t]*(\d+)\.(\d+)[ \t]*$/i.exec(line) ?? [];
     if (bytes !== undefined) return { bytes: Number(bytes), files: Number(files) };
   }

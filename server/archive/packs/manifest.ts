@@ -41,27 +41,28 @@ export function manifestKind(name: string): { of: 'payload' | 'tags'; algorithm:
  *
  * @throws Problem `manifest_mismatch` for a line that says something else, or a path that is listed twice.
  */
-export function parseManifest(name: string, algorithm: string, text: string): Manifest {
+export async function parseManifest(
+  name: string,
+  algorithm: string,
+  lines: AsyncIterable<readonly string[]>,
+): Promise<Manifest> {
   const digests = new Map<string, string>();
-  for (const [index, line] of linesOf(text).entries()) {
-    const [, digest, path] = /^([0-9a-fA-F]+)[ \t]+\*?(.+)$/su.exec(line) ?? [];
-    if (digest?.length !== ALGORITHMS[algorithm] || digest === undefined || path === undefined) {
-      throw new Problem('manifest_mismatch', `Line ${index + 1} of ${name} is no digest and path.`);
+  let number = 0;
+  for await (const some of lines) {
+    for (const line of some) {
+      number += 1;
+      const [, digest, path] = /^([0-9a-fA-F]+)[ \t]+\*?(.+)$/su.exec(line) ?? [];
+      if (digest?.length !== ALGORITHMS[algorithm] || digest === undefined || path === undefined) {
+        throw new Problem('manifest_mismatch', `Line ${number} of ${name} is no digest and path.`);
+      }
+      const decoded = decodePath(path);
+      if (digests.has(decoded)) {
+        throw new Problem('manifest_mismatch', `${name} lists ${JSON.stringify(decoded)} twice.`);
+      }
+      digests.set(decoded, digest.toLowerCase());
     }
-    const decoded = decodePath(path);
-    if (digests.has(decoded)) {
-      throw new Problem('manifest_mismatch', `${name} lists ${JSON.stringify(decoded)} twice.`);
-    }
-    digests.set(decoded, digest.toLowerCase());
   }
   return { name, algorithm, digests };
-}
-
-/** The lines of a tag file, whichever of the three ends of line its writer used. */
-export function linesOf(text: string): string[] {
-  const lines = text.split(/\r\n|\n|\r/);
-  if (lines.at(-1) === '') lines.pop();
-  return lines;
 }
 
 /** BagIt percent-encodes in a manifest what would end the line, and the percent sign itself; nothing else. */

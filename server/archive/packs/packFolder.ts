@@ -3,16 +3,16 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import mime from 'mime-types';
 import { checkBody } from '../../../shared/checkBody.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../shared/limits.ts';
-import { type PackFile, packUploadRecordSchema } from '../../../shared/pack.ts';
+import { packUploadRecordSchema } from '../../../shared/pack.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { listFolder } from './listFolder.ts';
-import { readPackFile } from './readPackFile.ts';
+import { readPackFile, type TakenFile } from './readPackFile.ts';
 import { checkRecord, packTooLarge } from './record.ts';
 import { requireSameFiles } from './sameFiles.ts';
 import { packFileTooLarge } from './stagePackFile.ts';
+import { leavesFilesOut, withFiles } from './withFiles.ts';
 import { writePackFile } from './writePackFile.ts';
 
 export interface PackFolderInput {
@@ -44,9 +44,9 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   checkBody(packUploadRecordSchema, record);
   const paths = (await listFolder(folder)).filter((path) => !except.has(path));
   const files = await readFolder(folder, paths);
-  const sent = Object.hasOwn(record as object, 'files') ? record : { ...(record as object), files };
+  const sent = leavesFilesOut(record) ? withFiles(record, paths, files) : record;
   const checked = checkRecord(sent);
-  requireSameFiles(checked, new Map(files.map((file) => [file.path, file])));
+  requireSameFiles(checked, files);
   const output = writePackFile(checked.record, ({ path }) => createReadStream(join(folder, path)));
   if (output.bytes > MAX_PACK_BYTES) throw packFileTooLarge();
   const file = fileOf(output.id);
@@ -58,11 +58,11 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   } finally {
     await rm(unfinished, { force: true });
   }
-  return { id: output.id, digest: output.digest, file, bytes: output.bytes, files: files.length };
+  return { id: output.id, digest: output.digest, file, bytes: output.bytes, files: files.size };
 }
 
 /** Sizes are summed before anything is read: a folder may hold a hundred times what a pack may. */
-async function readFolder(folder: string, paths: readonly string[]): Promise<PackFile[]> {
+async function readFolder(folder: string, paths: readonly string[]): Promise<Map<string, TakenFile>> {
   if (paths.length > MAX_PACK_FILES) {
     throw new Problem(
       'invalid_field',
@@ -72,11 +72,8 @@ async function readFolder(folder: string, paths: readonly string[]): Promise<Pac
   let total = 0;
   for (const path of paths) total += (await stat(join(folder, path))).size;
   if (total > MAX_PACK_BYTES) throw packTooLarge();
-  const files: PackFile[] = [];
-  for (const path of paths) {
-    const { sha256, bytes } = await HASHED.take(createReadStream(join(folder, path)));
-    files.push({ path, sha256, bytes, media_type: mime.lookup(path) || 'application/octet-stream' });
-  }
+  const files = new Map<string, TakenFile>();
+  for (const path of paths) files.set(path, await HASHED.take(createReadStream(join(folder, path))));
   return files;
 }
 

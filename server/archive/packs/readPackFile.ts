@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
-import { parseJsonBytes } from '../../../shared/checkBody.ts';
+import { checkBody, parseJsonBytes } from '../../../shared/checkBody.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES, MAX_RECORD_BYTES, MEBIBYTE } from '../../../shared/limits.ts';
+import { packUploadRecordSchema } from '../../../shared/pack.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { PAYLOAD_FOLDER, RECORD_FILE } from './bag.ts';
 import {
@@ -10,6 +11,7 @@ import {
   compareTags,
   type Digests,
   digester,
+  MAX_PACK_TAG_BYTES,
   readBagTags,
   readWhole,
 } from './bagCheck.ts';
@@ -18,6 +20,7 @@ import type { ManifestFinding } from './manifest.ts';
 import { type PackLayout, packLayout } from './packLayout.ts';
 import { type CheckedRecord, checkRecord } from './record.ts';
 import { requireSameFiles } from './sameFiles.ts';
+import { leavesFilesOut, withFiles } from './withFiles.ts';
 import { refuse } from './zip/bytesAt.ts';
 import { openZip, type ZipMember } from './zip/openZip.ts';
 
@@ -37,7 +40,7 @@ export interface PackFileReceiver<Taken extends TakenFile> {
 
 /** A pack as its file holds it: every manifest matches, and the files are those that the record names. */
 export interface ReadPack<Taken> {
-  /** The record as the file has it. */
+  /** The record as the file has it; where it leaves `files` out, those that the file holds stand for them. */
   sent: unknown;
   checked: CheckedRecord;
   /** By the path that the record has. */
@@ -67,9 +70,9 @@ export async function readPackFile<Taken extends TakenFile>(
     const layout = packLayout(zip.members);
     checkPayloadSize(layout);
     const tags = layout.isBag ? await readBag(layout) : undefined;
-    const sent = await readRecord(layout);
-    const checked = checkRecord(sent);
-    requireSameNames(checked, layout);
+    const told = await readRecord(layout);
+    if (leavesFilesOut(told)) checkBody(packUploadRecordSchema, told);
+    else requireSameNames(checkRecord(told), layout);
     const digests = new Map<string, Digests>();
     await forEach(layout.payload, async ([path, member]) => {
       const tap = digester(algorithmsOf(tags));
@@ -77,6 +80,8 @@ export async function readPackFile<Taken extends TakenFile>(
       digests.set(PAYLOAD_FOLDER + path, tap.digests());
     });
     if (tags) refuseMismatch(comparePayload(tags, digests));
+    const sent = leavesFilesOut(told) ? withFiles(told, [...layout.payload.keys()], files) : told;
+    const checked = checkRecord(sent);
     requireSameFiles(checked, files);
     return { sent, checked, files };
   } catch (error) {
@@ -95,7 +100,7 @@ function checkPayloadSize({ payload }: PackLayout): void {
 
 /** Checks all that can be checked of a bag before its payload is read. */
 async function readBag({ tagFiles, payload }: PackLayout): Promise<BagTags> {
-  const tags = await readBagTags(tagFiles);
+  const tags = await readBagTags(tagFiles, MAX_PACK_TAG_BYTES);
   const algorithms = new Set(tags.tagManifests.map(({ algorithm }) => algorithm));
   const digests = new Map<string, Digests>();
   for (const [name, member] of tagFiles) {

@@ -147,3 +147,39 @@ test('no pack file is made of damaged bytes', async () => {
     code: 'blob_damaged',
   });
 });
+
+test('a bare ZIP whose record leaves the files out is the pack that its parts would make', async () => {
+  const node = await openTestNode();
+  const files = { 'table.csv': 'a,b\n1,2\n', 'notes/läs.txt': 'calm', 'no-type': 'x' };
+  const zip = buildZip(bareEntries(files, aRecord()));
+  const response = await upload(node, new Uint8Array(zip));
+  const pack = (await response.json()) as Pack;
+  expect(response.status).toBe(201);
+  expect(pack.files.map(({ path, media_type, sha256 }) => [path, media_type, sha256])).toEqual([
+    ['no-type', 'application/octet-stream', sha256Of('x')],
+    ['notes/läs.txt', 'text/plain', sha256Of('calm')],
+    ['table.csv', 'text/csv', sha256Of('a,b\n1,2\n')],
+  ]);
+  expect(await (await uploadPack(node, aRecord(), files)).json()).toMatchObject({ id: pack.id });
+  expect(await (await node.ask(`/api/packs/${pack.id}/verify`)).json()).toMatchObject({ ok: true });
+});
+
+test.each([
+  ['no object', 'null', 'invalid_field'],
+  ['a field that no rule names', JSON.stringify({ ...aRecord(), colour: 'red' }), 'unknown_field'],
+])('a bare ZIP whose record has no files and is %s is refused', async (_what, record, code) => {
+  const node = await openTestNode();
+  const zip = buildZip([
+    { name: 'pack.json', data: record },
+    { name: 'data/a', data: 'x' },
+  ]);
+  expect(await problemOf(upload(node, new Uint8Array(zip)))).toMatchObject({ status: 422, code });
+  await expectNothingKept(node);
+});
+
+test('a bare ZIP without its files’ names is refused for a path that no pack may have', async () => {
+  const node = await openTestNode();
+  const zip = buildZip(bareEntries({ 'con.txt': 'x' }, aRecord()));
+  expect(await problemOf(upload(node, new Uint8Array(zip)))).toMatchObject({ status: 422 });
+  await expectNothingKept(node);
+});
