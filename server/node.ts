@@ -18,6 +18,7 @@ import { dumpHandlers } from './http/routes/dump.ts';
 import { eventHandlers } from './http/routes/events.ts';
 import { invitationsHandlers } from './http/routes/invitations.ts';
 import { ledgerHandlers } from './http/routes/ledger.ts';
+import { mementoHandlers } from './http/routes/mementos.ts';
 import { nodeHandlers } from './http/routes/node.ts';
 import { nodesHandlers } from './http/routes/nodes.ts';
 import { objectHandlers } from './http/routes/objects.ts';
@@ -85,6 +86,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...collectionHandlers(store, settings),
         ...eventHandlers(store),
         ...objectHandlers(store),
+        ...mementoHandlers(store),
         ...derivedHandlers(store, derived.texts),
         ...descriptionHandlers({ version: VERSION, cookieName: secrets.cookieName }),
         ...invitationsHandlers(invitations),

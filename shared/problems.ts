@@ -11,6 +11,7 @@ export const PROBLEMS = {
   invalid_parameter: { status: 400, title: 'A query parameter has a value it cannot have' },
   unknown_parameter: { status: 400, title: 'No such query parameter' },
   invalid_format: { status: 400, title: 'No such format' },
+  invalid_datetime: { status: 400, title: 'Not an HTTP date' },
   invalid_path: { status: 400, title: 'The path cannot be read' },
   invalid_multipart: { status: 400, title: 'The multipart body cannot be read' },
   incomplete_body: { status: 400, title: 'The body ended early' },

@@ -4,6 +4,7 @@ import { derivedRoutes } from './routes/derived.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { ledgerRoutes } from './routes/ledger.ts';
 import { manageRoutes } from './routes/manage.ts';
+import { mementoRoutes } from './routes/mementos.ts';
 import type { RouteSpec } from './routes/route.ts';
 import { sourceRoutes } from './routes/sources.ts';
 
@@ -13,6 +14,7 @@ export const ROUTES = {
   ...ledgerRoutes,
   ...collectionRoutes,
   ...derivedRoutes,
+  ...mementoRoutes,
   ...sourceRoutes,
   ...manageRoutes,
   ...descriptionRoutes,

@@ -55,12 +55,12 @@ export function createApp(config: AppConfig): Express {
     const spec: RouteSpec = ROUTES[name];
     addRoute(routes, spec, async (request, response) => {
       const visitor = guards.allow(request, spec.access);
-      const search = searchOf(request.originalUrl);
+      const search = takesAddress(spec) ? new URLSearchParams() : searchOf(request.originalUrl);
       const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
       const answer = async (): Promise<Reply> => {
         const body = await bodyOf(spec, request);
         const handler = handlers[name] as Handler<RouteSpec>;
-        const params = paramsOf(request);
+        const params = takesAddress(spec) ? addressParamsOf(spec, request) : paramsOf(request);
         return handler({ params, query, body, visitor, request } as Parameters<typeof handler>[0]);
       };
       const isLimited = spec.access === 'contribute' && spec.method === 'POST';
@@ -102,8 +102,20 @@ function routeNames(): RouteName[] {
   return (Object.keys(ROUTES) as RouteName[]).sort((left, right) => placeholders(left) - placeholders(right));
 }
 
-/** The path as Express writes it (path-to-regexp 8). */
-function expressPath(template: string): string {
+/** Whether a path ends in an address as it stands, its query with it. */
+function takesAddress({ path }: Pick<RouteSpec, 'path'>): boolean {
+  return path.endsWith('{+url}');
+}
+
+/** A path that ends in an address, with a group for each of its names. */
+function addressPattern(template: string): RegExp {
+  return new RegExp(`^${template.replace('{+url}', '(?<url>.+)').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+}
+
+/** The path as Express writes it (path-to-regexp 8). It decodes what it names, so an address is not named. */
+function expressPath(template: string): string | RegExp {
+  if (takesAddress({ path: template }))
+    return new RegExp(addressPattern(template).source.replace(/\(\?<\w+>/g, '(?:'));
   return template.replace(/\{\+(\w+)\}/g, '*$1').replace(/\{(\w+)\}/g, ':$1');
 }
 
@@ -137,6 +149,11 @@ function paramsOf(request: Request): Record<string, string> {
     params[name] = Array.isArray(value) ? value.join('/') : (value as string);
   }
   return params;
+}
+
+/** The address is read from what was sent, undecoded: it may hold percent signs of its own. */
+function addressParamsOf({ path }: RouteSpec, request: Request): Record<string, string> {
+  return { ...addressPattern(path).exec(request.originalUrl)?.groups };
 }
 
 async function bodyOf({ body }: RouteSpec, request: Request): Promise<unknown> {

@@ -33,9 +33,9 @@ const PRIVATE = { 'Cross-Origin-Resource-Policy': 'same-origin' };
 const OPEN_TO_OTHER_ORIGINS = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
-  'Access-Control-Allow-Headers': 'Accept, Range, If-None-Match, If-Range, Last-Event-ID',
+  'Access-Control-Allow-Headers': 'Accept, Accept-Datetime, Range, If-None-Match, If-Range, Last-Event-ID',
   'Access-Control-Expose-Headers':
-    'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Repr-Digest, Location, Retry-After',
+    'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Link, Location, Memento-Datetime, Repr-Digest, Retry-After',
   'Access-Control-Max-Age': '86400',
   'Cross-Origin-Resource-Policy': 'cross-origin',
 };
@@ -87,5 +87,5 @@ function requireOwnPage({ method, headers }: IncomingMessage, path: string): voi
 }
 
 function isData(path: string): boolean {
-  return /^\/(api|archive|manage)(\/|$)/.test(path);
+  return /^\/(api|archive|manage|memento|timegate|timemap)(\/|$)/.test(path);
 }

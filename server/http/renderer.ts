@@ -25,7 +25,7 @@ export function serveRenderer(folder: string): RequestHandler {
 function isPersonLost(request: Request): boolean {
   return (
     request.method === 'GET' &&
-    !/^\/(api|archive|manage|assets|sign-in)(\/|$)/.test(request.path) &&
+    !/^\/(api|archive|manage|memento|timegate|timemap|assets|sign-in)(\/|$)/.test(request.path) &&
     (request.headers.accept ?? '').includes('text/html')
   );
 }

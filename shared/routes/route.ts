@@ -39,7 +39,7 @@ export interface AnswerSpec<Schema extends z.ZodType = z.ZodType> {
 
 /**
  * One address of the interface. `path` is an RFC 6570 template of `{name}` (one segment) and `{+name}` (all that is
- * left). The server's routing, the client's functions and the OpenAPI document are made from this and nothing else.
+ * left); `{+url}` is an address as it stands, with its query. The server's routing, the client's functions and the OpenAPI document are made from this and nothing else.
  */
 export interface RouteSpec {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -11,6 +11,7 @@ export const ROUTE_TAGS = {
   Collection: 'How the collection of watched sources goes.',
   Timeline: 'What became of each source, event by event.',
   Objects: 'The bytes that were retrieved, exactly as they came.',
+  Mementos: 'What was observed, as Memento (RFC 7089) finds it by address and time.',
   Node: 'The node itself and who is asking.',
   Manage: 'What the owner alone may do.',
   Description: 'This description.',

@@ -4,6 +4,7 @@ import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../..
 import { jobIdSchema } from '../../../shared/job.ts';
 import { nodePathSchema } from '../../../shared/node.ts';
 import type { Access, BodySpec, RouteSpec } from '../../../shared/routes/route.ts';
+import { httpUrlSchema } from '../../../shared/text.ts';
 import { describedResponses } from './responses.ts';
 import type { DescribedSchemas, WantedSchema } from './schemas.ts';
 import type { MediaType, Operation, Parameter } from './types.ts';
@@ -72,7 +73,10 @@ interface PathParameter {
 }
 
 function pathParameters({ path }: RouteSpec): PathParameter[] {
-  return [...path.matchAll(/([\w-]+)\/\{(\+?)(\w+)\}/g)].map(([, before = '', rest, name = '']) => {
+  return [...path.matchAll(/([\w-]*)\}?\/\{(\+?)(\w+)\}/g)].map(([, before = '', rest, name = '']) => {
+    if (name === 'url') {
+      return { name, schema: httpUrlSchema, description: 'An address as it stands, its query with it.' };
+    }
     if (rest) {
       const description = 'All its segments: the slashes between them are sent as they are.';
       return { name, schema: nodePathSchema, description };

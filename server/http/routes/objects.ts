@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { readObject, readObjectMetadata } from '../../collection/objects.ts';
+import { type ArchivedObject, readObject, readObjectMetadata } from '../../collection/objects.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { ok } from '../reply.ts';
@@ -22,8 +22,15 @@ export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'rea
 }
 
 /** @throws Problem as `readObject` */
-export function storedObject(store: Store, sha256: string, { headers }: IncomingMessage): StoredBytes {
-  const { contentType: recorded, ...blob } = readObject(store, sha256);
+export function storedObject(store: Store, sha256: string, request: IncomingMessage): StoredBytes {
+  return sealed(readObject(store, sha256), request);
+}
+
+/** An archived object as it may be sent to whoever asks. */
+export function sealed(
+  { contentType: recorded, ...blob }: ArchivedObject,
+  { headers }: IncomingMessage,
+): StoredBytes {
   const use = headers['sec-fetch-dest'];
   const contentType = use === undefined || PASSIVE_USES.has(use) ? recorded : 'application/octet-stream';
   return { blob, options: { contentType, disposition: 'attachment', headers: SEALED } };

@@ -1,0 +1,88 @@
+import type { Request } from 'express';
+import { Problem } from '../../../shared/problems.ts';
+import {
+  mementoAddresses,
+  nearestMoment,
+  neighboursOf,
+  readMemento,
+  readObserved,
+} from '../../collection/mementos.ts';
+import { httpDate, linkHeader, timeMapJson, timeMapLinks } from '../../collection/timeMap.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { okText } from '../reply.ts';
+import { sendBlob } from '../sendBlob.ts';
+import { sendText } from '../sendText.ts';
+import { sealed } from './objects.ts';
+
+type MementoRoutes = 'readTimeMap' | 'readTimeMapJson' | 'readTimeGate' | 'readMemento';
+
+/** The observations of a source as Memento (RFC 7089) speaks of them. */
+export function mementoHandlers(store: Store): Pick<Handlers, MementoRoutes> {
+  return {
+    readTimeMap: ({ params, request }) => {
+      const links = timeMapLinks(store, readObserved(store, params.url ?? ''), originOf(request));
+      return {
+        write: async (response) => {
+          response.set({
+            'Cache-Control': 'no-store',
+            'Content-Type': 'application/link-format; charset=utf-8',
+          });
+          await sendText(response, links);
+        },
+      };
+    },
+    readTimeMapJson: ({ params, request }) =>
+      okText(timeMapJson(store, readObserved(store, params.url ?? ''), originOf(request))),
+    readTimeGate: ({ params, request }) => {
+      const observed = readObserved(store, params.url ?? '');
+      const wanted = request.get('Accept-Datetime');
+      const moment = nearestMoment(store, observed, wanted === undefined ? undefined : instantOf(wanted));
+      const origin = originOf(request);
+      return {
+        write: (response) =>
+          void response
+            .status(302)
+            .set({
+              'Cache-Control': 'no-store',
+              Vary: 'accept-datetime',
+              Location: mementoAddresses(origin, observed.url).memento(moment),
+              Link: linkHeader(observed, origin, neighboursOf(store, observed, moment)),
+            })
+            .end(),
+      };
+    },
+    readMemento: ({ params, request }) => {
+      const { observed, object, ...place } = readMemento(store, params.time ?? '', params.url ?? '');
+      const { blob, options } = sealed(object, request);
+      const headers = {
+        ...options.headers,
+        'Memento-Datetime': httpDate(place.moment),
+        Link: linkHeader(observed, originOf(request), place),
+        // The bytes are for ever, their neighbours are not.
+        'Cache-Control': 'no-cache',
+      };
+      return { write: (response) => sendBlob(request, response, blob, { ...options, headers }) };
+    },
+  };
+}
+
+function originOf({ headers }: Request): string {
+  return `http://${headers.host}`;
+}
+
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
+
+/** Accept-Datetime is an HTTP date (RFC 7089, section 2.1.1.1). */
+function instantOf(date: string): number {
+  const text = date.trim();
+  const instant = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
+  // A day that its month has not is read as one of the next month.
+  if (Number.isNaN(instant) || new Date(instant).toUTCString().slice(5) !== text.slice(5)) {
+    throw new Problem(
+      'invalid_datetime',
+      'Accept-Datetime is written as in: Fri, 20 Nov 2026 10:14:21 GMT. Send such a date, or none for the newest.',
+    );
+  }
+  return instant;
+}
