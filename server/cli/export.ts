@@ -3,15 +3,15 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import { ExportError, exportArchive } from '../dump/exportArchive.ts';
-import { openNodeKey } from '../ledger/nodeKey.ts';
+import { openToExport } from '../dump/openToExport.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
-import { openStore } from '../store/store.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
 
 const HELP = `Usage: strongroom export [options]
 
 Writes a whole archive, its dump and every blob, as one BagIt bag in a ZIP that “strongroom import” reads back into an
-equal archive. Every blob is re-hashed on the way. No node may have the data folder open meanwhile.
+equal archive. Every blob is re-hashed on the way. The node may be running meanwhile: what is written is the archive as
+it stood at the beginning.
 
   --data DIR   the data folder (default: ./strongroom-data)
   --out FILE   where the archive is written (default: strongroom-archive.zip)
@@ -36,9 +36,9 @@ export const exportFile: Command = {
     const file = resolve(values.out);
     if (!existsSync(databaseFile(folder))) throw new UsageError(`There is no archive in ${folder}.`);
     if (existsSync(file)) throw new UsageError(`${file} exists; give another name with --out.`);
-    const store = await openStore({ folder, clock: systemClock });
+    const archive = await openToExport(folder, systemClock);
     try {
-      const written = await exportArchive(store, await openNodeKey(store), file);
+      const written = await exportArchive(archive, file);
       if (values.json) print(JSON.stringify({ ok: true, file, ...written }));
       else print(`${file}: ${written.blobs} blobs of ${written.bytes} bytes and the dump.`);
       return 0;
@@ -48,7 +48,7 @@ export const exportFile: Command = {
       else printError(error.message);
       return 1;
     } finally {
-      await store.close();
+      await archive.close();
     }
   },
 };

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
+import { type Clock, instantOf } from '../../shared/clock.ts';
 import type { NodeKey } from '../ledger/checkpoint.ts';
 import { syncFolder } from '../store/blobs/durableFile.ts';
-import { temporaryFolder } from '../store/blobs/paths.ts';
+import { blobPath, databaseFile } from '../store/blobs/paths.ts';
 import { iterateBlobRows } from '../store/sqlite/blobs.ts';
-import type { Store } from '../store/store.ts';
-import { writeDump } from './writeDump.ts';
+import { openForReading, type ReadDatabase } from '../store/sqlite/open.ts';
+import { dumpOf } from './writeDump.ts';
 
 /** A stored blob is missing or damaged, so the archive cannot be exported whole; nothing was written. */
 export class ExportError extends Error {
@@ -29,27 +30,39 @@ export const ARCHIVE_BAG = {
 
 const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
 
+/** The archive that is exported, and the key that its dump is signed with. */
+export interface ExportedArchive {
+  folder: string;
+  clock: Clock;
+  key: NodeKey;
+}
+
 /**
  * Writes a whole archive as one BagIt 1.0 bag (RFC 8493) in a ZIP: the dump and every blob, each re-hashed on the way.
- * The file appears under its name only when it is whole and on stable storage.
+ * Both are of one snapshot, on a connection that only reads; blobs never change and are never taken away, so a node may
+ * have the archive open meanwhile. The file appears under its name only when it is whole and on stable storage.
  *
  * @returns how many blobs and bytes it holds. @throws ExportError
  */
 export async function exportArchive(
-  store: Store,
-  key: NodeKey,
+  archive: ExportedArchive,
   file: string,
   tell: (bytes: number) => void = () => {},
 ): Promise<{ blobs: number; bytes: number }> {
   const partial = `${file}.partial`;
-  const dump = join(temporaryFolder(store.folder), `export-${store.randomHex(16)}`);
+  // Beside the file that is made, not in the data folder's `tmp/`: a node that starts meanwhile empties that.
+  const dump = `${file}.dump.partial`;
+  const database = openForReading(databaseFile(archive.folder), { isMapped: false });
   try {
-    const dumpDigest = await saveDump(store, key, dump);
+    database.exec('BEGIN');
+    const dumpDigest = await saveDump(database, archive, dump);
     const zip = new ZipFile();
     const output = zip.outputStream as Readable;
     zip.on('error', (error: Error) => output.destroy(error));
     const written = pipeline(output, createWriteStream(partial, { flush: true }));
-    const counts = addPayload(store, zip, { dump, dumpDigest, tell, fail: (error) => output.destroy(error) });
+    const fail = (error: Error) => output.destroy(error);
+    const counts = addPayload(zip, database, { archive, dump, dumpDigest, tell, fail });
+    database.exec('COMMIT');
     zip.end();
     await written;
     await syncFile(partial);
@@ -60,11 +73,16 @@ export async function exportArchive(
     await rm(partial, { force: true });
     throw error;
   } finally {
+    database.close();
     await rm(dump, { force: true });
   }
 }
 
-async function saveDump(store: Store, key: NodeKey, file: string): Promise<string> {
+async function saveDump(
+  database: ReadDatabase,
+  { clock, key }: ExportedArchive,
+  file: string,
+): Promise<string> {
   const sha256 = createHash('sha256');
   const hashing = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -72,11 +90,13 @@ async function saveDump(store: Store, key: NodeKey, file: string): Promise<strin
       done(null, chunk);
     },
   });
-  await pipeline(Readable.from(writeDump(store, key)), hashing, createWriteStream(file, { mode: 0o600 }));
+  const output = createWriteStream(file, { mode: 0o600 });
+  await pipeline(Readable.from(dumpOf(database, clock, key)), hashing, output);
   return sha256.digest('hex');
 }
 
 interface Payload {
+  archive: ExportedArchive;
   dump: string;
   dumpDigest: string;
   tell: (bytes: number) => void;
@@ -84,9 +104,9 @@ interface Payload {
 }
 
 function addPayload(
-  store: Store,
   zip: ZipFile,
-  { dump, dumpDigest, tell, fail }: Payload,
+  database: ReadDatabase,
+  { archive, dump, dumpDigest, tell, fail }: Payload,
 ): { blobs: number; bytes: number } {
   const manifest: string[] = [];
   let blobs = 0;
@@ -100,20 +120,17 @@ function addPayload(
       give(undefined, stream);
     });
   };
-  for (const blob of iterateBlobRows(store.read)) {
+  for (const blob of iterateBlobRows(database)) {
     blobs += 1;
     bytes += blob.bytes;
     const { sha256 } = blob;
-    add(
-      `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`,
-      sha256,
-      store.blobs.fileOf(sha256),
-    );
+    const path = `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`;
+    add(path, sha256, blobPath(archive.folder, sha256));
   }
   add(ARCHIVE_BAG.dump, dumpDigest, dump);
   const tags = {
     'bagit.txt': DECLARATION,
-    'bag-info.txt': `External-Description: A whole Strongroom archive: its dump and every blob\nBagging-Date: ${store.instant().slice(0, 10)}\n`,
+    'bag-info.txt': `External-Description: A whole Strongroom archive: its dump and every blob\nBagging-Date: ${instantOf(archive.clock.now()).slice(0, 10)}\n`,
     'manifest-sha256.txt': manifest.join(''),
   };
   const tagManifest = Object.entries(tags).map(

@@ -2,6 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import type { Clock } from '../../shared/clock.ts';
 import { DIGEST_PATTERN } from '../../shared/digest.ts';
 import { parseManifest } from '../archive/packs/manifest.ts';
+import { tagFileLines } from '../archive/packs/tagFileLines.ts';
 import { openZip, type ZipMember } from '../archive/packs/zip/openZip.ts';
 import { openNodeKey } from '../ledger/nodeKey.ts';
 import type { StagedBlob } from '../store/blobs/blobStore.ts';
@@ -79,7 +80,9 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
   const dumpMember = files.get(dumpName);
   if (!manifestMember || !dumpMember)
     throw new DumpError('This is no archive: its dump or its manifest is missing.');
-  const { digests } = parseManifest('manifest-sha256.txt', 'sha256', await textOf(manifestMember));
+  const manifest = 'manifest-sha256.txt';
+  const lines = tagFileLines(manifest, manifestMember, MAX_MANIFEST_BYTES);
+  const { digests } = await parseManifest(manifest, 'sha256', lines);
   for (const path of digests.keys()) {
     if (!files.has(top + path))
       throw new DumpError(`The archive is not whole: ${JSON.stringify(path)} is missing.`);
@@ -117,12 +120,4 @@ async function checked<Staged extends StagedBlob>(
   throw new DumpError(
     `${JSON.stringify(member.name)} was altered: its bytes do not have the digest in the manifest.`,
   );
-}
-
-async function textOf(member: ZipMember): Promise<string> {
-  if (member.bytes > MAX_MANIFEST_BYTES)
-    throw new DumpError('The manifest is larger than any that is written.');
-  const chunks: Buffer[] = [];
-  for await (const chunk of member.read()) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
 }

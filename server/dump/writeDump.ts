@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import { instantOf } from '../../shared/clock.ts';
+import { type Clock, instantOf } from '../../shared/clock.ts';
 import { DUMP_FORMAT } from '../../shared/dump.ts';
 import { type NodeKey, signCheckpoint } from '../ledger/checkpoint.ts';
 import { rootAt } from '../ledger/tree.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import { DUMP_KINDS, iterateDumpLines } from '../store/sqlite/dump.ts';
 import { lastEntry } from '../store/sqlite/ledger.ts';
-import { openForReading } from '../store/sqlite/open.ts';
+import { openForReading, type ReadDatabase } from '../store/sqlite/open.ts';
 import type { Store } from '../store/store.ts';
 
 /**
@@ -22,35 +22,40 @@ const PIECE_LENGTH = 16_384;
  */
 export async function* writeDump({ folder, clock }: Store, key: NodeKey): AsyncGenerator<string> {
   const database = openForReading(databaseFile(folder), { isMapped: false });
+  try {
+    database.exec('BEGIN');
+    yield* dumpOf(database, clock, key);
+  } finally {
+    database.close();
+  }
+}
+
+/** The dump of what a connection sees; for one snapshot, the caller has begun a transaction on it. */
+export function* dumpOf(database: ReadDatabase, clock: Clock, key: NodeKey): Generator<string> {
   const sha256 = createHash('sha256');
   const hashed = (text: string) => {
     sha256.update(text);
     return text;
   };
-  try {
-    database.exec('BEGIN');
-    const size = lastEntry(database)?.seq ?? 0;
-    const checkpoint = signCheckpoint(key, { size, root: rootAt(database, size) });
-    const made_at = instantOf(clock.now());
-    yield hashed(
-      `${JSON.stringify({ kind: 'header', format: DUMP_FORMAT, node: key.name, key: key.verifierKey, made_at, checkpoint })}\n`,
-    );
-    const counts: Record<string, number> = {};
-    for (const kind of DUMP_KINDS) {
-      let count = 0;
-      let piece = '';
-      for (const line of iterateDumpLines(database, kind)) {
-        count += 1;
-        piece += `${line}\n`;
-        if (piece.length < PIECE_LENGTH) continue;
-        yield hashed(piece);
-        piece = '';
-      }
-      if (piece) yield hashed(piece);
-      counts[kind] = count;
+  const size = lastEntry(database)?.seq ?? 0;
+  const checkpoint = signCheckpoint(key, { size, root: rootAt(database, size) });
+  const made_at = instantOf(clock.now());
+  yield hashed(
+    `${JSON.stringify({ kind: 'header', format: DUMP_FORMAT, node: key.name, key: key.verifierKey, made_at, checkpoint })}\n`,
+  );
+  const counts: Record<string, number> = {};
+  for (const kind of DUMP_KINDS) {
+    let count = 0;
+    let piece = '';
+    for (const line of iterateDumpLines(database, kind)) {
+      count += 1;
+      piece += `${line}\n`;
+      if (piece.length < PIECE_LENGTH) continue;
+      yield hashed(piece);
+      piece = '';
     }
-    yield `${JSON.stringify({ kind: 'trailer', counts, sha256: sha256.digest('hex') })}\n`;
-  } finally {
-    database.close();
+    if (piece) yield hashed(piece);
+    counts[kind] = count;
   }
+  yield `${JSON.stringify({ kind: 'trailer', counts, sha256: sha256.digest('hex') })}\n`;
 }

@@ -24,15 +24,32 @@ export class NodeKeyError extends Error {
  * @throws NodeKeyError where the key was made once and is missing, unreadable or another.
  */
 export async function openNodeKey(store: Store): Promise<NodeKey> {
-  const file = join(store.folder, 'key');
-  const known = readSetting(store.read, 'verifier_key');
-  if (typeof known === 'string') return readKey(file, known);
+  const made = await findNodeKey(store);
+  if (made) return made;
   const name = `node-${store.randomHex(10)}.local/strongroom`;
   const privateKey = privateKeyOfSeed(Buffer.from(store.randomHex(64), 'hex'));
-  await writeFileDurably(file, privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(), 0o600);
+  await writeFileDurably(
+    keyFile(store),
+    privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
+    0o600,
+  );
   const key = nodeKeyOf(name, privateKey);
   await store.write((database) => writeSetting(database, 'verifier_key', key.verifierKey));
   return key;
+}
+
+/**
+ * The identity that a data folder has, or undefined where it was never opened by a node.
+ *
+ * @throws NodeKeyError as `openNodeKey`
+ */
+export async function findNodeKey(store: Pick<Store, 'folder' | 'read'>): Promise<NodeKey | undefined> {
+  const known = readSetting(store.read, 'verifier_key');
+  return typeof known === 'string' ? readKey(keyFile(store), known) : undefined;
+}
+
+function keyFile({ folder }: Pick<Store, 'folder'>): string {
+  return join(folder, 'key');
 }
 
 async function readKey(file: string, known: string): Promise<NodeKey> {

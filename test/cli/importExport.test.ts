@@ -56,6 +56,33 @@ describe('strongroom export and import (contract, section 6)', () => {
     });
   });
 
+  test('an archive is exported while its node runs and takes more', async () => {
+    const node = await openTestNode();
+    const pack = await addedPack(node, aRecord(), { 'a.csv': 'x,y\n1,2\n', 'deep/b.txt': 'ü' });
+    const ledger: unknown = await (await node.ask('/api/ledger')).json();
+    const folder = await temporaryFolder();
+    const file = join(folder, 'archive.zip');
+    let isWritten = false;
+    const exporting = runCommand(['export', '--data', node.dataFolder, '--out', file, '--json']).finally(
+      () => (isWritten = true),
+    );
+    let later = 0;
+    for (; !isWritten; later += 1)
+      await addedPack(node, { title: `Later ${later}` }, { a: `later ${later}` });
+    const written = await exporting;
+    expect([written.code, written.stderr]).toEqual([0, '']);
+    expect(later).toBeGreaterThan(0);
+    expect(await readdir(folder)).toEqual(['archive.zip']);
+    expect((await addedPack(node, { title: 'After' }, { a: 'after' })).ledger_entry).toBe(later + 2);
+    await runCommand(['import', file, '--data', join(folder, 'again')]);
+    const again = await verdictOf(join(folder, 'again'), pack);
+    expect(again).toMatchObject({ pack: true, verified: true });
+    const { items } = again.ledger as { items: unknown[] };
+    expect(items.slice(0, 1)).toEqual((ledger as { items: unknown[] }).items);
+    const { blobs } = JSON.parse(written.stdout) as { blobs: number };
+    expect(blobs).toBe(items.length + 1);
+  });
+
   test('a damaged blob is told, and no archive is written', async () => {
     const { data, pack } = await closedArchive();
     const digest = pack.files[0]?.sha256 ?? '';

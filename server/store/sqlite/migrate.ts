@@ -5,7 +5,7 @@ import { migration as visitors } from './migrations/0004-visitors.ts';
 import { migration as derived } from './migrations/0005-derived.ts';
 import { migration as captures } from './migrations/0007-captures.ts';
 import { migration as requests } from './migrations/0008-requests.ts';
-import type { WriteDatabase } from './open.ts';
+import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 /** One numbered step of the schema; steps are never edited once a version with them is out. */
 export interface Migration {
@@ -31,6 +31,20 @@ export class NewerDatabaseError extends Error {
     );
     this.name = 'NewerDatabaseError';
   }
+}
+
+/** The node that has the database open is of another version than this program, which can only read its own. */
+export class OtherSchemaError extends Error {
+  constructor() {
+    super('The node that runs on this data folder is of another version. Close it first.');
+    this.name = 'OtherSchemaError';
+  }
+}
+
+/** @throws OtherSchemaError where the schema is not exactly this version's */
+export function requireSchema(database: ReadDatabase): void {
+  const found = database.pragma('user_version', { simple: true });
+  if (found !== MIGRATIONS.at(-1)?.number) throw new OtherSchemaError();
 }
 
 /**
