@@ -12,6 +12,7 @@ import { blobsHandlers } from './http/routes/blobs.ts';
 import { citationsHandlers } from './http/routes/citations.ts';
 import { collectionHandlers } from './http/routes/collection.ts';
 import { commentsHandlers } from './http/routes/comments.ts';
+import { captureHandlers } from './http/routes/captures.ts';
 import { derivedHandlers } from './http/routes/derived.ts';
 import { descriptionHandlers } from './http/routes/description.ts';
 import { dumpHandlers } from './http/routes/dump.ts';
@@ -91,6 +92,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...descriptionHandlers({ version: VERSION, cookieName: secrets.cookieName }),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
+        ...captureHandlers(collection.captures),
           store,
           settings,
           sharing,

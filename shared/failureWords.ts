@@ -56,6 +56,10 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
     what: 'This archive stores nothing new: its limit is reached',
     hint: 'Raise the limits in the settings or free some disk.',
   },
+  redirected: {
+    what: 'The archive holds a redirect here',
+    hint: 'What it leads to is a capture of its own address.',
+  },
 };
 
 function isKnown(error: string): error is RetrievalError {

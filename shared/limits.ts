@@ -37,3 +37,7 @@ export const MAX_NODE_LISTING = 100;
 /** The version of the terms that an uploader accepts, and of the pack format that is written. */
 export const TERMS_VERSION = '2026-10-01';
 export const PACK_FORMAT = 1;
+
+/** The largest file of captures that is taken, as sent and unpacked. */
+export const MAX_CAPTURE_FILE_BYTES = 20 * GIGABYTE;
+export const MAX_CAPTURE_UNPACKED_BYTES = 200 * GIGABYTE;

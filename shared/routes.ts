@@ -1,4 +1,5 @@
 import { archiveRoutes } from './routes/archive.ts';
+import { captureRoutes } from './routes/captures.ts';
 import { collectionRoutes } from './routes/collection.ts';
 import { derivedRoutes } from './routes/derived.ts';
 import { descriptionRoutes } from './routes/description.ts';

@@ -133,6 +133,7 @@ export const RETRIEVAL_ERRORS = [
 export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
 export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];
 
+  'redirected',
 /** One attempt, kept for ever. */
 export const retrievalSchema = z
   .strictObject({

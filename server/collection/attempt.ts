@@ -19,6 +19,8 @@ export interface ObjectRequest<Received> {
   validators: () => Promise<Validators | undefined>;
   /** Takes the body as it streams in; refuses what is too large with TooManyBytesError. */
   receive: (chunks: AsyncIterable<Uint8Array>, maxBytes: number) => Promise<Received>;
+  /** Whether who named this address is itself at a private one: false where no private address may be asked at all. */
+  namedByPrivate?: boolean | undefined;
   signal: AbortSignal;
 }
 
@@ -40,6 +42,8 @@ export interface Attempt<Received> {
   unchanged: Validators | null;
   /** Whether any host answered in HTTP, whatever it answered. */
   answered: boolean;
+  /** Whether the first host that answered is at a private address; undefined where none answered. */
+  isPrivate: boolean | undefined;
   /** When the host wants to be asked again (Retry-After). */
   retry_at: number | null;
   /** How long the requests themselves took, without the waiting for their turn. */

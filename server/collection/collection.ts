@@ -7,6 +7,7 @@ import type { SettingsStore } from '../store/settings.ts';
 import type { Store } from '../store/store.ts';
 import type { Jobs, RunningJob } from '../workers/jobs.ts';
 import { isPrivateAddress } from './addresses.ts';
+import { type Captures, openCaptures } from './captures/captures.ts';
 import { Collector, type CollectServices, chooseSources } from './collect.ts';
 import { systemLookup } from './connect.ts';
 import { importSources } from './importSources.ts';
@@ -33,6 +34,8 @@ export interface Collection {
   preview(url: string): Promise<SourcePreview>;
   /** Watches what a list names. @throws Problem `invalid_list`. */
   importSources(form: ListForm, bytes: Uint8Array): Promise<SourceImport>;
+  /** Third parties' captures. */
+  readonly captures: Captures;
   /** Sources were added or changed; the schedule is looked at anew. */
   wake(): void;
   /** Aborts what is being fetched and waits until what came is recorded. */
@@ -61,7 +64,13 @@ export function openCollection({ store, settings, jobs, log }: CollectionConfig)
   const collector = new Collector(services);
   const scheduler = new Scheduler({ store, clock, settings: services.settings, collector, log });
   const previews = new Set<Promise<unknown>>();
+  const { receiver } = services;
+  const captures = openCaptures(
+    { store, receiver, settings: services.settings, fetching, jobs },
+    closing.signal,
+  );
   return {
+    captures,
     startSchedule: () => scheduler.start(),
     startRound(ids) {
       if (closing.signal.aborted) throw shuttingDown();

@@ -46,6 +46,7 @@ class Fetch<Received> {
       beginning: Buffer.alloc(0),
       unchanged: null,
       answered: false,
+      isPrivate: undefined,
       retry_at: null,
       duration_ms: 0,
     };

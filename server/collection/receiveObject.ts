@@ -72,16 +72,24 @@ export class ObjectReceiver {
     }
   }
 
-  /** Reserves room, one after the other, so that two cannot both be given the last of it. */
-  #reserve(bytes: number): Promise<(() => void) | undefined> {
+  async #reserve(bytes: number): Promise<(() => void) | undefined> {
+    if (!(await this.takeRoom(bytes))) return undefined;
+    let left = bytes;
+    return () => {
+      this.giveRoomBack(left);
+      left = 0;
+    };
+  }
+
+  /**
+   * Reserves room for bytes that will be kept, one after the other, so that two cannot both be given the last of it;
+   * false where there is none. Whoever was given room gives it back once the bytes are counted by their rows, or given up.
+   */
+  takeRoom(bytes: number): Promise<boolean> {
     const reserved = this.#reserving.then(async () => {
-      if ((await this.#noRoomFor(bytes)) !== null) return undefined;
+      if ((await this.#noRoomFor(bytes)) !== null) return false;
       this.#underWay += bytes;
-      let left = bytes;
-      return () => {
-        this.#underWay -= left;
-        left = 0;
-      };
+      return true;
     });
     this.#reserving = reserved.catch(nothing);
     return reserved;
@@ -90,6 +98,10 @@ export class ObjectReceiver {
   #measured({ sha256, bytes }: { sha256: string; bytes: number }): ReceivedObject {
     return {
       sha256,
+  giveRoomBack(bytes: number): void {
+    this.#underWay -= bytes;
+  }
+
       bytes,
       keep: async (record) => record(await this.isHeld(sha256), nothing),
       discard: async () => {},

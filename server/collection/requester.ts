@@ -4,8 +4,8 @@ import { type Answer, exchange } from './exchange.ts';
 import { requestHeaders } from './requestHeaders.ts';
 import { instantOfRetryAfter } from './retryAfter.ts';
 
-type Rules = Pick<ObjectRequest<unknown>, 'userAgent' | 'timeoutMs' | 'signal'>;
-type Noted = Pick<Attempt<unknown>, 'answered' | 'retry_at' | 'duration_ms'>;
+type Rules = Pick<ObjectRequest<unknown>, 'userAgent' | 'timeoutMs' | 'namedByPrivate' | 'signal'>;
+type Noted = Pick<Attempt<unknown>, 'answered' | 'isPrivate' | 'retry_at' | 'duration_ms'>;
 
 /** A body that comes more slowly than this, once the time-out is used up, is given up. */
 const LEAST_BYTES_PER_SECOND = 50_000;
@@ -18,13 +18,14 @@ export class Requester {
   readonly #services: FetchServices;
   readonly #rules: Rules;
   readonly #noted: Noted;
-  /** Whether the source itself was met at a private address; undefined until it answered. */
+  /** Whether private addresses may be asked: the source itself was met at one. Undefined until it answered. */
   #sourceIsPrivate: boolean | undefined;
 
   constructor(services: FetchServices, rules: Rules, noted: Noted) {
     this.#services = services;
     this.#rules = rules;
     this.#noted = noted;
+    this.#sourceIsPrivate = rules.namedByPrivate === false ? false : undefined;
   }
 
   /**
@@ -53,7 +54,8 @@ export class Requester {
           },
           (answer) => {
             this.#noted.answered = true;
-            this.#sourceIsPrivate ??= isPrivateAddress(answer.address);
+            this.#noted.isPrivate ??= isPrivateAddress(answer.address);
+            this.#sourceIsPrivate ??= this.#noted.isPrivate;
             this.#noteRetryAfter(url, answer);
             return receive({ ...answer, body: timed(answer.body, deadline) });
           },

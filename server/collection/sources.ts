@@ -5,6 +5,7 @@ import type { Slice } from '../../shared/list.ts';
 import { Problem } from '../../shared/problems.ts';
 import {
   type NewSource,
+  newSourceSchema,
   RECENT_CHECKS,
   type Retrieval,
   type Source,
@@ -25,6 +26,7 @@ import {
   type SourceRow,
   type SourceSettings,
   sourceById,
+  sourceKeyOf,
   updateSource,
 } from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
@@ -87,6 +89,27 @@ export function watchSource(
 
 /**
  * Changes what the owner says of a source; what is not named stays. A change that changes nothing records nothing.
+/**
+ * The source of an address, inside the caller's transaction, watched, removed or paused. Where there is none yet, a
+ * paused one is added: its history can be read, and the owner may begin to watch it.
+ *
+ * @param at when that is.
+ */
+export function sourceOfCaptures(
+  database: WriteDatabase,
+  id: string,
+  url: string,
+  at: string,
+): Pick<SourceRow, 'key' | 'id' | 'url'> {
+  const key = sourceKeyOf(database, id);
+  if (key !== undefined) return { key, id, url };
+  const unsaid = newSourceSchema.parse({ url });
+  const row = { ...unsaid, id, url, paused: true, added_at: at, next_check_at: at, removed: false };
+  const added = insertSource(database, { ...row, revision: nextSeq(database) });
+  recordRevision(database, 'source.added', { ...row, key: added }, at);
+  return { key: added, id, url };
+}
+
  *
  * @throws Problem `not_found` where no such source is watched.
  */

@@ -13,19 +13,12 @@ export interface SpooledCapture {
   record: string;
 }
 
-/** An object whose bytes lie in a temporary file until its first capture is recorded. */
-export interface SpooledObject {
-  sha256: string;
-  bytes: number;
-  file: string;
-}
-
 const COLUMNS = 'n, at, source, sha256, record_id, payload_digest, record';
 
 /**
- * What an import has read and not recorded yet, in a database of its own under `tmp/`: it gives the captures back in
- * the order of their own times and finds the one that a revisit names, and memory stays flat however many there are.
- * It is never synced, because it is worth nothing after a crash.
+ * What an import has read and not recorded yet, in a database of its own under `tmp/`: the captures, which it gives back
+ * in the order of their own times, and the bytes of small objects. It finds the capture that a revisit names, and memory
+ * stays flat however many there are. It is never synced, because it is worth nothing after a crash.
  */
 export class CaptureSpool {
   readonly #database: Database.Database;
@@ -33,6 +26,7 @@ export class CaptureSpool {
 
   constructor(file: string) {
     this.#database = new Database(file);
+    this.#database.pragma('page_size = 16384');
     this.#database.pragma('journal_mode = OFF');
     this.#database.pragma('synchronous = OFF');
     this.#database.exec(`
@@ -42,7 +36,7 @@ export class CaptureSpool {
       CREATE INDEX by_record ON captures (record_id);
       CREATE INDEX by_moment ON captures (source, at);
       CREATE INDEX by_payload ON captures (payload_digest, source);
-      CREATE TABLE objects (sha256 TEXT PRIMARY KEY, bytes INTEGER NOT NULL, file TEXT NOT NULL) WITHOUT ROWID;
+      CREATE TABLE objects (sha256 TEXT PRIMARY KEY, content BLOB NOT NULL);
       CREATE TABLE not_get (record_id TEXT PRIMARY KEY) WITHOUT ROWID;
       BEGIN`);
   }
@@ -63,27 +57,19 @@ export class CaptureSpool {
     ).run(capture);
   }
 
-  /** Remembers where an object's bytes lie; false where one of this digest waits already. */
-  addObject(object: SpooledObject): boolean {
-    const { changes } = this.#statement(
-      'INSERT OR IGNORE INTO objects (sha256, bytes, file) VALUES (@sha256, @bytes, @file)',
-    ).run(object);
-    return changes > 0;
+  addObject(sha256: string, content: Buffer): void {
+    this.#statement('INSERT OR IGNORE INTO objects (sha256, content) VALUES (?, ?)').run(sha256, content);
   }
 
-  objectOf(sha256: string): SpooledObject | undefined {
-    return this.#statement('SELECT sha256, bytes, file FROM objects WHERE sha256 = ?').get(sha256) as
-      | SpooledObject
-      | undefined;
+  hasObject(sha256: string): boolean {
+    return this.#statement('SELECT 1 FROM objects WHERE sha256 = ?').get(sha256) !== undefined;
   }
 
-  /** The bytes moved to their place, or are given up. */
-  removeObject(sha256: string): void {
-    this.#statement('DELETE FROM objects WHERE sha256 = ?').run(sha256);
-  }
-
-  *objects(): Generator<SpooledObject> {
-    yield* this.#statement('SELECT sha256, bytes, file FROM objects').iterate() as Iterable<SpooledObject>;
+  /** Gives an object's bytes out, once. */
+  takeObject(sha256: string): Buffer | undefined {
+    const row = this.#statement('SELECT content FROM objects WHERE sha256 = ?').get(sha256);
+    if (row) this.#statement('DELETE FROM objects WHERE sha256 = ?').run(sha256);
+    return (row as { content: Buffer } | undefined)?.content;
   }
 
   /** A request that was no GET, or the record that belongs to one. */

@@ -38,6 +38,20 @@ export function hasCapture(database: ReadDatabase, capture: CaptureKey): boolean
   );
 }
 
+/** Whether any capture of this very moment is held, so that it need not be asked for again. */
+export function hasCaptureAt(
+  database: ReadDatabase,
+  capture: { source: string; observer: string; at: string },
+): boolean {
+  return (
+    statement(
+      database,
+      `SELECT 1 FROM retrievals WHERE source_key = (SELECT key FROM sources WHERE id = @source)
+       AND original_observed_at = @at AND observer = @observer LIMIT 1`,
+    ).get(capture) !== undefined
+  );
+}
+
 /** Keeps what a record said of itself beside its retrieval. */
 export function insertCapture(
   database: WriteDatabase,

@@ -81,14 +81,13 @@ export function eventById(database: ReadDatabase, id: number): Event | undefined
   return row && eventFromStored(row);
 }
 
-/** When the last event of a source was recorded. */
+/** When the node itself last recorded an event of a source; what others captured of it is no news of its state. */
 export function lastEventAt(database: ReadDatabase, sourceKey: number): string | undefined {
-  return (
-    statement<{ at: string | null }>(
-      database,
-      'SELECT max(observed_at) AS at FROM events INDEXED BY events_by_source WHERE source_key = ?',
-    ).get(sourceKey)?.at ?? undefined
-  );
+  return statement<{ at: string }>(
+    database,
+    `SELECT observed_at AS at FROM events INDEXED BY events_by_source
+     WHERE source_key = ? AND observer = 'self' ORDER BY observed_at DESC, id DESC LIMIT 1`,
+  ).get(sourceKey)?.at;
 }
 
 /** Events after a number, in the order they were recorded. */

@@ -79,6 +79,11 @@ export function insertSource(
     database,
     `INSERT INTO sources (id, url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, paused,
        removed, added_at, revision, state, failures, consecutive, next_check_at)
+/** The key of a source, watched or removed. */
+export function sourceKeyOf(database: ReadDatabase, id: string): number | undefined {
+  return statement<{ key: number }>(database, 'SELECT key FROM sources WHERE id = ?').get(id)?.key;
+}
+
      VALUES (@id, @url, @name, @agency, @tags, @every_minutes, @max_object_mb, @ignore_robots, @headers, @paused,
        0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
   ).run({ ...settingsForSql(source), ...identityForSql(source) });

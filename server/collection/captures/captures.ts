@@ -1,0 +1,66 @@
+import { createReadStream } from 'node:fs';
+import type { CaptureResult, MementoImport } from '../../../shared/captures.ts';
+import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { noRoomFor } from '../../store/room.ts';
+import type { Jobs, RunningJob } from '../../workers/jobs.ts';
+import { importMementos, type MementoServices } from './importMementos.ts';
+import { importWarc } from './importWarc.ts';
+
+export interface CaptureServices extends MementoServices {
+  jobs: Jobs;
+}
+
+/** Takes third parties' captures, each import as a job. */
+export interface Captures {
+  /**
+   * Takes a WARC file whole, then imports it. What is cut on its way is not begun.
+   *
+   * @param chunks the file as it streams in, bounded by `MAX_CAPTURE_FILE_BYTES`.
+   * @throws Problem `disk_nearly_full`, `shutting_down`; whatever the chunks throw.
+   */
+  startFile(observer: string, chunks: AsyncIterable<Uint8Array>): Promise<RunningJob<CaptureResult>>;
+  /** Imports what a TimeMap lists. @throws Problem `shutting_down`. */
+  startTimeMap(observer: string, asked: MementoImport): RunningJob<CaptureResult>;
+}
+
+/** How much of a file is read at a time. */
+export const READ_SIZE = 262_144;
+
+export function openCaptures({ jobs, ...services }: CaptureServices, closing: AbortSignal): Captures {
+  const { store, settings } = services;
+  const requireOpen = () => {
+    if (closing.aborted)
+      throw new Problem('shutting_down', 'The node is being closed; try again when it runs.');
+  };
+  return {
+    async startFile(observer, chunks) {
+      requireOpen();
+      if ((await noRoomFor(store, settings(), 0)) === 'disk_nearly_full')
+        throw new Problem('disk_nearly_full', 'There is too little free disk for a file to be taken.');
+      const staged = await store.blobs.stageFile(chunks, MAX_CAPTURE_FILE_BYTES);
+      return jobs.start('import', 'records', async ({ signal, progress }) => {
+        try {
+          return await importWarc(services, {
+            open: () => createReadStream(staged.file, { highWaterMark: READ_SIZE }),
+            observer: () => observer,
+            signal: AbortSignal.any([signal, closing]),
+            tell: progress,
+          });
+        } finally {
+          await staged.discard();
+        }
+      });
+    },
+    startTimeMap(observer, asked) {
+      requireOpen();
+      return jobs.start('import', 'records', ({ signal, progress }) =>
+        importMementos(services, asked, {
+          observer,
+          signal: AbortSignal.any([signal, closing]),
+          tell: progress,
+        }),
+      );
+    },
+  };
+}

@@ -1,0 +1,86 @@
+/** What stands before the body of an HTTP response, as it was sent. */
+export interface HttpHead {
+  status: number;
+  /** In their order, names as the server wrote them. */
+  headers: [string, string][];
+}
+
+/** The head of an HTTP response, like that of what the node asks for itself, is no longer than this. */
+const MAX_HEAD_BYTES = 65_536;
+const STATUS_LINE = /^HTTP\/\d(?:\.\d)? ([1-5]\d\d)(?: .*)?$/;
+const FIELD = /^([^\s:][^:]*?)[ \t]*:[ \t]*(.*?)[ \t]*$/;
+
+/** A block that holds no HTTP response, or one that breaks off in its framing. */
+export class MalformedHttp extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'MalformedHttp';
+  }
+}
+
+/**
+ * Takes the head from the beginning of a block (RFC 9112, section 2) and gives the rest of it as the body. A block that
+ * ends with its head, as that of a revisit, has an empty body.
+ *
+ * @throws MalformedHttp; whatever the block throws.
+ */
+export async function splitHead(
+  block: AsyncIterable<Uint8Array>,
+): Promise<HttpHead & { body: AsyncIterable<Uint8Array> }> {
+  const chunks = block[Symbol.asyncIterator]();
+  let held: Buffer = Buffer.alloc(0);
+  let end = -1;
+  for (;;) {
+    const { done, value } = await chunks.next();
+    if (done) break;
+    held =
+      held.length === 0
+        ? Buffer.from(value.buffer, value.byteOffset, value.length)
+        : Buffer.concat([held, value]);
+    end = endOfHead(held);
+    if (end >= 0) break;
+    if (held.length > MAX_HEAD_BYTES) throw new MalformedHttp('The head of the response has no end.');
+  }
+  const isWhole = end >= 0;
+  if (end > MAX_HEAD_BYTES) throw new MalformedHttp('The head of the response is too long.');
+  const head = parseHead(held.toString('latin1', 0, isWhole ? end : held.length));
+  return { ...head, body: isWhole ? rest(held.subarray(end), chunks) : nothing() };
+}
+
+/** Where the body begins: after the first empty line, whether lines end with CR LF or LF alone. */
+function endOfHead(bytes: Buffer): number {
+  const strict = bytes.indexOf('\r\n\r\n');
+  const loose = bytes.indexOf('\n\n');
+  if (strict >= 0 && (loose < 0 || strict < loose)) return strict + 4;
+  return loose >= 0 ? loose + 2 : -1;
+}
+
+function parseHead(text: string): HttpHead {
+  const [first = '', ...lines] = text.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
+  const status = STATUS_LINE.exec(first)?.[1];
+  if (status === undefined) throw new MalformedHttp('The record holds no HTTP response.');
+  const headers: [string, string][] = [];
+  for (const line of lines) {
+    const [, name, value] = FIELD.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) headers.push([name, value]);
+  }
+  return { status: Number(status), headers };
+}
+
+async function* rest(
+  first: Uint8Array,
+  chunks: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  if (first.length > 0) yield first;
+  for (;;) {
+    const { done, value } = await chunks.next();
+    if (done) return;
+    yield value;
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array, void, undefined> {}
+
+export function headerOf(headers: readonly [string, string][], name: string): string | undefined {
+  return headers.find(([known]) => known.toLowerCase() === name)?.[1];
+}

@@ -1,0 +1,188 @@
+import type { CaptureResult, MementoImport } from '../../../shared/captures.ts';
+import { MEGABYTE } from '../../../shared/limits.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { hasCaptureAt } from '../../store/sqlite/captures.ts';
+import type { Attempt, FetchServices } from '../attempt.ts';
+import { fetchObject } from '../fetchObject.ts';
+import { labelOf } from '../pageLabels.ts';
+import { HostHeldError } from '../politeness.ts';
+import type { ReceivedObject } from '../receiveObject.ts';
+import { sourceIdOf } from '../sources.ts';
+import { type Capture, capturedUrl, RefusedCapture } from './capture.ts';
+import { type Chosen, chooseMementos } from './chooseMementos.ts';
+import { headerOf } from './httpMessage.ts';
+import type { WarcServices } from './importWarc.ts';
+import { rawMemento } from './rawMemento.ts';
+import { recordCapture } from './recordCapture.ts';
+import { Tally } from './tally.ts';
+import { instantOfDate } from './timeMap.ts';
+
+export interface MementoServices extends WarcServices {
+  fetching: FetchServices;
+}
+
+export interface MementoOptions {
+  observer: string;
+  signal: AbortSignal;
+  tell?: (done: number, total: number) => void;
+}
+
+/**
+ * Imports what an archive's TimeMap lists (RFC 7089), oldest first: each memento is asked for as it was taken, one after
+ * the other, politely, and recorded as soon as it came. What was recorded before it was cancelled stays.
+ *
+ * @throws Problem `invalid_capture` where there is no TimeMap to be read.
+ */
+export async function importMementos(
+  services: MementoServices,
+  asked: MementoImport,
+  { observer, signal, tell = () => {} }: MementoOptions,
+): Promise<CaptureResult> {
+  const tally = new Tally();
+  let done = 0;
+  let total = 0;
+  try {
+    const { chosen, beyond, isPrivate } = await chooseMementos(services, asked, signal);
+    tally.refuse('beyond_limit', beyond);
+    total = chosen.length;
+    tell(0, total);
+    const reading = { ...asked, observer, isPrivate, signal };
+    for (const memento of chosen) {
+      signal.throwIfAborted();
+      await takeOne(services, reading, memento, tally);
+      done += 1;
+      tell(done, total);
+    }
+  } catch (error) {
+    if (signal.aborted) tally.refuse('cancelled', total - done);
+    else if (error instanceof HostHeldError && total > 0) tally.refuse('host_held', total - done);
+    else throw error instanceof HostHeldError ? held(error) : error;
+  }
+  return tally.result();
+}
+
+function held({ until }: HostHeldError): Problem {
+  return new Problem(
+    'invalid_capture',
+    `The archive asked to be left alone until ${new Date(until).toISOString()}; try again then.`,
+  );
+}
+
+type Reading = Pick<MementoImport, 'ignore_robots'> & {
+  observer: string;
+  isPrivate: boolean | undefined;
+  signal: AbortSignal;
+};
+
+async function takeOne(
+  services: MementoServices,
+  reading: Reading,
+  { uri, at, original }: Chosen,
+  tally: Tally,
+): Promise<void> {
+  try {
+    const url = capturedUrl(original);
+    const key = { source: sourceIdOf(url), observer: reading.observer, at: at ?? '' };
+    if (hasCaptureAt(services.store.read, key)) return tally.record({ held: true, event: null });
+    const attempt = await askFor(services, reading, rawMemento(uri));
+    const capture = await captureOf(attempt, url, at);
+    await record(services, reading.observer, attempt.received, capture, tally);
+  } catch (error) {
+    if (!(error instanceof RefusedCapture)) throw error;
+    tally.refuse(error.reason);
+  }
+}
+
+/** Asks again after each of the growing delays as long as the archive cannot be reached or does not answer whole. */
+async function askFor(
+  { receiver, settings, fetching }: MementoServices,
+  { ignore_robots, isPrivate, signal }: Reading,
+  url: string,
+): Promise<Attempt<ReceivedObject>> {
+  const { user_agent, request_timeout_seconds, max_object_mb, retry_delays_seconds } = settings();
+  for (const delay of [...retry_delays_seconds, null]) {
+    const attempt = await fetchObject(fetching, {
+      url,
+      headers: {},
+      userAgent: user_agent,
+      ignoreRobots: ignore_robots,
+      timeoutMs: request_timeout_seconds * 1000,
+      maxBytes: Math.floor(max_object_mb * MEGABYTE),
+      validators: async () => undefined,
+      receive: (chunks, maxBytes) => receiver.receive(chunks, maxBytes),
+      namedByPrivate: isPrivate,
+      signal,
+    });
+    const mayCome = attempt.received === null && attempt.error !== null && !FINAL_ERRORS.has(attempt.error);
+    if (delay === null || !mayCome) return attempt;
+    await fetching.clock.sleep(delay * 1000, signal);
+    signal.throwIfAborted();
+  }
+  throw new Error('The last attempt has no delay after it.');
+}
+
+/** What another request would meet again. */
+const FINAL_ERRORS: ReadonlySet<string> = new Set([
+  'object_too_large',
+  'redirect_refused',
+  'robots_disallowed',
+  'storage_full',
+]);
+
+/** @throws RefusedCapture where what came is no memento. */
+async function captureOf(
+  attempt: Attempt<ReceivedObject>,
+  url: string,
+  listedAt: string | null,
+): Promise<Capture> {
+  const { received, error } = attempt;
+  const said = headerOf(attempt.headers, 'memento-datetime');
+  // An archive that answers with an error of its own does not say of when that is.
+  if (received === null || (error !== null && said === undefined)) {
+    await received?.discard();
+    throw new RefusedCapture(error === null || error === 'http_error' ? 'no_memento' : error);
+  }
+  const at = said === undefined ? listedAt : instantOfDate(said);
+  if (at === null) {
+    await received.discard();
+    throw new RefusedCapture('malformed_date');
+  }
+  return {
+    url,
+    final_url: attempt.final_url,
+    redirects: attempt.redirects,
+    original_observed_at: at,
+    status: attempt.status,
+    error,
+    content_type: attempt.content_type,
+    headers: attempt.headers,
+    page_label: await labelOf({ ...attempt, url }),
+    sha256: received.sha256,
+    bytes: received.bytes,
+    duration_ms: attempt.duration_ms,
+    record_id: null,
+    payload_digest: null,
+  };
+}
+
+async function record(
+  { store }: MementoServices,
+  observer: string,
+  received: ReceivedObject | null,
+  capture: Capture,
+  tally: Tally,
+): Promise<void> {
+  try {
+    await received?.keep(async (isHeld, release) => {
+      if (!isHeld) throw new RefusedCapture('no_room');
+      const recorded = await store.write((database) => {
+        const outcome = recordCapture(database, store.instant(), observer, capture);
+        release();
+        return outcome;
+      });
+      tally.record(recorded);
+    });
+  } finally {
+    await received?.discard();
+  }
+}

@@ -1,0 +1,58 @@
+import { createBlobRowIfAbsent } from '../../store/sqlite/blobs.ts';
+import { hasCapture, insertCapture, lastCapturedVersion } from '../../store/sqlite/captures.ts';
+import { firstEventWith } from '../../store/sqlite/events.ts';
+import type { WriteDatabase } from '../../store/sqlite/open.ts';
+import { insertRetrieval } from '../../store/sqlite/retrievals.ts';
+import { recordEvent } from '../recordEvent.ts';
+import { sourceIdOf, sourceOfCaptures } from '../sources.ts';
+import type { Capture } from './capture.ts';
+
+/** Whether a capture was there already, else the event that it made, if it brought another version. */
+export interface RecordedCapture {
+  held: boolean;
+  event: number | null;
+}
+
+/**
+ * Records one capture, inside the caller's transaction: its object's row, the retrieval by the archive's name, and the
+ * event of that observer's own sequence of the source. Where the source itself stands, nothing moves. The bytes must be
+ * on stable storage already.
+ *
+ * @param now when it is imported: `observed_at`, by the server's clock.
+ */
+export function recordCapture(
+  database: WriteDatabase,
+  now: string,
+  observer: string,
+  capture: Capture,
+): RecordedCapture {
+  const { record_id, payload_digest, ...retrieved } = capture;
+  const { sha256, bytes, original_observed_at, page_label } = capture;
+  const source = sourceOfCaptures(database, sourceIdOf(capture.url), capture.url, now);
+  const key = { source_key: source.key, observer, original_observed_at, sha256 };
+  if (hasCapture(database, key)) return { held: true, event: null };
+  createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
+  const common = {
+    source_key: source.key,
+    observer,
+    observed_at: now,
+    original_observed_at,
+    sha256,
+    page_label,
+  };
+  const retrieval = insertRetrieval(database, { ...retrieved, ...common, round: null });
+  if (record_id !== null || payload_digest !== null)
+    insertCapture(database, { retrieval, record_id, payload_digest });
+  if (capture.error !== null) return { held: false, event: null };
+  const previous = lastCapturedVersion(database, source.key, observer) ?? null;
+  if (previous === sha256) return { held: false, event: null };
+  const isFirst = previous === null;
+  const event = recordEvent(database, now, source, {
+    ...common,
+    retrieval,
+    event_type: isFirst ? 'first_seen' : 'changed',
+    previous_sha256: previous,
+    reverts_to: isFirst ? null : (firstEventWith(database, key) ?? null),
+  });
+  return { held: false, event };
+}

@@ -1,0 +1,31 @@
+import type { CaptureRefusal, CaptureResult } from '../../../shared/captures.ts';
+
+/** Counts what an import came to. */
+export class Tally {
+  readonly #refused = new Map<CaptureRefusal, number>();
+  readonly #events: number[] = [];
+  captures = 0;
+  alreadyHeld = 0;
+  skipped = 0;
+
+  refuse(reason: CaptureRefusal, count = 1): void {
+    if (count > 0) this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + count);
+  }
+
+  /** One capture was recorded, with the event that it made, if any; or it was held already. */
+  record(recorded: { held: boolean; event: number | null }): void {
+    if (recorded.held) this.alreadyHeld += 1;
+    else this.captures += 1;
+    if (recorded.event !== null) this.#events.push(recorded.event);
+  }
+
+  result(): CaptureResult {
+    return {
+      captures: this.captures,
+      already_held: this.alreadyHeld,
+      skipped: this.skipped,
+      events: this.#events,
+      refused: [...this.#refused].map(([reason, count]) => ({ reason, count })),
+    };
+  }
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { SELF } from './event.ts';
+import { RETRIEVAL_ERRORS } from './source.ts';
+import { httpUrlSchema, text } from './text.ts';
+
+/** The name of the archive whose captures these are. */
+export const observerSchema = text(1, 100)
+  .refine(
+    (name) => name.trim().toLowerCase() !== SELF,
+    'This is the name of the node itself; name the archive.',
+  )
+  .refine((name) => !/[\p{Cc}\p{Cf}]/u.test(name), 'No control characters are taken.')
+  .refine((name) => name.trim() === name, 'No spaces are taken at the beginning or the end.');
+
+/** Why a capture was not taken. */
+export const CAPTURE_REFUSALS = [
+  'not_http',
+  'malformed_url',
+  'credentials_in_url',
+  'malformed_date',
+  'malformed_http',
+  'unsupported_encoding',
+  'not_get',
+  'truncated',
+  'segmented',
+  'too_large',
+  'digest_mismatch',
+  'unresolved_revisit',
+  'no_room',
+  'damaged',
+  'file_too_large',
+  'no_memento',
+  'beyond_limit',
+  'host_held',
+  'cancelled',
+] as const;
+export type CaptureRefusal = (typeof CAPTURE_REFUSALS)[number] | (typeof RETRIEVAL_ERRORS)[number];
+
+export const captureResultSchema = z
+  .strictObject({
+    /** How many captures were recorded. */
+    captures: z.int(),
+    /** How many are held already, by this observer, address, time and digest. */
+    already_held: z.int(),
+    /** Records that are no captures: requests, metadata, descriptions of the file. */
+    skipped: z.int(),
+    /** The events that they made, in their order. */
+    events: z.array(z.int()),
+    refused: z.array(
+      z.strictObject({ reason: z.enum([...CAPTURE_REFUSALS, ...RETRIEVAL_ERRORS]), count: z.int().min(1) }),
+    ),
+  })
+  .meta({ id: 'CaptureResult' });
+export type CaptureResult = z.output<typeof captureResultSchema>;
+
+/** How many mementos one request takes, unless it says so, and at most. */
+export const DEFAULT_MEMENTOS = 1_000;
+export const MAX_MEMENTOS = 10_000;
+
+/** A date or an instant (RFC 3339). */
+const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+
+export const mementoImportSchema = z
+  .strictObject({
+    /** Where the TimeMap is (RFC 7089, section 5): link format or JSON. */
+    timemap: httpUrlSchema,
+    from: moment.optional(),
+    to: moment.optional(),
+    limit: z
+      .int()
+      .min(1, 'At least 1.')
+      .max(MAX_MEMENTOS, `At most ${MAX_MEMENTOS}.`)
+      .default(DEFAULT_MEMENTOS),
+    ignore_robots: z.boolean().default(false),
+  })
+  .meta({ id: 'MementoImport' });
+export type MementoImport = z.output<typeof mementoImportSchema>;
