@@ -15,6 +15,7 @@ export const ROUTES = {
   ...ledgerRoutes,
   ...collectionRoutes,
   ...derivedRoutes,
+  ...captureRoutes,
   ...mementoRoutes,
   ...sourceRoutes,
   ...manageRoutes,
