@@ -59,8 +59,9 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     migrate(database);
     const read = openForReading(databaseFile(folder));
     opened.push(() => read.close());
-    await blobs.recover();
-    await blobs.sweep((sha256) => blobBytes(read, sha256) !== undefined);
+    const isNamed = (sha256: string) => blobBytes(read, sha256) !== undefined;
+    await blobs.recover(isNamed);
+    await blobs.sweep(isNamed);
     const writer = new Writer(database);
     return {
       folder,

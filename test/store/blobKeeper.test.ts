@@ -97,7 +97,7 @@ describe('what is staged', () => {
 });
 
 test('whoever waits for a thread that ends is told that nothing is known to be kept', async () => {
-  const keeper = new BlobKeeper(new URL('data:text/javascript,process.exit(3)'));
+  const keeper = new BlobKeeper('/nowhere', new URL('data:text/javascript,process.exit(3)'));
   const keeping = { file: '/nowhere/a', target: '/nowhere/b' };
   await expect(keeper.keep(keeping)).rejects.toThrow('The thread that keeps blobs ended.');
   await expect(keeper.keep(keeping)).rejects.toThrow('The thread that keeps blobs ended.');

@@ -1,15 +1,15 @@
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { RoundAnswer } from './keepBlobs.worker.ts';
-import type { Keeping } from './keepRound.ts';
+import type { KeeperData, KeeperTask, RoundAnswer, RoundKeeping } from './keepBlobs.worker.ts';
 
 interface Waiting {
-  keeping: Keeping;
+  keeping: RoundKeeping;
   resolve: () => void;
   reject: (error: Error) => void;
 }
 
 /** So that nobody waits long for a round that others are in. */
-const MAX_ROUND = 64;
+const MAX_ROUND = 128;
 
 /**
  * Moves blobs to their names in a thread of its own, in rounds: what comes while one round is under way goes into the
@@ -17,6 +17,7 @@ const MAX_ROUND = 64;
  * loop. The thread starts with the first blob.
  */
 export class BlobKeeper {
+  readonly #data: KeeperData;
   readonly #thread: URL;
   #waiting: Waiting[] = [];
   #round: Waiting[] = [];
@@ -24,26 +25,31 @@ export class BlobKeeper {
   #isScheduled = false;
   #idle: (() => void)[] = [];
 
-  constructor(thread = threadUrl()) {
+  constructor(dataFolder: string, thread = threadUrl()) {
+    this.#data = { dataFolder };
     this.#thread = thread;
   }
 
   /** Resolves when the blob is on stable storage under its name; its bytes are the thread's from here on. */
-  keep(keeping: Keeping): Promise<void> {
+  keep(keeping: RoundKeeping): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ keeping, resolve, reject });
       this.#schedule();
     });
   }
 
-  /** Waits for what is under way, then ends the thread. */
+  /** Waits for what is under way and until all that is kept has its own place on stable storage; ends the thread. */
   async close(): Promise<void> {
     if (this.#waiting.length > 0 || this.#round.length > 0) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
     const worker = this.#worker;
     this.#worker = undefined;
-    await worker?.terminate();
+    if (!worker) return;
+    const ended = once(worker, 'exit');
+    worker.ref();
+    worker.postMessage('end' satisfies KeeperTask);
+    await ended;
   }
 
   /** Those who come in one turn of the event loop go together. */
@@ -62,13 +68,13 @@ export class BlobKeeper {
     this.#worker ??= this.#start();
     this.#worker.ref();
     this.#worker.postMessage(
-      keepings,
+      keepings satisfies KeeperTask,
       keepings.flatMap(({ bytes }) => (bytes ? [bytes.buffer as ArrayBuffer] : [])),
     );
   }
 
   #start(): Worker {
-    const worker = new Worker(this.#thread);
+    const worker = new Worker(this.#thread, { workerData: this.#data });
     worker.on('message', (answer: RoundAnswer) => this.#end(answer.map(errorOf)));
     worker.on('error', (error: Error) => this.#lose(worker, error));
     worker.on('exit', () => this.#lose(worker, new Error('The thread that keeps blobs ended.')));

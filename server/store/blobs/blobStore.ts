@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import { isDigest } from '../../../shared/digest.ts';
 import { BlobKeeper } from './blobKeeper.ts';
 import { createFolder } from './durableFile.ts';
+import { isMissing } from './missing.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
+import { recoverJournal } from './recoverJournal.ts';
 import { type Chunks, type StagedBlob, type StagedFile, Staging } from './staging.ts';
 
-export { type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
+export { isMissing } from './missing.ts';
+export { type KeptBy, type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
 
 const READ_SIZE = 1_048_576;
 
@@ -18,11 +21,12 @@ const READ_SIZE = 1_048_576;
  */
 export class BlobStore {
   readonly #folder: string;
-  readonly #keeper = new BlobKeeper();
+  readonly #keeper: BlobKeeper;
   readonly #staging: Staging;
 
   constructor(folder: string) {
     this.#folder = folder;
+    this.#keeper = new BlobKeeper(folder);
     this.#staging = new Staging(folder, this.#keeper);
   }
 
@@ -80,13 +84,17 @@ export class BlobStore {
     await this.#keeper.close();
   }
 
-  /** Makes the folders and empties `tmp/`: what lies there was never acknowledged. */
-  async recover(): Promise<void> {
+  /**
+   * Makes the folders and empties `tmp/`: what lies there was never acknowledged. What a crash left in the journal is
+   * made good, as far as a row names it.
+   */
+  async recover(isNamed: (sha256: string) => boolean): Promise<void> {
     await createFolder(join(this.#folder, 'blobs'));
     const temporary = temporaryFolder(this.#folder);
     await createFolder(temporary);
     for (const name of await readdir(temporary))
       await rm(join(temporary, name), { recursive: true, force: true });
+    await recoverJournal(this.#folder, isNamed);
   }
 
   /** Removes blobs that no row names, left by a crash between rename and commit. Only before anything is written. */
@@ -99,9 +107,4 @@ export class BlobStore {
     }
     return swept;
   }
-}
-
-/** Whether a file system call failed because there is no such file. */
-export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

@@ -15,6 +15,17 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
+/** Makes a file's bytes durable. */
+export async function syncFile(file: string): Promise<void> {
+  // For writing, because Windows syncs no other.
+  const handle = await open(file, 'r+');
+  try {
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
 /** Creates a folder and what leads to it, each new entry durable. */
 export async function createFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });

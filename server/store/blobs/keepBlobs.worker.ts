@@ -1,21 +1,61 @@
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
+import { BlobJournal } from './journal.ts';
 import { type Keeping, keepRound } from './keepRound.ts';
 import { ShardFolders } from './shardFolders.ts';
+
+/** Bytes to be kept: in their file at once, or, small ones, by way of the journal. */
+export type RoundKeeping = Keeping | (Required<Keeping> & { journaledAs: string });
+
+export interface KeeperData {
+  dataFolder: string;
+}
+
+/** A round of blobs; or to settle what is in the journal, and to end. */
+export type KeeperTask = RoundKeeping[] | 'end';
 
 /** What became of each blob of a round: nothing to tell, or why it is not kept. */
 export type RoundAnswer = ({ message: string; code: string | undefined } | null)[];
 
+const SETTLE_EVERY_MS = 10_000;
+
+const { dataFolder } = workerData as KeeperData;
 const folders = new ShardFolders();
+const journal = new BlobJournal(dataFolder, folders);
+const settling = setInterval(() => void settle(), SETTLE_EVERY_MS);
 
-parentPort?.on('message', (round: Keeping[]) => {
-  void keepRound(round, folders).then((failures) => {
-    const answer: RoundAnswer = failures.map((failure) =>
-      failure ? { message: failure.message, code: codeOf(failure) } : null,
-    );
-    parentPort?.postMessage(answer);
+parentPort?.on('message', (task: KeeperTask) => void (task === 'end' ? end() : keep(task)));
+
+async function keep(round: readonly RoundKeeping[]): Promise<void> {
+  const journaled = round.flatMap((keeping) =>
+    'journaledAs' in keeping ? [{ ...keeping, sha256: keeping.journaledAs }] : [],
+  );
+  const others = round.filter((keeping) => !('journaledAs' in keeping));
+  const [ofJournal, ofOthers] = await Promise.all([
+    journal.keep(journaled).catch((error: Error) => journaled.map(() => error)),
+    keepRound(others, folders),
+  ]);
+  const answer: RoundAnswer = round.map((keeping) => {
+    const failure = ('journaledAs' in keeping ? ofJournal : ofOthers).shift();
+    return failure ? { message: failure.message, code: codeOf(failure) } : null;
   });
-});
+  parentPort?.postMessage(answer);
+}
 
-function codeOf(error: Error): string | undefined {
-  return 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+async function end(): Promise<void> {
+  clearInterval(settling);
+  await settle(0);
+  parentPort?.close();
+}
+
+/** What cannot be settled now stays in the journal: it is tried again, at the latest when the node starts anew. */
+async function settle(olderThanMs?: number): Promise<void> {
+  try {
+    await journal.settle(olderThanMs);
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

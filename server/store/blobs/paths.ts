@@ -11,6 +11,11 @@ export function temporaryFolder(folder: string): string {
   return join(folder, 'tmp');
 }
 
+/** Where small blobs lie a second time until their own files are known to be on stable storage. */
+export function journalFolder(folder: string): string {
+  return join(folder, 'journal');
+}
+
 export function databaseFile(folder: string): string {
   return join(folder, 'strongroom.db');
 }

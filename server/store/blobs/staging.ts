@@ -5,6 +5,12 @@ import type { BlobKeeper } from './blobKeeper.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
 import { FIRST_BUFFER_BYTES, WriteBehind } from './writeBehind.ts';
 
+/**
+ * How small bytes are put on stable storage: in their own file before anything else, or in the journal together with
+ * others, and in their own file later. Bytes that are not small have their own file in any case.
+ */
+export type KeptBy = 'file' | 'journal';
+
 /** Bytes that came whole and were hashed, until they are kept or discarded. */
 export interface StagedBlob {
   readonly sha256: string;
@@ -13,7 +19,7 @@ export interface StagedBlob {
    * Puts the bytes on stable storage under their name. The caller then names the blob in a row, in a transaction. What
    * could not be kept is gone and has to be staged again.
    */
-  keep(): Promise<void>;
+  keep(by?: KeptBy): Promise<void>;
   /** Lets the bytes go; does nothing once they are kept. */
   discard(): Promise<void>;
 }
@@ -121,11 +127,12 @@ export class Staging {
       if (held) this.#heldBytes -= cost;
       held = undefined;
     };
-    const keep = async () => {
+    const keep = async (by: KeptBy) => {
       if (!held) throw new Error('These bytes were let go already.');
       const file = this.#temporaryFile();
       try {
-        await this.#keeper.keep({ file, bytes: held, target: blobPath(this.#folder, sha256) });
+        const keeping = { file, bytes: held, target: blobPath(this.#folder, sha256) };
+        await this.#keeper.keep(by === 'journal' ? { ...keeping, journaledAs: sha256 } : keeping);
       } catch (error) {
         await rm(file, { force: true });
         throw error;
@@ -137,7 +144,7 @@ export class Staging {
     return {
       sha256,
       bytes: bytes.length,
-      keep: () => (kept ??= keep()),
+      keep: (by = 'file') => (kept ??= keep(by)),
       discard: async () => letGo(),
     };
   }

@@ -1,0 +1,172 @@
+import { closeSync, fdatasyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createFolder, syncFile, syncFolder } from './durableFile.ts';
+import { type JournaledBlob, recordOf } from './journalRecords.ts';
+import { isMissing } from './missing.ts';
+import { journalFolder } from './paths.ts';
+import type { ShardFolders } from './shardFolders.ts';
+
+/** A blob on its way, by way of the journal, to the name that it is kept under. */
+export interface JournaledKeeping extends JournaledBlob {
+  /** A file in `tmp/` that is not there yet. */
+  file: string;
+  /** Their name in `blobs/`. */
+  target: string;
+}
+
+/** A file of the journal, and the files in `blobs/` that are not known to be on stable storage without it. */
+interface Segment {
+  file: string;
+  /** Open for appending, or undefined once nothing more is added. */
+  descriptor: number | undefined;
+  bytes: number;
+  lastAppended: number;
+  targets: Set<string>;
+}
+
+/** A segment of this size takes no more. */
+const SEGMENT_BYTES = 8_388_608;
+/** As much is in the journal at the most, give or take a round: it is what a start after a crash reads. */
+const MOST_UNSETTLED_BYTES = 8 * SEGMENT_BYTES;
+/** By then the system has written the files by itself (Linux: after 30 s), and syncing them costs next to nothing. */
+const SETTLE_AFTER_MS = 40_000;
+
+/**
+ * The journal of small blobs. To sync each of a thousand small files, and the folders that lead to it, takes a disk far
+ * longer than to write them. So what comes together is written here, one after the other, and synced once: then it is
+ * kept. Each blob also gets its own file, at once, for whoever reads it. Later those files are synced as well (they are
+ * "settled"), and the journal's own file is removed. After a crash between the two, `recoverJournal` makes good what is
+ * missing.
+ */
+export class BlobJournal {
+  readonly #folder: string;
+  readonly #folders: ShardFolders;
+  /** Oldest first; only the last may be open. */
+  readonly #segments: Segment[] = [];
+  #begun = 0;
+  #settling: Promise<void> = Promise.resolve();
+
+  constructor(dataFolder: string, folders: ShardFolders) {
+    this.#folder = journalFolder(dataFolder);
+    this.#folders = folders;
+  }
+
+  /**
+   * Puts blobs on stable storage together; when it resolves, each is there and has its file, or has an error in its
+   * place, which is no other's.
+   *
+   * @throws whatever the disk says of the journal itself: then none is kept.
+   */
+  async keep(blobs: readonly JournaledKeeping[]): Promise<(Error | undefined)[]> {
+    if (this.#isTooMuch()) await this.#settleWhile(() => this.#isTooMuch());
+    if (blobs.length === 0) return [];
+    const segment = this.#open ?? (await this.#begin());
+    // From here on nothing waits, so that no segment is settled whose files are not all there.
+    append(segment, blobs);
+    return blobs.map((blob) => {
+      try {
+        this.#place(blob);
+        segment.targets.add(blob.target);
+        return undefined;
+      } catch (error) {
+        return error instanceof Error ? error : new Error(String(error));
+      }
+    });
+  }
+
+  /** Settles what is older than that, oldest first. What fails stays in the journal, which the next start reads. */
+  async settle(olderThanMs = SETTLE_AFTER_MS): Promise<void> {
+    const before = performance.now() - olderThanMs;
+    await this.#settleWhile(({ lastAppended }) => lastAppended <= before);
+  }
+
+  #place({ file, target, bytes }: JournaledKeeping): void {
+    this.#folders.make(dirname(target));
+    const descriptor = openSync(file, 'wx', 0o600);
+    try {
+      writeAll(descriptor, bytes);
+    } finally {
+      closeSync(descriptor);
+    }
+    // Replacing a blob of this name heals one that was damaged; the bytes are the same by their digest.
+    renameSync(file, target);
+  }
+
+  /** One after the other, whoever asks: two would sync the same files. */
+  #settleWhile(isToSettle: (segment: Segment) => boolean): Promise<void> {
+    const settled = this.#settling.then(async () => {
+      for (let [oldest] = this.#segments; oldest && isToSettle(oldest); [oldest] = this.#segments) {
+        await this.#settleOldest(oldest);
+        this.#segments.shift();
+      }
+    });
+    this.#settling = settled.catch(() => {});
+    return settled;
+  }
+
+  async #settleOldest(segment: Segment): Promise<void> {
+    end(segment);
+    for (const target of segment.targets) {
+      await syncFile(target).catch((error: unknown) => {
+        // Somebody took it away: that is not missed here, but where blobs are verified.
+        if (!isMissing(error)) throw error;
+      });
+    }
+    for (const folder of new Set([...segment.targets].map(dirname))) await this.#folders.sync(folder);
+    await unlink(segment.file);
+  }
+
+  #isTooMuch(): boolean {
+    return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0) >= MOST_UNSETTLED_BYTES;
+  }
+
+  get #open(): Segment | undefined {
+    const last = this.#segments.at(-1);
+    return last?.descriptor === undefined ? undefined : last;
+  }
+
+  async #begin(): Promise<Segment> {
+    await createFolder(this.#folder);
+    this.#begun += 1;
+    const file = join(this.#folder, `${Date.now()}-${this.#begun}`);
+    const descriptor = openSync(file, 'wx', 0o600);
+    const segment = {
+      file,
+      descriptor,
+      bytes: 0,
+      lastAppended: performance.now(),
+      targets: new Set<string>(),
+    };
+    this.#segments.push(segment);
+    await syncFolder(this.#folder);
+    return segment;
+  }
+}
+
+/** Writes blobs to the end of a segment and syncs it. */
+function append(segment: Segment, blobs: readonly JournaledBlob[]): void {
+  const { descriptor } = segment;
+  if (descriptor === undefined) throw new Error('This segment of the journal takes no more.');
+  const records = Buffer.concat(blobs.flatMap(recordOf));
+  try {
+    writeAll(descriptor, records);
+    fdatasyncSync(descriptor);
+  } catch (error) {
+    // What was written of it may not be whole; nothing can come after that.
+    end(segment);
+    throw error;
+  }
+  segment.bytes += records.length;
+  segment.lastAppended = performance.now();
+  if (segment.bytes >= SEGMENT_BYTES) end(segment);
+}
+
+function end(segment: Segment): void {
+  if (segment.descriptor !== undefined) closeSync(segment.descriptor);
+  segment.descriptor = undefined;
+}
+
+function writeAll(descriptor: number, bytes: Uint8Array): void {
+  for (let rest = bytes; rest.length > 0; ) rest = rest.subarray(writeSync(descriptor, rest));
+}
