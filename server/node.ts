@@ -85,7 +85,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...dumpHandlers(store, key),
         ...sourceHandlers(store, collection),
         ...collectionHandlers(store, settings),
-        ...eventHandlers(store),
+        ...eventHandlers(store, nodeName),
         ...objectHandlers(store),
         ...mementoHandlers(store),
         ...derivedHandlers(store, derived.texts),

@@ -1,6 +1,6 @@
-import { stringify } from 'csv-stringify/sync';
 import type { ResultValue } from '../../shared/pack.ts';
 import type { StudyTable } from '../../shared/study.ts';
+import { csvLines } from '../csv.ts';
 import { packsOfStudy } from '../store/sqlite/studies.ts';
 import type { Store } from '../store/store.ts';
 import { requireStudy } from './studies.ts';
@@ -63,14 +63,7 @@ function typeOf(cells: readonly Cell[]): ColumnType {
   return only === undefined || others.length > 0 ? 'mixed' : only;
 }
 
-/** The table as CSV (RFC 4180): a header line, CRLF, and no text that a spreadsheet would run as a formula. */
+/** The table as CSV with a header line. */
 export function studyTableCsv({ columns, rows }: StudyTable): string {
-  const lines = [columns.map(({ name }) => name), ...rows].map((row) => row.map(csvCell));
-  // A line break of any kind is quoted, not only the one that ends records.
-  return stringify(lines, { record_delimiter: '\r\n', quoted_match: /[\r\n]/ });
-}
-
-function csvCell(cell: Cell): string {
-  if (typeof cell !== 'string') return cell === null ? '' : String(cell);
-  return /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  return csvLines([columns.map(({ name }) => name), ...rows]);
 }

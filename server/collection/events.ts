@@ -8,6 +8,19 @@ import type { Store } from '../store/store.ts';
 
 /** One page of the timeline, newest first by `observed_at`, then by number. */
 export function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): Slice<Event> {
+  return read
+    .transaction(() => {
+      const page = listEventNumbers(read, eventFilterOf(read, query), query);
+      return { items: eventsByIds(read, page.ids), total: page.total };
+    })
+    .deferred();
+}
+
+/** What a query filters by, with the events that its text names by their digests. */
+export function eventFilterOf(
+  read: Store['read'],
+  query: Omit<EventsQuery, 'limit' | 'offset'>,
+): EventFilter {
   const filter: Omit<EventFilter, 'ids'> = {
     match: (query.q && matchExpression(query.q)) || null,
     agency: query.agency ?? null,
@@ -18,13 +31,7 @@ export function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): S
     since: query.since === undefined ? null : firstInstantOf(query.since),
     until: query.until === undefined ? null : lastInstantOf(query.until),
   };
-  return read
-    .transaction(() => {
-      const ids = query.q ? idsByDigest(read, query.q, filter) : [];
-      const page = listEventNumbers(read, { ...filter, ids }, query);
-      return { items: eventsByIds(read, page.ids), total: page.total };
-    })
-    .deferred();
+  return { ...filter, ids: query.q ? idsByDigest(read, query.q, filter) : [] };
 }
 
 /** @throws Problem `not_found`. */

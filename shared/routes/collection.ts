@@ -62,8 +62,34 @@ export const collectionRoutes = {
     access: 'read',
     tag: 'Timeline',
     summary: 'The timeline',
+    query: eventsQuery.extend({
+      format: z
+        .string()
+        .optional()
+        .meta({
+          description: '`csv`: every event that the filters name, whatever `limit` and `offset` say.',
+        }),
+    }),
+    answers: {
+      200: {
+        description: 'A page of events, newest first; or all of them as CSV',
+        schema: pageOf(eventSchema),
+        mediaTypes: ['text/csv'],
+      },
+    },
+    problems: ['invalid_format'],
+  }),
+  readEventFeed: route({
+    method: 'GET',
+    path: '/api/events.atom',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'The timeline as an Atom feed (RFC 4287)',
     query: eventsQuery,
-    answers: { 200: { description: 'A page of events, newest first', schema: pageOf(eventSchema) } },
+    answers: {
+      200: { description: 'A page of events, newest first', mediaTypes: ['application/atom+xml'] },
+      304: { description: 'The copy held is the same' },
+    },
     problems: [],
   }),
   streamEvents: route({

@@ -1,13 +1,28 @@
+import { Problem } from '../../../shared/problems.ts';
+import { eventsCsv } from '../../collection/eventCsv.ts';
+import { type EventFeed, readEventFeed } from '../../collection/eventFeed.ts';
 import { listEvents, readEvent, readEventsAfter, readLastEventId } from '../../collection/events.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
+import { isFresh } from '../conditions.ts';
 import { openRowStream } from '../eventStream.ts';
-import { ok, page } from '../reply.ts';
+import { ok, page, type Reply } from '../reply.ts';
+import { asFile, CSV_TYPE, streamed } from '../streamed.ts';
+
+type EventRoutes = 'listEvents' | 'readEventFeed' | 'readEvent' | 'streamEvents';
 
 /** The timeline. */
-export function eventHandlers(store: Store): Pick<Handlers, 'listEvents' | 'readEvent' | 'streamEvents'> {
+export function eventHandlers(store: Store, nodeName: string): Pick<Handlers, EventRoutes> {
   return {
-    listEvents: ({ query, request }) => page(request, query, listEvents(store, query)),
+    listEvents: ({ query: { format, ...query }, request }) => {
+      if (format === undefined) return page(request, query, listEvents(store, query));
+      if (format === 'csv') return streamed(asFile(CSV_TYPE, 'events.csv'), () => eventsCsv(store, query));
+      throw new Problem('invalid_format', 'The timeline is given as JSON, or as CSV with format=csv.');
+    },
+    readEventFeed: ({ query, request }) => {
+      const origin = `http://${request.headers.host}`;
+      return feed(readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
+    },
     readEvent: ({ params }) => ok(readEvent(store, params.id ?? '')),
     streamEvents: ({ request }) => {
       const last = readLastEventId(store);
@@ -20,6 +35,19 @@ export function eventHandlers(store: Store): Pick<Handlers, 'listEvents' | 'read
             onCommit: store.onCommit,
           }),
       };
+    },
+  };
+}
+
+function feed({ xml, etag, updatedAt }: EventFeed): Reply {
+  // HTTP dates are whole seconds.
+  const lastModified = updatedAt === undefined ? undefined : Math.floor(Date.parse(updatedAt) / 1000) * 1000;
+  return {
+    write: (response) => {
+      response.set({ 'Cache-Control': 'no-cache', ETag: etag });
+      if (lastModified !== undefined) response.set('Last-Modified', new Date(lastModified).toUTCString());
+      if (isFresh(response.req, { etag, lastModified })) return void response.status(304).end();
+      response.set('Content-Type', 'application/atom+xml; charset=utf-8').send(xml);
     },
   };
 }

@@ -5,6 +5,7 @@ import { readStudyTable, studyTableCsv } from '../../archive/studyTable.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { created, ok, page, type Reply } from '../reply.ts';
+import { asFile, CSV_TYPE } from '../streamed.ts';
 
 type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus' | 'readStudyTable';
 
@@ -30,12 +31,6 @@ export function studiesHandlers(store: Store): Pick<Handlers, StudyRoutes> {
 function csv(text: string, filename: string): Reply {
   return {
     write: (response) =>
-      void response
-        .set({
-          'Cache-Control': 'no-store',
-          'Content-Type': 'text/csv; charset=utf-8; header=present',
-          'Content-Disposition': `attachment; filename="${filename}"`,
-        })
-        .send(text),
+      void response.set({ 'Cache-Control': 'no-store', ...asFile(CSV_TYPE, filename) }).send(text),
   };
 }

@@ -82,6 +82,11 @@ function planOf(filter: EventFilter): Plan {
   return { keys, own, where: [...bySourceOrId, ...own], hasConditions, ranged, hasIds };
 }
 
+/** All conditions of a filter on an event; its parameters are the filter's own, `ids` as JSON. */
+export function eventConditions(filter: EventFilter): string[] {
+  return planOf(filter).where;
+}
+
 function keysOf(filter: EventFilter): string | undefined {
   const conditions = sourceConditions(filter);
   if (filter.source !== null) conditions.push('id = @source');
