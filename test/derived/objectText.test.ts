@@ -1,40 +1,20 @@
-import { createHash } from 'node:crypto';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Stats } from '../../shared/collection.ts';
 import type { ObjectText } from '../../shared/derived.ts';
-import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { closeTestNodes } from '../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
+import { closeScriptedWebs } from '../support/scriptedWeb.ts';
+import { sha256, TextNode } from './support.ts';
 
-let web: ScriptedWeb;
-let node: CollectingNode;
+let texts: TextNode;
 
-beforeEach(async () => {
-  web = await ScriptedWeb.open();
-  node = await openCollectingNode();
+beforeAll(async () => {
+  texts = await TextNode.open();
 });
-afterEach(async () => {
+afterAll(async () => {
   await closeTestNodes();
   await closeScriptedWebs();
 });
-
-/** Archives a body under these headers and asks for its text. */
-async function textOf(body: string | Buffer, headers: Record<string, string>): Promise<Response> {
-  web.script('/object', page(body, { headers }));
-  await node.watch(web.url('/object'));
-  await node.check();
-  return node.node.ask(`/archive/${createHash('sha256').update(body).digest('hex')}/text`);
-}
-
-async function documentOf(body: string | Buffer, type: string, encoding?: string): Promise<ObjectText> {
-  const answer = await textOf(body, {
-    'Content-Type': type,
-    ...(encoding && { 'Content-Encoding': encoding }),
-  });
-  expect(answer.status).toBe(200);
-  return (await answer.json()) as ObjectText;
-}
 
 const PAGE = `<!doctype html><html><head><title>Sea level &amp; tides</title>
   <style>p { color: red }</style><script>alert("never shown")</script></head>
@@ -46,10 +26,9 @@ const PAGE = `<!doctype html><html><head><title>Sea level &amp; tides</title>
 
 describe('the text of a page', () => {
   test('is what one would read, with its title and its links, and names its object and its tool', async () => {
-    const document = await documentOf(PAGE, 'text/html; charset=utf-8');
-    const sha256 = createHash('sha256').update(PAGE).digest('hex');
+    const document = await texts.textOf(PAGE, 'text/html; charset=utf-8');
     expect(document).toEqual({
-      sha256,
+      sha256: sha256(PAGE),
       kind: 'html',
       title: 'Sea level & tides',
       text: [
@@ -71,7 +50,7 @@ describe('the text of a page', () => {
       links: [{ text: 'Reports', href: '/reports?year=2026' }],
       pages: null,
       truncated: false,
-      objects: [sha256],
+      objects: [sha256(PAGE)],
       derived: {
         tool: 'strongroom-html-text',
         version: expect.stringMatching(/^\d+\+html-to-text\.\d+\.\d+\.\d+$/),
@@ -80,23 +59,14 @@ describe('the text of a page', () => {
     });
   });
 
-  test('is made once, kept and counted', async () => {
-    const stats = () => node.read<Stats>('/api/stats');
-    expect((await stats()).derived_documents).toBe(0);
-    const { sha256, derived } = await documentOf(PAGE, 'text/html');
-    expect((await stats()).derived_documents).toBe(1);
-    const again = await node.read<ObjectText>(`/archive/${sha256}/text`);
-    expect(again.derived).toEqual(derived);
-    expect((await stats()).derived_documents).toBe(1);
-  });
-
-  test('is made once for many who ask at once', async () => {
-    const body = `<p>${'many readers '.repeat(1000)}`;
-    const { sha256 } = await documentOf(body, 'text/html');
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => node.read<ObjectText>(`/archive/${sha256}/text`)),
-    );
-    expect(new Set(answers.map(({ derived }) => derived.made_at)).size).toBe(1);
+  test('is made once, kept and counted, however many ask for it at once', async () => {
+    const counted = async () => (await texts.node.read<Stats>('/api/stats')).derived_documents;
+    const digest = await texts.archive(`<p>${'many readers '.repeat(1000)}`, { 'Content-Type': 'text/html' });
+    const before = await counted();
+    const read = () => texts.node.read<ObjectText>(`/archive/${digest}/text`);
+    const answers = await Promise.all(Array.from({ length: 20 }, read));
+    expect(new Set([...answers, await read()].map(({ derived }) => derived.made_at)).size).toBe(1);
+    expect((await counted()) - before).toBe(1);
   });
 });
 
@@ -105,7 +75,7 @@ describe('each kind of object has its own text', () => {
     ['application/json', '{"b":1.0,"a":[12345678901234567890,{}],"é":"\\u00e9"}'],
     ['application/ld+json', '{"b":1.0,"a":[12345678901234567890,{}],"é":"\\u00e9"}'],
   ])('%s: a value a line, names in their order and numbers as they were written', async (type, body) => {
-    const { kind, text } = await documentOf(body, type);
+    const { kind, text } = await texts.textOf(body, type);
     expect([kind, text]).toEqual([
       'json',
       '{\n  "b": 1.0,\n  "a": [\n    12345678901234567890,\n    {}\n  ],\n  "é": "\\u00e9"\n}',
@@ -117,12 +87,12 @@ describe('each kind of object has its own text', () => {
     ['text/csv; header=present', '\ufeffname;note\nA, B;two lines\nC;"say ""so"""'],
     ['text/tab-separated-values', 'name\tnote\nA, B\ttwo lines\nC\tsay "so"'],
   ])('%s: a row a line, cells parted by tabs', async (type, body) => {
-    const { kind, text } = await documentOf(body, type);
+    const { kind, text } = await texts.textOf(body, type);
     expect([kind, text]).toEqual(['csv', 'name\tnote\nA, B\ttwo lines\nC\tsay "so"']);
   });
 
   test('XML: the text of each element, and where it links to', async () => {
-    const { kind, title, text, links } = await documentOf(
+    const { kind, title, text, links } = await texts.textOf(
       `<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>News</title>
          <entry><title>First</title><link href="https://example.org/1"/><summary><![CDATA[a <b> c]]></summary></entry></feed>`,
       'application/atom+xml',
@@ -136,7 +106,7 @@ describe('each kind of object has its own text', () => {
   });
 
   test('plain text: as it is, with line ends of one kind', async () => {
-    const { kind, text } = await documentOf('one\r\ntwo\rthree\u0000', 'text/markdown');
+    const { kind, text } = await texts.textOf('one\r\ntwo\rthree\u0000', 'text/markdown');
     expect([kind, text]).toEqual(['text', 'one\ntwo\nthree']);
   });
 
@@ -146,7 +116,7 @@ describe('each kind of object has its own text', () => {
     ['XML', '<?xml version="1.0"?><a>b</a>', 'xml'],
     ['text', 'Hello', 'text'],
   ])('%s that came as application/octet-stream is known by its bytes', async (_title, body, kind) => {
-    expect((await documentOf(body, 'application/octet-stream')).kind).toBe(kind);
+    expect((await texts.textOf(body, 'application/octet-stream')).kind).toBe(kind);
   });
 });
 
@@ -154,7 +124,11 @@ describe('a text is read in its own encoding', () => {
   const latin = Buffer.from('<meta charset="iso-8859-1"><p>Crème brûlée', 'latin1');
   test.each([
     ['the charset of the type', Buffer.from('Crème brûlée', 'latin1'), 'text/plain; charset=ISO-8859-1'],
-    ['a byte order mark, whatever the type says', Buffer.from('\ufeffCrème brûlée', 'utf16le'), 'text/plain; charset=utf-8'],
+    [
+      'a byte order mark, whatever the type says',
+      Buffer.from('\ufeffCrème brûlée', 'utf16le'),
+      'text/plain; charset=utf-8',
+    ],
     ['what the page says of itself', latin, 'text/html'],
     [
       'what the XML says of itself',
@@ -162,10 +136,18 @@ describe('a text is read in its own encoding', () => {
       'text/xml',
     ],
     ['UTF-8 where nothing is said', Buffer.from('Crème brûlée'), 'text/plain'],
-    ['windows-1252 where nothing is said and it is no UTF-8', Buffer.from('Crème brûlée', 'latin1'), 'text/plain'],
-    ['what the bytes are, where the charset is none', Buffer.from('Crème brûlée'), 'text/plain; charset=x-no-such'],
+    [
+      'windows-1252 where nothing is said and it is no UTF-8',
+      Buffer.from('Crème brûlée', 'latin1'),
+      'text/plain',
+    ],
+    [
+      'what the bytes are, where the charset is none',
+      Buffer.from('Crème brûlée'),
+      'text/plain; charset=x-no-such',
+    ],
   ])('%s', async (_title, body, type) => {
-    expect((await documentOf(body, type)).text).toBe('Crème brûlée');
+    expect((await texts.textOf(body, type)).text).toBe('Crème brûlée');
   });
 });
 
@@ -182,9 +164,9 @@ describe('an encoded body is decoded for its text alone', () => {
     ['gzip', Buffer.from(body)],
     ['br', Buffer.from(body)],
   ])('%s', async (encoding, encoded) => {
-    const document = await documentOf(encoded, 'text/html', encoding);
+    const document = await texts.textOf(encoded, 'text/html', encoding);
     expect(document.text).toBe('Read behind the encoding');
-    const stored = await node.node.ask(`/archive/${document.sha256}`);
+    const stored = await texts.node.node.ask(`/archive/${document.sha256}`);
     expect(Buffer.from(await stored.arrayBuffer())).toEqual(encoded);
   });
 });
@@ -206,16 +188,15 @@ describe('what has no text is told to have none', () => {
       'damaged',
     ],
   ])('%s', async (_title, body, headers, reason) => {
-    const answer = await textOf(body, headers);
+    const answer = await texts.ask(await texts.archive(body, headers));
     expect(answer.status).toBe(404);
     const problem = (await answer.json()) as { code: string; detail: string; reason: string };
     expect(problem).toMatchObject({ code: 'not_derivable', reason });
     expect(problem.detail).toMatch(/^This object has no text to read\. [A-Z“].*\.$/);
-    expect((await node.read<Stats>('/api/stats')).derived_documents).toBe(0);
   });
 
   test('an object that nobody archived is not found, and what is no digest is refused', async () => {
-    expect((await node.node.ask(`/archive/${'0'.repeat(64)}/text`)).status).toBe(404);
-    expect((await node.node.ask('/archive/x/text')).status).toBe(400);
+    expect((await texts.ask('0'.repeat(64))).status).toBe(404);
+    expect((await texts.ask('x')).status).toBe(400);
   });
 });

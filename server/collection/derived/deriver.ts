@@ -21,7 +21,7 @@ interface Waiting extends Required<DeriveOptions> {
 }
 
 /** What the thread's JavaScript may take. Buffers are beside that, bounded by what a task reads. */
-const MEMORY = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 };
+const MEMORY = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
 /** A thread that had nothing to do for so long is ended, and its memory given back. */
 const IDLE_MS = 30_000;
 /** Whoever asks while so many wait is told to come again. */

@@ -2,7 +2,7 @@ import { csvText } from './csvText.ts';
 import { decodeText } from './decodeBody.ts';
 import { htmlText } from './htmlText.ts';
 import { jsonText } from './jsonText.ts';
-import { MOST_LINKS, MOST_TEXT_CHARACTERS, MOST_TITLE_CHARACTERS } from './limits.ts';
+import { MOST_LINKS, MOST_PLAIN_BYTES, MOST_TEXT_CHARACTERS, MOST_TITLE_CHARACTERS } from './limits.ts';
 import type { MediaKind } from './mediaKind.ts';
 import { NotDerivableError } from './notDerivable.ts';
 import { pdfText } from './pdfText.ts';
@@ -74,9 +74,13 @@ async function read(
     case 'json':
       return jsonText(decodeText(bytes, contentType));
     case 'csv':
-      return csvText(decodeText(bytes, contentType), contentType);
+      return csvText(plainText(bytes, contentType), contentType);
     case 'text':
-      return { title: null, text: decodeText(bytes, contentType), truncated: false };
+      return {
+        title: null,
+        text: plainText(bytes, contentType),
+        truncated: bytes.length > MOST_PLAIN_BYTES,
+      };
     case 'pdf':
       if (isCut) throw new NotDerivableError('too_large', `The PDF is larger than ${bytes.length} bytes.`);
       return pdfText(bytes);
@@ -88,6 +92,10 @@ async function read(
         `There is no text to be had of ${contentType ?? 'such bytes'}.`,
       );
   }
+}
+
+function plainText(bytes: Uint8Array, contentType: string | null): string {
+  return decodeText(bytes.subarray(0, MOST_PLAIN_BYTES), contentType);
 }
 
 /** Line ends as one character, and neither control characters nor halves of surrogate pairs. */

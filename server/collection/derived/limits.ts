@@ -2,6 +2,8 @@
 export const MOST_BYTES_READ = 67_108_864;
 /** So much of a marked-up document is parsed; each of its bytes may cost fifty in memory. */
 export const MOST_MARKUP_CHARACTERS = 8_388_608;
+/** So much of what is shown as it is, is decoded: a character has four bytes at most. */
+export const MOST_PLAIN_BYTES = 8_388_608;
 /** So long a text is kept (UTF-16 code units); the rest of a longer one is left out, and the document says so. */
 export const MOST_TEXT_CHARACTERS = 1_000_000;
 /** So much of a text, from its beginning, is found by a search. */
@@ -12,4 +14,4 @@ export const MOST_TITLE_CHARACTERS = 300;
 /** Elements within elements deeper than this are left out. */
 export const MOST_DEPTH = 500;
 /** How long the text of one object may take to make. */
-export const TEXT_TIMEOUT_MS = 30_000;
+export const TEXT_TIMEOUT_MS = 20_000;

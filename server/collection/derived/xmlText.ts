@@ -3,12 +3,15 @@ import type { Found, Link } from './extract.ts';
 import { MOST_LINK_CHARACTERS, MOST_LINKS, MOST_MARKUP_CHARACTERS, MOST_TEXT_CHARACTERS } from './limits.ts';
 import { leadsSomewhere, type MarkupNode, walkMarkup } from './markup.ts';
 
+/** What a document declares about itself: a parser that knows no DTD would take its end for text. */
+const INTERNAL_SUBSET = /<!DOCTYPE[^<>[\]]*\[[^]*?\]\s*>/i;
+
 /**
  * The text of an XML document, each element's in a line of its own, and what its `href`s lead to. Entities that the
  * document declares are not expanded, and nothing is fetched: the parser knows no DTD.
  */
 export function xmlText(xml: string): Found {
-  const parsed = xml.slice(0, MOST_MARKUP_CHARACTERS);
+  const parsed = xml.slice(0, MOST_MARKUP_CHARACTERS).replace(INTERNAL_SUBSET, '');
   const nodes: readonly MarkupNode[] = load(parsed, { xml: true }).root().get(0)?.children ?? [];
   const lines: string[] = [];
   const links: Link[] = [];
