@@ -1,3 +1,4 @@
+import type { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PROBLEMS } from '../../shared/problems.ts';
 import { ROUTES } from '../../shared/routes.ts';
@@ -47,6 +48,18 @@ describe('GET /api/docs (contract, section 1: Description)', () => {
     const path = (JSON.parse(body) as { path: string }).path.split('/');
     await node.sendJson('POST', '/api/nodes', { path: path[0], title: 'Parent' });
     expect((await node.sendJson('POST', '/api/nodes', JSON.parse(body))).status).toBe(201);
+  });
+
+  test('it is made in a thread of its own, once for all who ask at the same time', async () => {
+    const node = await openTestNode();
+    const threads: Worker[] = [];
+    const count = (thread: Worker) => void threads.push(thread);
+    process.on('worker', count);
+    const [page, same] = await Promise.all([pageOf(node), pageOf(node), node.ask('/api/openapi.json')]);
+    await pageOf(node);
+    process.off('worker', count);
+    expect(page).toBe(same);
+    expect(threads).toHaveLength(1);
   });
 
   test('HEAD answers like GET', async () => {

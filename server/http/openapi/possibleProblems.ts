@@ -5,6 +5,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'unknown_parameter',
   'not_shared',
   'unknown_host',
+  'head_too_large',
   'internal_error',
 ];
 const CHANGING: readonly ProblemCode[] = ['foreign_origin', 'storage_failed', 'shutting_down'];

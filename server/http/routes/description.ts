@@ -1,9 +1,7 @@
-import { ROUTES } from '../../../shared/routes.ts';
 import type { Handlers } from '../app.ts';
+import { type Description, describe } from '../docs/describe.ts';
 import { escapeHtml } from '../docs/html.ts';
-import { docsPage } from '../docs/page.ts';
-import { type DescribedNode, openApiDocument } from '../openapi/document.ts';
-import type { OpenApiDocument } from '../openapi/types.ts';
+import type { DescribedNode } from '../openapi/document.ts';
 import { okText } from '../reply.ts';
 
 type DescriptionRoutes = 'readOpenapi' | 'readDocs';
@@ -16,20 +14,18 @@ const ORIGIN = 'http://this-node.invalid';
 
 /** The description of the interface, made once: when somebody first asks for it. */
 export function descriptionHandlers(node: DescribedNode): Pick<Handlers, DescriptionRoutes> {
-  let made: OpenApiDocument | undefined;
-  let text: string | undefined;
-  let page: string | undefined;
-  const document = () => {
-    made ??= openApiDocument(ROUTES, node);
+  let made: Promise<Description> | undefined;
+  const description = () => {
+    made ??= describe({ node, origin: ORIGIN }).catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
     return made;
   };
   return {
-    readOpenapi: () => {
-      text ??= JSON.stringify(document());
-      return okText(text);
-    },
-    readDocs: ({ request }) => {
-      page ??= docsPage(document(), ORIGIN);
+    readOpenapi: async () => okText((await description()).openapi),
+    readDocs: async ({ request }) => {
+      const { page } = await description();
       const shown = page.replaceAll(ORIGIN, escapeHtml(`http://${request.headers.host}`));
       return {
         write: (response) =>
