@@ -14,6 +14,8 @@ export interface NodeConfig {
   tokenFile?: string;
   /** Whether sources are checked on schedule. */
   collect?: boolean;
+  /** Whether stored bytes are re-hashed on schedule. */
+  audit?: boolean;
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;

@@ -4,6 +4,7 @@ import { WriteLimits } from './archive/limits/writeLimits.ts';
 import { openCollection } from './collection/collection.ts';
 import { openDerived } from './collection/derived/derived.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
+import { openFixity } from './fixity/fixity.ts';
 import { sessionCookie } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { CLOSING } from './http/eventStream.ts';
@@ -17,6 +18,7 @@ import { derivedHandlers } from './http/routes/derived.ts';
 import { descriptionHandlers } from './http/routes/description.ts';
 import { dumpHandlers } from './http/routes/dump.ts';
 import { eventHandlers } from './http/routes/events.ts';
+import { fixityHandlers } from './http/routes/fixity.ts';
 import { invitationsHandlers } from './http/routes/invitations.ts';
 import { ledgerHandlers } from './http/routes/ledger.ts';
 import { mementoHandlers } from './http/routes/mementos.ts';
@@ -73,6 +75,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const derived = openDerived({ store, log });
     const secrets = { keys, invitations, cookieName: sessionCookie(nodeName) };
     const guards = createGuards({ listenHost: host, settings, secrets });
+    const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
     const app = createApp({
       handlers: {
         ...nodesHandlers(counted),
@@ -89,6 +92,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...objectHandlers(store),
         ...mementoHandlers(store),
         ...derivedHandlers(store, derived.texts),
+        ...fixityHandlers(store, fixity),
         ...descriptionHandlers({ version: VERSION, cookieName: secrets.cookieName }),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
@@ -116,6 +120,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     writeLimits.startForgetting();
     if (config.collect ?? true) collection.startSchedule();
     derived.startFollowing();
+    if (config.audit ?? true) await fixity.startSchedule();
     return {
       url,
       dataFolder: config.dataFolder,
@@ -124,7 +129,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       close: async () => {
         app.emit(CLOSING);
         const served = listeners.close();
-        await Promise.all([collection.close(), derived.close(), jobs.close()]);
+        await Promise.all([collection.close(), derived.close(), fixity.close(), jobs.close()]);
         await served;
         await writeLimits.close();
         await store.close();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { sourceIdSchema } from './digest.ts';
+import { fixitySchema } from './fixity.ts';
 import { sourceSchema } from './source.ts';
 import { instantSchema } from './text.ts';
 
@@ -20,6 +21,8 @@ export const statusSchema = z
     ),
     /** Why new objects are not being stored, or null. */
     storage: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
+    /** How sound the stored bytes are; `ok` does not speak of it. */
+    fixity: fixitySchema,
   })
   .meta({ id: 'Status' });
 export type Status = z.output<typeof statusSchema>;

@@ -3,6 +3,7 @@ import { captureRoutes } from './routes/captures.ts';
 import { collectionRoutes } from './routes/collection.ts';
 import { derivedRoutes } from './routes/derived.ts';
 import { descriptionRoutes } from './routes/description.ts';
+import { fixityRoutes } from './routes/fixity.ts';
 import { ledgerRoutes } from './routes/ledger.ts';
 import { manageRoutes } from './routes/manage.ts';
 import { mementoRoutes } from './routes/mementos.ts';
@@ -18,6 +19,7 @@ export const ROUTES = {
   ...captureRoutes,
   ...mementoRoutes,
   ...sourceRoutes,
+  ...fixityRoutes,
   ...manageRoutes,
   ...descriptionRoutes,
 } satisfies Record<string, RouteSpec>;

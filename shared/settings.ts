@@ -24,7 +24,8 @@ const collection = {
   collection_concurrency: z.int().min(1, 'At least 1.').max(1000, 'At most 1000.'),
   request_timeout_seconds: z.number().min(0.1, 'At least 0.1.').max(3600, 'At most 3600.'),
   max_object_mb: z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000.'),
-  audit_every_days: z.int().min(1, 'At least 1.').max(3650, 'At most ten years.'),
+  /** 0 switches the audits on schedule off. */
+  audit_every_days: z.int().min(0, 'At least 0.').max(3650, 'At most ten years.'),
   /** What the collector calls itself; its first word is what robots.txt is read for. */
   user_agent: z.string().regex(/^[\x21-\x7e][\x20-\x7e]{0,299}$/, 'Printable ASCII, at most 300 characters.'),
 };

@@ -129,11 +129,11 @@ export const RETRIEVAL_ERRORS = [
   'invalid_response',
   'robots_disallowed',
   'storage_full',
+  'redirected',
 ] as const;
 export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
 export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];
 
-  'redirected',
 /** One attempt, kept for ever. */
 export const retrievalSchema = z
   .strictObject({

@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   pack: async () => (await import('./pack.ts')).pack,
   verify: async () => (await import('./verify.ts')).verify,
   ledger: async () => (await import('./ledger.ts')).ledger,
+  audit: async () => (await import('./audit.ts')).audit,
   import: async () => (await import('./import.ts')).importFiles,
   export: async () => (await import('./export.ts')).exportFile,
 };

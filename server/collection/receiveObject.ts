@@ -1,4 +1,6 @@
 import type { Settings } from '../../shared/settings.ts';
+import { isDamaged } from '../fixity/damages.ts';
+import { setAsideDamaged } from '../fixity/setAside.ts';
 import type { StagedBlob } from '../store/blobs/blobStore.ts';
 import { noRoomFor } from '../store/room.ts';
 import { blobBytes } from '../store/sqlite/blobs.ts';
@@ -65,7 +67,8 @@ export class ObjectReceiver {
     const release = await this.#reserve(staged.bytes);
     if (release === undefined) return record(false, nothing);
     try {
-      await staged.keep();
+      await setAsideDamaged(this.#store, staged.sha256);
+      await staged.keep('journal');
       return await record(true, release);
     } finally {
       release();
@@ -95,21 +98,22 @@ export class ObjectReceiver {
     return reserved;
   }
 
-  #measured({ sha256, bytes }: { sha256: string; bytes: number }): ReceivedObject {
-    return {
-      sha256,
   giveRoomBack(bytes: number): void {
     this.#underWay -= bytes;
   }
 
+  #measured({ sha256, bytes }: { sha256: string; bytes: number }): ReceivedObject {
+    return {
+      sha256,
       bytes,
       keep: async (record) => record(await this.isHeld(sha256), nothing),
       discard: async () => {},
     };
   }
 
-  /** Whether the object is named by a row and lies in its place with all its bytes. */
+  /** Whether the object is named by a row, lies in its place with all its bytes and is not known to be damaged. */
   async isHeld(sha256: string): Promise<boolean> {
+    if (isDamaged(this.#store.read, sha256)) return false;
     const bytes = blobBytes(this.#store.read, sha256);
     return bytes !== undefined && (await this.#store.blobs.bytesOf(sha256)) === bytes;
   }

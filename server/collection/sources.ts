@@ -88,8 +88,6 @@ export function watchSource(
 }
 
 /**
- * Changes what the owner says of a source; what is not named stays. A change that changes nothing records nothing.
-/**
  * The source of an address, inside the caller's transaction, watched, removed or paused. Where there is none yet, a
  * paused one is added: its history can be read, and the owner may begin to watch it.
  *
@@ -110,6 +108,8 @@ export function sourceOfCaptures(
   return { key: added, id, url };
 }
 
+/**
+ * Changes what the owner says of a source; what is not named stays. A change that changes nothing records nothing.
  *
  * @throws Problem `not_found` where no such source is watched.
  */

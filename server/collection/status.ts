@@ -1,5 +1,6 @@
 import type { Stats, Status } from '../../shared/collection.ts';
 import type { Settings } from '../../shared/settings.ts';
+import { readFixity } from '../fixity/damages.ts';
 import { noRoomFor } from '../store/room.ts';
 import { counter } from '../store/sqlite/blobs.ts';
 import { lastEventId } from '../store/sqlite/events.ts';
@@ -44,6 +45,7 @@ export async function readStatus(
         },
         failing,
         storage,
+        fixity: readFixity(store.read),
       };
     })
     .deferred();

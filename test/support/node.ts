@@ -33,7 +33,14 @@ export async function temporaryFolder(): Promise<string> {
 /** Opens a node that collects nothing by itself and logs warnings only, unless told otherwise. */
 export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<TestNode> {
   const dataFolder = config.dataFolder ?? join(await temporaryFolder(), 'data');
-  const node = await openNode({ port: 0, collect: false, log: createLog('silent'), ...config, dataFolder });
+  const node = await openNode({
+    port: 0,
+    collect: false,
+    audit: false,
+    log: createLog('silent'),
+    ...config,
+    dataFolder,
+  });
   const token = await readFile(node.tokenFile, 'utf8');
   const ask = async (path: string, init?: RequestInit) => {
     const url = new URL(path, node.url);

@@ -1,6 +1,8 @@
 import pLimit from 'p-limit';
 import type { PackRecord } from '../../../shared/pack.ts';
 import { Problem, type ProblemCode } from '../../../shared/problems.ts';
+import { isDamaged, recordChanged, recordIntact } from '../../fixity/damages.ts';
+import { setAsideDamaged } from '../../fixity/setAside.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { blobBytes } from '../../store/sqlite/blobs.ts';
@@ -9,6 +11,7 @@ import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/open.ts';
 import { packByDigest, packById } from '../../store/sqlite/packs.ts';
 import { studyById } from '../../store/sqlite/studies.ts';
 import type { Store } from '../../store/store.ts';
+import { rehashBlobs } from '../../workers/hashFiles.ts';
 import { FileFaults } from './fileFaults.ts';
 import { placePack } from './placePack.ts';
 import { type CheckedRecord, checkRecord } from './record.ts';
@@ -47,12 +50,13 @@ export async function addPack(
     if (staged) requireSameFiles(checked, staged);
     else requireHeldFiles(store.read, checked);
     if (packByDigest(store.read, checked.digest)) {
-      await keepMissing(store, staged);
+      await mendHeld(store, [...(staged?.values() ?? [])]);
       return { id: checked.id, created: false };
     }
     requireReferences(store.read, checked.record);
     const blobs = [...(staged?.values() ?? [])];
     await requireRoom?.(newBytes(store.read, blobs));
+    await mendHeld(store, blobs);
     await keepAll(blobs);
     const created = await store.write((database) => recordPack(database, checked, store.instant()));
     return { id: checked.id, created };
@@ -71,6 +75,11 @@ function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: Checked
       faults.add('unknown_blob', path, {
         path: pointerTo(path, 'sha256'),
         message: `${path}: the archive does not hold ${sha256}; send the file itself.`,
+      });
+    } else if (isDamaged(database, sha256)) {
+      faults.add('unknown_blob', path, {
+        path: pointerTo(path, 'sha256'),
+        message: `${path}: the bytes of ${sha256} are damaged here; send the file itself.`,
       });
     } else if (held !== bytes) {
       faults.add('files_mismatch', path, {
@@ -115,10 +124,20 @@ function newBytes(database: ReadDatabase, blobs: readonly StagedBlob[]): number 
   return sum;
 }
 
-/** Bytes that the archive names and does not hold, after the restore of a dump say, are taken when they come again. */
-async function keepMissing({ blobs }: Store, staged: NewPack['staged']): Promise<void> {
-  for (const blob of staged?.values() ?? []) {
-    if ((await blobs.bytesOf(blob.sha256)) !== blob.bytes) await blob.keep();
+/**
+ * Looks at the stored bytes of what came and was held already: where they are missing, after the restore of a dump
+ * say, or damaged, the ones that came take their place. Damage is recorded before it is mended, even so.
+ */
+async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<void> {
+  const named = staged.filter(({ sha256 }) => blobBytes(store.read, sha256) !== undefined);
+  const found = await rehashBlobs(store.blobs, named);
+  for (const blob of named) {
+    const there = found.get(blob.sha256) ?? null;
+    if (there === blob.sha256 && !isDamaged(store.read, blob.sha256)) continue;
+    if (there !== null) await recordChanged(store, blob, there);
+    await setAsideDamaged(store, blob.sha256);
+    await blob.keep();
+    await store.write((database) => recordIntact(database, blob.sha256, store.instant()));
   }
 }
 

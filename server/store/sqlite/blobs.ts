@@ -33,7 +33,9 @@ export type CounterName =
   | 'sources'
   | 'observations'
   | 'archived_objects'
-  | 'derived_documents';
+  | 'derived_documents'
+  | 'damages'
+  | 'damaged_objects';
 
 /** A running count, kept by triggers in the same transaction as what it counts. */
 export function counter(database: ReadDatabase, name: CounterName): number {
@@ -48,4 +50,16 @@ export function iterateBlobRows(database: ReadDatabase): IterableIterator<{ sha2
     database,
     'SELECT sha256, bytes FROM blobs ORDER BY sha256',
   ).iterate();
+}
+
+/** The blobs that rows name after a digest, in the order of the digests. */
+export function blobRowsAfter(
+  database: ReadDatabase,
+  after: string,
+  limit: number,
+): { sha256: string; bytes: number }[] {
+  return statement<{ sha256: string; bytes: number }>(
+    database,
+    'SELECT sha256, bytes FROM blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?',
+  ).all(after, limit);
 }

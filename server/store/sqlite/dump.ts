@@ -60,6 +60,16 @@ const TABLES = {
     ),
     json: ['page_label'],
   },
+  object_damage: {
+    table: 'object_damages',
+    order: 'ledger_entry',
+    columns: words('ledger_entry sha256 bytes problem found at'),
+  },
+  object_restoration: {
+    table: 'object_restorations',
+    order: 'ledger_entry',
+    columns: words('ledger_entry damage sha256 at'),
+  },
 } satisfies Record<string, DumpedTable>;
 
 export type DumpedRowKind = keyof typeof TABLES;

@@ -5,6 +5,7 @@ import { migration as visitors } from './migrations/0004-visitors.ts';
 import { migration as derived } from './migrations/0005-derived.ts';
 import { migration as captures } from './migrations/0007-captures.ts';
 import { migration as requests } from './migrations/0008-requests.ts';
+import { migration as fixity } from './migrations/0009-fixity.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 /** One numbered step of the schema; steps are never edited once a version with them is out. */
@@ -21,6 +22,7 @@ const MIGRATIONS: readonly Migration[] = [
   derived,
   captures,
   requests,
+  fixity,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

@@ -1,0 +1,115 @@
+import type { Settings } from '../../shared/settings.ts';
+import type { Log } from '../log.ts';
+import { endAudit, insertAudit, type RunningAudit, scheduledAudit } from '../store/sqlite/audits.ts';
+import { counter } from '../store/sqlite/blobs.ts';
+import { lastingDamages } from '../store/sqlite/damages.ts';
+import type { Store } from '../store/store.ts';
+import { auditBlobs } from '../workers/auditBlobs.ts';
+import { newTally, recordFinding, recordSlice } from './audit.ts';
+
+export interface AuditScheduleServices {
+  store: Store;
+  settings: () => Pick<Settings, 'audit_every_days'>;
+  log: Log;
+}
+
+/** What is due is looked at this often. */
+export const LOOK_EVERY_MS = 600_000;
+/** Slow enough that no disk and no reader notices it. */
+const BYTES_PER_SECOND = 20_000_000;
+/** Objects that are damaged are looked at each time, so that it is soon seen that they are right again. */
+const LOOKED_AT_AGAIN = 1_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Re-hashes every stored object once in `audit_every_days`, spread over that time by their bytes, in the order of their
+ * digests and then from the first again: so the next one is always the one that was not looked at the longest. How far
+ * it came is in the database, and a node that was closed goes on from there. What fell due meanwhile is caught up at
+ * the same gentle pace.
+ */
+export class AuditSchedule {
+  readonly #services: AuditScheduleServices;
+  readonly #abort = new AbortController();
+  #running: Promise<void> | undefined;
+
+  constructor(services: AuditScheduleServices) {
+    this.#services = services;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#abort.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { store, log } = this.#services;
+    const { signal } = this.#abort;
+    while (!signal.aborted) {
+      try {
+        await this.#lookAgain();
+        while (await this.#goOn());
+      } catch (error) {
+        if (!signal.aborted) log.error({ error }, 'Stored bytes could not be re-hashed on schedule');
+      }
+      await store.clock.sleep(LOOK_EVERY_MS, signal);
+    }
+  }
+
+  /** Whether objects that are known to be damaged are right again. */
+  async #lookAgain(): Promise<void> {
+    const { store } = this.#services;
+    const only = lastingDamages(store.read, LOOKED_AT_AGAIN).map(({ sha256 }) => sha256);
+    if (only.length === 0) return;
+    const { findings } = await auditBlobs(store, { ...this.#gently, after: '', only });
+    const right = findings.filter(({ problem }) => problem === null);
+    if (right.length === 0) return;
+    await store.write((database) => {
+      for (const finding of right) recordFinding(database, finding, store.instant());
+    });
+  }
+
+  /** Looks at what is due for a few seconds; answers whether more may be. */
+  async #goOn(): Promise<boolean> {
+    const { store, settings, log } = this.#services;
+    const days = settings().audit_every_days;
+    if (days === 0 || this.#abort.signal.aborted) return false;
+    const audit = scheduledAudit(store.read) ?? (await this.#begin());
+    const maxBytes = this.#dueBytes(audit, days * DAY_MS) - audit.bytes;
+    if (maxBytes <= 0) return false;
+    const slice = await auditBlobs(store, { ...this.#gently, after: audit.position, maxBytes });
+    const tally = newTally(audit);
+    if (slice.checked > 0) await recordSlice(store, audit.id, tally, slice);
+    if (tally.damaged > audit.damaged)
+      log.warn({ objects: tally.damaged - audit.damaged }, 'Stored bytes are damaged');
+    if (slice.isEnd && maxBytes === Number.POSITIVE_INFINITY) {
+      await store.write((database) =>
+        endAudit(database, audit.id, { ended_at: store.instant(), completed: true }),
+      );
+      return false;
+    }
+    return slice.checked > 0 && !slice.isEnd;
+  }
+
+  /** How many bytes should have been looked at by now; without bound once the time is over. */
+  #dueBytes({ started_at }: RunningAudit, intervalMs: number): number {
+    const { store } = this.#services;
+    const elapsed = store.clock.now() - Date.parse(started_at);
+    if (elapsed >= intervalMs) return Number.POSITIVE_INFINITY;
+    return Math.floor(counter(store.read, 'blob_bytes') * (elapsed / intervalMs));
+  }
+
+  async #begin(): Promise<RunningAudit> {
+    const { store } = this.#services;
+    const started_at = store.instant();
+    const id = await store.write((database) => insertAudit(database, { started_by: 'schedule', started_at }));
+    return { id, started_at, ...newTally() };
+  }
+
+  get #gently() {
+    return { bytesPerSecond: BYTES_PER_SECOND, signal: this.#abort.signal };
+  }
+}

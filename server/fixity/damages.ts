@@ -1,0 +1,142 @@
+import type { Damage, DamageProblem, Fixity } from '../../shared/fixity.ts';
+import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
+import { fingerprintOver } from '../ledger/entry.ts';
+import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
+import { lastCompletedAudit } from '../store/sqlite/audits.ts';
+import { counter } from '../store/sqlite/blobs.ts';
+import {
+  type DamageRow,
+  damagesPage,
+  insertDamage,
+  insertRestoration,
+  iterateDamages,
+  iterateRestorations,
+  lastingDamageOf,
+  lastingDamages,
+  type RestorationRow,
+} from '../store/sqlite/damages.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/open.ts';
+import type { Store } from '../store/store.ts';
+
+/** What re-hashing one object found that is worth a record: a damage, or that there is none where one was recorded. */
+export interface Finding {
+  sha256: string;
+  bytes: number;
+  problem: DamageProblem | null;
+  found: string | null;
+}
+
+/** The digest of what `object.damaged` records. */
+const damageDigest: (damage: Omit<DamageRow, 'ledger_entry'>) => string = fingerprintOver([
+  'sha256',
+  'bytes',
+  'problem',
+  'found',
+  'at',
+]);
+
+/** The digest of what `object.restored` records; `damage` is the number of the entry `object.damaged`. */
+const restorationDigest: (restoration: Omit<RestorationRow, 'ledger_entry'>) => string = fingerprintOver([
+  'sha256',
+  'damage',
+  'at',
+]);
+
+/** What lets the ledger's verification recompute what was recorded of damages. */
+export const FIXITY_SUBJECTS: readonly RecordedSubjects[] = [
+  {
+    types: ['object.damaged'],
+    *digests(database) {
+      for (const damage of iterateDamages(database))
+        yield { seq: damage.ledger_entry, digest: damageDigest(damage) };
+    },
+  },
+  {
+    types: ['object.restored'],
+    *digests(database) {
+      for (const restoration of iterateRestorations(database))
+        yield { seq: restoration.ledger_entry, digest: restorationDigest(restoration) };
+    },
+  },
+];
+
+/** Records a damage once: an object that is known to be damaged is not recorded again. Answers whether it was new. */
+export function recordDamage(
+  database: WriteDatabase,
+  { sha256, bytes, found }: Finding,
+  problem: DamageProblem,
+  at: string,
+): boolean {
+  if (lastingDamageOf(database, sha256) !== undefined) return false;
+  const damage: DamageRow = { ledger_entry: nextSeq(database), sha256, bytes, problem, found, at };
+  appendEntry(database, { type: 'object.damaged', subject: sha256, digest: damageDigest(damage), at });
+  insertDamage(database, damage);
+  return true;
+}
+
+/** Records that other bytes lie under an object's name; `found` is their digest. */
+export async function recordChanged(
+  store: Pick<Store, 'write' | 'instant'>,
+  { sha256, bytes }: { sha256: string; bytes: number },
+  found: string,
+): Promise<void> {
+  if (found === sha256) return;
+  await store.write((database) =>
+    recordDamage(database, { sha256, bytes, problem: 'changed', found }, 'changed', store.instant()),
+  );
+}
+
+/**
+ * Records that the bytes of an object are right, where it was known to be damaged; else does nothing. Whoever makes
+ * bytes durable under a digest calls it in the transaction that names them.
+ */
+export function recordIntact(database: WriteDatabase, sha256: string, at: string): boolean {
+  const damage = lastingDamageOf(database, sha256);
+  if (damage === undefined) return false;
+  const restoration: RestorationRow = { ledger_entry: nextSeq(database), damage, sha256, at };
+  appendEntry(database, {
+    type: 'object.restored',
+    subject: sha256,
+    digest: restorationDigest(restoration),
+    at,
+  });
+  insertRestoration(database, restoration);
+  return true;
+}
+
+/** Whether the bytes of an object are known to be damaged. */
+export function isDamaged(database: ReadDatabase, sha256: string): boolean {
+  return lastingDamageOf(database, sha256) !== undefined;
+}
+
+/** A page of all damages there ever were, newest first. */
+export function listDamages(
+  { read }: Pick<Store, 'read'>,
+  page: { limit: number; offset: number },
+): { items: Damage[]; total: number } {
+  return read
+    .transaction(() => ({ items: damagesPage(read, page), total: counter(read, 'damages') }))
+    .deferred();
+}
+
+const SHOWN_IN_STATUS = 100;
+
+/** How sound the stored bytes are; `read` is inside the transaction of whoever asks. */
+export function readFixity(read: ReadDatabase): Fixity {
+  const last = lastCompletedAudit(read);
+  return {
+    last_completed_audit_at: last?.ended_at ?? null,
+    checked: last?.checked ?? 0,
+    damaged_objects: counter(read, 'damaged_objects'),
+    damaged: lastingDamages(read, SHOWN_IN_STATUS).map(
+      ({ sha256, bytes, problem, found, at, ledger_entry }) => ({
+        sha256,
+        bytes,
+        problem,
+        found,
+        ledger_entry,
+        since: at,
+      }),
+    ),
+  };
+}

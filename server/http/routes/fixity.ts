@@ -1,0 +1,20 @@
+import { listDamages } from '../../fixity/damages.ts';
+import { type FixityCare, listAudits } from '../../fixity/fixity.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { accepted, ok, page } from '../reply.ts';
+
+/** Whether stored bytes are still what they were. */
+export function fixityHandlers(
+  store: Store,
+  fixity: FixityCare,
+): Pick<Handlers, 'listDamages' | 'listAudits' | 'startAudit'> {
+  return {
+    listDamages: ({ query, request }) => page(request, query, listDamages(store, query)),
+    listAudits: ({ query, request }) => page(request, query, listAudits(store, query)),
+    startAudit: async ({ query }) => {
+      const { job, finished } = fixity.startAudit();
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import { auditResultSchema, auditSchema, damageSchema } from '../fixity.ts';
+import { jobSchema } from '../job.ts';
+import { flagValue, listQuery, pageOf } from '../list.ts';
+import { route } from './route.ts';
+
+/** Whether stored bytes are still what they were. */
+export const fixityRoutes = {
+  listDamages: route({
+    method: 'GET',
+    path: '/api/damages',
+    access: 'read',
+    tag: 'Objects',
+    summary: 'Every damage of stored bytes that was found, newest first, and whether it was mended',
+    query: z.strictObject(listQuery),
+    answers: { 200: { description: 'A page of damages', schema: pageOf(damageSchema) } },
+    problems: [],
+  }),
+  listAudits: route({
+    method: 'GET',
+    path: '/manage/audits',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'The audits of stored bytes, newest first',
+    query: z.strictObject(listQuery),
+    answers: { 200: { description: 'A page of audits', schema: pageOf(auditSchema) } },
+    problems: [],
+  }),
+  startAudit: route({
+    method: 'POST',
+    path: '/manage/audits',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Re-hash every stored byte now; while an audit runs, that one is answered with',
+    query: z.strictObject({ wait: flagValue.optional() }),
+    answers: {
+      200: { description: 'The audit is over', schema: auditResultSchema },
+      202: { description: 'The audit runs as a job', schema: jobSchema },
+    },
+    problems: [],
+  }),
+};

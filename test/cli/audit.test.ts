@@ -1,0 +1,55 @@
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { objectEntries, overwrite } from '../fixity/support.ts';
+import { runCommand } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+
+afterEach(closeTestNodes);
+
+const A = sha256Of('first');
+
+test('audit re-hashes a folder that no node has open, records what it finds, and ends with 1 where anything is damaged', async () => {
+  const node = await openTestNode();
+  await addedPack(node, aRecord(), { 'a.txt': 'first', 'b.txt': 'second' });
+  await node.close();
+  const { dataFolder } = node;
+  const intact = await runCommand(['audit', '--data', dataFolder]);
+  expect(intact).toMatchObject({ code: 0, stdout: 'All is intact: 2 objects, 11 bytes.\n' });
+  await overwrite(dataFolder, A, 'First');
+  const damaged = await runCommand(['audit', '--data', dataFolder, '--json']);
+  expect(damaged.code).toBe(1);
+  expect(JSON.parse(damaged.stdout)).toEqual({
+    ok: false,
+    checked: 2,
+    bytes: 11,
+    damaged_objects: 1,
+    damaged: [{ sha256: A, bytes: 5, problem: 'changed', found: sha256Of('First') }],
+    restored: [],
+    recorded: true,
+  });
+  await overwrite(dataFolder, A, 'first');
+  const restored = await runCommand(['audit', '--data', dataFolder]);
+  expect(restored).toMatchObject({ code: 0 });
+  expect(restored.stdout).toContain(`${A}: its bytes are right again.`);
+  const again = await openTestNode({ dataFolder });
+  expect((await objectEntries(again)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
+});
+
+test('beside a node that has the folder open it only reads, and says so', async () => {
+  const node = await openTestNode();
+  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await overwrite(node.dataFolder, A, 'First');
+  const { code, stdout, stderr } = await runCommand(['audit', '--data', node.dataFolder]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${A}: its bytes were changed`);
+  expect(stdout).toContain('A node has this folder open');
+  expect(await objectEntries(node)).toEqual([]);
+});
+
+test('a folder without an archive is wrong use', async () => {
+  const folder = join(await temporaryFolder(), 'none');
+  const { code, stdout, stderr } = await runCommand(['audit', '--data', folder, '--json']);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('There is no archive in');
+});

@@ -1,0 +1,78 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { openCollectingNode } from '../collection/support.ts';
+import { closeTestNodes, openTestNode } from '../support/node.ts';
+import { addedPack, aRecord, filesOf, packForm, sha256Of, uploadPack } from '../support/packs.ts';
+import { closeScriptedWebs, ScriptedWeb, tagged } from '../support/scriptedWeb.ts';
+import { audit, fileOf, fixityOf, objectEntries, overwrite } from './support.ts';
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const A = sha256Of('first');
+
+/** The files that were set aside, by name, with their bytes. */
+async function setAside(folder: string): Promise<Record<string, string>> {
+  const names = await readdir(join(folder, 'damaged'));
+  const bytes = await Promise.all(names.map((name) => readFile(join(folder, 'damaged', name), 'utf8')));
+  return Object.fromEntries(names.map((name, index) => [name, bytes[index] ?? '']));
+}
+
+test('the same pack again brings right bytes back; the damaged ones are set aside under their own digest', async () => {
+  const node = await openTestNode();
+  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await overwrite(node.dataFolder, A, 'fixed');
+  await audit(node);
+  expect((await uploadPack(node, aRecord(), { 'a.txt': 'first' })).status).toBe(200);
+  expect(await readFile(fileOf(node.dataFolder, A), 'utf8')).toBe('first');
+  expect(await setAside(node.dataFolder)).toEqual({ [`${A}.${sha256Of('fixed')}`]: 'fixed' });
+  expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
+  expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
+});
+
+test('a new pack with the same file mends it too, also where no audit had met the damage: it is recorded then', async () => {
+  const node = await openTestNode();
+  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await overwrite(node.dataFolder, A, 'fixed');
+  await addedPack(node, aRecord({ title: 'Another' }), { 'copy.txt': 'first' });
+  expect(await readFile(fileOf(node.dataFolder, A), 'utf8')).toBe('first');
+  expect(await setAside(node.dataFolder)).toEqual({ [`${A}.${sha256Of('fixed')}`]: 'fixed' });
+  expect((await objectEntries(node)).map(({ type, subject }) => [type, subject])).toEqual([
+    ['object.damaged', A],
+    ['object.restored', A],
+  ]);
+});
+
+test('a source whose object is damaged is fetched whole again, though nothing changed there', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/page', tagged('first', '"1"'));
+  const { node } = await openCollectingNode();
+  await node.sendJson('POST', '/manage/sources', { url: web.url('/page') });
+  const check = async () =>
+    (await node.sendJson('POST', '/manage/collections?wait=true', {})).json() as Promise<object>;
+  await check();
+  await overwrite(node.dataFolder, A, 'fixed');
+  await audit(node);
+  expect(await check()).toMatchObject({ unchanged: 1, failed: 0, events: [] });
+  expect(web.requests('/page')[1]?.headers).not.toHaveProperty('if-none-match');
+  expect(await readFile(fileOf(node.dataFolder, A), 'utf8')).toBe('first');
+  expect(Object.values(await setAside(node.dataFolder))).toEqual(['fixed']);
+  expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
+});
+
+test('a record that names damaged bytes is refused until it brings them', async () => {
+  const node = await openTestNode();
+  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await rm(fileOf(node.dataFolder, A));
+  await audit(node);
+  const record = aRecord({ title: 'Another', files: filesOf({ 'a.txt': 'first' }) });
+  const refused = await node.sendJson('POST', '/api/packs', record);
+  expect(refused.status).toBe(422);
+  expect(await refused.json()).toMatchObject({ code: 'unknown_blob', errors: [{ path: '/files/0/sha256' }] });
+  const body = packForm(record, { 'a.txt': 'first' });
+  expect((await node.askAsOwner('/api/packs', { method: 'POST', body })).status).toBe(201);
+  expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
+});
