@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import busboy from 'busboy';
 import type { Request } from 'express';
 import mime from 'mime-types';
@@ -29,19 +28,45 @@ const STAGED_AT_ONCE = 8;
 export async function readMultipartPack(request: Request, { blobs }: Pick<Store, 'blobs'>): Promise<NewPack> {
   const parts = new PackParts(blobs);
   const body = checkedChunksOf(request, MAX_BODY_BYTES, packTooLarge);
+  let parser: busboy.Busboy | undefined;
   try {
-    const parser = openParser(request);
+    parser = openParser(request);
     parser.on('field', (name, value, info) => parts.takeField(name, value, info.valueTruncated));
     parser.on('file', (name, stream, info) => parts.takeFile(name, stream, info.filename, info.mimeType));
     parser.on('filesLimit', () => parts.fail(tooManyFiles()));
     parser.on('fieldsLimit', () => parts.fail(unreadable('there are more fields than “record”')));
-    await Promise.race([pipeline(body, parser, { signal: parts.signal }), parts.failed]);
+    await Promise.race([feed(parser, body), parts.failed]);
   } catch (error) {
     parts.fail(
       error instanceof Problem || request.readableAborted ? error : unreadable(reasonOf(error), error),
     );
+    // Whoever reads a file of it is told, and what still comes is not parsed.
+    parser?.destroy();
   }
   return parts.end();
+}
+
+/**
+ * Gives a body to the parser as fast as it takes it; resolves when all of it is parsed. What `pipeline` sets up for each
+ * stream to be ended costs as much as parsing a small pack.
+ */
+function feed(parser: busboy.Busboy, body: AsyncIterable<Buffer>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let goOn: (() => void) | undefined;
+    const wake = () => goOn?.();
+    parser.on('finish', resolve).on('error', reject).on('drain', wake).on('close', wake);
+    const give = async () => {
+      for await (const chunk of body) {
+        if (parser.destroyed) return;
+        if (parser.write(chunk) || parser.destroyed) continue;
+        await new Promise<void>((taken) => {
+          goOn = taken;
+        });
+      }
+      parser.end();
+    };
+    give().catch(reject);
+  });
 }
 
 function openParser(request: Request): busboy.Busboy {
@@ -58,7 +83,6 @@ function openParser(request: Request): busboy.Busboy {
 /** What has arrived of one upload. The first failure ends it. */
 class PackParts {
   readonly #blobs: Store['blobs'];
-  readonly #abort = new AbortController();
   readonly #failed = Promise.withResolvers<never>();
   readonly #atOnce = pLimit(STAGED_AT_ONCE);
   readonly #receiving: Promise<void>[] = [];
@@ -77,10 +101,6 @@ class PackParts {
     this.#failed.promise.catch(() => {});
   }
 
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
   /** Rejects at the first failure, also while the parser waits for a client that has gone quiet. */
   get failed(): Promise<never> {
     return this.#failed.promise;
@@ -88,7 +108,6 @@ class PackParts {
 
   fail(error: unknown): void {
     this.#failure ??= error instanceof Error ? error : new Error(String(error));
-    this.#abort.abort();
     this.#failed.reject(this.#failure);
   }
 

@@ -14,7 +14,7 @@ export async function measureRoom(
   return {
     held_bytes: counter(store.read, 'blob_bytes'),
     cap_bytes: Math.round(limits.data_cap_gb * GIGABYTE),
-    free_bytes: await store.freeBytes(),
+    free_bytes: store.freeBytes(),
     min_free_bytes: Math.round(limits.min_free_disk_gb * GIGABYTE),
     no_room: await noRoomFor(store, limits, 0),
   };
@@ -37,6 +37,6 @@ export async function noRoomFor(
   const held = counter(store.read, 'blob_bytes');
   const cap = limits.data_cap_gb * GIGABYTE;
   if (held + bytes > cap || held >= cap) return 'data_cap_reached';
-  if ((await store.freeBytes()) - bytes < limits.min_free_disk_gb * GIGABYTE) return 'disk_nearly_full';
+  if (store.freeBytes() - bytes < limits.min_free_disk_gb * GIGABYTE) return 'disk_nearly_full';
   return null;
 }

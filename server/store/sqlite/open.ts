@@ -21,6 +21,8 @@ export function openForWriting(file: string): WriteDatabase {
   database.pragma('synchronous = FULL');
   database.pragma('foreign_keys = ON');
   database.pragma('trusted_schema = OFF');
+  // What a savepoint would have to restore is kept in memory: on disk it is a file for every shared transaction.
+  database.pragma('temp_store = MEMORY');
   return database as WriteDatabase;
 }
 

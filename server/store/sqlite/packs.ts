@@ -26,8 +26,11 @@ export interface NewPackRow extends Omit<PackRow, 'received_at' | 'replications'
   supersedes: string | null;
 }
 
-const PACK_COLUMNS = `p.ledger_entry, p.id, p.digest, p.tag, l.at AS received_at, p.bytes, p.files, p.record_bytes,
-  p.replications, p.original_had_method FROM packs p JOIN ledger l ON l.seq = p.ledger_entry`;
+/** SQLite plans a join anew whenever a value is bound to it, which takes longer than finding the row; this it does not. */
+const RECEIVED_AT = '(SELECT at FROM ledger WHERE seq = p.ledger_entry) AS received_at';
+
+const PACK_COLUMNS = `p.ledger_entry, p.id, p.digest, p.tag, ${RECEIVED_AT}, p.bytes, p.files, p.record_bytes,
+  p.replications, p.original_had_method FROM packs p`;
 
 export function insertPack(database: WriteDatabase, pack: NewPackRow): void {
   statement(
@@ -103,9 +106,8 @@ export interface ReplicationRow {
 export function replicationsOf(database: ReadDatabase, ids: readonly string[]): ReplicationRow[] {
   return statement<ReplicationRow>(
     database,
-    `SELECT p.replicates AS original, p.id AS pack, p.verdict, l.at AS received_at
-     FROM json_each(?) o JOIN packs p ON p.replicates = o.value JOIN ledger l ON l.seq = p.ledger_entry
-     ORDER BY p.ledger_entry`,
+    `SELECT p.replicates AS original, p.id AS pack, p.verdict, ${RECEIVED_AT}
+     FROM packs p WHERE p.replicates IN (SELECT value FROM json_each(?)) ORDER BY p.ledger_entry`,
   ).all(JSON.stringify(ids));
 }
 
@@ -116,8 +118,9 @@ export function superseders(
 ): { superseded: string; pack: string }[] {
   return statement<{ superseded: string; pack: string }>(
     database,
-    `SELECT o.value AS superseded, p.id AS pack FROM json_each(?) o
-     JOIN packs p ON p.ledger_entry = (SELECT max(ledger_entry) FROM packs WHERE supersedes = o.value)`,
+    // Beside max(), SQLite gives the other columns of the row that has it.
+    `SELECT supersedes AS superseded, id AS pack, max(ledger_entry) FROM packs
+     WHERE supersedes IN (SELECT value FROM json_each(?)) GROUP BY supersedes`,
   ).all(JSON.stringify(ids));
 }
 
@@ -139,8 +142,8 @@ export function insertFlag(database: WriteDatabase, flag: FlagRow & { ledger_ent
 export function flagsOf(database: ReadDatabase, ids: readonly string[]): FlagRow[] {
   return statement<FlagRow>(
     database,
-    `SELECT f.pack, f.reason, f.note, f.at FROM json_each(?) o JOIN pack_flags f ON f.pack = o.value
-     ORDER BY f.ledger_entry`,
+    `SELECT pack, reason, note, at FROM pack_flags WHERE pack IN (SELECT value FROM json_each(?))
+     ORDER BY ledger_entry`,
   ).all(JSON.stringify(ids));
 }
 
