@@ -3,6 +3,8 @@ import { systemClock } from '../shared/clock.ts';
 import { WriteLimits } from './archive/limits/writeLimits.ts';
 import { openCollection } from './collection/collection.ts';
 import { openDerived } from './collection/derived/derived.ts';
+import { Diffs } from './collection/diff/diffs.ts';
+import { openNoise } from './collection/noise/noise.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
 import { openFixity } from './fixity/fixity.ts';
 import { sessionCookie } from './http/access.ts';
@@ -10,12 +12,13 @@ import { createApp } from './http/app.ts';
 import { CLOSING } from './http/eventStream.ts';
 import { createGuards } from './http/guards.ts';
 import { blobsHandlers } from './http/routes/blobs.ts';
+import { captureHandlers } from './http/routes/captures.ts';
 import { citationsHandlers } from './http/routes/citations.ts';
 import { collectionHandlers } from './http/routes/collection.ts';
 import { commentsHandlers } from './http/routes/comments.ts';
-import { captureHandlers } from './http/routes/captures.ts';
 import { derivedHandlers } from './http/routes/derived.ts';
 import { descriptionHandlers } from './http/routes/description.ts';
+import { diffHandlers } from './http/routes/diffs.ts';
 import { dumpHandlers } from './http/routes/dump.ts';
 import { eventHandlers } from './http/routes/events.ts';
 import { fixityHandlers } from './http/routes/fixity.ts';
@@ -73,6 +76,8 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log });
     const derived = openDerived({ store, log });
+    const diffs = new Diffs(store, derived.deriver);
+    const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log });
     const secrets = { keys, invitations, cookieName: sessionCookie(nodeName) };
     const guards = createGuards({ listenHost: host, settings, secrets });
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
@@ -87,16 +92,17 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...ledgerHandlers(store, key),
         ...dumpHandlers(store, key),
         ...sourceHandlers(store, collection),
+        ...captureHandlers(collection.captures),
         ...collectionHandlers(store, settings),
         ...eventHandlers(store, nodeName),
         ...objectHandlers(store),
         ...mementoHandlers(store),
         ...derivedHandlers(store, derived.texts),
+        ...diffHandlers(diffs, noise),
         ...fixityHandlers(store, fixity),
         ...descriptionHandlers({ version: VERSION, cookieName: secrets.cookieName }),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
-        ...captureHandlers(collection.captures),
           store,
           settings,
           sharing,
@@ -120,6 +126,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     writeLimits.startForgetting();
     if (config.collect ?? true) collection.startSchedule();
     derived.startFollowing();
+    noise.startFollowing();
     if (config.audit ?? true) await fixity.startSchedule();
     return {
       url,
@@ -129,7 +136,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       close: async () => {
         app.emit(CLOSING);
         const served = listeners.close();
-        await Promise.all([collection.close(), derived.close(), fixity.close(), jobs.close()]);
+        await Promise.all([collection.close(), derived.close(), noise.close(), fixity.close(), jobs.close()]);
         await served;
         await writeLimits.close();
         await store.close();

@@ -34,6 +34,8 @@ export const eventSchema = z
     /** The id of the event that first brought this same digest, where the source went back to an older version. */
     reverts_to: z.int().nullable(),
     page_label: pageLabelSchema.nullable(),
+    /** Whether the source's noise rules explain all that changed; null where none were applied to it. */
+    is_noise: z.boolean().nullable(),
     ledger_entry: z.int(),
   })
   .meta({ id: 'Event' });

@@ -6,12 +6,12 @@ export const jobIdSchema = z.string().regex(/^jo_[0-9a-f]{20}$/, 'A job id is jo
 export const jobSchema = z
   .strictObject({
     id: jobIdSchema,
-    kind: z.enum(['collection', 'ledger_verification', 'audit', 'mirror', 'import']),
+    kind: z.enum(['collection', 'ledger_verification', 'audit', 'mirror', 'import', 'noise']),
     state: z.enum(['running', 'done', 'failed', 'cancelled']),
     progress: z.strictObject({
       done: z.int(),
       total: z.int().nullable(),
-      unit: z.enum(['entries', 'sources', 'bytes', 'objects', 'records']),
+      unit: z.enum(['entries', 'sources', 'bytes', 'objects', 'records', 'events']),
       /** Units per second since the start. */
       rate: z.number(),
     }),

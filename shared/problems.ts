@@ -22,6 +22,7 @@ export const PROBLEMS = {
   foreign_origin: { status: 403, title: 'A page of another origin may change nothing here' },
   sign_in_refused: { status: 403, title: 'This sign-in link is spent' },
   not_found: { status: 404, title: 'Not found' },
+  nothing_to_compare: { status: 404, title: 'This event has no two versions to compare' },
   not_derivable: { status: 404, title: 'Nothing can be made from this object' },
   method_not_allowed: { status: 405, title: 'This address does not take that method' },
   not_acceptable: { status: 406, title: 'None of the formats asked for is to be had' },

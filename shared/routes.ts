@@ -3,6 +3,7 @@ import { captureRoutes } from './routes/captures.ts';
 import { collectionRoutes } from './routes/collection.ts';
 import { derivedRoutes } from './routes/derived.ts';
 import { descriptionRoutes } from './routes/description.ts';
+import { diffRoutes } from './routes/diffs.ts';
 import { fixityRoutes } from './routes/fixity.ts';
 import { ledgerRoutes } from './routes/ledger.ts';
 import { manageRoutes } from './routes/manage.ts';
@@ -14,9 +15,10 @@ import { sourceRoutes } from './routes/sources.ts';
 export const ROUTES = {
   ...archiveRoutes,
   ...ledgerRoutes,
+  ...captureRoutes,
   ...collectionRoutes,
   ...derivedRoutes,
-  ...captureRoutes,
+  ...diffRoutes,
   ...mementoRoutes,
   ...sourceRoutes,
   ...fixityRoutes,

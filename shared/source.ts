@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { digestSchema, sourceIdSchema } from './digest.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
 import { listQuery, searchText } from './list.ts';
+import { noiseRulesSchema } from './noise.ts';
 import { httpUrlSchema, instantSchema, text } from './text.ts';
 
 export const SOURCE_STATES = ['new', 'available', 'unavailable', 'gone'] as const;
@@ -32,6 +33,7 @@ const sourceFields = {
   max_object_mb: maxObjectMb.nullable(),
   ignore_robots: z.boolean(),
   headers: headersSchema,
+  noise_rules: noiseRulesSchema,
 };
 
 /** An address that can be watched: http(s), and no password that would be published with it. */
@@ -51,6 +53,7 @@ export const newSourceSchema = z
     max_object_mb: sourceFields.max_object_mb.default(null),
     ignore_robots: sourceFields.ignore_robots.default(false),
     headers: sourceFields.headers.default({}),
+    noise_rules: sourceFields.noise_rules.default([]),
   })
   .meta({ id: 'NewSource' });
 export type NewSource = z.output<typeof newSourceSchema>;
@@ -93,6 +96,7 @@ export const watchedSourceSchema = sourceSchema
     max_object_mb: z.number().nullable(),
     ignore_robots: z.boolean(),
     headers: z.record(z.string(), z.string()),
+    noise_rules: noiseRulesSchema,
     next_check_at: instantSchema.nullable(),
     last_status: z.int().nullable(),
     last_error: z.string().nullable(),

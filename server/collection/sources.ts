@@ -30,6 +30,7 @@ import {
   updateSource,
 } from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
+import { requireRules } from './noise/requireRules.ts';
 
 /** A new source is first checked on schedule after this, unless the owner asks for it before. */
 export const FIRST_CHECK_AFTER_MS = 60_000;
@@ -52,9 +53,10 @@ export function sourceIdOf(normalizedUrl: string): string {
 /**
  * Watches an address. One that was watched before and removed is watched again: its history goes on.
  *
- * @throws Problem `source_exists`, `id_taken`.
+ * @throws Problem `source_exists`, `id_taken`, `invalid_field`.
  */
-export function addSource(store: Store, source: NewSource): Promise<WatchedSource> {
+export async function addSource(store: Store, source: NewSource): Promise<WatchedSource> {
+  await requireRules(source.noise_rules, '/noise_rules');
   return store.write((database) => {
     const firstCheck = instantOf(store.clock.now() + FIRST_CHECK_AFTER_MS);
     return watchedSource(database, watchSource(database, store, source, firstCheck));
@@ -111,9 +113,10 @@ export function sourceOfCaptures(
 /**
  * Changes what the owner says of a source; what is not named stays. A change that changes nothing records nothing.
  *
- * @throws Problem `not_found` where no such source is watched.
+ * @throws Problem `not_found` where no such source is watched; `invalid_field`.
  */
-export function changeSource(store: Store, id: string, change: SourceChange): Promise<WatchedSource> {
+export async function changeSource(store: Store, id: string, change: SourceChange): Promise<WatchedSource> {
+  await requireRules(change.noise_rules ?? [], '/noise_rules');
   return store.write((database) => {
     const source = requireWatched(database, id);
     const changed = { ...source, ...change };
@@ -153,20 +156,23 @@ type RecordedSource = SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at'
  * what the ledger records is published.
  */
 export function recordedSource(source: RecordedSource) {
-  const { headers, ...settings } = settingsOf(source);
+  const { headers, noise_rules, ...settings } = settingsOf(source);
   return {
     id: source.id,
     url: source.url,
     ...settings,
     header_names: Object.keys(headers).sort(),
+    // Left out where there are none: so it was recorded before there were rules.
+    ...(noise_rules.length > 0 && { noise_rules }),
     added_at: source.added_at,
     removed: source.removed,
   };
 }
 
 function settingsOf(source: SourceSettings): SourceSettings {
-  const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, paused } = source;
-  return { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, paused };
+  const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, paused } =
+    source;
+  return { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, paused };
 }
 
 /** The watched sources as the world sees them, newest first. */
@@ -247,6 +253,7 @@ function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
     max_object_mb: row.max_object_mb,
     ignore_robots: row.ignore_robots,
     headers: row.headers,
+    noise_rules: row.noise_rules,
     next_check_at: row.paused || row.removed ? null : row.next_check_at,
     last_status: row.last_status,
     last_error: row.last_error,

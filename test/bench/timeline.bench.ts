@@ -130,6 +130,7 @@ function addSource(database: WriteDatabase, number: number): void {
     max_object_mb: null,
     ignore_robots: false,
     headers: {},
+    noise_rules: [],
     paused: false,
     added_at: instantOf(0),
     revision: 1,

@@ -73,6 +73,7 @@ function addSource(database: WriteDatabase, random: Random, number: number): num
     max_object_mb: null,
     ignore_robots: false,
     headers: {},
+    noise_rules: [],
     paused: false,
     added_at: instant(0),
     revision: 1,

@@ -8,7 +8,7 @@ import type { OwnerApi } from './ownerApi.ts';
 /** A public document of which npm packages hold three true versions. */
 interface Document {
   path: string;
-  source: Omit<NewSource, 'url' | 'every_minutes' | 'max_object_mb' | 'ignore_robots' | 'headers'>;
+  source: Pick<NewSource, 'name' | 'agency' | 'tags'>;
   mediaType: string;
   versions: [Buffer, Buffer, Buffer];
 }

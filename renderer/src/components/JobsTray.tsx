@@ -16,6 +16,7 @@ const KIND_TITLES: Record<JobKind, string> = {
   audit: 'Re-hashing what is stored',
   mirror: 'Mirroring a node',
   import: 'Importing',
+  noise: 'Applying noise rules',
 };
 
 /** Long work at the bottom of every page: what runs, and what ended and was not put away yet. */

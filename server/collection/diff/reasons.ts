@@ -23,6 +23,7 @@ export const REASONS = {
   asText: (what: string) => `${what}, so the versions are compared as plain text.`,
   tooSlow: 'Comparing what the two versions say took too long, so their bytes are compared.',
   tooMuchMemory: 'Comparing what the two versions say took too much memory, so their bytes are compared.',
+  toolFailed: 'The tool that reads such objects failed on these, so their bytes are compared.',
   allNoise: 'All that changed is left out by the rules of this source.',
   sameText: 'The text is the same in both versions; what changed is in the markup or in the bytes behind it.',
   sameValues: 'The values are the same in both versions; what changed is how they are written.',

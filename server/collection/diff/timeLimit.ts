@@ -27,12 +27,16 @@ export function withTimeLimit<Result>(milliseconds: number, work: () => Result):
   try {
     script.runInContext(context, { timeout: limit });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT')
-      throw new TimeLimitError(limit);
-    throw error;
+    throw isTimeout(error) ? new TimeLimitError(limit) : error;
   } finally {
     context.work = () => {};
   }
   if (!done) throw new Error('The work ended without a result.');
   return done.result;
+}
+
+/** What the watchdog throws is an Error of the other context, and no `instanceof` of this one's. */
+function isTimeout(error: unknown): boolean {
+  const isObject = typeof error === 'object' && error !== null;
+  return isObject && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';
 }

@@ -1,6 +1,5 @@
 import type { NoiseRule } from '../../../shared/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { fingerprintOf } from '../../ledger/entry.ts';
 
 const SENTENCES: Record<NoiseRule['kind'], string> = {
   selector: 'This is not a CSS selector.',
@@ -23,13 +22,4 @@ export async function requireRules(rules: readonly NoiseRule[], path: string): P
   );
   const [first] = errors;
   if (first) throw new Problem('invalid_field', `${first.path}: ${first.message}`, { errors });
-}
-
-/**
- * What a set of rules is known by: the SHA-256 of its canonical JSON without the notes, which change nothing of what
- * the rules find. Null for no rules.
- */
-export function rulesDigest(rules: readonly NoiseRule[]): string | null {
-  if (rules.length === 0) return null;
-  return fingerprintOf(rules.map(({ kind, value }) => ({ kind, value })));
 }

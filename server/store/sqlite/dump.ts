@@ -20,9 +20,9 @@ const TABLES = {
     columns: words(
       'key id url name agency tags every_minutes max_object_mb ignore_robots paused removed added_at revision state',
       'failures missing_since consecutive failing_since last_checked_at next_check_at last_status last_error',
-      'last_sha256 last_event_type',
+      'last_sha256 last_event_type noise_rules rules_digest',
     ),
-    json: ['tags'],
+    json: ['tags', 'noise_rules'],
   },
   source_revision: {
     table: 'source_revisions',
@@ -59,6 +59,11 @@ const TABLES = {
       'page_label ledger_entry',
     ),
     json: ['page_label'],
+  },
+  event_noise: {
+    table: 'event_noise',
+    order: 'event',
+    columns: words('event is_noise rules_digest'),
   },
   object_damage: {
     table: 'object_damages',

@@ -1,4 +1,5 @@
 import type { Event, EventType, PageLabel } from '../../../shared/event.ts';
+import { IS_NOISE_COLUMN } from './eventNoise.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from './open.ts';
 
 /** An event as it is about to be recorded. */
@@ -51,7 +52,8 @@ export function firstEventWith(
   );
 }
 
-type Stored = Omit<Event, 'source' | 'page_label'> & {
+type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise'> & {
+  is_noise: number | null;
   source_id: string;
   url: string;
   name: string;
@@ -62,14 +64,16 @@ type Stored = Omit<Event, 'source' | 'page_label'> & {
 
 /** The columns of an event row, from `events e` joined with its source `s`. */
 export const EVENT_COLUMNS = `e.id, s.id AS source_id, s.url, s.name, s.agency, s.tags, e.event_type, e.observer,
-  e.observed_at, e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.ledger_entry`;
+  e.observed_at, e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.ledger_entry,
+  ${IS_NOISE_COLUMN}`;
 
 export function eventFromStored(row: Stored): Event {
-  const { source_id, url, name, agency, tags, page_label, ...event } = row;
+  const { source_id, url, name, agency, tags, page_label, is_noise, ...event } = row;
   return {
     ...event,
     source: { id: source_id, url, name, agency, tags: JSON.parse(tags) as string[] },
     page_label: page_label === null ? null : (JSON.parse(page_label) as PageLabel),
+    is_noise: is_noise === null ? null : is_noise === 1,
   };
 }
 

@@ -3,6 +3,7 @@ import { migration as archive } from './migrations/0002-archive.ts';
 import { migration as collection } from './migrations/0003-collection.ts';
 import { migration as visitors } from './migrations/0004-visitors.ts';
 import { migration as derived } from './migrations/0005-derived.ts';
+import { migration as noise } from './migrations/0006-noise.ts';
 import { migration as captures } from './migrations/0007-captures.ts';
 import { migration as requests } from './migrations/0008-requests.ts';
 import { migration as fixity } from './migrations/0009-fixity.ts';
@@ -20,6 +21,7 @@ const MIGRATIONS: readonly Migration[] = [
   collection,
   visitors,
   derived,
+  noise,
   captures,
   requests,
   fixity,

@@ -1,5 +1,7 @@
 import type { EventType } from '../../../shared/event.ts';
+import type { NoiseRule } from '../../../shared/noise.ts';
 import type { RetrievalError, SourceState } from '../../../shared/source.ts';
+import { rulesDigest } from './eventNoise.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from './open.ts';
 
 /** What the owner says of a source. */
@@ -11,6 +13,8 @@ export interface SourceSettings {
   max_object_mb: number | null;
   ignore_robots: boolean;
   headers: Record<string, string>;
+  /** What of its versions is no news. */
+  noise_rules: NoiseRule[];
   paused: boolean;
 }
 
@@ -37,13 +41,16 @@ export interface SourceRow extends SourceSettings, SourceStanding {
   last_error: RetrievalError | null;
   last_sha256: string | null;
   last_event_type: EventType | null;
+  /** What its noise rules are known by; null where there are none. */
+  rules_digest: string | null;
   /** How many bytes were not stored for want of room, where the last check ended so. */
   refused_bytes: number | null;
 }
 
-type Stored = Omit<SourceRow, 'tags' | 'headers' | 'ignore_robots' | 'paused' | 'removed'> & {
+type Stored = Omit<SourceRow, 'tags' | 'headers' | 'noise_rules' | 'ignore_robots' | 'paused' | 'removed'> & {
   tags: string;
   headers: string;
+  noise_rules: string | null;
   ignore_robots: number;
   paused: number;
   removed: number;
@@ -54,6 +61,7 @@ function fromStored(row: Stored): SourceRow {
     ...row,
     tags: JSON.parse(row.tags) as string[],
     headers: JSON.parse(row.headers) as Record<string, string>,
+    noise_rules: row.noise_rules === null ? [] : (JSON.parse(row.noise_rules) as NoiseRule[]),
     ignore_robots: row.ignore_robots === 1,
     paused: row.paused === 1,
     removed: row.removed === 1,
@@ -71,21 +79,21 @@ export function sourceById(database: ReadDatabase, id: string): SourceRow | unde
   return row && fromStored(row);
 }
 
+/** The key of a source, watched or removed. */
+export function sourceKeyOf(database: ReadDatabase, id: string): number | undefined {
+  return statement<{ key: number }>(database, 'SELECT key FROM sources WHERE id = ?').get(id)?.key;
+}
+
 export function insertSource(
   database: WriteDatabase,
   source: SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at' | 'revision' | 'next_check_at'>,
 ): number {
   const { lastInsertRowid } = statement(
     database,
-    `INSERT INTO sources (id, url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, paused,
-       removed, added_at, revision, state, failures, consecutive, next_check_at)
-/** The key of a source, watched or removed. */
-export function sourceKeyOf(database: ReadDatabase, id: string): number | undefined {
-  return statement<{ key: number }>(database, 'SELECT key FROM sources WHERE id = ?').get(id)?.key;
-}
-
-     VALUES (@id, @url, @name, @agency, @tags, @every_minutes, @max_object_mb, @ignore_robots, @headers, @paused,
-       0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
+    `INSERT INTO sources (id, url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers,
+       noise_rules, rules_digest, paused, removed, added_at, revision, state, failures, consecutive, next_check_at)
+     VALUES (@id, @url, @name, @agency, @tags, @every_minutes, @max_object_mb, @ignore_robots, @headers,
+       @noise_rules, @rules_digest, @paused, 0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
   ).run({ ...settingsForSql(source), ...identityForSql(source) });
   const key = Number(lastInsertRowid);
   indexSource(database, key, source);
@@ -106,8 +114,8 @@ export function updateSource(
   statement(
     database,
     `UPDATE sources SET name = @name, agency = @agency, tags = @tags, every_minutes = @every_minutes,
-       max_object_mb = @max_object_mb, ignore_robots = @ignore_robots, headers = @headers, paused = @paused,
-       removed = @removed, added_at = @added_at, revision = @revision, next_check_at = @next_check_at
+       max_object_mb = @max_object_mb, ignore_robots = @ignore_robots, headers = @headers, noise_rules = @noise_rules,
+       rules_digest = @rules_digest, paused = @paused, removed = @removed, added_at = @added_at, revision = @revision, next_check_at = @next_check_at
      WHERE key = @key`,
   ).run({
     ...settingsForSql(source),
@@ -129,6 +137,8 @@ function settingsForSql(source: SourceSettings) {
     max_object_mb: source.max_object_mb,
     ignore_robots: Number(source.ignore_robots),
     headers: JSON.stringify(source.headers),
+    noise_rules: source.noise_rules.length > 0 ? JSON.stringify(source.noise_rules) : null,
+    rules_digest: rulesDigest(source.noise_rules),
     paused: Number(source.paused),
   };
 }

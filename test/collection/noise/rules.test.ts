@@ -1,0 +1,252 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Diff } from '../../../shared/diff.ts';
+import type { Job } from '../../../shared/job.ts';
+import type { LedgerVerification } from '../../../shared/ledger.ts';
+import type { NoisePreview } from '../../../shared/noisePreview.ts';
+import type { ProblemDocument } from '../../../shared/problems.ts';
+import type { WatchedSource } from '../../../shared/source.ts';
+import { closeTestNodes } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+let web: ScriptedWeb;
+let node: CollectingNode;
+
+beforeEach(async () => {
+  web = await ScriptedWeb.open();
+  node = await openCollectingNode();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const CLOCK = { kind: 'selector', value: '.clock', note: 'The time of day' };
+
+/** Watches a page that gives these versions, and checks until all have come. */
+async function watchVersions(
+  versions: readonly string[],
+  noise_rules: object[] = [],
+  type = 'text/html',
+): Promise<WatchedSource> {
+  const path = `/${web.requests('').length}-${Math.random()}`;
+  web.script(path, ...versions.map((version) => page(version, { headers: { 'Content-Type': type } })));
+  const source = await node.watch(web.url(path), { noise_rules });
+  for (const _ of versions) await node.check([source.id]);
+  return source;
+}
+
+async function diffOf(event: number | undefined): Promise<Diff> {
+  return node.read<Diff>(`/api/events/${event}/diff`);
+}
+
+/** Whether each change is noise, oldest first, once none is unknown. */
+async function noiseOf(source: WatchedSource): Promise<(boolean | null)[]> {
+  const read = async () =>
+    (await node.events(`event_type=changed&source=${source.id}`)).map(({ is_noise }) => is_noise).reverse();
+  await vi.waitFor(async () => expect(await read()).not.toContain(null), { timeout: 15_000, interval: 100 });
+  return read();
+}
+
+async function ledger(): Promise<LedgerVerification> {
+  return node.read<LedgerVerification>('/api/ledger/verify');
+}
+
+describe('rules of a source', () => {
+  test.each([
+    ['selector', 'p:nosuch('],
+    ['selector', '['],
+    ['pattern', '('],
+    ['pattern', '*'],
+    ['json_path', 'a.b'],
+    ['json_path', '$[?'],
+  ])('are refused where a %s is %s, with a pointer', async (kind, value) => {
+    const body = { url: web.url('/a'), noise_rules: [CLOCK, { kind, value }] };
+    const answer = await node.node.sendJson('POST', '/manage/sources', body);
+    expect(answer.status).toBe(422);
+    expect((await answer.json()) as ProblemDocument).toMatchObject({
+      code: 'invalid_field',
+      errors: [{ path: '/noise_rules/1/value' }],
+    });
+    const { id } = await node.watch(web.url('/b'));
+    const change = await node.node.sendJson('PATCH', `/manage/sources/${id}`, {
+      noise_rules: [{ kind, value }],
+    });
+    expect(change.status).toBe(422);
+    expect((await node.source(id)).noise_rules).toEqual([]);
+  });
+
+  test('are at most 50', async () => {
+    const { id } = await node.watch(web.url('/b'));
+    const rules = (count: number) => ({ noise_rules: Array.from({ length: count }, () => CLOCK) });
+    expect((await node.node.sendJson('PATCH', `/manage/sources/${id}`, rules(50))).status).toBe(200);
+    expect((await node.node.sendJson('PATCH', `/manage/sources/${id}`, rules(51))).status).toBe(422);
+  });
+
+  test('are what the ledger records of a change, and it verifies with and without them', async () => {
+    const { id } = await node.watch(web.url('/a'));
+    const set = async (noise_rules: object[]) => {
+      await node.node.sendJson('PATCH', `/manage/sources/${id}`, { noise_rules });
+      return ledger();
+    };
+    expect(await ledger()).toMatchObject({ ok: true, size: 1 });
+    expect(await set([])).toMatchObject({ ok: true, size: 1 });
+    expect(await set([CLOCK])).toMatchObject({ ok: true, size: 2 });
+    expect(await set([{ ...CLOCK, note: '' }])).toMatchObject({ ok: true, size: 3 });
+    expect(await set([])).toMatchObject({ ok: true, size: 4 });
+  });
+});
+
+describe('changes of a source with rules', () => {
+  test('are marked once they came: those that the rules explain, and no others', async () => {
+    const versions = [
+      '<p>Report<span class="clock">10:00</span>',
+      '<p>Report<span class="clock">11:00</span>',
+      '<p>Report, second<span class="clock">12:00</span>',
+      '<p id="x">Report, second<span class="clock">12:00</span>',
+    ];
+    const source = await watchVersions(versions, [CLOCK]);
+    expect(await noiseOf(source)).toEqual([true, false, false]);
+    expect((await ledger()).ok).toBe(true);
+  });
+
+  test('have diffs that leave out what the rules name, and say how much that is', async () => {
+    const source = await watchVersions(['<p>A<b class="clock">1</b>', '<p>B<b class="clock">2</b>'], [CLOCK]);
+    const [event] = await node.events(`event_type=changed&source=${source.id}`);
+    const diff = await diffOf(event?.id);
+    expect(diff).toMatchObject({
+      summary: { added: 1, removed: 1 },
+      noise: {
+        is_noise: false,
+        ignored: 2,
+        rules: [{ ...CLOCK, outcome: 'applied', ignored: { from: 1, to: 1 } }],
+      },
+    });
+    expect(JSON.stringify(diff)).not.toContain('"text":"2');
+  });
+
+  test.each([
+    ['application/json', '{"at":1,"n":5}', '{"at":2,"n":5}', { kind: 'json_path', value: '$.at' }],
+    ['application/json', '{"l":[{"t":"v1"}]}', '{"l":[{"t":"v2"}]}', { kind: 'pattern', value: 'v\\d' }],
+    ['application/json', '[1,2,3]', '[1,9,3]', { kind: 'json_path', value: '$[1]' }],
+    ['text/csv', 'id,t\n1,10:00\n', 'id,t\n1,11:00\n', { kind: 'pattern', value: '\\d+:\\d+' }],
+    ['text/plain', 'a\nServed at 10\nb', 'a\nServed at 11\nb', { kind: 'pattern', value: '^Served.*$' }],
+    [
+      'application/rss+xml',
+      '<r><d>1</d><t>x</t></r>',
+      '<r><d>2</d><t>x</t></r>',
+      { kind: 'selector', value: 'r > d' },
+    ],
+    [
+      'text/html',
+      '<script nonce=1></script><p>x',
+      '<script nonce=2></script><p>x',
+      { kind: 'selector', value: 'script' },
+    ],
+  ])('are noise in %s where a rule explains them', async (type, from, to, rule) => {
+    const source = await watchVersions([from, to], [rule], type);
+    expect(await noiseOf(source)).toEqual([true]);
+  });
+
+  test('are shown again when the rules go, and the diff is made anew', async () => {
+    const source = await watchVersions(['<p>A<b class="clock">1</b>', '<p>A<b class="clock">2</b>'], [CLOCK]);
+    expect(await noiseOf(source)).toEqual([true]);
+    const [event] = await node.events(`event_type=changed&source=${source.id}`);
+    expect(await diffOf(event?.id)).toMatchObject({ hunks: [], noise: { is_noise: true } });
+    await node.node.sendJson('PATCH', `/manage/sources/${source.id}`, { noise_rules: [] });
+    expect((await node.events(`source=${source.id}`)).map(({ is_noise }) => is_noise)).toEqual([null, null]);
+    expect(await diffOf(event?.id)).toMatchObject({ summary: { added: 1 }, noise: { is_noise: null } });
+  });
+});
+
+describe('a rule that would run for ever', () => {
+  test('is given up, named, marks nothing, and keeps nobody waiting', async () => {
+    const hostile = { kind: 'pattern', value: '^(\\w+\\s?)*$' };
+    const text = `${'word '.repeat(40)}!`;
+    const source = await watchVersions([`${text} 1`, `${text} 2`], [hostile], 'text/plain');
+    const [event] = await node.events(`event_type=changed&source=${source.id}`);
+    let isOver = false;
+    const asked = diffOf(event?.id).finally(() => {
+      isOver = true;
+    });
+    let slowest = 0;
+    while (!isOver) {
+      const started = performance.now();
+      await node.node.ask('/api/health');
+      slowest = Math.max(slowest, performance.now() - started);
+      await wait(5);
+    }
+    const diff = await asked;
+    expect(diff.noise).toMatchObject({ is_noise: false, rules: [{ outcome: 'timed_out' }] });
+    expect(diff.summary).toMatchObject({ added: 1, removed: 1 });
+    expect(slowest).toBeLessThan(200);
+  });
+});
+
+describe('new rules for old versions', () => {
+  const versions = [1, 2, 3, 4].map((hour) => `<p>${hour < 4 ? 'Old' : 'New'}<b class="clock">${hour}</b>`);
+
+  test('are run over all of them as a job, and change neither events nor ledger', async () => {
+    const source = await watchVersions(versions);
+    const before = await ledger();
+    await node.node.sendJson('PATCH', `/manage/sources/${source.id}`, { noise_rules: [CLOCK] });
+    expect((await node.events(`source=${source.id}`))[0]?.is_noise).toBeNull();
+    const answer = await node.node.sendJson('POST', `/manage/sources/${source.id}/noise`, undefined);
+    expect(answer.status).toBe(202);
+    const { id } = (await answer.json()) as Job;
+    const job = await vi.waitFor(
+      async () => {
+        const read = await node.read<Job>(`/manage/jobs/${id}`);
+        expect(read.state).toBe('done');
+        return read;
+      },
+      { timeout: 10_000 },
+    );
+    expect(job).toMatchObject({
+      kind: 'noise',
+      progress: { done: 3, total: 3, unit: 'events' },
+      result: { events: 3, noise: 2, timed_out: 0, unreadable: 0 },
+    });
+    expect(await noiseOf(source)).toEqual([true, true, false]);
+    const after = await ledger();
+    expect(after.ok).toBe(true);
+    expect(after.size).toBe(before.size + 1);
+  });
+
+  test('can be tried first, of all or of one, and nothing is changed by that', async () => {
+    const source = await watchVersions(versions);
+    const address = `/manage/sources/${source.id}/noise/preview`;
+    const all = (await (
+      await node.node.sendJson('POST', address, { rules: [CLOCK] })
+    ).json()) as NoisePreview;
+    expect(all.total).toBe(3);
+    expect(all.events.map(({ noise }) => noise?.is_noise)).toEqual([false, true, true]);
+    const event = all.events[1]?.event;
+    const one = (await (
+      await node.node.sendJson('POST', address, { rules: [CLOCK], event })
+    ).json()) as NoisePreview;
+    expect(one).toMatchObject({ events: [{ event }], diff: { hunks: [], noise: { is_noise: true } } });
+    expect((await node.events(`source=${source.id}`)).every(({ is_noise }) => is_noise === null)).toBe(true);
+    expect((await diffOf(event)).noise.rules).toEqual([]);
+  });
+
+  test.each([
+    [{ rules: [{ kind: 'pattern', value: '(' }] }, '/rules/0/value'],
+    [{ rules: [], event: 1 }, '/event'],
+    [{ rules: [], event: 999 }, '/event'],
+  ])('are refused in a preview of %j', async (body, path) => {
+    const source = await watchVersions(versions.slice(0, 1));
+    const answer = await node.node.sendJson('POST', `/manage/sources/${source.id}/noise/preview`, body);
+    expect(answer.status).toBe(422);
+    expect(((await answer.json()) as ProblemDocument).errors?.[0]?.path).toBe(path);
+  });
+
+  test('are the owner’s alone, of a source that is there', async () => {
+    const { id } = await node.watch(web.url('/a'));
+    expect((await node.node.ask(`/manage/sources/${id}/noise`, { method: 'POST' })).status).toBe(401);
+    const unknown = '/manage/sources/so_00000000000000000000/noise';
+    expect((await node.node.sendJson('POST', unknown, undefined)).status).toBe(404);
+    expect((await node.node.sendJson('POST', `${unknown}/preview`, { rules: [] })).status).toBe(404);
+  });
+});
