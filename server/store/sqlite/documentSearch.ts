@@ -45,9 +45,9 @@ export function wantTexts(database: WriteDatabase, sourceKeys: readonly number[]
 export function textIsDone(database: WriteDatabase, { source_key, sha256 }: WantedText): void {
   statement(
     database,
-    `DELETE FROM wanted_texts WHERE source_key = ?1
-     AND ?2 IS (SELECT last_sha256 FROM sources WHERE key = ?1)`,
-  ).run(source_key, sha256);
+    `DELETE FROM wanted_texts WHERE source_key = ?
+     AND ? IS (SELECT last_sha256 FROM sources WHERE key = ?)`,
+  ).run(source_key, sha256, source_key);
 }
 
 /** Lets a source be found by the text of a version; undefined where that version has none. */
