@@ -17,6 +17,8 @@ export interface WarcRecord {
 /** A record's named fields are no longer than this; it is also how much is searched for their end. */
 const MAX_HEAD_BYTES = 1_048_576;
 const RECORD_END = '\r\n\r\n';
+/** warcio misses the end of a record's fields where it is split over pieces of a few bytes. */
+const LEAST_PIECE_BYTES = 4_096;
 const VERSION = /^WARC\/(0\.1[78]|1\.0|1\.1)$/;
 
 /**
@@ -31,7 +33,7 @@ export async function* readWarc(
   bytes: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): AsyncGenerator<WarcRecord, void, undefined> {
-  const metered = new Metered(bytes, maxBytes);
+  const metered = new Metered(inPieces(bytes), maxBytes);
   const reader = new AsyncIterReader(metered, null);
   const parser = new WARCParser(reader, { keepHeadersCase: true, parseHttp: false });
   for (;;) {
@@ -59,9 +61,34 @@ export async function* readWarc(
   }
 }
 
+/** A record whose end is somewhere else is not the one that was written; one that only lacks its last bytes is. */
 async function requireEnd(reader: AsyncIterReader): Promise<void> {
   const end = Buffer.from(await reader.readSize(RECORD_END.length)).toString('latin1');
-  if (end !== RECORD_END) throw new DamagedCaptures('A record does not end where it says.');
+  if (end !== RECORD_END)
+    throw new DamagedCaptures('A record does not end where it says.', {
+      spoilsLast: !RECORD_END.startsWith(end),
+    });
+}
+
+/** The same bytes in pieces that are not too small, but for the last one; what came before an error comes first. */
+async function* inPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let held: Uint8Array[] = [];
+  let size = 0;
+  let failure: { error: unknown } | undefined;
+  try {
+    for await (const chunk of bytes) {
+      held.push(chunk);
+      size += chunk.length;
+      if (size < LEAST_PIECE_BYTES) continue;
+      yield held.length === 1 ? chunk : Buffer.concat(held, size);
+      held = [];
+      size = 0;
+    }
+  } catch (error) {
+    failure = { error };
+  }
+  if (size > 0) yield Buffer.concat(held, size);
+  if (failure) throw failure.error;
 }
 
 /** The block of a record. */

@@ -1,0 +1,117 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { closeTestNodes } from '../../support/node.ts';
+import { http, record, response, sha1, sha256, type WarcRecordParts } from '../../support/warcFiles.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+import { imported, sourceNamed } from './support.ts';
+
+let node: CollectingNode;
+
+beforeEach(async () => {
+  node = await openCollectingNode();
+});
+afterEach(closeTestNodes);
+
+const PROFILE = 'http://netpreserve.org/warc/1.1/revisit';
+const FIRST = '<urn:uuid:first>';
+const first = (body = 'same') => response(body, { id: FIRST, fields: { 'WARC-Payload-Digest': sha1(body) } });
+
+function revisit(fields: WarcRecordParts['fields'], parts: WarcRecordParts = {}): Buffer {
+  return record({
+    type: 'revisit',
+    date: '2020-06-01T00:00:00Z',
+    ...parts,
+    fields: { 'WARC-Profile': `${PROFILE}/identical-payload-digest`, ...fields },
+  });
+}
+
+async function attempts() {
+  const { id } = await sourceNamed(node, 'http://example.com/');
+  return node.retrievals(id);
+}
+
+describe('a revisit is a capture of the object that it refers to', () => {
+  const ways: [string, WarcRecordParts['fields']][] = [
+    ['the id of the record', { 'WARC-Refers-To': FIRST }],
+    [
+      'address and time',
+      { 'WARC-Refers-To-Target-URI': 'http://example.com/', 'WARC-Refers-To-Date': '2020-01-01T12:00:00Z' },
+    ],
+    ['the digest of the payload', { 'WARC-Payload-Digest': sha1('same') }],
+  ];
+
+  test.each(ways)('by %s, in the same file and before what it refers to', async (_way, fields) => {
+    expect(await imported(node, Buffer.concat([revisit(fields), first()]))).toMatchObject({
+      captures: 2,
+      events: [1],
+      refused: [],
+    });
+    expect((await attempts()).map(({ sha256: digest, bytes, status }) => [digest, bytes, status])).toEqual([
+      [sha256('same'), 4, 200],
+      [sha256('same'), 4, 200],
+    ]);
+  });
+
+  test.each(ways)('by %s, in a file that came before', async (_way, fields) => {
+    await imported(node, first(), { observer: 'Another' });
+    expect(await imported(node, revisit(fields))).toMatchObject({ captures: 1, events: [2], refused: [] });
+    expect((await node.events('observer=Archive'))[0]).toMatchObject({
+      event_type: 'first_seen',
+      sha256: sha256('same'),
+    });
+  });
+
+  test('and of a revisit, of what that is the same as', async () => {
+    const chain = [first(), revisit({ 'WARC-Refers-To': FIRST }, { id: '<urn:uuid:second>' })];
+    const last = revisit({ 'WARC-Refers-To': '<urn:uuid:second>' }, { date: '2020-07-01T00:00:00Z' });
+    expect(await imported(node, Buffer.concat([...chain, last]))).toMatchObject({ captures: 3, events: [1] });
+  });
+
+  test('with a head of its own says that of itself', async () => {
+    const block = http('', { headers: { 'Content-Type': 'text/plain', Age: '7' } });
+    await imported(node, Buffer.concat([first(), revisit({ 'WARC-Refers-To': FIRST }, { block })]));
+    expect((await attempts())[1]).toMatchObject({
+      content_type: 'text/plain',
+      headers: [
+        ['Content-Type', 'text/plain'],
+        ['Age', '7'],
+      ],
+    });
+  });
+
+  test('that was not modified is an observation of the same object', async () => {
+    const block = http('', { status: 304, headers: { ETag: '"a"' } });
+    const fields = { 'WARC-Profile': `${PROFILE}/server-not-modified`, 'WARC-Refers-To': FIRST };
+    await imported(node, Buffer.concat([first(), revisit(fields, { block })]));
+    expect((await attempts())[1]).toMatchObject({
+      status: 304,
+      error: null,
+      content_type: 'text/html',
+      sha256: sha256('same'),
+    });
+  });
+
+  test('is refused where the object has another digest than it says', async () => {
+    const lying = revisit({ 'WARC-Refers-To': FIRST, 'WARC-Payload-Digest': sha1('other') });
+    expect(await imported(node, Buffer.concat([first(), lying]))).toMatchObject({
+      captures: 1,
+      refused: [{ reason: 'digest_mismatch', count: 1 }],
+    });
+  });
+
+  test('is refused where it refers to itself, or its profile is not known', async () => {
+    const circle = revisit({ 'WARC-Refers-To': '<urn:uuid:circle>' }, { id: '<urn:uuid:circle>' });
+    const strange = revisit({ 'WARC-Refers-To': FIRST, 'WARC-Profile': 'http://example.com/mine' });
+    expect(await imported(node, Buffer.concat([first(), circle, strange]))).toMatchObject({
+      captures: 1,
+      refused: [{ reason: 'unresolved_revisit', count: 2 }],
+    });
+  });
+
+  test('of an error is none of a version', async () => {
+    const gone = response('gone', { id: FIRST, status: 404 });
+    expect(await imported(node, Buffer.concat([gone, revisit({ 'WARC-Refers-To': FIRST })]))).toMatchObject({
+      captures: 2,
+      events: [],
+    });
+  });
+});
