@@ -33,7 +33,7 @@ test.skipIf(!hasWget())(
     web.script('/page', page('<title>Levels</title>12.7'));
     web.script('/chunks', chunked(['one ', 'two']));
     web.script('/target', page('another'));
-  web.script('/old', redirect('/target'));
+    web.script('/old', redirect('/target'));
     const folder = await temporaryFolder();
     const paths = ['/page', '/chunks', '/old', '/missing'];
     const urls = paths.map((path) => web.url(path));
