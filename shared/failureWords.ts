@@ -52,6 +52,10 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
     what: 'The site’s robots.txt asks not to be fetched here',
     hint: 'Ignoring it is a choice you can make for each source.',
   },
+  robots_unreachable: {
+    what: 'The site’s robots.txt could not be read, so the page was not asked for',
+    hint: 'Usually passes. Ignoring robots.txt is a choice you can make for each source.',
+  },
   storage_full: {
     what: 'This archive stores nothing new: its limit is reached',
     hint: 'Raise the limits in the settings or free some disk.',

@@ -132,6 +132,7 @@ export const RETRIEVAL_ERRORS = [
   'host_unreachable',
   'invalid_response',
   'robots_disallowed',
+  'robots_unreachable',
   'storage_full',
   'redirected',
 ] as const;

@@ -6,7 +6,11 @@ import { MAX_ROBOTS_BYTES, type RobotsAnswer } from './robots.ts';
 /** RFC 9309, section 2.3.1.2: at least five are followed. */
 const MAX_ROBOTS_REDIRECTS = 5;
 
-/** Asks for a robots.txt, following its redirects. @throws what `Requester.ask` throws. */
+/**
+ * Asks for a robots.txt, following its redirects.
+ *
+ * @throws RetrievalFailure `robots_unreachable` where an answer came that could not be read; what `Requester.ask` throws.
+ */
 export async function askRobots(requester: Requester, robots: URL): Promise<RobotsAnswer> {
   let url = robots;
   for (let hops = 0; hops <= MAX_ROBOTS_REDIRECTS; hops += 1) {
@@ -16,13 +20,21 @@ export async function askRobots(requester: Requester, robots: URL): Promise<Robo
       async (answer) => ({
         status: answer.status,
         next: isRedirect(answer) ? targetOrNone(url, answer) : undefined,
-        text: answer.status < 300 ? await beginningOf(answer.body, MAX_ROBOTS_BYTES) : '',
+        text: answer.status < 300 ? await readable(beginningOf(answer.body, MAX_ROBOTS_BYTES)) : '',
       }),
     );
     if (next === undefined) return { status, text };
     url = next;
   }
   return { status: 404, text: '' };
+}
+
+async function readable(text: Promise<string>): Promise<string> {
+  try {
+    return await text;
+  } catch (error) {
+    throw error instanceof RetrievalFailure ? new RetrievalFailure('robots_unreachable', error) : error;
+  }
 }
 
 /** A redirect that leads nowhere is an answer like any other that is no robots.txt. */
@@ -43,5 +55,8 @@ async function beginningOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number):
     bytes += chunk.length;
     if (bytes >= maxBytes) break;
   }
-  return Buffer.concat(kept).toString('utf8');
+  // Without the mark of the byte order, which some editors put before the first rule.
+  return Buffer.concat(kept)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
 }

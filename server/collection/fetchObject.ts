@@ -7,7 +7,6 @@ import { RetrievalFailure } from './failure.ts';
 import { isRedirect, redirectTarget } from './redirects.ts';
 import { Requester } from './requester.ts';
 import { conditionsOf, withoutValuesOf } from './requestHeaders.ts';
-import { RobotsUnreachable } from './robots.ts';
 
 const MAX_REDIRECTS = 10;
 const BEGINNING_BYTES = 65_536;
@@ -57,13 +56,10 @@ class Fetch<Received> {
     try {
       await this.#follow();
     } catch (error) {
-      if (error instanceof RobotsUnreachable) {
-        this.#attempt.final_url = error.url;
-        this.#attempt.request = null;
-        this.#attempt.status = error.status;
-        this.#attempt.answered ||= error.status !== null;
-      } else if (!(error instanceof RetrievalFailure)) throw error;
+      if (!(error instanceof RetrievalFailure)) throw error;
       this.#attempt.error = error.word;
+      // It may be another attempt of the same origin that was answered.
+      this.#attempt.answered ||= error.word === 'robots_unreachable';
     }
     return this.#attempt;
   }
@@ -74,7 +70,13 @@ class Fetch<Received> {
       if (seen.has(url.href)) throw new RetrievalFailure('redirect_loop');
       if (seen.size > MAX_REDIRECTS) throw new RetrievalFailure('too_many_redirects');
       seen.add(url.href);
-      Object.assign(this.#attempt, { final_url: url.href, request: null });
+      Object.assign(this.#attempt, {
+        final_url: url.href,
+        request: null,
+        status: null,
+        headers: [],
+        content_type: null,
+      });
       await this.#checkRobots(url);
       url = await this.#ask(url);
     }
@@ -92,7 +94,6 @@ class Fetch<Received> {
   /** Asks for one address; gives back the address that it redirects to. */
   async #ask(url: URL): Promise<URL | undefined> {
     const attempt = this.#attempt;
-    Object.assign(attempt, { status: null, headers: [], content_type: null });
     let validators: Validators | undefined;
     const headers = async () => {
       const known = await this.#request.validators();

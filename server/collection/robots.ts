@@ -9,18 +9,6 @@ export interface RobotsAnswer {
   text: string;
 }
 
-/** robots.txt could not be read, so the page was not asked for either; `url` and `status` are the robots.txt's own. */
-export class RobotsUnreachable extends RetrievalFailure {
-  readonly url: string;
-  readonly status: number | null;
-
-  constructor(url: string, status: number | null, cause: RetrievalFailure) {
-    super(cause.word, cause);
-    this.url = url;
-    this.status = status;
-  }
-}
-
 /** RFC 9309, section 2.5: at least 500 KiB must be read; what is beyond is not. */
 export const MAX_ROBOTS_BYTES = 524_288;
 /** RFC 9309, section 2.4: not used for longer than a day, unless it cannot be had anew. */
@@ -43,8 +31,9 @@ interface Rules {
 /**
  * What each origin's robots.txt allows (RFC 9309). An answer of 4xx, or one that redirects without end, means that
  * there is no rule. One of 5xx, or none at all, means that nothing may be asked for: then the rules of before hold on
- * where there are any, else the attempt fails as robots.txt did, because a server that is down is the reason, and
- * "disallowed" would be said of a site that disallowed nothing.
+ * where there are any, else the attempt fails. "Disallowed" would be said of a site that disallowed nothing, so it is
+ * `robots_unreachable`; and where the host did not answer at all, the word for that, because the page would have met it
+ * as well.
  */
 export class Robots {
   readonly #clock: Clock;
@@ -57,7 +46,7 @@ export class Robots {
 
   /**
    * @param ask gets an origin's robots.txt, following redirects; throws RetrievalFailure.
-   * @throws RobotsUnreachable; whatever else `ask` throws.
+   * @throws RetrievalFailure `robots_unreachable`; whatever `ask` throws.
    */
   async isAllowed(url: URL, agent: string, ask: (url: URL) => Promise<RobotsAnswer>): Promise<boolean> {
     const rules = await this.#rulesOf(url.origin, ask);
@@ -84,12 +73,9 @@ export class Robots {
     let answer: RobotsAnswer;
     try {
       answer = await ask(url);
-      if (answer.status >= 500)
-        throw new RobotsUnreachable(url.href, answer.status, new RetrievalFailure('http_error'));
+      if (answer.status >= 500) throw new RetrievalFailure('robots_unreachable');
     } catch (error) {
       if (before && error instanceof RetrievalFailure) return this.#keep(origin, before, ASK_AGAIN_MS);
-      if (error instanceof RetrievalFailure && !(error instanceof RobotsUnreachable))
-        throw new RobotsUnreachable(url.href, null, error);
       throw error;
     }
     return this.#keep(origin, { isAllowed: rulesOf(url.href, answer) }, FRESH_MS);

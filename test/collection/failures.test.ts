@@ -8,6 +8,7 @@ import {
   cutChunks,
   cutShort,
   deadUrl,
+  endless,
   LOOPBACK_CERTIFICATE,
   page,
   raw,
@@ -179,15 +180,7 @@ describe('redirects', () => {
 
 describe('the size limit', () => {
   test('a body beyond the source’s limit is a failure, said before it is all read, and nothing of it is kept', async () => {
-    const endless: Step = (socket) => {
-      socket.write(`${HEAD}Connection: close\r\n\r\n`);
-      const drip = () => {
-        while (!socket.destroyed && socket.write('x'.repeat(65_536)));
-      };
-      socket.on('drain', drip);
-      drip();
-    };
-    web.script('/endless', endless);
+    web.script('/endless', endless('x'));
     web.script('/declared', cutShort(2_000_000, 'never more'));
     web.script('/fits', page('x'.repeat(1_000_000)));
     await node.sendJson('PATCH', '/manage/settings', { max_object_mb: 1 });

@@ -1,6 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { closeTestNodes } from '../support/node.ts';
-import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../support/scriptedWeb.ts';
+import {
+  closeScriptedWebs,
+  cutShort,
+  endless,
+  page,
+  redirect,
+  reset,
+  ScriptedWeb,
+  silence,
+} from '../support/scriptedWeb.ts';
 import { TurnedClock } from '../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from './support.ts';
 
@@ -86,16 +95,63 @@ describe('what an answer to robots.txt means (RFC 9309, section 2.3.1)', () => {
     expect(web.requests('/robots.txt')).toHaveLength(6);
   });
 
-  test('5xx or none: the page is not asked for, and the failure is the one of robots.txt', async () => {
-    web.script('/robots.txt', page('', { status: 503 }), (socket) => void socket.resetAndDestroy(), DISALLOW);
+  test('5xx, or what cannot be read to its end: the page is not asked for, and the attempt says why', async () => {
+    web.script('/robots.txt', page('', { status: 503 }), cutShort(100, 'User-agent'), DISALLOW);
     const { id } = await node.watch(web.url('/private/page'));
     for (let round = 0; round < 3; round += 1) await node.check();
+    const unreachable = { error: 'robots_unreachable', status: null, final_url: web.url('/private/page') };
     expect(await node.retrievals(id)).toMatchObject([
-      { error: 'http_error', status: 503, final_url: web.url('/robots.txt'), sha256: null },
-      { error: 'connection_reset', status: null, final_url: web.url('/robots.txt') },
-      { error: 'robots_disallowed' },
+      { ...unreachable, sha256: null, headers: [] },
+      unreachable,
+      { error: 'robots_disallowed', status: null },
     ]);
     expect(web.requests('/private/page')).toEqual([]);
+  });
+
+  test('a host that does not answer at all fails by the word for that', async () => {
+    web.script('/robots.txt', reset());
+    expect(await lastAttempt()).toMatchObject({
+      error: 'connection_reset',
+      status: null,
+      final_url: web.url('/private/page'),
+    });
+    expect(web.requests('/private/page')).toEqual([]);
+  });
+
+  test('one that never comes is given up after the time-out, and the next check asks again', async () => {
+    web.script('/robots.txt', silence, text(''));
+    const { id } = await node.watch(web.url('/private/page'));
+    const checking = node.check();
+    await web.asked('/robots.txt');
+    await clock.turn(60_000);
+    expect(await checking).toMatchObject({ failed: 1 });
+    expect(await node.check()).toMatchObject({ changed: 1 });
+    expect((await node.retrievals(id)).map(({ error }) => error)).toEqual(['timeout', null]);
+  });
+
+  test('one without end is read as far as it must be', async () => {
+    web.script('/robots.txt', endless('# padding\n'));
+    expect(await lastAttempt()).toMatchObject({ error: null, status: 200 });
+  });
+
+  test('a redirect that leads nowhere is no rule', async () => {
+    web.script(
+      '/robots.txt',
+      redirect('http://[::/'),
+      page('', { status: 302 }),
+      redirect('mailto:a@b.example'),
+    );
+    const { id } = await node.watch(web.url('/private/page'));
+    for (let round = 0; round < 3; round += 1) {
+      await node.check();
+      await clock.turn(24 * 3_600_000);
+    }
+    expect((await node.retrievals(id)).map(({ error }) => error)).toEqual([null, null, null]);
+  });
+
+  test('the mark of the byte order before the first rule is none of it', async () => {
+    web.script('/robots.txt', text('\ufeffUser-agent: *\nDisallow: /private/\n'));
+    expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed' });
   });
 
   test('it is read once a day; where it cannot be read then, the rules of before hold on', async () => {

@@ -209,3 +209,16 @@ export const silence: Step = () => {};
 export const stall: Step = (socket) => {
   socket.write(`${headOf(200, { 'Content-Type': 'text/html', 'Content-Length': '1000000' })}x`);
 };
+
+/** A body without a length that never ends, as fast as it is taken. */
+export function endless(part: string): Step {
+  const piece = part.repeat(Math.ceil(65_536 / part.length));
+  return (socket) => {
+    socket.write(headOf(200, { 'Content-Type': 'text/plain' }));
+    const more = () => {
+      while (!socket.destroyed && socket.write(piece));
+    };
+    socket.on('drain', more);
+    more();
+  };
+}
