@@ -19,6 +19,8 @@ const SEARCH_MS = 60;
 const PATHS = ['ocean', 'ocean/north', 'ocean/south', 'land'] as const;
 const OUTCOMES = ['positive', 'negative', 'null', 'mixed'] as const;
 
+const EVERYWHERE = 'what was measured of the sea level pack author keyword n pk a k l m o p s t w';
+
 /** What is asked of the list, and within how many milliseconds half of the answers must come, read whole. */
 const QUESTIONS: [what: string, query: Record<string, string>, reach: number][] = [
   ['the first page', {}, PAGE_MS],
@@ -34,6 +36,8 @@ const QUESTIONS: [what: string, query: Record<string, string>, reach: number][] 
   ['one author', { author: 'author 17' }, PAGE_MS],
   ['a word in every pack', { q: 'measured' }, SEARCH_MS],
   ['one letter', { q: 'm' }, SEARCH_MS],
+  ['twenty letters, ten of them in every pack', { q: 'a k l m n o p s t w 0 1 2 3 4 5 6 7 8 9' }, SEARCH_MS],
+  ['twenty words that are all in every pack', { q: EVERYWHERE }, SEARCH_MS],
   ['four words', { q: 'sea level w1 w2' }, SEARCH_MS],
   ['a phrase in every pack', { q: '"the sea level"' }, SEARCH_MS],
   ['a rare word', { q: 'zircon' }, SEARCH_MS],

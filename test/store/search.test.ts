@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { matchExpression } from '../../server/store/sqlite/search.ts';
+import { matchExpression, roughExpression } from '../../server/store/sqlite/search.ts';
 
 const TEXTS = [
   'Crème brûlée and the sea level of Zürich',
@@ -57,6 +57,18 @@ test.each([
 
 test('a word that another begins with is looked for once', () => {
   expect(matchExpression('a ap app apple be')).toBe('"apple"* "be"*');
+});
+
+test('so is one that is written in capitals beside it', () => {
+  expect(matchExpression('Apple APPLE app')).toBe('"apple"*');
+});
+
+test('of very many words the longest tell roughly what is meant; of few, all of them do', () => {
+  expect(roughExpression('a b c d e f')).toBeUndefined();
+  expect(roughExpression('a bb ccc d e f g')).toBe('"ccc"* "bb"* "a"* "d"* "e"* "f"*');
+  expect(roughExpression(`"one two three four five six seven eight nine" a`)).toBe(
+    '"one two three four five six seven eight nine"',
+  );
 });
 
 test('any text is a valid query', () => {

@@ -5,7 +5,7 @@ import {
   type PackOrder,
   selectPacks,
 } from '../../store/sqlite/packLists.ts';
-import { matchExpression } from '../../store/sqlite/search.ts';
+import { matchExpression, roughExpression } from '../../store/sqlite/search.ts';
 import type { Store } from '../../store/store.ts';
 import { foldedText } from '../foldedText.ts';
 import { packTexts } from './readPack.ts';
@@ -24,6 +24,7 @@ export function listPacks({ read }: Pick<Store, 'read'>, query: PacksQuery): Pac
       selectPacks(read, {
         filters: filtersOf(query),
         match: query.q === undefined ? undefined : matchExpression(query.q),
+        rough: query.q === undefined ? undefined : roughExpression(query.q),
         order,
         descending: query.sort.startsWith('-'),
         limit: query.limit,

@@ -76,6 +76,8 @@ export interface PackSelection {
   filters: readonly PackFilter[];
   /** An expression of `matchExpression`. */
   match: string | undefined;
+  /** Of a search for very many words, an expression of those that tell most. */
+  rough?: string | undefined;
   order: PackOrder;
   descending: boolean;
   limit: number;
@@ -102,14 +104,21 @@ const ORDER_INDEXES: Record<PackOrder, string> = {
   replications: 'INDEXED BY packs_by_replications',
 };
 
+/** Where more packs than this have the words that tell most, the others are taken as found too. */
+const MANY = 20_000;
+
 /** The ledger entries of one page of packs, in order, and how many there are in all. */
 export function selectPacks(
   database: ReadDatabase,
   selection: PackSelection,
 ): { entries: number[]; total: number } {
-  const found = setsOf(database, selection);
+  const { rough } = selection;
+  const roughly = rough === undefined ? undefined : setsOf(database, { ...selection, match: rough });
+  const found = roughly && roughly.total > MANY ? roughly : setsOf(database, selection);
   if (found === undefined) return { entries: [], total: 0 };
-  const { sets, total } = found;
+  const { total } = found;
+  // What every pack has need not be looked for again.
+  const sets = total > MANY && total === countOf(database, []) ? [] : found.sets;
   if (total <= selection.offset) return { entries: [], total };
   const sql =
     selection.order === 'received' && sets.length > 0

@@ -28,9 +28,33 @@ export function searchTerms(q: string): SearchTerms {
  * @returns undefined where the text holds no word, which is no filter.
  */
 export function matchExpression(q: string): string | undefined {
-  const { phrases, words } = searchTerms(q);
-  const terms = [...phrases.map((phrase) => `"${phrase}"`), ...words.map((word) => `"${word}"*`)];
+  const terms = termsOf(q);
   return terms.length > 0 ? terms.join(' ') : undefined;
+}
+
+/** Words that occur in every one of 100,000 records cost about 4 ms each. */
+const ROUGH_WORDS = 6;
+
+/**
+ * The expression of the longest words and phrases of a search text, as many as are looked for quickly even where each
+ * occurs everywhere.
+ *
+ * @returns undefined where that is all of them.
+ */
+export function roughExpression(q: string): string | undefined {
+  const terms = termsOf(q);
+  const byLength = terms.toSorted((left, right) => right.length - left.length);
+  let words = 0;
+  const taken = byLength.filter((term, index) => {
+    words += term.split(/\s+/u).length;
+    return index === 0 || words <= ROUGH_WORDS;
+  });
+  return taken.length < terms.length ? taken.join(' ') : undefined;
+}
+
+function termsOf(q: string): string[] {
+  const { phrases, words } = searchTerms(q);
+  return [...phrases.map((phrase) => `"${phrase}"`), ...words.map((word) => `"${word}"*`)];
 }
 
 /** Whether the tokenizer (`unicode61`) finds anything to look for: letters, digits and private characters. */
@@ -41,7 +65,8 @@ function hasToken(text: string): boolean {
 /** A word that another one begins with is implied by it, and costs as much again to look for. */
 function withoutImplied(words: readonly string[]): string[] {
   const kept: string[] = [];
-  for (const word of [...new Set(words)].sort().reverse()) {
+  const folded = words.map((word) => word.replace(/[A-Z]/g, (letter) => letter.toLowerCase()));
+  for (const word of [...new Set(folded)].sort().reverse()) {
     if (!kept.at(-1)?.startsWith(word)) kept.push(word);
   }
   return kept.reverse();
