@@ -26,8 +26,13 @@ const collection = {
   max_object_mb: z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000.'),
   /** 0 switches the audits on schedule off. */
   audit_every_days: z.int().min(0, 'At least 0.').max(3650, 'At most ten years.'),
-  /** What the collector calls itself; its first word is what robots.txt is read for. */
-  user_agent: z.string().regex(/^[\x21-\x7e][\x20-\x7e]{0,299}$/, 'Printable ASCII, at most 300 characters.'),
+  /**
+   * What the collector calls itself to the sites it asks, and how they reach who runs it; its first word is what
+   * robots.txt is read for.
+   */
+  user_agent: z
+    .string()
+    .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/, 'Printable ASCII, at most 200 characters.'),
 };
 
 export const settingsSchema = z.strictObject({ ...limits, ...collection }).meta({ id: 'Settings' });

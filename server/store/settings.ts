@@ -20,7 +20,7 @@ export interface SettingsStore {
 }
 
 export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): SettingsStore {
-  let changed = settingsSchema.partial().parse(readSetting(read, 'settings') ?? {});
+  let changed = stillValid(readSetting(read, 'settings'));
   let sharing = sharingSchema.parse(readSetting(read, 'sharing') ?? DEFAULT_SHARING);
   return {
     get current() {
@@ -33,7 +33,7 @@ export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): Se
       // Merged inside the transaction, so that two changes at once cannot undo each other.
       changed = await write((database) => {
         const merged = {
-          ...settingsSchema.partial().parse(readSetting(database, 'settings') ?? {}),
+          ...stillValid(readSetting(database, 'settings')),
           ...change,
         };
         writeSetting(database, 'settings', merged);
@@ -47,4 +47,11 @@ export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): Se
       return sharing;
     },
   };
+}
+
+/** What was set before, without what a newer rule no longer allows: the node then starts with the default of that. */
+function stillValid(stored: unknown): SettingsChange {
+  const set = Object.entries(stored ?? {});
+  const valid = set.filter(([name, value]) => settingsSchema.partial().safeParse({ [name]: value }).success);
+  return settingsSchema.partial().parse(Object.fromEntries(valid));
 }

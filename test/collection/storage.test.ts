@@ -15,11 +15,15 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
+/** A node whose disk is never said to be nearly full, however full the disk of whoever runs this is. */
+const openNode: typeof openCollectingNode = (settings = {}) =>
+  openCollectingNode({ min_free_disk_gb: 0, ...settings });
+
 const small = page('x'.repeat(600));
 const other = page('y'.repeat(600));
 
 test('at the data cap new objects are no longer stored, and the status says so; no source’s count moves', async () => {
-  const node = await openCollectingNode({ data_cap_gb: 0.000_001, unavailable_after_failures: 1 });
+  const node = await openNode({ data_cap_gb: 0.000_001, unavailable_after_failures: 1 });
   web.script('/page', small, other, small, other);
   const { id } = await node.watch(web.url('/page'));
   await node.check();
@@ -39,7 +43,7 @@ test('at the data cap new objects are no longer stored, and the status says so; 
 });
 
 test('a cap below what is held, and a disk below its limit, stop new objects before they touch the disk', async () => {
-  const node = await openCollectingNode();
+  const node = await openNode();
   web.script('/page', small, other, small, other);
   const { id } = await node.watch(web.url('/page'));
   await node.check();
@@ -61,16 +65,20 @@ test('a cap below what is held, and a disk below its limit, stop new objects bef
 });
 
 test('the room is counted exactly, however many objects come at once', async () => {
-  const node = await openCollectingNode({ data_cap_gb: 0.000_003_1, per_host_concurrency: 20 });
+  const node = await openNode({ data_cap_gb: 0.000_003_1, per_host_concurrency: 20 });
+  const ids: string[] = [];
   for (let number = 0; number < 12; number += 1) {
     web.script(`/${number}`, page(`${number}`.padEnd(600, '-')));
-    await node.watch(web.url(`/${number}`));
+    ids.push((await node.watch(web.url(`/${number}`))).id);
   }
   expect(await node.check()).toMatchObject({ checked: 12, changed: 5, failed: 7 });
+  const errors = (await Promise.all(ids.map((id) => node.retrievals(id)))).flat().map(({ error }) => error);
+  expect(errors.filter((error) => error === null)).toHaveLength(5);
+  expect(errors.filter((error) => error === 'storage_full')).toHaveLength(7);
 });
 
 test('an error body that has no room is a failure like any other, without its body', async () => {
-  const node = await openCollectingNode({ data_cap_gb: 0 });
+  const node = await openNode({ data_cap_gb: 0 });
   web.script('/page', page('x'.repeat(600), { status: 404 }));
   const { id } = await node.watch(web.url('/page'));
   await node.check();

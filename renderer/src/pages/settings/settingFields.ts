@@ -108,7 +108,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       {
         name: 'audit_every_days',
         label: 'Audit every',
-        meaning: 'An audit reads every stored byte.',
+        meaning: 'Every stored byte is read once in this time, a little now and then; 0 is never.',
         unit: 'days',
       },
     ],
