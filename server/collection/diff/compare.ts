@@ -1,4 +1,4 @@
-import type { Comparison, WordParts } from '../../../shared/diff.ts';
+import type { Comparison } from '../../../shared/diff.ts';
 import type { NoiseFindings, NoiseRule } from '../../../shared/noise.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
 import type { MediaKind } from '../derived/mediaKind.ts';
@@ -8,6 +8,7 @@ import type { ObjectToRead } from '../derived/tasks.ts';
 import { type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { compareBytes } from './bytes.ts';
 import { compareImages, UndecodableImageError } from './image.ts';
+import type { Table } from './parseTable.ts';
 import { isReadable, readSides, type Sides } from './readSides.ts';
 import { REASONS } from './reasons.ts';
 import { compareStructure } from './structure.ts';
@@ -125,51 +126,59 @@ export async function compareAsBytes(
 /** Whether what is left of both versions is the same, as far as all of it was read. */
 function isSame(sides: Sides): boolean {
   if (sides.isPart) return false;
-  if (sides.kind === 'csv') return JSON.stringify(sides.tables.from) === JSON.stringify(sides.tables.to);
-  if (sides.kind !== 'json') return sides.texts.from === sides.texts.to;
-  const { summary } = withTimeLimit(COMPARE_MS, () => compareStructure(sides.values.from, sides.values.to));
-  return Object.values(summary).every((count) => count === 0);
+  if (sides.kind === 'csv') return isSameTable(sides.tables);
+  if (sides.kind === 'json') return isUnchanged(structureOf(sides.values));
+  return sides.texts.from === sides.texts.to;
+}
+
+function isSameTable({ from, to }: Pair<Table>): boolean {
+  return JSON.stringify(from) === JSON.stringify(to);
+}
+
+function structureOf({ from, to }: Pair<unknown>) {
+  return withTimeLimit(COMPARE_MS, () => compareStructure(from, to));
+}
+
+function isUnchanged({ summary }: { summary: Record<string, unknown> }): boolean {
+  return Object.values(summary).every((count) => typeof count !== 'number' || count === 0);
 }
 
 function compareSides(sides: Sides): Comparison {
-  const noise = sides.run.findings(isSame(sides));
-  const reasonFor = (unchanged: string | null) =>
-    sides.reason ??
-    (noise.is_noise ? REASONS.allNoise : unchanged) ??
-    (sides.isPart ? REASONS.partOnly : null);
   switch (sides.kind) {
     case 'json': {
-      const { values } = sides;
-      const parts = withTimeLimit(COMPARE_MS, () => compareStructure(values.from, values.to));
-      const reason = reasonFor(parts.changes.length === 0 ? REASONS.sameValues : null);
-      return { kind: 'json', ...parts, reason, noise };
+      const parts = structureOf(sides.values);
+      const isEmpty = isUnchanged(parts);
+      return { kind: 'json', ...parts, ...said(sides, isEmpty, isEmpty ? REASONS.sameValues : null) };
     }
     case 'csv': {
-      const { tables } = sides;
-      const parts = withTimeLimit(COMPARE_MS, () => compareTables(tables.from, tables.to));
-      const isUnchanged = Object.values(parts.summary).every((count) => count === 0);
-      return { kind: 'csv', ...parts, reason: reasonFor(isUnchanged ? REASONS.sameCells : null), noise };
+      const { from, to } = sides.tables;
+      const parts = withTimeLimit(COMPARE_MS, () => compareTables(from, to));
+      const unchanged = isUnchanged(parts) ? REASONS.sameCells : null;
+      return { kind: 'csv', ...parts, ...said(sides, isSameTable(sides.tables), unchanged) };
     }
     default: {
       const { kind, texts, isPart } = sides;
-      const { coarse, ...parts } = compareWords(
-        texts.from,
-        texts.to,
-        kind === 'pdf' ? pageStarts(texts.to) : undefined,
-      );
-      const reason = reasonFor(
-        coarse ? COARSE[coarse] : isUnchanged(parts) && !isPart ? REASONS.sameText : null,
-      );
-      return { kind, ...parts, truncated: parts.truncated || isPart, reason, noise };
+      const pages = kind === 'pdf' ? pageStarts(texts.to) : undefined;
+      const { coarse, ...parts } = compareWords(texts.from, texts.to, pages);
+      const unchanged = isUnchanged(parts) && !isPart ? REASONS.sameText : null;
+      return {
+        kind,
+        ...parts,
+        truncated: parts.truncated || isPart,
+        ...said(sides, !isPart && texts.from === texts.to, coarse ? COARSE[coarse] : unchanged),
+      };
     }
   }
 }
 
-const COARSE = { some_lines: REASONS.someLines, too_different: REASONS.tooDifferent } as const;
-
-function isUnchanged({ summary }: WordParts): boolean {
-  return summary.added === 0 && summary.removed === 0;
+/** What a comparison says of itself: the foremost reason why it is not what one would expect, and the rules' findings. */
+function said(sides: Sides, isSame: boolean, reason: string | null): Pick<Comparison, 'reason' | 'noise'> {
+  const noise = sides.run.findings(isSame);
+  const foremost = sides.reason ?? (noise.is_noise ? REASONS.allNoise : reason);
+  return { reason: foremost ?? (sides.isPart ? REASONS.partOnly : null), noise };
 }
+
+const COARSE = { some_lines: REASONS.someLines, too_different: REASONS.tooDifferent } as const;
 
 /** The line in which each page begins: pages are parted by form feeds, each in a line of its own. */
 function pageStarts(text: string): number[] {

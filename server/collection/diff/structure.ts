@@ -10,6 +10,8 @@ const MAX_CHANGES = 1_000;
 /** A value is shown with at most so many characters of JSON text, and all of them with so many. */
 const MAX_VALUE = 1_000;
 const MAX_CHARACTERS = 300_000;
+/** A pointer cannot be cut: what lies at a longer one is counted alone. */
+const MAX_POINTER = 4_000;
 /** Elements that may be added and removed in one list before its elements are compared place by place. */
 const MAX_LIST_EDITS = 2_000;
 const LIST_TIMEOUT_MS = 500;
@@ -138,6 +140,7 @@ class Walk {
     if (this.#changes.length >= MAX_CHANGES || this.#characters >= MAX_CHARACTERS) return;
     const from = fromPath && jsonPointer(fromPath);
     const pointer = toPath ? jsonPointer(toPath) : (from ?? '');
+    if (pointer.length > MAX_POINTER || (from?.length ?? 0) > MAX_POINTER) return;
     const change: JsonChange = {
       op,
       pointer,

@@ -8,6 +8,7 @@ const MAX_ROWS = 1_000;
 const MAX_CELLS = 10_000;
 const MAX_CELL = 500;
 const MAX_CHARACTERS = 300_000;
+const MAX_NAME = 200;
 /** Rows that may be added and removed before rows are compared place by place. */
 const MAX_ROW_EDITS = 4_000;
 const ROWS_TIMEOUT_MS = 2_000;
@@ -31,8 +32,8 @@ export function compareTables(from: Table, to: Table): TableParts & { truncated:
       columns_added: to.header.filter((name) => isAlone(name, from.header)).length,
       columns_removed: from.header.filter((name) => isAlone(name, to.header)).length,
     },
-    header: { from: from.header.map(shown), to: to.header.map(shown) },
-    key: key?.name ?? null,
+    header: { from: from.header.map(shownName), to: to.header.map(shownName) },
+    key: key ? shownName(key.name) : null,
     rows: list.rows,
     truncated: list.isTruncated,
   };
@@ -197,7 +198,7 @@ class RowList {
       to_row: to === null ? null : to + 1,
       key: this.#keyOf(from, to),
       cells: listed.map(({ column, before, after }) => ({
-        column: shown(column),
+        column: shownName(column),
         before: before === null ? null : shown(before),
         after: after === null ? null : shown(after),
       })),
@@ -215,6 +216,10 @@ class RowList {
   }
 }
 
-function shown(cell: string): string {
-  return cell.length <= MAX_CELL ? cell : `${wholeCharacters(cell.slice(0, MAX_CELL))}…`;
+function shownName(name: string): string {
+  return shown(name, MAX_NAME);
+}
+
+function shown(cell: string, most = MAX_CELL): string {
+  return cell.length <= most ? cell : `${wholeCharacters(cell.slice(0, most))}…`;
 }

@@ -30,9 +30,10 @@ export function compareWords(from: string, to: string, pages?: PageStarts): Text
       { op: 'removed', text: from.slice(0, BEGINNING) },
       { op: 'added', text: to.slice(0, BEGINNING) },
     ];
-    const { hunks } = hunksOf(parts, pages);
+    const { hunks, truncated } = hunksOf(parts, pages);
+    const isCut = truncated || from.length > BEGINNING || to.length > BEGINNING;
     const summary = { unit: 'whole' as const, added: countWords(to), removed: countWords(from) };
-    return { summary, hunks, truncated: true, coarse: 'too_different' };
+    return { summary, hunks, truncated: isCut, coarse: 'too_different' };
   }
   const refined = refine(stretches);
   const { hunks, truncated } = hunksOf(refined.parts, pages);

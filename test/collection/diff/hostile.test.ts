@@ -1,0 +1,122 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { PNG } from 'pngjs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Diff } from '../../../shared/diff.ts';
+import { closeTestNodes } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+let web: ScriptedWeb;
+let node: CollectingNode;
+
+beforeEach(async () => {
+  web = await ScriptedWeb.open();
+  node = await openCollectingNode();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+type Version = Parameters<typeof page>[0];
+
+async function change(type: string, from: Version, to: Version, noise_rules: object[] = []): Promise<number> {
+  const options = { headers: { 'Content-Type': type } };
+  web.script('/object', page(from, options), page(to, options));
+  const { id } = await node.watch(web.url('/object'), { noise_rules });
+  await node.check([id]);
+  const { events } = await node.check([id]);
+  return events[0] as number;
+}
+
+/** Asks for a diff and, until it comes, again and again whether the node is up. */
+async function diffWhileAlive(event: number): Promise<{ diff: Diff; text: string; health: number[] }> {
+  const health: number[] = [];
+  let isOver = false;
+  const asked = node.node.ask(`/api/events/${event}/diff`).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const started = performance.now();
+    await node.node.ask('/api/health');
+    health.push(performance.now() - started);
+    await wait(10);
+  }
+  const answer = await asked;
+  expect(answer.status).toBe(200);
+  const text = await answer.text();
+  return { diff: JSON.parse(text) as Diff, text, health: health.sort((left, right) => left - right) };
+}
+
+/** Nine in ten within 50 ms: the tests of other files run on the same processor. */
+function expectAlive(health: readonly number[]): void {
+  expect(health[Math.floor(health.length * 0.9)]).toBeLessThan(50);
+}
+
+const lines = (seed: number, count: number) =>
+  Array.from(
+    { length: count },
+    (_, line) => `${seed} line ${(line * 7_919) % 1_000_003} of some words and more`,
+  ).join('\n');
+
+describe('a hostile change is compared, bounded, while the node answers:', () => {
+  test('two texts of 20 MB with nothing in common', async () => {
+    const event = await change('text/plain', lines(1, 500_000), lines(2, 500_000));
+    const { diff, text, health } = await diffWhileAlive(event);
+    expect(diff).toMatchObject({ kind: 'text', summary: { unit: 'whole' }, truncated: true });
+    expect(diff.reason).toContain('too little in common');
+    expect(text.length).toBeLessThan(200_000);
+    expectAlive(health);
+  }, 60_000);
+
+  test('JSON of 25 MB in which every value changed', async () => {
+    const list = (from: number) =>
+      `[${Array.from({ length: 900_000 }, (_, n) => `{"id":${n},"v":${n + from}}`).join(',')}]`;
+    const { diff, text, health } = await diffWhileAlive(await change('application/json', list(1), list(2)));
+    expect(['json', 'bytes']).toContain(diff.kind);
+    if (diff.kind === 'json') expect(diff.summary.changed).toBe(900_000);
+    else expect(diff.reason).toMatch(/took too (long|much memory)/);
+    expect(text.length).toBeLessThan(1_500_000);
+    expectAlive(health);
+  }, 120_000);
+
+  test('JSON nested a hundred thousand times', async () => {
+    const nested = (inside: string) => '['.repeat(100_000) + inside + ']'.repeat(100_000);
+    const { diff } = await diffWhileAlive(await change('application/json', nested('1'), nested('2')));
+    expect(diff).toMatchObject({ kind: 'text', reason: expect.stringContaining('nested too deeply') });
+  });
+
+  test('images of 50,000 by 50,000 pixels', async () => {
+    const huge = (grey: number) => {
+      const image = new PNG({ width: 1, height: 1 });
+      image.data.fill(grey);
+      const bytes = PNG.sync.write(image);
+      bytes.writeUInt32BE(50_000, 16);
+      bytes.writeUInt32BE(50_000, 20);
+      return bytes;
+    };
+    const { diff, health } = await diffWhileAlive(await change('image/png', huge(0), huge(255)));
+    expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('million pixels') });
+    expectAlive(health);
+  });
+
+  test('a page that unpacks to far more than it says', async () => {
+    const { gzipSync } = await import('node:zlib');
+    const bomb = (letter: string) => gzipSync(Buffer.alloc(200_000_000, letter));
+    const options = { headers: { 'Content-Type': 'text/plain', 'Content-Encoding': 'gzip' } };
+    web.script('/bomb', page(bomb('a'), options), page(bomb('b'), options));
+    const { id } = await node.watch(web.url('/bomb'));
+    await node.check([id]);
+    const { events } = await node.check([id]);
+    const { diff } = await diffWhileAlive(events[0] as number);
+    expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('larger than') });
+  }, 30_000);
+
+  test('a selector that looks everywhere, in elements two thousand deep', async () => {
+    const deep = (end: string) => `${'<div><p>'.repeat(2_000)}${end}${'</p></div>'.repeat(2_000)}`;
+    const rules = [{ kind: 'selector', value: Array.from({ length: 12 }, () => 'div').join(' ~ * ') }];
+    const { diff, health } = await diffWhileAlive(await change('text/html', deep('a'), deep('b'), rules));
+    expect(diff.noise.is_noise).toBe(false);
+    expectAlive(health);
+  }, 60_000);
+});
