@@ -32,6 +32,7 @@ import { packsHandlers } from './http/routes/packs.ts';
 import { sourceHandlers } from './http/routes/sources.ts';
 import { studiesHandlers } from './http/routes/studies.ts';
 import { storedBytesFirst } from './http/storedBytesFirst.ts';
+import { warcHandlers } from './http/routes/warc.ts';
 import { openNodeKey } from './ledger/nodeKey.ts';
 import { Listeners } from './listeners.ts';
 import { createLog } from './log.ts';
@@ -97,6 +98,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...eventHandlers(store, nodeName),
         ...objectHandlers(store),
         ...mementoHandlers(store),
+        ...warcHandlers(store, { nodeName, nodeKey: key.verifierKey, version: VERSION }),
         ...derivedHandlers(store, derived.texts),
         ...diffHandlers(diffs, noise),
         ...fixityHandlers(store, fixity),

@@ -10,6 +10,7 @@ import { manageRoutes } from './routes/manage.ts';
 import { mementoRoutes } from './routes/mementos.ts';
 import type { RouteSpec } from './routes/route.ts';
 import { sourceRoutes } from './routes/sources.ts';
+import { warcRoutes } from './routes/warc.ts';
 
 /** The one table of routes: the server's routing, the client's functions and the OpenAPI document are made from it. */
 export const ROUTES = {
@@ -20,6 +21,7 @@ export const ROUTES = {
   ...derivedRoutes,
   ...diffRoutes,
   ...mementoRoutes,
+  ...warcRoutes,
   ...sourceRoutes,
   ...fixityRoutes,
   ...manageRoutes,

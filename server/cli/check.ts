@@ -28,7 +28,7 @@ interface Finding {
   id: string;
   url: string;
   outcome: 'first_seen' | 'changed' | 'unchanged' | 'failed';
-  /** What became of it, oldest first; also \`recovered\`, \`unavailable\` and \`disappeared\`. */
+  /** What became of it, oldest first; also `recovered`, `unavailable` and `disappeared`. */
   events: EventType[];
   error: string | null;
   status: number | null;

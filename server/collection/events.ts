@@ -51,11 +51,11 @@ export function readLastEventId({ read }: Pick<Store, 'read'>): number {
 }
 
 /** A date means its first instant where it begins a range, and its last where it ends one. */
-function firstInstantOf(value: string): string {
+export function firstInstantOf(value: string): string {
   return new Date(value).toISOString();
 }
 
-function lastInstantOf(value: string): string {
+export function lastInstantOf(value: string): string {
   return isDate(value) ? `${value}T23:59:59.999Z` : new Date(value).toISOString();
 }
 
