@@ -45,7 +45,7 @@ async function diffOf(event: number | undefined): Promise<Diff> {
 async function noiseOf(source: WatchedSource): Promise<(boolean | null)[]> {
   const read = async () =>
     (await node.events(`event_type=changed&source=${source.id}`)).map(({ is_noise }) => is_noise).reverse();
-  await vi.waitFor(async () => expect(await read()).not.toContain(null), { timeout: 15_000, interval: 100 });
+  await vi.waitFor(async () => expect(await read()).not.toContain(null), { timeout: 18_000, interval: 100 });
   return read();
 }
 

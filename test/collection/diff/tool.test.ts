@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { DIFF_TOOL, versionWith } from '../../../server/collection/diff/tool.ts';
+
+test('the version of the tool names the libraries that are installed', () => {
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  const libraries = ['diff', 'csv-parse', 'pixelmatch', 'pngjs', 'jpeg-js', 'html-to-text', 'pdfjs-dist'];
+  for (const name of libraries) expect(DIFF_TOOL.version).toContain(`${name}.${dependencies[name]}`);
+});
+
+test('other rules make another version', () => {
+  expect(new Set([null, 'a', 'b'].map(versionWith)).size).toBe(3);
+});
