@@ -1,9 +1,8 @@
-import { parentPort } from 'node:worker_threads';
 import { NotDerivableError, type NotDerivableReason } from '../collection/derived/notDerivable.ts';
 import { runTask } from '../collection/derived/runTask.ts';
 import type { DeriveTask, TaskResults } from '../collection/derived/tasks.ts';
 
-/** What the worker is asked; one at a time. */
+/** What the process is asked; one at a time. */
 export interface DeriveRequest {
   id: number;
   task: DeriveTask;
@@ -15,7 +14,7 @@ export type DeriveReply =
   | { id: number; refused: { reason: NotDerivableReason; sentence: string } }
   | { id: number; failure: string };
 
-parentPort?.on('message', ({ id, task }: DeriveRequest) => {
+process.on('message', ({ id, task }: DeriveRequest) => {
   runTask(task).then(
     (result) => reply({ id, result }),
     (error: unknown) => {
@@ -27,5 +26,8 @@ parentPort?.on('message', ({ id, task }: DeriveRequest) => {
 });
 
 function reply(message: DeriveReply): void {
-  parentPort?.postMessage(message);
+  process.send?.(message);
 }
+
+// The node is gone, whichever way it went.
+process.on('disconnect', () => process.exit());

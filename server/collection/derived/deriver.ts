@@ -1,4 +1,6 @@
-import { Worker } from 'node:worker_threads';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { Problem } from '../../../shared/problems.ts';
 import type { Log } from '../../log.ts';
 import type { DeriveReply, DeriveRequest } from '../../workers/derive.worker.ts';
@@ -7,7 +9,7 @@ import { NotDerivableError } from './notDerivable.ts';
 import type { DeriveTask, ResultOf } from './tasks.ts';
 
 export interface DeriveOptions {
-  /** How long the worker may take, from when it begins; then its thread is ended. */
+  /** How long it may take, from when it begins; then the process is ended. */
   timeoutMs: number;
   /** `low` waits until nobody else does: work that nobody asked for. */
   priority?: 'asked' | 'low';
@@ -20,21 +22,22 @@ interface Waiting extends Required<DeriveOptions> {
   reject: (error: unknown) => void;
 }
 
-/** What the thread's JavaScript may take. Buffers are beside that, bounded by what a task reads. */
-const MEMORY = { maxOldGenerationSizeMb: 384, maxYoungGenerationSizeMb: 32 };
-/** A thread that had nothing to do for so long is ended, and its memory given back. */
+/** What its JavaScript may take. Buffers are beside that, bounded by what a task reads. */
+const MOST_HEAP_MB = 384;
+/** A process that had nothing to do for so long is ended, and its memory given back. */
 const IDLE_MS = 30_000;
 /** Whoever asks while so many wait is told to come again. */
 const MOST_WAITING = 64;
 
 /**
- * The one thread in which documents are derived. Tasks follow each other; one that takes too long, or more memory than
- * it may, loses the thread, and the next task has a new one.
+ * The one process in which documents are derived. Tasks follow each other; one that takes too long, or more memory than
+ * it may, loses the process, and the next task has a new one. It is no thread: V8 ends the whole process when a thread's
+ * heap is full at the wrong moment, and a hostile page knows how to make that moment.
  */
 export class Deriver {
   readonly #log: Log;
   readonly #waiting: Waiting[] = [];
-  #worker: Worker | undefined;
+  #process: ChildProcess | undefined;
   #current: Waiting | undefined;
   #timer: NodeJS.Timeout | undefined;
   #nextId = 1;
@@ -45,7 +48,7 @@ export class Deriver {
   }
 
   /**
-   * Runs one task in the worker.
+   * Runs one task in the process.
    *
    * @throws NotDerivableError where nothing can be made of the object; Problem `derivation_busy`, `shutting_down`.
    */
@@ -72,45 +75,41 @@ export class Deriver {
     clearTimeout(this.#timer);
     const next = this.#waiting.shift();
     if (!next) {
-      this.#timer = setTimeout(() => void this.#endThread(), IDLE_MS).unref();
+      this.#timer = setTimeout(() => void this.#endProcess(), IDLE_MS).unref();
       return;
     }
     this.#current = next;
-    this.#worker ??= this.#startThread();
-    this.#worker.postMessage({ id: next.id, task: next.task } satisfies DeriveRequest);
+    this.#process ??= this.#startProcess();
+    this.#process.send({ id: next.id, task: next.task } satisfies DeriveRequest);
     this.#timer = setTimeout(() => {
       const seconds = Math.round(next.timeoutMs / 1000);
       this.#lose(new NotDerivableError('time_out', `It took longer than ${seconds} seconds.`));
     }, next.timeoutMs);
   }
 
-  #startThread(): Worker {
-    const worker = new Worker(workerUrl('derive'), {
-      resourceLimits: MEMORY,
-      // Hostile bytes are read here: no native add-on is loaded, and nothing of the environment is known.
-      execArgv: ['--no-addons'],
-      env: {},
+  #startProcess(): ChildProcess {
+    const started = fork(fileURLToPath(workerUrl('derive')), {
+      // Hostile bytes are read there: no native add-on is loaded, and little of the environment is known.
+      execArgv: [`--max-old-space-size=${MOST_HEAP_MB}`, '--no-addons'],
+      env: environment(),
+      serialization: 'advanced',
       // What libraries say to the console of what they read is for nobody.
-      stdout: true,
-      stderr: true,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
-    worker.stdout.resume();
-    worker.stderr.resume();
-    // A thread that was ended on purpose may still say a last word; it is no longer listened to.
-    const isCurrent = () => this.#worker === worker;
-    worker.on('message', (reply: DeriveReply) => {
+    // A process that was given up may still say a last word; it is no longer listened to.
+    const isCurrent = () => this.#process === started;
+    started.on('message', (reply: DeriveReply) => {
       if (isCurrent() && reply.id === this.#current?.id) this.#answer(reply);
     });
-    worker.on('error', (error: Error & { code?: string }) => {
-      if (!isCurrent()) return;
-      const isMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      this.#lose(isMemory ? new NotDerivableError('out_of_memory', 'It took too much memory.') : error);
+    started.on('error', (error) => {
+      if (isCurrent()) this.#lose(error);
     });
-    worker.on('exit', (code) => {
-      if (isCurrent()) this.#lose(new Error(`The derive worker ended early with code ${code}.`));
+    started.on('exit', (code, signal) => {
+      if (isCurrent()) this.#lose(isOutOfMemory(code, signal) ? outOfMemory() : endedEarly(code, signal));
     });
-    worker.unref();
-    return worker;
+    started.unref();
+    started.channel?.unref();
+    return started;
   }
 
   #answer(reply: DeriveReply): void {
@@ -124,13 +123,13 @@ export class Deriver {
     this.#next();
   }
 
-  /** The thread is given up, and with it the task that it had. */
+  /** The process is given up, and with it the task that it had. */
   #lose(error: Error): void {
     const current = this.#current && this.#finish();
     const isNamed = error instanceof NotDerivableError;
-    if (!isNamed) this.#log.error({ error }, 'The derive worker failed');
+    if (!isNamed) this.#log.error({ error }, 'The process that derives documents failed');
     current?.reject(isNamed ? error : toolFailed(error));
-    void this.#endThread().then(() => this.#next());
+    void this.#endProcess().then(() => this.#next());
   }
 
   #finish(): Waiting {
@@ -141,21 +140,40 @@ export class Deriver {
     return current;
   }
 
-  async #endThread(): Promise<void> {
-    const worker = this.#worker;
-    this.#worker = undefined;
-    await worker?.terminate();
+  async #endProcess(): Promise<void> {
+    const ended = this.#process;
+    this.#process = undefined;
+    if (ended?.kill('SIGKILL')) await once(ended, 'exit');
   }
 
-  /** Ends the thread; who waits is told that the node is being closed. */
+  /** Ends the process; who waits is told that the node is being closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     for (const { reject } of [this.#current, ...this.#waiting.splice(0)].filter((one) => one !== undefined))
       reject(shuttingDown());
     this.#current = undefined;
-    await this.#endThread();
+    await this.#endProcess();
   }
+}
+
+/** Windows' own libraries need to know where Windows is; Electron's program must know that it is to be Node. */
+function environment(): NodeJS.ProcessEnv {
+  const { SystemRoot } = process.env;
+  return { ELECTRON_RUN_AS_NODE: '1', ...(SystemRoot !== undefined && { SystemRoot }) };
+}
+
+/** V8 aborts where the heap is full. */
+function isOutOfMemory(code: number | null, signal: NodeJS.Signals | null): boolean {
+  return signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134;
+}
+
+function outOfMemory(): NotDerivableError {
+  return new NotDerivableError('out_of_memory', 'It took too much memory.');
+}
+
+function endedEarly(code: number | null, signal: NodeJS.Signals | null): Error {
+  return new Error(`The process ended early with ${signal ?? code}.`);
 }
 
 function toolFailed(cause?: Error): NotDerivableError {

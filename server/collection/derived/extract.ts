@@ -38,7 +38,7 @@ export interface ExtractOptions {
 export type Found = Omit<ExtractedText, 'kind'>;
 
 /**
- * Makes the text of decoded bytes. Knows no database and no file; blocks its thread.
+ * Makes the text of decoded bytes. Knows no database and no file; for the derive worker, as it blocks its process.
  *
  * @throws NotDerivableError `unsupported`, `too_large`, `damaged`, `encrypted`.
  */

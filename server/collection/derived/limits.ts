@@ -14,4 +14,4 @@ export const MOST_TITLE_CHARACTERS = 300;
 /** Elements within elements deeper than this are left out. */
 export const MOST_DEPTH = 500;
 /** How long the text of one object may take to make. */
-export const TEXT_TIMEOUT_MS = 20_000;
+export const TEXT_TIMEOUT_MS = 30_000;

@@ -5,7 +5,7 @@ import { readBody } from './readBody.ts';
 import type { TextResult, TextTask } from './tasks.ts';
 import { TEXT_TOOLS } from './tools.ts';
 
-/** Reads an object and makes its text, in the worker's thread. @throws NotDerivableError. */
+/** Reads an object and makes its text, in the derive worker. @throws NotDerivableError. */
 export async function makeText({ object }: TextTask): Promise<TextResult> {
   const { bytes, kind, isCut } = readBody(object, MOST_BYTES_READ);
   const content = await extractText(kind, bytes, { contentType: object.contentType, isCut });

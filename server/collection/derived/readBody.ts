@@ -18,7 +18,7 @@ const READ_SIZE = 1_048_576;
 
 /**
  * Reads an object's bytes for derivation and decodes them. The whole file is hashed on the way, so that nothing is ever
- * derived from bytes that are no longer the object. For the worker: it blocks its thread.
+ * derived from bytes that are no longer the object. For the derive worker: it blocks its process.
  *
  * @param maxBytes so much is kept of the stored bytes, and of the decoded ones. What is larger is cut; what is larger
  * and encoded is refused, as a part of it cannot be told from a damaged one.

@@ -4,7 +4,7 @@ import { makeText } from './makeText.ts';
 import type { DeriveTask, DiffResult, DiffTask, TaskResults } from './tasks.ts';
 
 /**
- * Does one task, in the worker's thread.
+ * Does one task, in the derive worker.
  *
  * @throws NotDerivableError where nothing can be made.
  */

@@ -76,12 +76,13 @@ export class TextFollower {
   }
 
   async #makeWanted(signal: AbortSignal): Promise<void> {
-    for (let wanted: WantedText[] = []; wanted.length > 0 || this.#isWoken; ) {
+    let wanted: WantedText[];
+    do {
       await this.#quiet.reached(signal);
       this.#isWoken = false;
       wanted = wantedTexts(this.#store.read, BATCH);
       for (const text of wanted) await this.#makeFindable(text, signal);
-    }
+    } while (wanted.length > 0 || this.#isWoken);
   }
 
   async #makeFindable(wanted: WantedText, signal: AbortSignal): Promise<void> {
@@ -96,7 +97,6 @@ export class TextFollower {
 
   /** What changed before there was an index, while the tools were others, or what was deleted to be made anew. */
   async #wantWhatWasMissed(signal: AbortSignal): Promise<void> {
-    this.#isWoken = true;
     for (let after = 0; !signal.aborted; ) {
       const page = sourcesWithoutText(this.#store.read, { after, limit: PAGE, tools: CURRENT_TEXT_TOOLS });
       const keys = page.filter(({ isWanted }) => isWanted).map(({ source_key }) => source_key);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { FoundText } from '../../shared/derived.ts';
-import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
-import { closeTestNodes } from '../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
+import type { FoundText } from '../../../shared/derived.ts';
+import { closeTestNodes } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { sha256 } from './support.ts';
 
 let web: ScriptedWeb;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ObjectText } from '../../shared/derived.ts';
-import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
-import { page, ScriptedWeb } from '../support/scriptedWeb.ts';
+import type { ObjectText } from '../../../shared/derived.ts';
+import { page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 export function sha256(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');

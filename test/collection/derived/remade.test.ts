@@ -1,0 +1,132 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Stats } from '../../../shared/collection.ts';
+import type { FoundText, ObjectText } from '../../../shared/derived.ts';
+import { closeTestNodes, openTestNode } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { CollectingNode, openCollectingNode } from '../support.ts';
+import { sha256 } from './support.ts';
+
+/** Derived documents may be deleted at any time; evidence stands without them. */
+
+const BODY = '<p>the wombat';
+const PICTURE = 'GIF89a';
+
+let node: CollectingNode;
+
+beforeEach(async () => {
+  const web = await ScriptedWeb.open();
+  node = await openCollectingNode();
+  web.script('/page', page(BODY));
+  web.script('/picture', page(PICTURE, { headers: { 'Content-Type': 'image/gif' } }));
+  await node.watch(web.url('/page'));
+  await node.watch(web.url('/picture'));
+  await node.check();
+  await untilFound();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+async function untilFound(): Promise<FoundText> {
+  return vi.waitFor(
+    async () => {
+      const { items } = await node.read<{ items: FoundText[] }>('/api/search?q=wombat');
+      expect(items).toHaveLength(1);
+      return items[0] as FoundText;
+    },
+    { timeout: 15_000, interval: 50 },
+  );
+}
+
+function readDocuments<Row>(sql: string): Row[] {
+  const database = new Database(join(node.node.dataFolder, 'strongroom.db'), { readonly: true });
+  try {
+    return database.prepare<[], Row>(sql).all();
+  } finally {
+    database.close();
+  }
+}
+
+/** Closes the node, lets something be done to its database, and opens it again. */
+async function reopenAfter(...statements: string[]): Promise<void> {
+  const { dataFolder } = node.node;
+  await node.node.close();
+  const database = new Database(join(dataFolder, 'strongroom.db'));
+  for (const sql of statements) database.exec(sql);
+  database.close();
+  node = new CollectingNode(await openTestNode({ dataFolder }));
+}
+
+test('what was deleted is made again when the node starts', async () => {
+  await reopenAfter(
+    'DELETE FROM derived_documents',
+    'DELETE FROM document_text',
+    'DELETE FROM indexed_texts',
+    'DELETE FROM wanted_texts',
+  );
+  expect((await untilFound()).snippet.text).toBe('the wombat');
+  expect((await node.read<Stats>('/api/stats')).derived_documents).toBe(1);
+});
+
+test('what another version of a tool made is made anew', async () => {
+  const before = await untilFound();
+  await reopenAfter("UPDATE derived_documents SET tool_version = '0', made_at = '2020-01-01T00:00:00.000Z'");
+  await vi.waitFor(
+    async () => {
+      const { derived } = await untilFound();
+      expect(derived.version).toBe(before.derived.version);
+      expect(readDocuments("SELECT 1 FROM derived_documents WHERE tool_version = '0'")).toEqual([]);
+    },
+    { timeout: 15_000, interval: 50 },
+  );
+  expect((await node.read<Stats>('/api/stats')).derived_documents).toBe(1);
+});
+
+test('an object that has no text is tried once, not with every start', async () => {
+  const outcomes = () =>
+    readDocuments<{ outcome: string; made_at: string }>(
+      `SELECT outcome, made_at FROM derived_documents WHERE subject = '${sha256(PICTURE)}'`,
+    );
+  await vi.waitFor(() => expect(outcomes()).toHaveLength(1), { timeout: 15_000, interval: 50 });
+  const [kept] = outcomes();
+  expect(kept?.outcome).toBe('unsupported');
+  await reopenAfter("DELETE FROM derived_documents WHERE outcome = 'made'");
+  await untilFound();
+  expect((await node.node.ask(`/archive/${sha256(PICTURE)}/text`)).status).toBe(404);
+  expect(outcomes()).toEqual([kept]);
+  expect(readDocuments('SELECT * FROM wanted_texts')).toEqual([]);
+});
+
+test('nothing is made from bytes that are not the object; once they are mended, it is', async () => {
+  await reopenAfter(
+    'DELETE FROM derived_documents',
+    'DELETE FROM document_text',
+    'DELETE FROM indexed_texts',
+  );
+  await untilFound();
+  await reopenAfter('DELETE FROM derived_documents');
+  const digest = sha256(BODY);
+  const file = join(node.node.dataFolder, 'blobs', digest.slice(0, 2), digest.slice(2, 4), digest);
+  const bytes = await readFile(file);
+  const reasonOf = async () => {
+    await reopenAfter('DELETE FROM derived_documents');
+    const answer = await node.node.ask(`/archive/${digest}/text`);
+    return answer.status === 200 ? 'made' : ((await answer.json()) as { reason: string }).reason;
+  };
+  await writeFile(file, '<p>the badger');
+  expect(await reasonOf()).toBe('object_damaged');
+  await rm(file);
+  expect(await reasonOf()).toBe('object_missing');
+  await writeFile(file, bytes);
+  expect((await node.read<ObjectText>(`/archive/${digest}/text`)).text).toBe('the wombat');
+});
+
+test('derived documents are in no dump', async () => {
+  const dump = await (await node.node.ask('/api/dump.jsonl')).text();
+  expect(dump).toContain(sha256(BODY));
+  expect(dump).not.toContain('strongroom-html-text');
+});
