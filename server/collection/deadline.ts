@@ -32,7 +32,10 @@ export class Deadline {
     while (!this.#settled.signal.aborted) {
       const left = this.#at - this.#clock.now();
       if (left <= 0) return this.#abort.abort(new RetrievalFailure('timeout'));
+      const before = this.#clock.now();
       await this.#clock.sleep(left, this.#settled.signal);
+      // A clock that is set back does not give the work more time.
+      this.#at += Math.min(0, this.#clock.now() - before);
     }
   }
 }

@@ -29,7 +29,7 @@ interface Host {
 /** A host that asks for more than this is not waited for in a round. */
 export const MAX_HOLD_IN_ROUND_MS = 60_000;
 /** No host can keep itself from being asked for longer than this. */
-const MAX_HOLD_MS = 24 * 3_600_000;
+export const MAX_HOLD_MS = 24 * 3_600_000;
 /** Hosts that nobody waits for are forgotten beyond this many. */
 const MAX_IDLE_HOSTS = 2_000;
 
@@ -120,7 +120,13 @@ export class Politeness {
   }
 
   #mayStartAt(host: Host): number {
-    return Math.max(host.lastStart + this.#limits().per_host_pause_ms, host.heldUntil);
+    const now = this.#clock.now();
+    // What lies in the future cannot have been: the clock was set back meanwhile.
+    const lastStart = Math.min(host.lastStart, now);
+    return Math.max(
+      lastStart + this.#limits().per_host_pause_ms,
+      Math.min(host.heldUntil, now + MAX_HOLD_MS),
+    );
   }
 
   /** Starts whatever may start now, and wakes again when the next may. */

@@ -1,6 +1,7 @@
 import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import { type Answer, exchange } from './exchange.ts';
+import { MAX_HOLD_MS } from './politeness.ts';
 import { requestHeaders } from './requestHeaders.ts';
 import { instantOfRetryAfter } from './retryAfter.ts';
 
@@ -38,7 +39,7 @@ export class Requester {
     headers: () => Promise<Record<string, string>>,
     receive: (answer: Answer) => Promise<Result>,
   ): Promise<Result> {
-    const { politeness, clock, lookup, isPrivateAddress } = this.#services;
+    const { politeness, clock, connections, lookup, isPrivateAddress } = this.#services;
     const { signal, timeoutMs, userAgent } = this.#rules;
     return politeness.visit(url.hostname, signal, async () => {
       const started = clock.now();
@@ -48,6 +49,7 @@ export class Requester {
           {
             url,
             headers: requestHeaders(userAgent, await headers()),
+            connections,
             lookup,
             mayConnect: (address) => this.#sourceIsPrivate !== false || !isPrivateAddress(address),
             signal: AbortSignal.any([signal, deadline.signal]),
@@ -69,8 +71,10 @@ export class Requester {
 
   #noteRetryAfter(url: URL, answer: Answer): void {
     if (answer.status !== 429 && answer.status !== 503) return;
-    const at = instantOfRetryAfter(answer.header('retry-after'), this.#services.clock.now());
-    if (at === undefined) return;
+    const now = this.#services.clock.now();
+    const wanted = instantOfRetryAfter(answer.header('retry-after'), now);
+    if (wanted === undefined) return;
+    const at = Math.min(wanted, now + MAX_HOLD_MS);
     this.#noted.retry_at = at;
     this.#services.politeness.hold(url.hostname, at);
   }

@@ -55,7 +55,9 @@ export class Robots {
 
   async #rulesOf(origin: string, ask: (url: URL) => Promise<RobotsAnswer>): Promise<Rules> {
     const cached = this.#cached.get(origin);
-    if (cached && this.#clock.now() < cached.freshUntil) return cached;
+    const freshFor = cached ? cached.freshUntil - this.#clock.now() : 0;
+    // More than a day is left only where the clock was set back.
+    if (cached && freshFor > 0 && freshFor <= FRESH_MS) return cached;
     let asking = this.#asking.get(origin);
     if (!asking) {
       asking = this.#read(origin, cached, ask).finally(() => this.#asking.delete(origin));

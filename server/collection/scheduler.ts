@@ -1,9 +1,11 @@
 import { type Clock, instantOf } from '../../shared/clock.ts';
 import type { Settings } from '../../shared/settings.ts';
 import type { Log } from '../log.ts';
+import { bringDueTimesNear } from '../store/sqlite/dueTimes.ts';
 import { dueSources, earliestDue, rescheduleDefaults, type SourceRow } from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
 import type { Collector } from './collect.ts';
+import { MAX_HOLD_MS } from './politeness.ts';
 
 export interface SchedulerServices {
   store: Store;
@@ -28,6 +30,7 @@ export class Scheduler {
   #wake = new AbortController();
   #running: Promise<void> | undefined;
   #interval: number | undefined;
+  #lookedAt: number | undefined;
 
   constructor(services: SchedulerServices) {
     this.#services = services;
@@ -67,6 +70,7 @@ export class Scheduler {
   async #collectDue(): Promise<number> {
     const { store, clock, collector } = this.#services;
     await this.#followInterval();
+    await this.#followClock();
     const earliest = earliestDue(store.read);
     const wait = earliest === undefined ? LOOK_EVERY_MS : Date.parse(earliest) - clock.now();
     if (wait > 0) return Math.min(wait, LOOK_EVERY_MS);
@@ -86,6 +90,23 @@ export class Scheduler {
       const minutes = source.every_minutes ?? every;
       return Date.parse(source.next_check_at ?? '') <= now + TAKE_ALONG * minutes * 60_000;
     });
+  }
+
+  /**
+   * A clock that was wrong and is set right again must not keep sources from being checked for as long as it was wrong.
+   * Whether it was set back while the node was closed shows in due times that nothing explains.
+   */
+  async #followClock(): Promise<void> {
+    const { store, clock, settings } = this.#services;
+    const before = this.#lookedAt;
+    const now = clock.now();
+    this.#lookedAt = now;
+    if (before !== undefined && now >= before) return;
+    const slackMinutes = before === undefined ? MAX_HOLD_MS / 60_000 : 0;
+    const everyMinutes = settings().collection_every_minutes;
+    await store.write((database) =>
+      bringDueTimesNear(database, { now: instantOf(now), everyMinutes, slackMinutes }),
+    );
   }
 
   /** The owner changed the node's own interval: what follows it is due by the new one. */

@@ -71,4 +71,30 @@ describe('retries within a round', () => {
     expect(await node.check()).toMatchObject({ checked: 1, changed: 1 });
     expect(web.requests('/page')).toHaveLength(2);
   });
+
+  test.each(['9'.repeat(400), '99999999999999', '31536000', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
+    'nobody can ask for more than a day (Retry-After: %s)',
+    async (after) => {
+      const clock = new TurnedClock();
+      const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
+      web.script('/page', page('later', { status: 503, headers: { 'Retry-After': after } }));
+      const { id } = await node.watch(web.url('/page'));
+      expect(await node.check()).toMatchObject({ checked: 1, failed: 1 });
+      expect((await node.source(id)).next_check_at).toBe(new Date(clock.now() + 86_400_000).toISOString());
+    },
+  );
+
+  test.each(['soon', '', '-30', '1.5', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
+    'what says nothing, or the past, changes nothing (Retry-After: %s)',
+    async (after) => {
+      const clock = new TurnedClock();
+      const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
+      web.script('/page', page('later', { status: 503, headers: { 'Retry-After': after } }), found('1'));
+      await node.watch(web.url('/page'));
+      const checking = node.check();
+      await clock.sleeperOf(2_000);
+      await clock.turn(2_000);
+      expect(await checking).toMatchObject({ checked: 1, changed: 1 });
+    },
+  );
 });

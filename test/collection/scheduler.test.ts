@@ -80,6 +80,30 @@ describe('on schedule', () => {
     expect(web.requests('/page')).toHaveLength(2);
   });
 
+  test('a clock that is set back keeps no source from being checked for as long as it was wrong', async () => {
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
+    const { id } = await node.watch(web.url('/page'));
+    await checkedBetween('/page', 1, MINUTE - 1_000, MINUTE + 1_000);
+    await clock.jump(-5 * 60 * MINUTE);
+    await clock.wakeAll();
+    await expect
+      .poll(async () => Date.parse((await node.source(id)).next_check_at ?? ''))
+      .toBeLessThan(clock.now() + 61 * MINUTE);
+    await checkedBetween('/page', 2, 55 * MINUTE, 70 * MINUTE);
+  });
+
+  test('nor does one that was years ahead until the node was closed', async () => {
+    const dataFolder = join(await temporaryFolder(), 'data');
+    const wrong = new TurnedClock('2099-01-01T00:00:00.000Z');
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock: wrong, dataFolder });
+    await node.watch(web.url('/page'));
+    await node.check();
+    await node.node.close();
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, dataFolder, collect: true });
+    await checkedBetween('/page', 2, 55 * MINUTE, 70 * MINUTE);
+    expect((await node.status()).age_seconds).toBeGreaterThanOrEqual(0);
+  });
+
   test('paused and removed sources are left alone; one that goes on is checked as soon as it is due', async () => {
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
     web.script('/removed', page('text'));

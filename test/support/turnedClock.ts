@@ -56,6 +56,12 @@ export class TurnedClock implements Clock {
     await setImmediate();
   }
 
+  /** Wakes every sleeper, as timers do that count what really passed while the clock was set anew. */
+  async wakeAll(): Promise<void> {
+    for (const sleeper of this.#sleepers) sleeper.wake();
+    await setImmediate();
+  }
+
   /** Resolves as soon as somebody sleeps who is to be woken in exactly this many milliseconds. */
   async sleeperOf(ms: number): Promise<void> {
     if (this.#hasSleeperOf(ms)) return;
