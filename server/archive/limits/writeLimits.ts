@@ -1,21 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createHmac } from 'node:crypto';
 import type { Log } from '../../log.ts';
 import type { NoRoom } from '../../store/room.ts';
 import { noRoomFor } from '../../store/room.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { countInvitationUse } from '../../store/sqlite/invitations.ts';
 import { lastEntry } from '../../store/sqlite/ledger.ts';
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
-import {
-  beginWriteDay,
-  countWrite,
-  type WriteDay,
-  writeCounts,
-  writeDay,
-} from '../../store/sqlite/writeCounts.ts';
 import type { Store } from '../../store/store.ts';
 import { addressGroup } from './addressGroup.ts';
+import { Admission, type AdmissionParts, type AdmittedWrite } from './admission.ts';
 import {
   addressBudgets,
   type Budget,
@@ -24,6 +16,7 @@ import {
   siteBudgets,
   windowAt,
 } from './budgets.ts';
+import { CountedDays, EVERYONE } from './countedDays.ts';
 import { noRoom } from './noRoom.ts';
 
 /** Who writes; the owner is exempt from what is counted by address. */
@@ -34,19 +27,10 @@ export interface WhoWrites {
   invitation?: string | undefined;
 }
 
-/** A write that was let in and is not over. */
-export interface AdmittedWrite {
-  /** Tells of bytes of the body as they come. @throws Problem `rate_limited` */
-  receive(bytes: number): void;
-}
-
 interface Amount {
   writes: number;
   bytes: number;
 }
-
-/** Everyone together, among the keys of what is counted. */
-const EVERYONE = '';
 
 /**
  * The limits of the data-pack archive's POST endpoints (section 5 of the contract).
@@ -58,22 +42,20 @@ const EVERYONE = '';
 export class WriteLimits {
   readonly #store: Store;
   readonly #settings: SettingsStore;
-  readonly #log: Log;
+  readonly #days: CountedDays;
   readonly #underWay = new Map<string, Amount>();
   readonly #current = new AsyncLocalStorage<Admission>();
-  readonly #closing = new AbortController();
   #heldBytes = 0;
-  #forgetting: Promise<void> | undefined;
 
   constructor(store: Store, settings: SettingsStore, log: Log) {
-    this.#log = log;
     this.#store = store;
     this.#settings = settings;
+    this.#days = new CountedDays(store, log);
   }
 
   /** From here on every day is forgotten as it ends. */
   startForgetting(): void {
-    this.#forgetting ??= this.#forgetEachDay();
+    this.#days.startForgetting();
   }
 
   /**
@@ -108,7 +90,7 @@ export class WriteLimits {
     bytes: number,
     write: (admitted: AdmittedWrite) => Promise<Result>,
   ): Promise<Result> {
-    await this.#today();
+    await this.#days.begin();
     this.#requireBudget(who, { writes: 1, bytes });
     const admission = new Admission(this.#parts(who, bytes));
     try {
@@ -152,11 +134,11 @@ export class WriteLimits {
     const now = this.#store.clock.now();
     const window = windowAt(now);
     const settings = this.#settings.current;
-    const site = siteBudgets(settings, this.#counts(EVERYONE, window.hour, window.day), window);
+    const site = siteBudgets(settings, this.#days.counts(EVERYONE, window), window);
     const budgets = this.#withUnderWay(EVERYONE, site);
     if (who.owner) return budgets;
     const group = addressGroup(who.address);
-    const own = addressBudgets(settings, this.#counts(group, window.hour, window.day), window);
+    const own = addressBudgets(settings, this.#days.counts(group, window), window);
     return [...this.#withUnderWay(group, own), ...budgets];
   }
 
@@ -166,20 +148,13 @@ export class WriteLimits {
   }
 
   /** Ends what waits for midnight. */
-  async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#forgetting;
+  close(): Promise<void> {
+    return this.#days.close();
   }
 
   #requireBudget(who: WhoWrites, more: Amount): void {
     const exceeded = exceededBudget(this.budgetsOf(who), more);
     if (exceeded) throw rateLimited(exceeded, this.#store.clock.now());
-  }
-
-  #counts(group: string, hour: number, day: string) {
-    const known = writeDay(this.#store.read);
-    if (known?.day !== day) return { hour_writes: 0, day_writes: 0, day_bytes: 0 };
-    return writeCounts(this.#store.read, nameOf(group, known.key), hour);
   }
 
   #withUnderWay(group: string, budgets: Budget[]): Budget[] {
@@ -210,97 +185,9 @@ export class WriteLimits {
       },
       letGo: (bytes) => hold({ writes: -1, bytes: -bytes }),
       count: (database, bytes) => {
-        const window = windowAt(this.#store.clock.now());
-        const { key } = this.#begin(database, window.day);
-        for (const group of groups) countWrite(database, nameOf(group, key), window.hour, bytes);
+        this.#days.count(database, groups, bytes);
         if (who.invitation !== undefined) countInvitationUse(database, who.invitation, this.#store.instant());
       },
     };
-  }
-
-  /** Makes today the day that is counted; whatever was counted before goes. */
-  #begin(database: WriteDatabase, day: string): WriteDay {
-    const known = writeDay(database);
-    if (known?.day === day) return known;
-    const begun = { day, key: this.#store.randomHex(64) };
-    beginWriteDay(database, begun);
-    return begun;
-  }
-
-  async #today(): Promise<void> {
-    const { day } = windowAt(this.#store.clock.now());
-    if (writeDay(this.#store.read)?.day === day) return;
-    await this.#store.write((database) => {
-      this.#begin(database, day);
-    });
-  }
-
-  /** Forgets a day when it ends and not only when somebody writes again; one that ended while the node was closed, now. */
-  async #forgetEachDay(): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      await this.#today().catch((error: unknown) => {
-        this.#log.error(
-          { error },
-          'The counts of a day that is over could not be dropped; it is tried again.',
-        );
-      });
-      const now = this.#store.clock.now();
-      await this.#store.clock.sleep(windowAt(now).dayEnds - now, signal);
-    }
-  }
-}
-
-/** The name that a group is counted under: a keyed hash, so that the database holds no address. */
-function nameOf(group: string, key: string): string {
-  if (group === EVERYONE) return EVERYONE;
-  return createHmac('sha256', Buffer.from(key, 'hex')).update(group).digest('base64url');
-}
-
-interface AdmissionParts {
-  announced: number;
-  grow(bytes: number): void;
-  count(database: WriteDatabase, bytes: number): void;
-  letGo(bytes: number): void;
-}
-
-/** One write that is under way, from its being let in to its being counted or refused. */
-class Admission implements AdmittedWrite {
-  readonly #parts: AdmissionParts;
-  readonly #endings: (() => void)[] = [];
-  #held: number;
-  #received = 0;
-  #isOver = false;
-
-  constructor(parts: AdmissionParts) {
-    this.#parts = parts;
-    this.#held = parts.announced;
-  }
-
-  receive(bytes: number): void {
-    this.#received += bytes;
-    const beyond = this.#received - this.#held;
-    if (beyond <= 0 || this.#isOver) return;
-    this.#parts.grow(beyond);
-    this.#held += beyond;
-  }
-
-  /** Counts it in the transaction that records it. What it held goes in the same turn, so it never counts twice. */
-  count(database: WriteDatabase): void {
-    if (this.#isOver) return;
-    this.#parts.count(database, this.#received);
-    this.end();
-  }
-
-  onEnd(ending: () => void): void {
-    if (this.#isOver) ending();
-    else this.#endings.push(ending);
-  }
-
-  end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#parts.letGo(this.#held);
-    for (const ending of this.#endings.splice(0)) ending();
   }
 }

@@ -14,6 +14,7 @@ import type { Store } from '../../store/store.ts';
 import { rehashBlobs } from '../../workers/hashFiles.ts';
 import { FileFaults } from './fileFaults.ts';
 import { placePack } from './placePack.ts';
+import { readPackText } from './readPack.ts';
 import { type CheckedRecord, checkRecord } from './record.ts';
 import { requireSameFiles } from './sameFiles.ts';
 
@@ -28,8 +29,16 @@ export interface NewPack {
   requireRoom?: (bytes: number) => Promise<void>;
 }
 
-/** Renames of one pack that are under way together: each waits for the disk. */
+/** Blobs of one pack that are kept together, so that a pack of many leaves room for others between. */
 const KEPT_AT_ONCE = 16;
+
+export interface AddedPack {
+  id: string;
+  /** Whether it is new: the same record again changes nothing. */
+  created: boolean;
+  /** The pack as JSON, as it is read from then on. */
+  text: string;
+}
 
 /**
  * Adds a pack: the one way in for every kind of upload. When it resolves, the blobs, the record and the ledger entry
@@ -38,28 +47,29 @@ const KEPT_AT_ONCE = 16;
  * A crash before the blobs are kept leaves files in `tmp/`, which the next start empties; one after that and before the
  * commit leaves blobs that no row names, which the next start sweeps. Neither can be seen by a reader.
  *
- * @returns the pack's id, and whether it is new: the same record again changes nothing.
  * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; whatever the disk says.
  */
 export async function addPack(
   store: Store,
   { record: sent, staged, requireRoom }: NewPack,
-): Promise<{ id: string; created: boolean }> {
+): Promise<AddedPack> {
   try {
     const checked = checkRecord(sent);
+    const { id } = checked;
+    const there = () => ({ id, created: false, text: readPackText(store.read, id) });
     if (staged) requireSameFiles(checked, staged);
     else requireHeldFiles(store.read, checked);
     if (packByDigest(store.read, checked.digest)) {
       await mendHeld(store, [...(staged?.values() ?? [])]);
-      return { id: checked.id, created: false };
+      return there();
     }
     requireReferences(store.read, checked.record);
     const blobs = [...(staged?.values() ?? [])];
     await requireRoom?.(newBytes(store.read, blobs));
     await mendHeld(store, blobs);
     await keepAll(blobs);
-    const created = await store.write((database) => recordPack(database, checked, store.instant()));
-    return { id: checked.id, created };
+    const text = await store.write((database) => recordPack(database, checked, store.instant()));
+    return text === undefined ? there() : { id, created: true, text };
   } finally {
     // What is kept stays; what was refused, or was there already, goes.
     await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
@@ -147,10 +157,13 @@ async function keepAll(staged: readonly StagedBlob[]): Promise<void> {
   for (const outcome of kept) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** Writes the rows and the ledger entry; answers false where another upload of the same record came first. */
-function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string): boolean {
+/**
+ * Writes the rows and the ledger entry, and reads the pack while all of it is at hand; undefined where another upload of
+ * the same record came first.
+ */
+function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string): string | undefined {
   const { digest, id } = checked;
-  if (packByDigest(database, digest)) return false;
+  if (packByDigest(database, digest)) return undefined;
   if (packById(database, id)) {
     throw new Problem(
       'id_taken',
@@ -159,5 +172,5 @@ function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string)
   }
   const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });
   placePack(database, checked, seq, at);
-  return true;
+  return readPackText(database, id);
 }

@@ -21,8 +21,7 @@ export function packsHandlers(store: Store, limits: WriteLimits): Pick<Handlers,
     addPack: async ({ request }) => {
       const upload = await readPackUpload(request, store);
       const requireRoom = (bytes: number) => limits.requireRoom(bytes);
-      const { id, created } = await addPack(store, { ...upload, requireRoom });
-      const text = readPackText(store.read, id);
+      const { id, created, text } = await addPack(store, { ...upload, requireRoom });
       return created ? createdText(text, addressOf(id)) : okText(text);
     },
     readPack: ({ params }) => okText(readPackText(store.read, params.id ?? '')),
