@@ -3,6 +3,7 @@ import type { Clock } from '../../shared/clock.ts';
 import type { RetrievalError } from '../../shared/source.ts';
 import type { SentRequest } from '../store/sqlite/retrievals.ts';
 import type { Validators } from '../store/sqlite/validators.ts';
+import type { Connections } from './connections.ts';
 import type { Politeness } from './politeness.ts';
 import type { Robots } from './robots.ts';
 
@@ -54,6 +55,8 @@ export interface FetchServices {
   clock: Clock;
   politeness: Politeness;
   robots: Robots;
+  /** Where connections are kept for the next request; without, each request has one of its own. */
+  connections?: Connections;
   lookup: (hostname: string) => Promise<LookupAddress[]>;
   isPrivateAddress: (address: string) => boolean;
 }

@@ -10,6 +10,7 @@ import { isPrivateAddress } from './addresses.ts';
 import { type Captures, openCaptures } from './captures/captures.ts';
 import { Collector, type CollectServices, chooseSources } from './collect.ts';
 import { systemLookup } from './connect.ts';
+import { Connections } from './connections.ts';
 import { importSources } from './importSources.ts';
 import { HostHeldError, Politeness } from './politeness.ts';
 import { previewSource } from './preview.ts';
@@ -46,11 +47,13 @@ export interface Collection {
 export function openCollection({ store, settings, jobs, log }: CollectionConfig): Collection {
   const { clock } = store;
   const closing = new AbortController();
+  const connections = new Connections();
   const politeness = new Politeness(clock, () => settings.current);
   const fetching = {
     clock,
     politeness,
     robots: new Robots(clock),
+    connections,
     lookup: systemLookup,
     isPrivateAddress,
   };
@@ -111,6 +114,7 @@ export function openCollection({ store, settings, jobs, log }: CollectionConfig)
       await Promise.allSettled(previews);
       await collector.idle();
       politeness.close();
+      await connections.close();
     },
   };
 }

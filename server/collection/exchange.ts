@@ -1,7 +1,5 @@
-import type { LookupAddress } from 'node:dns';
-import type { Socket } from 'node:net';
 import type { errors } from 'undici';
-import { connector } from './connect.ts';
+import { type Connection, type ConnectionRules, type Connections, openConnection } from './connections.ts';
 import { RetrievalFailure } from './failure.ts';
 
 /** One request and its answer, with the body still to come. */
@@ -19,72 +17,101 @@ export interface Answer {
   sent: [string, string][];
 }
 
-export interface ExchangeRequest {
+export interface ExchangeRequest extends ConnectionRules {
   url: URL;
   headers: Record<string, string>;
-  mayConnect: (address: string) => boolean;
-  lookup: (hostname: string) => Promise<LookupAddress[]>;
-  signal: AbortSignal;
+  /** Where connections are kept; undefined for one of its own. */
+  connections: Connections | undefined;
 }
 
-/** The largest head of an answer that is taken. */
-const MAX_HEAD_BYTES = 65_536;
-
 /**
- * Makes one GET on a connection of its own and gives the answer to `receive`, whose result it gives back; the
- * connection is closed in any case, whether or not the body was read.
+ * Makes one GET and gives the answer to `receive`, whose result it gives back. Where `connections` are kept, it is made
+ * over one of them if there is one, and the connection is kept again once the whole answer was read; else the
+ * connection is its own and is closed in any case.
  *
  * @throws RetrievalFailure by its word; the signal's reason; whatever `receive` throws.
  */
 export async function exchange<Result>(
-  { url, headers, mayConnect, lookup, signal }: ExchangeRequest,
+  request: ExchangeRequest,
   receive: (answer: Answer) => Promise<Result>,
 ): Promise<Result> {
-  // Loaded with the first request, so that a node starts without it.
-  const { Client, errors } = await import('undici');
-  let address = '';
-  let broken: unknown;
-  const onConnected = (socket: Socket) => {
-    address = socket.remoteAddress ?? '';
-    socket.on('error', (error) => {
-      // The client itself ends a connection by an error of its own.
-      if (!(error instanceof errors.UndiciError)) broken = error;
-    });
-  };
-  const client = new Client(url.origin, {
-    connect: connector({ mayConnect, onConnected, lookup, signal }),
-    maxHeaderSize: MAX_HEAD_BYTES,
-    // Deadlines are kept by the caller, who knows how fast the body comes.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  const { url, connections } = request;
+  const kept = connections?.take(url.origin, request);
+  if (kept) {
+    const answer = await answerOver(kept, request);
+    if (answer !== 'closed') return received(kept, request, answer, receive);
+  }
+  const connection = await openConnection(url.origin, request);
+  const answer = await answerOver(connection, request);
+  if (answer === 'closed') throw new RetrievalFailure('connection_reset');
+  return received(connection, request, answer, receive);
+}
+
+/** An answer whose body may not have been read. */
+interface OpenAnswer extends Answer {
+  /** Whether the whole of it came. */
+  isWhole: () => boolean;
+}
+
+/**
+ * Asks over a connection. One that was kept may be closed by the server in the very moment in which it is used again:
+ * that is no failure, and is to be asked again over a new one (RFC 9112, section 9.3.1).
+ */
+async function answerOver(connection: Connection, request: ExchangeRequest): Promise<OpenAnswer | 'closed'> {
+  const { url, headers, signal, connections } = request;
+  const { errors } = await import('undici');
   try {
-    const response = await client
-      .request({
-        method: 'GET',
-        path: url.pathname + url.search,
-        headers,
-        signal,
-        reset: true,
-        responseHeaders: 'raw',
-      })
-      .catch((error: unknown) => {
-        throw failureOfHead(error, signal, errors);
-      });
+    const response = await connection.client.request({
+      method: 'GET',
+      path: url.pathname + url.search,
+      headers,
+      signal,
+      reset: connections === undefined,
+      responseHeaders: 'raw',
+    });
     const pairs = pairsOf(response.headers as unknown as (string | Buffer)[]);
-    return await receive({
+    // Such an answer has no body (RFC 9110, section 15.4.5), and nobody reads it.
+    let isWhole = response.statusCode === 304;
+    if (isWhole) response.body.resume();
+    return {
       status: response.statusCode,
       headers: pairs,
       header: (name) => pairs.find(([key]) => key.toLowerCase() === name)?.[1],
       body: wholeBody(response.body, {
-        brokenEnd: () => (isFramed(pairs) ? undefined : broken),
+        brokenEnd: () => (isFramed(pairs) ? undefined : connection.broken),
         failure: (error) => failureOfBody(error, signal, errors),
+        onEnd: () => {
+          isWhole = true;
+        },
       }),
-      address,
-      sent: [['host', url.host], ['connection', 'close'], ...Object.entries(headers)],
-    });
+      isWhole: () => isWhole,
+      address: connection.address,
+      sent: [
+        ['host', url.host],
+        ['connection', connections === undefined ? 'close' : 'keep-alive'],
+        ...Object.entries(headers),
+      ],
+    };
+  } catch (error) {
+    await connection.client.destroy();
+    const failure = failureOfHead(error, signal, errors);
+    const isReset = failure instanceof RetrievalFailure && failure.word === 'connection_reset';
+    if (connection.isUsed && isReset) return 'closed';
+    throw failure;
+  }
+}
+
+async function received<Result>(
+  connection: Connection,
+  { url, connections }: ExchangeRequest,
+  answer: OpenAnswer,
+  receive: (answer: Answer) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await receive(answer);
   } finally {
-    await client.destroy();
+    if (connections && answer.isWhole()) await connections.give(url.origin, connection);
+    else await connection.client.destroy();
   }
 }
 
@@ -107,7 +134,11 @@ function isFramed(headers: readonly [string, string][]): boolean {
  */
 async function* wholeBody(
   body: AsyncIterable<Uint8Array>,
-  { brokenEnd, failure }: { brokenEnd: () => unknown; failure: (error: unknown) => unknown },
+  {
+    brokenEnd,
+    failure,
+    onEnd,
+  }: { brokenEnd: () => unknown; failure: (error: unknown) => unknown; onEnd: () => void },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = body[Symbol.asyncIterator]();
   try {
@@ -118,6 +149,7 @@ async function* wholeBody(
       if (step.done) {
         const broken = brokenEnd();
         if (broken !== undefined) throw new RetrievalFailure('body_cut_short', broken);
+        onEnd();
         return;
       }
       yield step.value;
