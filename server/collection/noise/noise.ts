@@ -2,6 +2,7 @@ import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/no
 import { Problem } from '../../../shared/problems.ts';
 import type { Log } from '../../log.ts';
 import {
+  type ComparableEvent,
   comparableEvent,
   comparableEventsOf,
   countComparable,
@@ -71,9 +72,9 @@ async function runOverPast(
   const run: NoiseRun = { events: 0, noise: 0, timed_out: 0, unreadable: 0 };
   const total = countComparable(store.read, sourceKey);
   progress(0, total);
-  let below = Number.MAX_SAFE_INTEGER;
+  let before: ComparableEvent | undefined;
   for (;;) {
-    const page = comparableEventsOf(store.read, sourceKey, { below, limit: BATCH });
+    const page = comparableEventsOf(store.read, sourceKey, { before, limit: BATCH });
     const found: EventNoise[] = [];
     for (const event of page) {
       if (signal.aborted || event.rules_digest === null) break;
@@ -87,7 +88,7 @@ async function runOverPast(
       progress(run.events, total);
     }
     await store.write((database) => putEventNoise(database, found));
-    below = page.at(-1)?.id ?? 0;
+    before = page.at(-1);
     if (signal.aborted || page.length < BATCH) return run;
   }
 }
@@ -113,10 +114,7 @@ async function previewRules(
   }
   const events: NoisePreview['events'] = [];
   const deadline = performance.now() + PREVIEW_MS;
-  const newest = comparableEventsOf(store.read, sourceKey, {
-    below: Number.MAX_SAFE_INTEGER,
-    limit: PREVIEWED,
-  });
+  const newest = comparableEventsOf(store.read, sourceKey, { limit: PREVIEWED });
   for (const event of newest) {
     if (performance.now() > deadline) break;
     const judgement = await judgeEvent({ store, deriver }, event, rules, 'asked');

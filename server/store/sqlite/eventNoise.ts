@@ -48,9 +48,15 @@ export interface ComparableEvent {
 
 type Stored = Omit<ComparableEvent, 'rules'> & { noise_rules: string | null };
 
-const COMPARABLE = `SELECT e.id, s.id AS source_id, e.observed_at, e.sha256, e.previous_sha256, s.noise_rules, s.rules_digest
-  FROM events e JOIN sources s ON s.key = e.source_key
+/** `index` says how events are found: there are a million of them, and all may be changes. */
+const comparable = (
+  index: string,
+) => `SELECT e.id, s.id AS source_id, e.observed_at, e.sha256, e.previous_sha256,
+    s.noise_rules, s.rules_digest
+  FROM events e ${index} CROSS JOIN sources s ON s.key = e.source_key
   WHERE e.event_type = 'changed' AND e.sha256 IS NOT NULL AND e.previous_sha256 IS NOT NULL`;
+const BY_NUMBER = comparable('NOT INDEXED');
+const BY_SOURCE = comparable('INDEXED BY events_by_source');
 
 function fromStored({ noise_rules, ...row }: Stored): ComparableEvent {
   return { ...row, rules: noise_rules === null ? [] : (JSON.parse(noise_rules) as NoiseRule[]) };
@@ -58,21 +64,22 @@ function fromStored({ noise_rules, ...row }: Stored): ComparableEvent {
 
 /** An event with two versions; undefined where it has none to compare. */
 export function comparableEvent(database: ReadDatabase, id: number): ComparableEvent | undefined {
-  const row = statement<Stored>(database, `${COMPARABLE} AND e.id = ?`).get(id);
+  const row = statement<Stored>(database, `${BY_NUMBER} AND e.id = ?`).get(id);
   return row && fromStored(row);
 }
 
-/** Events with two versions of one source, newest first by their numbers, below a number. */
+/** Events with two versions of one source, newest first, those older than a given one. */
 export function comparableEventsOf(
   database: ReadDatabase,
   sourceKey: number,
-  { below, limit }: { below: number; limit: number },
+  { before, limit }: { before?: Pick<ComparableEvent, 'observed_at' | 'id'> | undefined; limit: number },
 ): ComparableEvent[] {
   return statement<Stored>(
     database,
-    `${COMPARABLE} AND e.source_key = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?`,
+    `${BY_SOURCE} AND e.source_key = ? AND (e.observed_at, e.id) < (?, ?)
+     ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`,
   )
-    .all(sourceKey, below, limit)
+    .all(sourceKey, before?.observed_at ?? '\uffff', before?.id ?? 0, limit)
     .map(fromStored);
 }
 
@@ -103,7 +110,7 @@ export function eventsToJudge(
 ): ComparableEvent[] {
   return statement<Stored>(
     database,
-    `${COMPARABLE} AND e.id > ? AND e.id <= ? AND s.rules_digest IS NOT NULL
+    `${BY_NUMBER} AND e.id > ? AND e.id <= ? AND s.rules_digest IS NOT NULL
      AND NOT EXISTS (SELECT 1 FROM event_noise n WHERE n.event = e.id AND n.rules_digest = s.rules_digest)
      ORDER BY e.id`,
   )
