@@ -43,6 +43,9 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['server/collection/ok.ts', "import '../ledger/entry.ts';\nimport 'undici';", null],
   ['server/collection/peer.ts', "import '../archive/studies.ts';", 'collection/ imports ledger/'],
   ['server/collection/diff/http.ts', "import '../../http/app.ts';", 'never the other way round'],
+  ['server/fixity/ok.ts', "import '../ledger/entry.ts';\nimport '../workers/auditBlobs.ts';", null],
+  ['server/fixity/archive.ts', "import '../archive/studies.ts';", 'it cares for bytes'],
+  ['server/fixity/http.ts', "import '../http/app.ts';", 'never the other way round'],
   ['server/verification/http.ts', "import '../http/app.ts';", 'never the other way round'],
   ['server/peers/http.ts', "import '../http/app.ts';", 'never the other way round'],
 
