@@ -22,6 +22,8 @@ export interface Connection {
   isOpen: boolean;
   /** Whether an answer came over it before. */
   isUsed: boolean;
+  /** Called when it is closed, by whichever side. */
+  onClosed: () => void;
 }
 
 /** The largest head of an answer that is taken. */
@@ -29,10 +31,17 @@ const MAX_HEAD_BYTES = 65_536;
 /** No server closes an idle connection sooner, so that next to none is met in the moment in which it is closed. */
 const KEPT_MS = 250;
 
+let loaded: Promise<typeof import('undici')> | undefined;
+
+/** The HTTP client; loaded with the first request, so that a node starts without it. */
+export function loadClient(): Promise<typeof import('undici')> {
+  loaded ??= import('undici');
+  return loaded;
+}
+
 /** Prepares a connection to an origin; its first request opens it. */
 export async function openConnection(origin: string, rules: ConnectionRules): Promise<Connection> {
-  // Loaded with the first request, so that a node starts without it.
-  const { Client, errors } = await import('undici');
+  const { Client, errors } = await loadClient();
   const onConnected = (socket: Socket) => {
     Object.assign(connection, { address: socket.remoteAddress ?? '', isOpen: true });
     socket.on('error', (error) => {
@@ -57,9 +66,11 @@ export async function openConnection(origin: string, rules: ConnectionRules): Pr
     broken: undefined,
     isOpen: false,
     isUsed: false,
+    onClosed: () => {},
   };
   client.on('disconnect', () => {
     connection.isOpen = false;
+    connection.onClosed();
   });
   return connection;
 }
@@ -88,7 +99,7 @@ export class Connections {
     const idle = this.#idle.get(origin) ?? [];
     this.#idle.set(origin, idle);
     idle.push(connection);
-    connection.client.once('disconnect', () => this.#forget(origin, connection));
+    connection.onClosed = () => this.#forget(origin, connection);
   }
 
   #forget(origin: string, connection: Connection): void {

@@ -1,6 +1,9 @@
 import type { Clock } from '../../shared/clock.ts';
 import { RetrievalFailure } from './failure.ts';
 
+/** Made once: to make a reason for each request costs more than all else that is done here. */
+const SETTLED = new Error('The work is over.');
+
 /** A point in time at which work is given up; it can be moved on while the work makes progress. */
 export class Deadline {
   readonly #clock: Clock;
@@ -25,7 +28,7 @@ export class Deadline {
 
   /** The work is over; nothing is waited for any more. */
   settle(): void {
-    this.#settled.abort();
+    this.#settled.abort(SETTLED);
   }
 
   async #watch(): Promise<void> {

@@ -1,5 +1,11 @@
 import type { errors } from 'undici';
-import { type Connection, type ConnectionRules, type Connections, openConnection } from './connections.ts';
+import {
+  type Connection,
+  type ConnectionRules,
+  type Connections,
+  loadClient,
+  openConnection,
+} from './connections.ts';
 import { RetrievalFailure } from './failure.ts';
 
 /** One request and its answer, with the body still to come. */
@@ -59,7 +65,7 @@ interface OpenAnswer extends Answer {
  */
 async function answerOver(connection: Connection, request: ExchangeRequest): Promise<OpenAnswer | 'closed'> {
   const { url, headers, signal, connections } = request;
-  const { errors } = await import('undici');
+  const { errors } = await loadClient();
   try {
     const response = await connection.client.request({
       method: 'GET',

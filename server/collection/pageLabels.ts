@@ -43,10 +43,16 @@ async function titleIn(html: string): Promise<string | null> {
   if (start === 0) return null;
   const end = html.indexOf('<', start);
   const inner = html.slice(start, end === -1 ? undefined : end).slice(0, 10 * MAX_TITLE);
-  // Loaded when there is a first title to read, so that a node starts without it.
-  const { load } = await import('cheerio/slim');
-  const title = load(`<title>${inner}</title>`)('title').text().replace(/\s+/g, ' ').trim();
+  const readable = /[&\0]/.test(inner) ? await decodedTitle(inner) : inner;
+  const title = readable.replace(/\s+/g, ' ').trim();
   return title === '' ? null : title.slice(0, MAX_TITLE);
+}
+
+/** A title with its character references read. */
+async function decodedTitle(inner: string): Promise<string> {
+  // Loaded when there is a first one to read, so that a node starts without it.
+  const { load } = await import('cheerio/slim');
+  return load(`<title>${inner}</title>`)('title').text();
 }
 
 function header(page: Pick<SeenPage, 'headers'>, name: string): string | undefined {
@@ -190,27 +196,37 @@ function botWallReason(html: string, title: string | null): string | undefined {
   if (title && WALL_TITLES.some((known) => known.test(title))) return `The title is a bot wall’s: ${title}`;
   const marker = WALL_MARKERS.find(([known]) => known.test(html));
   if (marker) return `The page is ${marker[1]}`;
-  const text = textIn(html);
-  const sentence = text.length <= SHORT_TEXT ? WALL_SENTENCES.exec(text)?.[0] : undefined;
+  const sentence = WALL_SENTENCES.exec(shortTextIn(html) ?? '')?.[0];
   return sentence && `The page says little but “${sentence}”`;
 }
 
-/** The text between the tags, without scripts and styles; each character is looked at once, whatever the page does. */
-function textIn(html: string): string {
+/**
+ * The text between the tags, without scripts and styles, or undefined where it is longer than `SHORT_TEXT`; no character
+ * is looked at twice, whatever the page does.
+ */
+function shortTextIn(html: string): string | undefined {
   const parts: string[] = [];
+  let length = 0;
+  const add = (part: string) => {
+    const folded = part.replace(/\s+/g, ' ').trim();
+    if (folded === '') return;
+    parts.push(folded);
+    length += folded.length + 1;
+  };
   for (let at = 0; at < html.length; ) {
     const tag = html.indexOf('<', at);
     if (tag === -1) {
-      parts.push(html.slice(at));
+      add(html.slice(at));
       break;
     }
-    parts.push(html.slice(at, tag));
+    add(html.slice(at, tag));
+    if (length > SHORT_TEXT + 1) return undefined;
     const name = /^<(script|style)[\s>]/i.exec(html.slice(tag, tag + 8))?.[1];
     const end = name === undefined ? html.indexOf('>', tag) : endOfElement(html, tag, name);
     if (end === -1) break;
     at = end + 1;
   }
-  return parts.join(' ').replace(/\s+/g, ' ').trim();
+  return length > SHORT_TEXT + 1 ? undefined : parts.join(' ');
 }
 
 function endOfElement(html: string, from: number, name: string): number {
