@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { setImmediate } from 'node:timers/promises';
 import type { Reply } from './reply.ts';
 
 /** A long answer that is sent as it is made, as fast as its reader takes it; it is made for who reads it alone. */
@@ -12,11 +13,30 @@ export function streamed(
       response.status(200).set({ 'Cache-Control': 'no-store', ...headers });
       if (response.req.method === 'HEAD') return void response.end();
       // A reader who goes away ends the iteration, and with it what it holds open.
-      await pipeline(Readable.from(pieces(), { objectMode: false }), response).catch((error: unknown) => {
-        if (!response.closed) throw error;
-      });
+      await pipeline(Readable.from(paced(pieces()), { objectMode: false }), response).catch(
+        (error: unknown) => {
+          if (!response.closed) throw error;
+        },
+      );
     },
   };
+}
+
+/** For so long pieces are made one after the other before others have their turn. */
+const TURN_MS = 10;
+
+/**
+ * Lets others have their turn. Where pieces are made without waiting and the socket takes them at once, nothing else
+ * would run until the end.
+ */
+async function* paced<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
+  let turned = performance.now();
+  for await (const piece of pieces) {
+    yield piece;
+    if (performance.now() - turned < TURN_MS) continue;
+    await setImmediate();
+    turned = performance.now();
+  }
 }
 
 /** Headers of an answer that a browser keeps as a file. */

@@ -48,7 +48,7 @@ export function exportWarc(store: Store, exporter: Exporter, query: WarcQuery): 
   };
   return {
     filename: what.filename,
-    bytes: () => write(store, exporter, { ...what, filter, isPacked: query.gzip ?? false }),
+    bytes: () => gathered(write(store, exporter, { ...what, filter, isPacked: query.gzip ?? false })),
   };
 }
 
@@ -74,6 +74,22 @@ async function* write(store: Store, exporter: Exporter, what: What): AsyncGenera
   } finally {
     database.close();
   }
+}
+
+/** Small pieces are sent together until they are about this long. */
+const PIECE_BYTES = 32_768;
+
+async function* gathered(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of pieces) {
+    held.push(piece);
+    bytes += piece.length;
+    if (bytes < PIECE_BYTES) continue;
+    yield held.length === 1 ? piece : Buffer.concat(held, bytes);
+    [held, bytes] = [[], 0];
+  }
+  if (bytes > 0) yield Buffer.concat(held, bytes);
 }
 
 function warcinfo(

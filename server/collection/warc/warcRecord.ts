@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
-import { createGzip, gzip } from 'node:zlib';
+import { createGzip, gzip, gzipSync } from 'node:zlib';
 import type { StoredBody } from './storedBody.ts';
 
 /** A record of a WARC/1.1 file (ISO 28500): its named fields, and its block in one or two parts. */
@@ -18,8 +18,9 @@ export interface WarcRecord {
   blockDigest?: string;
 }
 
-/** What is shorter is packed in one piece. */
+/** What is shorter is packed in one piece, and what is short at once: that is done sooner than a thread is asked. */
 const WHOLE_BYTES = 1_048_576;
+const AT_ONCE_BYTES = 32_768;
 
 /**
  * The bytes of a record, packed as a member of its own where `isPacked`. The library that reads WARC files here is not
@@ -31,7 +32,8 @@ export async function* serialize(record: WarcRecord, isPacked: boolean): AsyncGe
   if (length > WHOLE_BYTES) return yield* packed(pieces(record, length));
   const whole: Uint8Array[] = [];
   for await (const piece of pieces(record, length)) whole.push(piece);
-  yield await promisify(gzip)(Buffer.concat(whole));
+  const bytes = Buffer.concat(whole);
+  yield length <= AT_ONCE_BYTES ? gzipSync(bytes) : await promisify(gzip)(bytes);
 }
 
 async function* pieces(record: WarcRecord, length: number): AsyncGenerator<Uint8Array> {
