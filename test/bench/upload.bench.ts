@@ -14,7 +14,8 @@ const REPETITIONS = 7;
 const MOST_BYTES = 50_000_000;
 const SMALL_BYTES = 20_000;
 const CLIENTS = 8;
-const SMALL_PACKS = 1_000;
+const SMALL_PACKS = 500;
+const ROWS = 1_000;
 
 /** Uploads of packs, each durable when it is answered. */
 export const upload: Bench = {
@@ -59,7 +60,10 @@ async function large(folder: string): Promise<Measurement> {
   };
 }
 
-/** Many small packs at once, by turns with single rows written durably on the same disk. */
+/**
+ * Many small packs at once, by turns with single rows written durably on the same disk. The clients are this process,
+ * the node is another. The first of each warms up and is not counted: a node runs for weeks.
+ */
 async function small(folder: string): Promise<Measurement> {
   const node = await startNode(join(folder, 'small'));
   const database = new Database(join(folder, 'peer.db'));
@@ -68,25 +72,33 @@ async function small(folder: string): Promise<Measurement> {
   database.exec('CREATE TABLE rows (id INTEGER PRIMARY KEY, value TEXT NOT NULL)');
   const ours: number[] = [];
   const peer: number[] = [];
-  for (let repetition = 0; repetition < 5; repetition += 1) {
+  let [nodeTime, clientTime] = [0, 0];
+  for (let repetition = 0; repetition <= REPETITIONS; repetition += 1) {
+    const [nodeBefore, clientBefore] = [await node.cpuTime(), process.cpuUsage()];
     ours.push(await packsPerSecond(node, repetition));
+    if (repetition > 0) {
+      const { user, system } = process.cpuUsage(clientBefore);
+      nodeTime += (await node.cpuTime()) - nodeBefore;
+      clientTime += (user + system) / 1000;
+    }
     peer.push(await rowsPerSecond(database));
   }
   database.close();
   await node.stop();
-  const ratio = median(ours) / median(peer);
+  const [ourRate, peerRate] = [median(ours.slice(1)), median(peer.slice(1))];
+  const perPack = (time: number) => (time / (REPETITIONS * SMALL_PACKS)).toFixed(2);
   return {
-    what: `packs of ${SMALL_BYTES / 1_000} KB from ${CLIENTS} clients, each durable when answered`,
-    ours: `${Math.round(median(ours))} packs/s`,
-    peer: `SQLite, synchronous=FULL, a row a transaction: ${Math.round(median(peer))}/s`,
-    ratio,
+    what: `packs of ${SMALL_BYTES / 1_000} KB from ${CLIENTS} clients in another process, each durable when answered, ${REPETITIONS} times ${SMALL_PACKS} after one that warms up`,
+    ours: `${Math.round(ourRate)} packs/s (processor time a pack: node ${perPack(nodeTime)} ms, clients ${perPack(clientTime)} ms)`,
+    peer: `SQLite, synchronous=FULL, a row a transaction: ${Math.round(peerRate)}/s`,
+    ratio: ourRate / peerRate,
     reach: 'at least 0.1 times',
-    holds: ratio >= 0.1,
+    holds: ourRate / peerRate >= 0.1,
   };
 }
 
 async function packsPerSecond(node: OwnedNode, repetition: number): Promise<number> {
-  const bodies = Array.from({ length: SMALL_PACKS / 5 }, (_, index) =>
+  const bodies = Array.from({ length: SMALL_PACKS }, (_, index) =>
     packBody(`Small ${repetition} ${index}`, randomBytes(SMALL_BYTES)),
   );
   const agent = new Agent({ keepAlive: true });
@@ -105,9 +117,9 @@ async function packsPerSecond(node: OwnedNode, repetition: number): Promise<numb
 async function rowsPerSecond(database: Database.Database): Promise<number> {
   const insert = database.prepare('INSERT INTO rows (value) VALUES (?)');
   const took = await timed(() => {
-    for (let row = 0; row < 1_000; row += 1) insert.run('x'.repeat(100));
+    for (let row = 0; row < ROWS; row += 1) insert.run('x'.repeat(100));
   });
-  return 1_000 / (took / 1000);
+  return ROWS / (took / 1000);
 }
 
 /** What one upload of the largest pack adds to the memory that a node holds at its most. */

@@ -8,6 +8,8 @@ export interface OwnedNode {
   resident(): Promise<number>;
   /** The most that it ever held. */
   peakResident(): Promise<number>;
+  /** Milliseconds of processor time that all its threads have taken. */
+  cpuTime(): Promise<number>;
   /** Headers that make a request the owner's. */
   headers: Record<string, string>;
   stop(): Promise<void>;
@@ -29,6 +31,7 @@ export async function startNode(dataFolder: string): Promise<OwnedNode> {
     headers,
     resident: () => memoryOf(served.pid, 'VmRSS'),
     peakResident: () => memoryOf(served.pid, 'VmHWM'),
+    cpuTime: () => cpuTimeOf(served.pid),
     stop: async () => void (await end(served, 'SIGTERM')),
   };
 }
@@ -37,4 +40,11 @@ export async function startNode(dataFolder: string): Promise<OwnedNode> {
 async function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024;
+}
+
+/** Linux counts in hundredths of a second: fields 14 and 15 of `stat`, of which the second may hold spaces. */
+async function cpuTimeOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
