@@ -1,10 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { PNG } from 'pngjs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Diff } from '../../../shared/diff.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { closeScriptedWebs, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
+import { collectChange, type Version } from './support.ts';
 
 let web: ScriptedWeb;
 let node: CollectingNode;
@@ -18,15 +20,8 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-type Version = Parameters<typeof page>[0];
-
-async function change(type: string, from: Version, to: Version, noise_rules: object[] = []): Promise<number> {
-  const options = { headers: { 'Content-Type': type } };
-  web.script('/object', page(from, options), page(to, options));
-  const { id } = await node.watch(web.url('/object'), { noise_rules });
-  await node.check([id]);
-  const { events } = await node.check([id]);
-  return events[0] as number;
+function change(type: string, from: Version, to: Version, noise_rules: object[] = []): Promise<number> {
+  return collectChange(node, web, { type, from, to, noise_rules });
 }
 
 /** Asks for a diff and, until it comes, again and again whether the node is up. */
@@ -101,14 +96,11 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
   });
 
   test('a page that unpacks to far more than it says', async () => {
-    const { gzipSync } = await import('node:zlib');
     const bomb = (letter: string) => gzipSync(Buffer.alloc(200_000_000, letter));
-    const options = { headers: { 'Content-Type': 'text/plain', 'Content-Encoding': 'gzip' } };
-    web.script('/bomb', page(bomb('a'), options), page(bomb('b'), options));
-    const { id } = await node.watch(web.url('/bomb'));
-    await node.check([id]);
-    const { events } = await node.check([id]);
-    const { diff } = await diffWhileAlive(events[0] as number);
+    const headers = { 'Content-Encoding': 'gzip' };
+    const versions = { from: bomb('a'), to: bomb('b') };
+    const event = await collectChange(node, web, { type: 'text/plain', ...versions, headers });
+    const { diff } = await diffWhileAlive(event);
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('larger than') });
   }, 30_000);
 
