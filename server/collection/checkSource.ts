@@ -29,7 +29,6 @@ export interface Check {
   recorded: Recorded;
   /** A failure of the network that was kept but does not count yet. */
   held: KeptRetrieval | null;
-  retryAt: number | null;
 }
 
 export interface CheckOptions {
@@ -39,6 +38,8 @@ export interface CheckOptions {
   onAnswer: () => void;
   /** Whether a failure of the network is to be held back instead of counting. */
   mayHold: () => boolean;
+  /** When the source is due again, and not before what its host asked for. */
+  dueAt: (notBefore: number | null) => string;
 }
 
 /** Failures that another request would meet again: they were decided here, not there. */
@@ -117,7 +118,7 @@ async function record(
   { store, settings }: CheckServices,
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
-  { round, isLast, mayHold }: CheckOptions & { isLast: boolean },
+  { round, isLast, mayHold, dueAt }: CheckOptions & { isLast: boolean },
 ): Promise<Check> {
   const { received } = attempt;
   const retrieval = await retrievalOf(source, attempt, { round, at: store.instant() });
@@ -131,6 +132,7 @@ async function record(
         retrieval: kept,
         outcome: isLast && !isHeldBack ? outcomeOf(kept) : null,
         validators: validatorsAfter(attempt, kept),
+        ...(isLast ? { nextCheckAt: dueAt(attempt.retry_at) } : {}),
         ...(onCounted ? { onCounted } : {}),
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
@@ -140,7 +142,6 @@ async function record(
       error: kept.error,
       recorded,
       held: isHeldBack ? { ...kept, id: recorded.retrieval } : null,
-      retryAt: attempt.retry_at,
     };
   };
   if (received === null) return write(true);

@@ -148,13 +148,13 @@ class Round {
         signal,
         onAnswer: () => this.#onAnswer(),
         mayHold: () => this.#hosts >= HOSTS_THAT_TELL && !this.#anyAnswered,
+        dueAt: (notBefore) => this.#dueAt(source, notBefore),
       });
       if (check.held) this.#held.push(check.held);
       if (this.#anyAnswered) this.#countHeld();
       this.#add(check);
-      await this.#schedule(source, check.retryAt);
     } catch (error) {
-      if (error instanceof HostHeldError) await this.#schedule(source, error.until);
+      if (error instanceof HostHeldError) await this.#postpone(source, error.until);
       else if (!signal.aborted) throw error;
     }
     onDone();
@@ -191,12 +191,17 @@ class Round {
     else result.unchanged += 1;
   }
 
-  /** Sets when the source is due again; a host that asked for longer is given it. */
-  async #schedule(source: SourceRow, notBefore: number | null): Promise<void> {
-    const { store, clock, settings } = this.#services;
+  /** When the source is due again; a host that asked for longer is given it. */
+  #dueAt(source: SourceRow, notBefore: number | null): string {
+    const { clock, settings } = this.#services;
     const due = nextCheckAt(source, settings(), clock.now(), this.#jitter);
-    const at = notBefore === null ? due : [due, instantOf(notBefore)].sort().at(-1);
-    await store.write((database) => updateNextCheck(database, source.key, at ?? due));
+    return notBefore !== null && instantOf(notBefore) > due ? instantOf(notBefore) : due;
+  }
+
+  /** The source was not asked for, because its host is to be left alone. */
+  #postpone(source: SourceRow, until: number): Promise<void> {
+    const at = this.#dueAt(source, until);
+    return this.#services.store.write((database) => updateNextCheck(database, source.key, at));
   }
 }
 

@@ -6,7 +6,7 @@ import { createBlobRowIfAbsent } from '../store/sqlite/blobs.ts';
 import { firstEventWith } from '../store/sqlite/events.ts';
 import type { WriteDatabase } from '../store/sqlite/open.ts';
 import { insertRetrieval, type NewRetrieval } from '../store/sqlite/retrievals.ts';
-import { type SourceRow, sourceByKey, updateStanding } from '../store/sqlite/sources.ts';
+import { type SourceRow, sourceByKey, updateNextCheck, updateStanding } from '../store/sqlite/sources.ts';
 import { replaceValidators, type Validators } from '../store/sqlite/validators.ts';
 import type { Store } from '../store/store.ts';
 import { recordEvent } from './recordEvent.ts';
@@ -23,6 +23,8 @@ export interface RecordedAttempt {
   validators?: Validators | undefined;
   /** Bytes that could not be stored for want of room. */
   refusedBytes?: number | null;
+  /** When the source is due again; absent where a retry will follow. */
+  nextCheckAt?: string;
   /** Called in the transaction, once the object's bytes are counted by its row. */
   onCounted?: () => void;
 }
@@ -55,9 +57,10 @@ export function recordRetrieval(
     const id = insertRetrieval(database, retrieval);
     if (retrieval.sha256 !== null && retrieval.error === null)
       replaceValidators(database, retrieval.source_key, attempt.validators);
-    const before = sourceByKey(database, retrieval.source_key)?.last_sha256;
-    const events = applyOutcome(database, store.instant(), { id, ...retrieval }, attempt, settings);
-    const isNewVersion = attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== before;
+    const source = requireSource(database, retrieval.source_key);
+    const events = applyOutcome(database, store.instant(), source, { id, ...retrieval }, attempt, settings);
+    if (attempt.nextCheckAt !== undefined) updateNextCheck(database, source.key, attempt.nextCheckAt);
+    const isNewVersion = attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== source.last_sha256;
     return { retrieval: id, events, isNewVersion };
   });
 }
@@ -69,21 +72,33 @@ export function countHeldFailure(
   settings: CountSettings,
 ): Promise<number[]> {
   return store.write((database) =>
-    applyOutcome(database, store.instant(), retrieval, { outcome: { kind: 'failure' } }, settings),
+    applyOutcome(
+      database,
+      store.instant(),
+      requireSource(database, retrieval.source_key),
+      retrieval,
+      { outcome: { kind: 'failure' } },
+      settings,
+    ),
   );
 }
 
 export type KeptRetrieval = NewRetrieval & { id: number };
 
+function requireSource(database: WriteDatabase, key: number): SourceRow {
+  const source = sourceByKey(database, key);
+  if (!source) throw new Error(`There is no source ${key}.`);
+  return source;
+}
+
 function applyOutcome(
   database: WriteDatabase,
   now: string,
+  source: SourceRow,
   retrieval: KeptRetrieval,
   { outcome, refusedBytes }: Pick<RecordedAttempt, 'outcome' | 'refusedBytes'>,
   settings: CountSettings,
 ): number[] {
-  const source = sourceByKey(database, retrieval.source_key);
-  if (!source) throw new Error(`There is no source ${retrieval.source_key}.`);
   const met = {
     last_checked_at: retrieval.observed_at,
     last_status: retrieval.status,
@@ -122,7 +137,6 @@ function recordOwnEvent(
   retrieval: KeptRetrieval,
   type: EventType,
 ): number {
-  const isVersion = type === 'first_seen' || type === 'changed';
   const isLoss = type === 'unavailable' || type === 'disappeared';
   return recordEvent(database, now, source, {
     source_key: source.key,
@@ -133,7 +147,9 @@ function recordOwnEvent(
     original_observed_at: null,
     sha256: isLoss ? null : retrieval.sha256,
     previous_sha256: isLoss || type === 'changed' ? source.last_sha256 : null,
-    reverts_to: isVersion && retrieval.sha256 !== null ? revertsTo(database, source, retrieval.sha256) : null,
+    // A first version has none before it.
+    reverts_to:
+      type === 'changed' && retrieval.sha256 !== null ? revertsTo(database, source, retrieval.sha256) : null,
     page_label: isLoss ? null : retrieval.page_label,
   });
 }
