@@ -16,8 +16,7 @@ afterEach(async () => {
 });
 
 /** A node whose disk is never said to be nearly full, however full the disk of whoever runs this is. */
-const openNode: typeof openCollectingNode = (settings = {}) =>
-  openCollectingNode({ min_free_disk_gb: 0, ...settings });
+const openNode = (settings: object = {}) => openCollectingNode({ min_free_disk_gb: 0, ...settings });
 
 const small = page('x'.repeat(600));
 const other = page('y'.repeat(600));
