@@ -81,12 +81,14 @@ export class TextFollower {
       await this.#quiet.reached(signal);
       this.#isWoken = false;
       wanted = wantedTexts(this.#store.read, BATCH);
-      for (const text of wanted) await this.#makeFindable(text, signal);
+      // One text is made at a time; the next is begun while the last is being written.
+      const made = await Promise.allSettled(wanted.map((text) => this.#makeFindable(text)));
+      const failed = made.find((outcome) => outcome.status === 'rejected');
+      if (failed) throw failed.reason;
     } while (wanted.length > 0 || this.#isWoken);
   }
 
-  async #makeFindable(wanted: WantedText, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
+  async #makeFindable(wanted: WantedText): Promise<void> {
     const { content, title } = await this.#texts.textOf(wanted.sha256, 'low');
     const text = content && unpackContent<ExtractedText>(content).text.slice(0, MOST_SEARCHED_CHARACTERS);
     await this.#quiet.write((database) => {
