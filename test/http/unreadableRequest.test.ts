@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from 'vitest';
@@ -25,4 +26,17 @@ test('what is no HTTP request, or has too long an address, is answered with a pr
   expect(await told(url, long)).toEqual([431, 'head_too_large']);
   const upload = `POST /api/packs HTTP/1.1\r\n${host}Content-Type: application/zip\r\nTransfer-Encoding: chunked\r\n\r\n`;
   expect(await told(url, `${upload}no size\r\n`)).toEqual([400, 'invalid_request']);
+});
+
+test('so is what comes after an answer on the same connection', async () => {
+  const { url } = await openTestNode();
+  const { hostname, port, host } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(`GET /api/health HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  const [first] = (await once(socket, 'data')) as [Buffer];
+  expect(first.toString()).toMatch(/^HTTP\/1\.1 200 /);
+  socket.write('GARBAGE\r\n\r\n');
+  const rest = await text(socket);
+  expect(rest).toMatch(/^HTTP\/1\.1 400 /);
+  expect(rest).toContain('"code":"invalid_request"');
 });
