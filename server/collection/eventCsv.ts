@@ -25,6 +25,7 @@ const COLUMNS: Readonly<Record<string, (event: Event) => CsvCell>> = {
   previous_sha256: (event) => event.previous_sha256,
   reverts_to: (event) => event.reverts_to,
   page_label: ({ page_label }) => page_label?.label ?? null,
+  is_noise: ({ is_noise }) => is_noise,
   ledger_entry: (event) => event.ledger_entry,
 };
 
