@@ -208,10 +208,11 @@ function shortTextIn(html: string): string | undefined {
   const parts: string[] = [];
   let length = 0;
   const add = (part: string) => {
-    const folded = part.replace(/\s+/g, ' ').trim();
-    if (folded === '') return;
-    parts.push(folded);
-    length += folded.length + 1;
+    // Of much text a part tells that it is too much.
+    const isMuch = part.length > 3 * SHORT_TEXT && folded(part.slice(0, 2 * SHORT_TEXT)).length > SHORT_TEXT;
+    const text = isMuch ? '' : folded(part);
+    length += isMuch ? Number.POSITIVE_INFINITY : text.length + Number(text !== '');
+    if (text !== '') parts.push(text);
   };
   for (let at = 0; at < html.length; ) {
     const tag = html.indexOf('<', at);
@@ -227,6 +228,10 @@ function shortTextIn(html: string): string | undefined {
     at = end + 1;
   }
   return length > SHORT_TEXT + 1 ? undefined : parts.join(' ');
+}
+
+function folded(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
 }
 
 function endOfElement(html: string, from: number, name: string): number {

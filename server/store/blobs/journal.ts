@@ -1,4 +1,4 @@
-import { closeSync, fdatasyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createFolder, syncFile, syncFolder } from './durableFile.ts';
@@ -31,6 +31,7 @@ const SEGMENT_BYTES = 8_388_608;
 const MOST_UNSETTLED_BYTES = 8 * SEGMENT_BYTES;
 /** By then the system has written the files by itself (Linux: after 30 s), and syncing them costs next to nothing. */
 const SETTLE_AFTER_MS = 40_000;
+const SYNCED_AT_ONCE = 8;
 
 /**
  * The journal of small blobs. To sync each of a thousand small files, and the folders that lead to it, takes a disk far
@@ -81,15 +82,15 @@ export class BlobJournal {
     await this.#settleWhile(({ lastAppended }) => lastAppended <= before);
   }
 
+  /**
+   * Gives a blob its file. It is written under its name at once: nobody reads it before a row names it, and what a crash
+   * cuts short is in the journal. (In `tmp/` each new file would cost more, the more files its disk holds.)
+   */
   #place({ file, target, bytes }: JournaledKeeping): void {
     this.#folders.make(dirname(target));
-    const descriptor = openSync(file, 'wx', 0o600);
-    try {
-      writeAll(descriptor, bytes);
-    } finally {
-      closeSync(descriptor);
-    }
+    if (writeNew(target, bytes)) return;
     // Replacing a blob of this name heals one that was damaged; the bytes are the same by their digest.
+    writeNew(file, bytes);
     renameSync(file, target);
   }
 
@@ -107,13 +108,14 @@ export class BlobJournal {
 
   async #settleOldest(segment: Segment): Promise<void> {
     end(segment);
-    for (const target of segment.targets) {
-      await syncFile(target).catch((error: unknown) => {
+    const targets = [...segment.targets];
+    await inTurns(targets, (target) =>
+      syncFile(target).catch((error: unknown) => {
         // Somebody took it away: that is not missed here, but where blobs are verified.
         if (!isMissing(error)) throw error;
-      });
-    }
-    for (const folder of new Set([...segment.targets].map(dirname))) await this.#folders.sync(folder);
+      }),
+    );
+    await inTurns([...new Set(targets.map(dirname))], (folder) => this.#folders.sync(folder));
     await unlink(segment.file);
   }
 
@@ -144,6 +146,12 @@ export class BlobJournal {
   }
 }
 
+/** Syncs a few at a time, so that what is to be kept meanwhile gets its turn at the disk. */
+async function inTurns<Item>(items: readonly Item[], sync: (item: Item) => Promise<void>): Promise<void> {
+  for (let first = 0; first < items.length; first += SYNCED_AT_ONCE)
+    await Promise.all(items.slice(first, first + SYNCED_AT_ONCE).map(sync));
+}
+
 /** Writes blobs to the end of a segment and syncs it. */
 function append(segment: Segment, blobs: readonly JournaledBlob[]): void {
   const { descriptor } = segment;
@@ -165,6 +173,26 @@ function append(segment: Segment, blobs: readonly JournaledBlob[]): void {
 function end(segment: Segment): void {
   if (segment.descriptor !== undefined) closeSync(segment.descriptor);
   segment.descriptor = undefined;
+}
+
+/** Writes a file, unless there is one. One that cannot be written whole is removed. */
+function writeNew(file: string, bytes: Uint8Array): boolean {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, 'wx', 0o600);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    throw error;
+  }
+  try {
+    writeAll(descriptor, bytes);
+  } catch (error) {
+    unlinkSync(file);
+    throw error;
+  } finally {
+    closeSync(descriptor);
+  }
+  return true;
 }
 
 function writeAll(descriptor: number, bytes: Uint8Array): void {
