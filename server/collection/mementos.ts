@@ -57,11 +57,11 @@ function addressOf(given: string): string | undefined {
   }
 }
 
-/** The moments of a source's observations in their order, read bit by bit; what comes later than the last is left out. */
-export function* momentsOf({ read }: Pick<Store, 'read'>, { key, last }: Observed): Generator<string> {
+/** The moments of a source's observations in their order, a page at a time; what comes after the last is left out. */
+export function* momentsOf({ read }: Pick<Store, 'read'>, { key, last }: Observed): Generator<string[]> {
   for (let after = BEGINNING; after < last; ) {
     const page = momentsAfter(read, key, after, PAGE).filter((moment) => moment <= last);
-    yield* page;
+    yield page;
     after = page.at(-1) ?? last;
   }
 }

@@ -12,7 +12,9 @@ export function* timeMapLinks(
   yield `${link(url, 'original')},\n${link(addresses.timegate, 'timegate')},\n`;
   const span = `from="${httpDate(first)}"; until="${httpDate(last)}"`;
   yield `${link(addresses.timemap, 'self')}; type="application/link-format"; ${span}`;
-  for (const moment of momentsOf(store, observed)) yield `,\n${mementoLink(observed, origin, moment)}`;
+  for (const page of momentsOf(store, observed)) {
+    yield page.map((moment) => `,\n${mementoLink(observed, origin, moment)}`).join('');
+  }
   yield '\n';
 }
 
@@ -33,8 +35,8 @@ export function* timeMapJson(
   };
   yield `${JSON.stringify(head).slice(0, -2)},"list":[`;
   let separator = '';
-  for (const moment of momentsOf(store, observed)) {
-    yield separator + JSON.stringify(told(moment));
+  for (const page of momentsOf(store, observed)) {
+    yield separator + page.map((moment) => JSON.stringify(told(moment))).join(',');
     separator = ',';
   }
   yield ']}}';

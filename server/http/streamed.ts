@@ -3,10 +3,12 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import type { Reply } from './reply.ts';
 
+type Pieces<Piece> = AsyncIterable<Piece> | Iterable<Piece>;
+
 /** A long answer that is sent as it is made, as fast as its reader takes it; it is made for who reads it alone. */
 export function streamed(
   headers: Readonly<Record<string, string>>,
-  pieces: () => AsyncIterable<string | Uint8Array>,
+  pieces: () => Pieces<string | Uint8Array>,
 ): Reply {
   return {
     write: async (response) => {
@@ -29,7 +31,7 @@ const TURN_MS = 10;
  * Lets others have their turn. Where pieces are made without waiting and the socket takes them at once, nothing else
  * would run until the end.
  */
-async function* paced<Piece>(pieces: AsyncIterable<Piece>): AsyncGenerator<Piece> {
+async function* paced<Piece>(pieces: Pieces<Piece>): AsyncGenerator<Piece> {
   let turned = performance.now();
   for await (const piece of pieces) {
     yield piece;

@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { WARCParser } from 'warcio';
-import type { CaptureResult } from '../../shared/captures.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { closeTestNodes } from '../support/node.ts';
 import {
   chunked,
   closeScriptedWebs,
@@ -18,6 +15,7 @@ import {
 } from '../support/scriptedWeb.ts';
 import { TurnedClock } from '../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from './support.ts';
+import { exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
 
 let clock: TurnedClock;
 let node: CollectingNode;
@@ -32,62 +30,6 @@ afterEach(async () => {
   await closeTestNodes();
   await closeScriptedWebs();
 });
-
-async function exported(query = '', from: TestNode = node.node): Promise<Buffer> {
-  const answer = await from.ask(`/api/warc?${query}`);
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get('Content-Type')).toBe('application/warc');
-  return Buffer.from(await answer.arrayBuffer());
-}
-
-/** A record as another reader finds it. */
-interface Found {
-  type: string;
-  field: (name: string) => string | undefined;
-  block: Buffer;
-  /** The head of an HTTP message, and what follows it. */
-  head: string;
-  payload: Buffer;
-}
-
-async function recordsOf(file: Buffer): Promise<Found[]> {
-  const found: Found[] = [];
-  for await (const record of new WARCParser([new Uint8Array(file)], {
-    keepHeadersCase: true,
-    parseHttp: false,
-  })) {
-    const block = Buffer.from(await record.readFully(false));
-    const end = block.indexOf('\r\n\r\n');
-    found.push({
-      type: record.warcType ?? '',
-      field: (name) => record.warcHeaders.headers.get(name) ?? undefined,
-      block,
-      head: block.subarray(0, end).toString('latin1'),
-      payload: block.subarray(end + 4),
-    });
-  }
-  return found;
-}
-
-/** The types of records, attempt by attempt: each ends with what is known of it. */
-function typesOf(records: readonly Found[]): string {
-  return records
-    .map(({ type }) => (type === 'warcinfo' || type === 'metadata' ? `${type},` : type))
-    .join(' ')
-    .replace(/,$/, '');
-}
-
-function sha256(bytes: Buffer | string): string {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
-}
-
-/** What a metadata record says, by its names. */
-function saidIn(record: Found | undefined): Record<string, string> {
-  const lines = (record?.block.toString() ?? '').split('\r\n').filter(Boolean);
-  return Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]),
-  );
-}
 
 /** Checks a path so many times, a minute apart. */
 async function checked(path: string, times = 1, said: object = {}): Promise<string> {
@@ -165,10 +107,10 @@ describe('a source as WARC', () => {
   test('is the same bytes each time, and packed the same records, each by itself', async () => {
     web.script('/page', page('one'), page(Buffer.alloc(3_000_000, 'x')));
     await checked('/page', 2);
-    const plain = await exported();
-    expect((await exported()).equals(plain)).toBe(true);
-    const packed = await exported('gzip=true');
-    expect((await exported('gzip=true')).equals(packed)).toBe(true);
+    const plain = await exported(node.node);
+    expect((await exported(node.node)).equals(plain)).toBe(true);
+    const packed = await exported(node.node, 'gzip=true');
+    expect((await exported(node.node, 'gzip=true')).equals(packed)).toBe(true);
     expect(packed.length).toBeLessThan(100_000);
     const withoutName = (file: Buffer) =>
       file.subarray(file.indexOf('WARC-Type: response')).toString('latin1');
@@ -183,11 +125,11 @@ describe('a source as WARC', () => {
   test('says what a 304 spoke of, and brings it where the span begins after it', async () => {
     web.script('/page', tagged('one', '"1"'));
     const id = await checked('/page', 3);
-    const whole = await recordsOf(await exported(`source=${id}`));
+    const whole = await recordsOf(await exported(node.node, `source=${id}`));
     expect(typesOf(whole)).toBe(
       'warcinfo, response request metadata, revisit request metadata, revisit request metadata',
     );
-    const later = await recordsOf(await exported('since=2026-11-20T10:01:30Z'));
+    const later = await recordsOf(await exported(node.node, 'since=2026-11-20T10:01:30Z'));
     const [, origin, , , again] = later;
     expect(typesOf(later)).toBe('warcinfo, response request metadata, revisit request metadata');
     expect(origin?.payload.toString()).toBe('one');
@@ -205,7 +147,7 @@ describe('a source as WARC', () => {
     );
     const chunks = await checked('/chunks');
     const odd = await checked('/odd');
-    const [, first] = await recordsOf(await exported(`source=${chunks}`));
+    const [, first] = await recordsOf(await exported(node.node, `source=${chunks}`));
     expect(first?.head.split('\r\n')).toEqual([
       'HTTP/1.1 200 OK',
       'Content-Type: text/plain',
@@ -214,7 +156,7 @@ describe('a source as WARC', () => {
       'Content-Length: 4',
     ]);
     expect(first?.payload.toString()).toBe('abcd');
-    const [, second] = await recordsOf(await exported(`source=${odd}`));
+    const [, second] = await recordsOf(await exported(node.node, `source=${odd}`));
     expect(second?.head.split('\r\n')).toEqual([
       'HTTP/1.1 200 OK',
       'X-Name: caf\xe9',
@@ -228,7 +170,7 @@ describe('a source as WARC', () => {
     other.script('/to', page('gone', { status: 404 }));
     web.script('/page', redirect(other.url('/to')), cutShort(100, 'some'));
     const id = await checked('/page', 2);
-    const records = await recordsOf(await exported(`source=${id}`));
+    const records = await recordsOf(await exported(node.node, `source=${id}`));
     expect(typesOf(records)).toBe('warcinfo, response request metadata, metadata');
     expect(records[1]?.head).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
     expect(records[1]?.field('WARC-Target-URI')).toBe(other.url('/to'));
@@ -242,7 +184,7 @@ describe('a source as WARC', () => {
     const digest = sha256('one').slice(7);
     const file = join(node.node.dataFolder, 'blobs', digest.slice(0, 2), digest.slice(2, 4), digest);
     await writeFile(file, 'two');
-    const records = await recordsOf(await exported(`source=${id}`));
+    const records = await recordsOf(await exported(node.node, `source=${id}`));
     expect(typesOf(records)).toBe('warcinfo, metadata');
     expect(saidIn(records[1])).toMatchObject({ object: sha256('one'), 'object-state': 'missing or damaged' });
   });
@@ -251,7 +193,7 @@ describe('a source as WARC', () => {
     web.script('/page', page('one'), page('two'));
     await checked('/page', 2);
     const dated = async (query: string) =>
-      (await recordsOf(await exported(query)))
+      (await recordsOf(await exported(node.node, query)))
         .filter(({ type }) => type === 'response')
         .map(({ payload }) => payload.toString());
     expect(await dated('')).toEqual(['one', 'two']);
@@ -267,50 +209,5 @@ describe('a source as WARC', () => {
     expect((await node.node.ask('/api/warc', { method: 'HEAD' })).headers.get('Content-Type')).toBe(
       'application/warc',
     );
-  });
-});
-
-describe('a WARC file of ours', () => {
-  async function imported(into: TestNode, file: Buffer): Promise<CaptureResult> {
-    const answer = await into.askAsOwner('/manage/captures?observer=first%20node', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/warc' },
-      body: new Uint8Array(file),
-    });
-    expect(answer.status, await answer.clone().text()).toBe(200);
-    return (await answer.json()) as CaptureResult;
-  }
-
-  test.each(['', 'gzip=true'])('read back gives the same objects at the same times (%s)', async (query) => {
-    web.script('/page', page('one'), tagged('two', '"2"'), tagged('two', '"2"'), page('one'));
-    web.script('/chunks', chunked(['ab', 'cd']));
-    web.script('/gone', page('gone', { status: 404 }));
-    await checked('/page', 4);
-    await checked('/chunks');
-    await checked('/gone');
-    const other = await openTestNode();
-    const { captures, refused } = await imported(other, await exported(query));
-    expect([captures, refused]).toEqual([6, []]);
-    for (const body of ['one', 'two', 'abcd', 'gone']) {
-      const answer = await other.ask(`/archive/${sha256(body).slice(7)}`);
-      expect(await answer.text()).toBe(body);
-    }
-    const timeMap = async (from: TestNode) =>
-      (
-        (await (await from.ask(`/timemap/json/${web.url('/page')}`)).json()) as {
-          mementos: { list: { datetime: string }[] };
-        }
-      ).mementos.list.map(({ datetime }) => datetime);
-    expect(await timeMap(other)).toEqual(await timeMap(node.node));
-    // What others captured goes out under its own time and its observer's name.
-    const records = await recordsOf(await exported(query, other));
-    const first = records.find(({ type }) => type === 'response');
-    expect(first?.field('WARC-Date')).toBe('2026-11-20T10:00:00.123Z');
-    expect(saidIn(records.find(({ type }) => type === 'metadata'))).toMatchObject({
-      observer: 'first node',
-      'original-observed-at': '2026-11-20T10:00:00.123Z',
-    });
-    const third = await openTestNode();
-    expect((await imported(third, await exported(query, other))).captures).toBe(6);
   });
 });

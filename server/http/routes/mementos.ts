@@ -10,10 +10,12 @@ import {
 import { httpDate, linkHeader, timeMapJson, timeMapLinks } from '../../collection/timeMap.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { okText } from '../reply.ts';
 import { sendBlob } from '../sendBlob.ts';
-import { sendText } from '../sendText.ts';
+import { streamed } from '../streamed.ts';
 import { sealed } from './objects.ts';
+
+const LINK_FORMAT = { 'Content-Type': 'application/link-format; charset=utf-8' };
+const JSON_FORMAT = { 'Content-Type': 'application/json; charset=utf-8' };
 
 type MementoRoutes = 'readTimeMap' | 'readTimeMapJson' | 'readTimeGate' | 'readMemento';
 
@@ -21,19 +23,13 @@ type MementoRoutes = 'readTimeMap' | 'readTimeMapJson' | 'readTimeGate' | 'readM
 export function mementoHandlers(store: Store): Pick<Handlers, MementoRoutes> {
   return {
     readTimeMap: ({ params, request }) => {
-      const links = timeMapLinks(store, readObserved(store, params.url ?? ''), originOf(request));
-      return {
-        write: async (response) => {
-          response.set({
-            'Cache-Control': 'no-store',
-            'Content-Type': 'application/link-format; charset=utf-8',
-          });
-          await sendText(response, links);
-        },
-      };
+      const observed = readObserved(store, params.url ?? '');
+      return streamed(LINK_FORMAT, () => timeMapLinks(store, observed, originOf(request)));
     },
-    readTimeMapJson: ({ params, request }) =>
-      okText(timeMapJson(store, readObserved(store, params.url ?? ''), originOf(request))),
+    readTimeMapJson: ({ params, request }) => {
+      const observed = readObserved(store, params.url ?? '');
+      return streamed(JSON_FORMAT, () => timeMapJson(store, observed, originOf(request)));
+    },
     readTimeGate: ({ params, request }) => {
       const observed = readObserved(store, params.url ?? '');
       const wanted = request.get('Accept-Datetime');

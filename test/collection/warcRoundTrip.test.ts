@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CaptureResult } from '../../shared/captures.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { chunked, closeScriptedWebs, page, ScriptedWeb, tagged } from '../support/scriptedWeb.ts';
+import { TurnedClock } from '../support/turnedClock.ts';
+import { type CollectingNode, openCollectingNode } from './support.ts';
+import { exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
+
+let clock: TurnedClock;
+let node: CollectingNode;
+let web: ScriptedWeb;
+
+beforeEach(async () => {
+  clock = new TurnedClock('2026-11-20T10:00:00.123Z');
+  node = await openCollectingNode({}, { clock });
+  web = await ScriptedWeb.open();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+/** Checks a path so many times, a minute apart. */
+async function checked(path: string, times = 1, said: object = {}): Promise<string> {
+  const { id } = await node.watch(web.url(path), { ignore_robots: true, ...said });
+  for (let round = 0; round < times; round += 1) {
+    await node.check([id]);
+    await clock.turn(60_000);
+  }
+  return id;
+}
+
+describe('a WARC file of ours', () => {
+  async function imported(into: TestNode, file: Buffer): Promise<CaptureResult> {
+    const answer = await into.askAsOwner('/manage/captures?observer=first%20node', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/warc' },
+      body: new Uint8Array(file),
+    });
+    expect(answer.status, await answer.clone().text()).toBe(200);
+    return (await answer.json()) as CaptureResult;
+  }
+
+  test.each(['', 'gzip=true'])('read back gives the same objects at the same times (%s)', async (query) => {
+    web.script('/page', page('one'), tagged('two', '"2"'), tagged('two', '"2"'), page('one'));
+    web.script('/chunks', chunked(['ab', 'cd']));
+    web.script('/gone', page('gone', { status: 404 }));
+    await checked('/page', 4);
+    await checked('/chunks');
+    await checked('/gone');
+    const other = await openTestNode();
+    const { captures, refused } = await imported(other, await exported(node.node, query));
+    expect([captures, refused]).toEqual([6, []]);
+    for (const body of ['one', 'two', 'abcd', 'gone']) {
+      const answer = await other.ask(`/archive/${sha256(body).slice(7)}`);
+      expect(await answer.text()).toBe(body);
+    }
+    const timeMap = async (from: TestNode) =>
+      (
+        (await (await from.ask(`/timemap/json/${web.url('/page')}`)).json()) as {
+          mementos: { list: { datetime: string }[] };
+        }
+      ).mementos.list.map(({ datetime }) => datetime);
+    expect(await timeMap(other)).toEqual(await timeMap(node.node));
+    // What others captured goes out under its own time and its observer's name.
+    const records = await recordsOf(await exported(other, query));
+    expect(typesOf(records)).not.toContain('request');
+    const first = records.find(({ type }) => type === 'response');
+    expect(first?.field('WARC-Date')).toBe('2026-11-20T10:00:00.123Z');
+    expect(saidIn(records.find(({ type }) => type === 'metadata'))).toMatchObject({
+      observer: 'first node',
+      'original-observed-at': '2026-11-20T10:00:00.123Z',
+    });
+    const third = await openTestNode();
+    expect((await imported(third, await exported(other, query))).captures).toBe(6);
+  });
+});
