@@ -2,6 +2,9 @@ import type { Snippet } from '../../../shared/derived.ts';
 import type { SearchTerms } from '../../store/sqlite/search.ts';
 
 const SNIPPET_CHARACTERS = 280;
+/** Words beyond these are not looked for, nor is a phrase beyond its first: a search text may be thousands long. */
+const MOST_TERMS = 20;
+const MOST_WORDS_OF_A_TERM = 10;
 /** So much is shown before the first word that was looked for. */
 const LEAD_CHARACTERS = 60;
 
@@ -29,8 +32,8 @@ interface Mark {
  */
 export function snippetOf(text: string, { phrases, words }: SearchTerms): Snippet {
   const terms = [
-    ...phrases.map((phrase) => ({ words: foldedWords(phrase), isPrefix: false })),
-    ...words.map((word) => ({ words: foldedWords(word), isPrefix: true })),
+    ...phrases.slice(0, MOST_TERMS).map((phrase) => termOf(phrase, false)),
+    ...words.slice(0, MOST_TERMS).map((word) => termOf(word, true)),
   ];
   const marks = marksOf(text, terms);
   const first = bestStart(marks);
@@ -53,8 +56,9 @@ function* tokensOf(text: string): Generator<Token> {
     yield { start: index, end: index + word.length, folded: folded(word) };
 }
 
-function foldedWords(text: string): string[] {
-  return [...tokensOf(text)].map((token) => token.folded);
+function termOf(text: string, isPrefix: boolean): Term {
+  const words = [...tokensOf(text)].map((token) => token.folded);
+  return { words: words.slice(0, MOST_WORDS_OF_A_TERM), isPrefix };
 }
 
 /** Case and accents are ignored, as the index does (`unicode61 remove_diacritics 2`). */

@@ -36,9 +36,11 @@ export class Texts {
   async textOf(sha256: string, priority: DeriveOptions['priority'] = 'asked'): Promise<DerivedDocumentRow> {
     const kept = derivedDocument(this.#store.read, 'text', sha256);
     if (kept && CURRENT_TEXT_TOOLS.includes(`${kept.tool} ${kept.tool_version}`)) return kept;
-    const making = this.#making.get(sha256) ?? this.#make(sha256, priority);
-    this.#making.set(sha256, making);
-    return making.finally(() => this.#making.delete(sha256));
+    // Whoever asks does not wait where work that nobody asked for waits.
+    const key = `${priority} ${sha256}`;
+    const making = this.#making.get(key) ?? this.#make(sha256, priority);
+    this.#making.set(key, making);
+    return making.finally(() => this.#making.delete(key));
   }
 
   async #make(sha256: string, priority: DeriveOptions['priority']): Promise<DerivedDocumentRow> {

@@ -32,6 +32,15 @@ describe('a snippet', () => {
     expect(snippetOf('', searchTerms('title'))).toEqual({ text: '', marks: [] });
   });
 
+  test('of a long text costs little, however long the search', () => {
+    const text = 'apple pear plum '.repeat(12_500);
+    const words = Array.from({ length: 3_000 }, (_, at) => `w${at}`).join(' ');
+    const since = performance.now();
+    snippetOf(text, searchTerms(`${words} "${words}"`));
+    // Each word for itself would take half a minute.
+    expect(performance.now() - since).toBeLessThan(2_000);
+  });
+
   test('is one short line of whole characters, whatever the text and the search', () => {
     const texts = fc.oneof(
       fc.string({ unit: 'grapheme', maxLength: 2000 }),
