@@ -77,37 +77,42 @@ export async function auditEverything(
   };
 }
 
-/** Adds a slice to what was counted, and records both and what it found, in one transaction. */
+/** Records what a slice found, then how far the audit came with it. */
 export async function recordSlice(
   store: Pick<Store, 'write' | 'instant'>,
   id: number,
   tally: AuditTally,
   slice: AuditSlice,
 ): Promise<void> {
-  const recorded = await store.write((database) => {
-    const made = slice.findings.map((finding) => recordFinding(database, finding, store.instant()));
-    const counts = {
-      position: slice.position,
-      checked: tally.checked + slice.checked,
-      bytes: tally.bytes + slice.bytes,
-      damaged: tally.damaged + made.filter((kind) => kind === 'damaged').length,
-      restored: tally.restored + made.filter((kind) => kind === 'restored').length,
-    };
-    updateAudit(database, { id, ...counts });
-    return { counts, restored: slice.findings.filter((_finding, index) => made[index] === 'restored') };
-  });
-  Object.assign(tally, recorded.counts);
-  const room = LISTED - tally.restored_digests.length;
-  tally.restored_digests.push(...recorded.restored.slice(0, room).map(({ sha256 }) => sha256));
+  const { damaged, restored } = await recordFindings(store, slice.findings);
+  tally.position = slice.position;
+  tally.checked += slice.checked;
+  tally.bytes += slice.bytes;
+  tally.damaged += damaged;
+  tally.restored += restored.length;
+  tally.restored_digests.push(...restored.slice(0, LISTED - tally.restored_digests.length));
+  await store.write((database) => updateAudit(database, { id, ...tally }));
 }
 
-/** Records what was found of one object: a damage or a restoration, or nothing where that is known already. */
-export function recordFinding(
-  database: Parameters<typeof recordDamage>[0],
-  finding: Finding,
-  at: string,
-): 'damaged' | 'restored' | null {
-  const { problem, sha256 } = finding;
-  if (problem === null) return recordIntact(database, sha256, at) ? 'restored' : null;
-  return recordDamage(database, finding, problem, at) ? 'damaged' : null;
+/** Findings that are recorded in one transaction: more would hold up what else is to be done. */
+const RECORDED_AT_ONCE = 100;
+
+/** Records damages and restorations, and tells how many damages are new and which objects are right again. */
+export async function recordFindings(
+  store: Pick<Store, 'write' | 'instant'>,
+  findings: readonly Finding[],
+): Promise<{ damaged: number; restored: string[] }> {
+  let damaged = 0;
+  const restored: string[] = [];
+  for (let first = 0; first < findings.length; first += RECORDED_AT_ONCE) {
+    await store.write((database) => {
+      for (const finding of findings.slice(first, first + RECORDED_AT_ONCE)) {
+        const { sha256, problem } = finding;
+        const at = store.instant();
+        if (problem !== null) damaged += Number(recordDamage(database, finding, problem, at));
+        else if (recordIntact(database, sha256, at)) restored.push(sha256);
+      }
+    });
+  }
+  return { damaged, restored };
 }

@@ -5,7 +5,7 @@ import { counter } from '../store/sqlite/blobs.ts';
 import { lastingDamages } from '../store/sqlite/damages.ts';
 import type { Store } from '../store/store.ts';
 import { auditBlobs } from '../workers/auditBlobs.ts';
-import { newTally, recordFinding, recordSlice } from './audit.ts';
+import { newTally, recordFindings, recordSlice } from './audit.ts';
 
 export interface AuditScheduleServices {
   store: Store;
@@ -65,11 +65,10 @@ export class AuditSchedule {
     const only = lastingDamages(store.read, LOOKED_AT_AGAIN).map(({ sha256 }) => sha256);
     if (only.length === 0) return;
     const { findings } = await auditBlobs(store, { ...this.#gently, after: '', only });
-    const right = findings.filter(({ problem }) => problem === null);
-    if (right.length === 0) return;
-    await store.write((database) => {
-      for (const finding of right) recordFinding(database, finding, store.instant());
-    });
+    await recordFindings(
+      store,
+      findings.filter(({ problem }) => problem === null),
+    );
   }
 
   /** Looks at what is due for a few seconds; answers whether more may be. */
