@@ -214,6 +214,20 @@ describe('new rules for old versions', () => {
     expect(after.size).toBe(before.size + 1);
   });
 
+  test('can be cancelled, and what was found until then stays', async () => {
+    const hostile = { kind: 'pattern', value: '^(\\w+\\s?)*$' };
+    const texts = [1, 2, 3, 4].map((version) => `${'word '.repeat(40)}! ${version}`);
+    const source = await watchVersions(texts, [], 'text/plain');
+    await node.node.sendJson('PATCH', `/manage/sources/${source.id}`, { noise_rules: [hostile] });
+    const answer = await node.node.sendJson('POST', `/manage/sources/${source.id}/noise`, undefined);
+    const { id } = (await answer.json()) as Job;
+    const ended = await node.node.askAsOwner(`/manage/jobs/${id}`, { method: 'DELETE' });
+    const job = (await ended.json()) as Job;
+    expect(job.state).toBe('cancelled');
+    expect(job.progress.done).toBeLessThan(3);
+    expect(job.result).toMatchObject({ events: job.progress.done, timed_out: job.progress.done });
+  });
+
   test('can be tried first, of all or of one, and nothing is changed by that', async () => {
     const source = await watchVersions(versions);
     const address = `/manage/sources/${source.id}/noise/preview`;
