@@ -41,6 +41,15 @@ export const eventSchema = z
   .meta({ id: 'Event' });
 export type Event = z.output<typeof eventSchema>;
 
+/** An event by itself: with who else holds what it brought. */
+export const eventDetailsSchema = eventSchema
+  .extend({
+    /** The other observers that brought the same object as a version of the same source. */
+    corroborated_by: z.array(z.string()),
+  })
+  .meta({ id: 'EventDetails' });
+export type EventDetails = z.output<typeof eventDetailsSchema>;
+
 /** A date or an instant (RFC 3339) as a query value. */
 const instantValue = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 

@@ -166,6 +166,10 @@ export const objectMetadataSchema = z
   .strictObject({
     sha256: digestSchema,
     bytes: z.int(),
+    /** Who brought it, by name. */
+    observers: z.array(z.string()),
+    /** Whether two of them or more brought it from one and the same address. */
+    corroborated: z.boolean(),
     retrievals: z.array(
       z.strictObject({
         url: z.string(),

@@ -12,6 +12,7 @@ import { openNodeKey } from '../ledger/nodeKey.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { openStore } from '../store/store.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { importCaptures, isWarc, requireObserver } from './importCaptures.ts';
 import { shown } from './shown.ts';
 
 const HELP = `Usage: strongroom import FILE… [options]
@@ -21,18 +22,21 @@ Reads files into a data folder, which no node may have open meanwhile:
   pack files (.pack.zip)     are added, checked like an upload
   a dump (.jsonl)            becomes a new archive with the same ledger; the blobs' bytes are not in a dump
   a whole archive (.zip)     as “strongroom export” writes it becomes a new archive with its blobs
+  captures (.warc, .warc.gz) are added as captures of another observer, see docs/captures.md
 
 A dump and a whole archive need a data folder that does not exist yet or is empty.
 
-  --data DIR   the data folder (default: ./strongroom-data)
-  --json       one JSON object a file
+  --data DIR       the data folder (default: ./strongroom-data)
+  --observer NAME  whose captures they are (default: the publisher, operator or collection that the file names, else
+                   the file's own name)
+  --json           one JSON object a file
 
-Ends with 0 if everything was read in, 1 if a file was refused, 2 if it could not be done.`;
+Ends with 0 if everything was read in, 1 if a file was refused or is damaged, 2 if it could not be done.`;
 
 interface Imported {
   file: string;
   ok: boolean;
-  kind?: 'pack' | 'dump' | 'archive';
+  kind?: 'pack' | 'dump' | 'archive' | 'captures';
   sentence: string;
   code?: string;
   id?: string;
@@ -40,7 +44,7 @@ interface Imported {
 
 export const importFiles: Command = {
   name: 'import',
-  summary: 'read pack files, a dump or a whole archive into a data folder',
+  summary: 'read pack files, captures, a dump or a whole archive into a data folder',
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values, positionals } = parseArgs({
@@ -48,14 +52,16 @@ export const importFiles: Command = {
       allowPositionals: true,
       options: {
         data: { type: 'string', default: 'strongroom-data' },
+        observer: { type: 'string' },
         json: { type: 'boolean', default: false },
       },
     });
     if (positionals.length === 0) throw new UsageError('Name the files to read in.');
     const folder = resolve(values.data);
+    const observer = values.observer === undefined ? undefined : requireObserver(values.observer);
     let refused = 0;
     for (const file of positionals) {
-      const imported = await importFile(folder, file);
+      const imported = await importFile(folder, file, observer);
       if (!imported.ok) refused += 1;
       if (values.json) print(JSON.stringify(imported));
       else (imported.ok ? print : printError)(`${shown(file)}: ${shown(imported.sentence)}`);
@@ -64,9 +70,11 @@ export const importFiles: Command = {
   },
 };
 
-async function importFile(folder: string, file: string): Promise<Imported> {
+async function importFile(folder: string, file: string, observer: string | undefined): Promise<Imported> {
   try {
-    if (await isZip(file)) {
+    const beginning = await beginningOf(file);
+    if (isWarc(beginning)) return await importCaptures(folder, file, observer);
+    if (beginning.toString('latin1', 0, 2) === 'PK') {
       if (await isArchiveFile(file)) return await asArchive(folder, file);
       return await asPack(folder, file);
     }
@@ -106,16 +114,16 @@ async function asPack(folder: string, file: string): Promise<Imported> {
   }
 }
 
-async function isZip(file: string): Promise<boolean> {
+/** The first bytes of a file, by which it is known what it is. */
+async function beginningOf(file: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
   try {
-    for await (const chunk of createReadStream(file, { end: 3 }) as AsyncIterable<Buffer>) {
-      return chunk.subarray(0, 2).toString('latin1') === 'PK';
-    }
-    return false;
+    for await (const chunk of createReadStream(file, { end: 7 }) as AsyncIterable<Buffer>) chunks.push(chunk);
   } catch (error) {
     if (isMissing(error)) throw new UsageError(`There is no file ${shown(file)}.`);
     throw error;
   }
+  return Buffer.concat(chunks);
 }
 
 /** An empty folder makes way for the new one; a data folder in use is never touched. */

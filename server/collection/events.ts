@@ -1,6 +1,7 @@
-import type { Event, EventsQuery } from '../../shared/event.ts';
+import type { Event, EventDetails, EventsQuery } from '../../shared/event.ts';
 import type { Slice } from '../../shared/list.ts';
 import { Problem } from '../../shared/problems.ts';
+import { otherObserversOf } from '../store/sqlite/captures.ts';
 import { type EventFilter, eventsByDigests, listEventNumbers } from '../store/sqlite/eventList.ts';
 import { eventById, eventsAfter, eventsByIds, lastEventId } from '../store/sqlite/events.ts';
 import { matchExpression } from '../store/sqlite/search.ts';
@@ -39,6 +40,19 @@ export function readEvent({ read }: Pick<Store, 'read'>, id: string): Event {
   const event = /^[1-9]\d{0,14}$/.test(id) ? eventById(read, Number(id)) : undefined;
   if (!event) throw new Problem('not_found', 'There is no such event.');
   return event;
+}
+
+/** An event with the other observers that hold what it brought. @throws Problem `not_found`. */
+export function readEventDetails({ read }: Pick<Store, 'read'>, id: string): EventDetails {
+  return read
+    .transaction(() => {
+      const event = readEvent({ read }, id);
+      const { sha256, observer, source } = event;
+      const corroborated_by =
+        sha256 === null ? [] : otherObserversOf(read, { source: source.id, sha256, observer });
+      return { ...event, corroborated_by };
+    })
+    .deferred();
 }
 
 /** Up to `limit` events after a number, in the order they were recorded. */

@@ -41,7 +41,19 @@ export async function readObjectMetadata(
     original_observed_at: retrieval.original_observed_at,
     intact,
   }));
-  return { sha256, bytes, retrievals };
+  return { sha256, bytes, ...observersOf(retrievals), retrievals };
+}
+
+/** Who brought an object, and whether two brought it from one address: the same bytes of two addresses say little. */
+function observersOf(retrievals: readonly { url: string; observer: string }[]) {
+  const byAddress = new Map<string, Set<string>>();
+  for (const { url, observer } of retrievals)
+    byAddress.set(url, (byAddress.get(url) ?? new Set()).add(observer));
+  const observers = new Set([...byAddress.values()].flatMap((of) => [...of]));
+  return {
+    observers: [...observers].sort(),
+    corroborated: [...byAddress.values()].some((of) => of.size > 1),
+  };
 }
 
 /** The size of an archived object. @throws Problem `invalid_digest`, `not_found`. */

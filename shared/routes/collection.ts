@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { statsSchema, statusSchema } from '../collection.ts';
-import { eventSchema, eventsQuery } from '../event.ts';
+import { eventDetailsSchema, eventSchema, eventsQuery } from '../event.ts';
 import { pageOf } from '../list.ts';
 import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../source.ts';
 import { route } from './route.ts';
@@ -63,12 +63,9 @@ export const collectionRoutes = {
     tag: 'Timeline',
     summary: 'The timeline',
     query: eventsQuery.extend({
-      format: z
-        .string()
-        .optional()
-        .meta({
-          description: '`csv`: every event that the filters name, whatever `limit` and `offset` say.',
-        }),
+      format: z.string().optional().meta({
+        description: '`csv`: every event that the filters name, whatever `limit` and `offset` say.',
+      }),
     }),
     answers: {
       200: {
@@ -107,7 +104,7 @@ export const collectionRoutes = {
     access: 'read',
     tag: 'Timeline',
     summary: 'Read an event',
-    answers: { 200: { description: 'The event', schema: eventSchema } },
+    answers: { 200: { description: 'The event', schema: eventDetailsSchema } },
     problems: ['not_found'],
   }),
   readObject: route({

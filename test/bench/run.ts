@@ -1,5 +1,6 @@
 import { runBenches } from './bench.ts';
 import { blobs } from './blobs.bench.ts';
+import { captures } from './captures.bench.ts';
 import { collector } from './collector.bench.ts';
 import { dump } from './dump.bench.ts';
 import { ledger } from './ledger.bench.ts';
@@ -7,7 +8,7 @@ import { packs } from './packs.bench.ts';
 import { timeline } from './timeline.bench.ts';
 import { upload } from './upload.bench.ts';
 
-const BENCHES = [upload, blobs, ledger, dump, packs, timeline, collector];
+const BENCHES = [upload, blobs, ledger, dump, packs, timeline, collector, captures];
 
 /** `npm run bench` runs all; `npm run bench -- ledger` those that are named. */
 const wanted = process.argv.slice(2);

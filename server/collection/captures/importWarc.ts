@@ -4,6 +4,7 @@ import type { CaptureResult } from '../../../shared/captures.ts';
 import { MAX_CAPTURE_UNPACKED_BYTES, MEGABYTE } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Settings } from '../../../shared/settings.ts';
+import { keepMending } from '../../fixity/keepMending.ts';
 import { temporaryFolder } from '../../store/blobs/paths.ts';
 import { CaptureSpool, type SpooledCapture } from '../../store/sqlite/captureSpool.ts';
 import type { ReferredCapture } from '../../store/sqlite/captures.ts';
@@ -41,7 +42,7 @@ export interface WarcImport {
 const BATCH = 256;
 const MOST_UNDER_WAY = 8_388_608;
 /** No transaction goes on for longer than this once its first capture is recorded: requests wait meanwhile. */
-const TRANSACTION_MS = 20;
+const TRANSACTION_MS = 25;
 
 /**
  * Imports a WARC file: reads all of it first, then records its captures in the order of their own times. What was
@@ -145,10 +146,10 @@ class Recording {
   async #keep(sha256: string): Promise<number> {
     const { spool, large } = this.#waiting;
     const content = spool.takeObject(sha256);
-    const { blobs } = this.#services.store;
-    const staged = content ? await blobs.stage([content], content.length) : large.get(sha256);
+    const { store } = this.#services;
+    const staged = content ? await store.blobs.stage([content], content.length) : large.get(sha256);
     if (!staged) return 0;
-    await staged.keep();
+    await keepMending(store, staged, 'journal');
     large.delete(sha256);
     return staged.bytes;
   }

@@ -1,7 +1,7 @@
 import { Problem } from '../../../shared/problems.ts';
 import { eventsCsv } from '../../collection/eventCsv.ts';
 import { type EventFeed, readEventFeed } from '../../collection/eventFeed.ts';
-import { listEvents, readEvent, readEventsAfter, readLastEventId } from '../../collection/events.ts';
+import { listEvents, readEventDetails, readEventsAfter, readLastEventId } from '../../collection/events.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { isFresh } from '../conditions.ts';
@@ -23,7 +23,7 @@ export function eventHandlers(store: Store, nodeName: string): Pick<Handlers, Ev
       const origin = `http://${request.headers.host}`;
       return feed(readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
     },
-    readEvent: ({ params }) => ok(readEvent(store, params.id ?? '')),
+    readEvent: ({ params }) => ok(readEventDetails(store, params.id ?? '')),
     streamEvents: ({ request }) => {
       const last = readLastEventId(store);
       const resumed = Number(/^\d{1,15}$/.exec(request.get('Last-Event-ID') ?? '')?.[0] ?? last);

@@ -1,0 +1,77 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CollectingNode } from '../collection/support.ts';
+import { runCommand } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { gzippedByRecord, record, response } from '../support/warcFiles.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(closeTestNodes);
+
+/** Writes a file and imports it; what was printed. */
+async function imported(name: string, bytes: Buffer, ...more: string[]) {
+  await writeFile(join(folder, name), bytes);
+  const { code, stdout, stderr } = await runCommand([
+    'import',
+    join(folder, name),
+    '--data',
+    join(folder, 'data'),
+    '--json',
+    ...more,
+  ]);
+  return { code, stderr, told: stdout === '' ? null : (JSON.parse(stdout) as Record<string, unknown>) };
+}
+
+const info = (block: string) => record({ type: 'warcinfo', contentType: 'application/warc-fields', block });
+
+test('strongroom import reads a WARC file by the name that it is told, with no node running', async () => {
+  const file = gzippedByRecord([response('one'), response('x', { uri: 'dns:a' })]);
+  expect(await imported('a.warc.gz', file, '--observer', 'The Archive')).toMatchObject({
+    code: 0,
+    told: {
+      ok: true,
+      kind: 'captures',
+      observer: 'The Archive',
+      captures: 1,
+      events: [1],
+      refused: [{ reason: 'not_http', count: 1 }],
+    },
+  });
+  const node = new CollectingNode(await openTestNode({ dataFolder: join(folder, 'data') }));
+  expect(await node.events()).toMatchObject([{ observer: 'The Archive', event_type: 'first_seen' }]);
+  expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
+});
+
+test.each([
+  ['the publisher that the file names', 'publisher: A Library\r\noperator: Me\r\n', 'A Library'],
+  ['the operator that the file names', 'software: x\r\noperator: Me\r\n', 'Me'],
+  ['the file’s name', 'software: x\r\nisPartOf: self\r\n', 'crawl-7'],
+])('the observer is else %s', async (_what, block, observer) => {
+  const { code, told } = await imported('crawl-7.warc', Buffer.concat([info(block), response('one')]));
+  expect([code, told?.observer]).toEqual([0, observer]);
+});
+
+test('a damaged file ends with 1, and what was whole is in', async () => {
+  const file = Buffer.concat([response('one'), response('two', { date: '2020-02-01T00:00:00Z' })]);
+  expect(await imported('a.warc', file.subarray(0, -30))).toMatchObject({
+    code: 1,
+    told: { ok: false, captures: 1, refused: [{ reason: 'damaged', count: 1 }] },
+  });
+});
+
+test('what is gzip of something else is refused', async () => {
+  expect(await imported('a.gz', gzippedByRecord([Buffer.from('hello')]))).toMatchObject({
+    code: 1,
+    told: { ok: false, code: 'invalid_capture' },
+  });
+});
+
+test('the node’s own name is no observer’s', async () => {
+  const { code, stderr } = await imported('a.warc', response('one'), '--observer', 'self');
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--observer')]);
+});

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { EventDetails } from '../../../shared/event.ts';
+import type { ObjectMetadata } from '../../../shared/source.ts';
+import { closeTestNodes } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { response, sha256 } from '../../support/warcFiles.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+import { imported } from './support.ts';
+
+let node: CollectingNode;
+
+beforeEach(async () => {
+  node = await openCollectingNode();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const metadata = () => node.read<ObjectMetadata>(`/archive/${sha256('same')}/metadata`);
+const event = (id: number) => node.read<EventDetails>(`/api/events/${id}`);
+
+test('what two observers hold of one address is corroborated, by the names of both', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/page', page('same'));
+  await node.watch(web.url('/page'));
+  await node.check();
+  expect(await metadata()).toMatchObject({ observers: ['self'], corroborated: false });
+  expect((await event(1)).corroborated_by).toEqual([]);
+  await imported(node, response('same', { uri: web.url('/page') }));
+  await imported(node, response('same', { uri: web.url('/page') }), { observer: 'Another' });
+  expect(await metadata()).toMatchObject({ observers: ['Another', 'Archive', 'self'], corroborated: true });
+  expect((await event(1)).corroborated_by).toEqual(['Another', 'Archive']);
+  expect((await event(2)).corroborated_by).toEqual(['Another', 'self']);
+});
+
+test('the same bytes of two addresses corroborate neither', async () => {
+  await imported(node, response('same', { uri: 'http://example.com/a' }));
+  await imported(node, response('same', { uri: 'http://example.com/b' }), { observer: 'Another' });
+  expect(await metadata()).toMatchObject({ observers: ['Another', 'Archive'], corroborated: false });
+  expect((await event(1)).corroborated_by).toEqual([]);
+});
+
+test('what one observer captured twice is not corroborated', async () => {
+  await imported(node, response('same'));
+  await imported(node, response('same', { date: '2020-04-01T00:00:00Z' }));
+  expect(await metadata()).toMatchObject({ observers: ['Archive'], corroborated: false });
+});
