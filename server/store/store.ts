@@ -6,6 +6,7 @@ import { createFolder } from './blobs/durableFile.ts';
 import { databaseFile } from './blobs/paths.ts';
 import { lockFolder } from './folderLock.ts';
 import { blobBytes } from './sqlite/blobs.ts';
+import { Checkpointer } from './sqlite/checkpointer.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { openForReading, openForWriting, type ReadDatabase } from './sqlite/open.ts';
 import { Writer } from './sqlite/writer.ts';
@@ -63,6 +64,8 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     await blobs.recover(isNamed);
     await blobs.sweep(isNamed);
     const writer = new Writer(database);
+    const checkpointer = new Checkpointer(databaseFile(folder));
+    writer.onCommit(checkpointer.committed);
     return {
       folder,
       read,
@@ -81,6 +84,7 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
       close: async () => {
         await blobs.close();
         await writer.drained();
+        await checkpointer.close();
         closeAll();
       },
     };

@@ -11,6 +11,9 @@ export type WriteDatabase = ReadDatabase & { readonly [writable]: true };
 /** How long a connection waits for another's lock; checkpoints are the only contenders. */
 const BUSY_TIMEOUT_MS = 5_000;
 
+/** Pages (of 4 KB) in the log beyond which the writing connection copies them itself; see `Checkpointer`. */
+const MOST_PAGES_IN_LOG = 16_384;
+
 /**
  * Opens the writing connection: WAL, and `synchronous=FULL` so that a commit is on stable storage when it returns
  * (https://sqlite.org/pragma.html#pragma_synchronous).
@@ -19,6 +22,7 @@ export function openForWriting(file: string): WriteDatabase {
   const database = new Database(file, { timeout: BUSY_TIMEOUT_MS });
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
+  database.pragma(`wal_autocheckpoint = ${MOST_PAGES_IN_LOG}`);
   database.pragma('foreign_keys = ON');
   database.pragma('trusted_schema = OFF');
   // What a savepoint would have to restore is kept in memory: on disk it is a file for every shared transaction.

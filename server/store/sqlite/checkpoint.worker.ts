@@ -1,0 +1,17 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import type { CheckpointTask } from './checkpointer.ts';
+
+const database = new Database(workerData as string, { fileMustExist: true });
+database.pragma('synchronous = FULL');
+
+parentPort?.on('message', (task: CheckpointTask) => {
+  if (task === 'end') {
+    database.close();
+    parentPort?.close();
+    return;
+  }
+  // Waits for nobody: what a reader or the writer still needs is left for the next time.
+  database.pragma('wal_checkpoint(PASSIVE)');
+  parentPort?.postMessage('done');
+});
