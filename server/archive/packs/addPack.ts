@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import type { PackRecord } from '../../../shared/pack.ts';
 import { Problem, type ProblemCode } from '../../../shared/problems.ts';
-import { isDamaged, recordChanged, recordIntact } from '../../fixity/damages.ts';
-import { setAsideDamaged } from '../../fixity/setAside.ts';
+import { isDamaged, recordChanged } from '../../fixity/damages.ts';
+import { keepMending } from '../../fixity/keepMending.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { blobBytes } from '../../store/sqlite/blobs.ts';
@@ -145,9 +145,7 @@ async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<vo
     const there = found.get(blob.sha256) ?? null;
     if (there === blob.sha256 && !isDamaged(store.read, blob.sha256)) continue;
     if (there !== null) await recordChanged(store, blob, there);
-    await setAsideDamaged(store, blob.sha256);
-    await blob.keep();
-    await store.write((database) => recordIntact(database, blob.sha256, store.instant()));
+    await keepMending(store, blob);
   }
 }
 
