@@ -1,6 +1,6 @@
 import type { Settings } from '../../shared/settings.ts';
 import { isDamaged } from '../fixity/damages.ts';
-import { setAsideDamaged } from '../fixity/setAside.ts';
+import { keepMending } from '../fixity/keepMending.ts';
 import type { StagedBlob } from '../store/blobs/blobStore.ts';
 import { noRoomFor } from '../store/room.ts';
 import { blobBytes } from '../store/sqlite/blobs.ts';
@@ -67,8 +67,7 @@ export class ObjectReceiver {
     const release = await this.#reserve(staged.bytes);
     if (release === undefined) return record(false, nothing);
     try {
-      await setAsideDamaged(this.#store, staged.sha256);
-      await staged.keep('journal');
+      await keepMending(this.#store, staged, 'journal');
       return await record(true, release);
     } finally {
       release();

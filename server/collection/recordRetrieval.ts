@@ -1,7 +1,6 @@
 import type { EventType } from '../../shared/event.ts';
 import { SELF } from '../../shared/event.ts';
 import type { Settings } from '../../shared/settings.ts';
-import { recordIntact } from '../fixity/damages.ts';
 import { createBlobRowIfAbsent } from '../store/sqlite/blobs.ts';
 import { firstEventWith } from '../store/sqlite/events.ts';
 import type { WriteDatabase } from '../store/sqlite/open.ts';
@@ -51,7 +50,6 @@ export function recordRetrieval(
     if (retrieval.sha256 !== null && retrieval.bytes !== null) {
       const { sha256, bytes, observed_at } = retrieval;
       createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
-      recordIntact(database, sha256, store.instant());
       attempt.onCounted?.();
     }
     const id = insertRetrieval(database, retrieval);

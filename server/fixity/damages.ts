@@ -87,8 +87,7 @@ export async function recordChanged(
 }
 
 /**
- * Records that the bytes of an object are right, where it was known to be damaged; else does nothing. Whoever makes
- * bytes durable under a digest calls it in the transaction that names them.
+ * Records that the bytes of an object are right, where it was known to be damaged; else does nothing.
  */
 export function recordIntact(database: WriteDatabase, sha256: string, at: string): boolean {
   const damage = lastingDamageOf(database, sha256);
