@@ -14,8 +14,6 @@ const REPETITIONS = 3;
 /** Each address is read so often by the readers: 50 times a second. */
 const READ_EVERY_MS = 20;
 const READS_MS = 5_000;
-/** Requests that are under way at once when sources are added. */
-const ADDERS = 16;
 
 /** The web is one host that does not mind: what is measured is the collector, not its politeness. */
 const SETTINGS = { per_host_pause_ms: 0, per_host_concurrency: 100, collection_concurrency: 100 };
@@ -158,12 +156,7 @@ function urlsOf({ url }: RunningWeb): string[] {
 async function watchingNode(dataFolder: string, web: RunningWeb): Promise<OwnedNode> {
   const node = await startNode(dataFolder);
   await set(node, SETTINGS);
-  const urls = urlsOf(web);
-  await Promise.all(
-    Array.from({ length: ADDERS }, async () => {
-      for (let url = urls.pop(); url !== undefined; url = urls.pop()) await watch(node, url);
-    }),
-  );
+  await send(node, 'POST', '/manage/sources/import', `${urlsOf(web).join('\n')}\n`, 'text/plain');
   return node;
 }
 
@@ -185,11 +178,21 @@ async function round(
     throw new Error(`The round came to ${JSON.stringify({ ...result, events: result.events.length })}.`);
 }
 
-async function ask(node: OwnedNode, method: string, path: string, body: object): Promise<unknown> {
+function ask(node: OwnedNode, method: string, path: string, body: object): Promise<unknown> {
+  return send(node, method, path, JSON.stringify(body), 'application/json');
+}
+
+async function send(
+  node: OwnedNode,
+  method: string,
+  path: string,
+  body: string,
+  type: string,
+): Promise<unknown> {
   const answer = await fetch(`${node.url}${path}`, {
     method,
-    body: JSON.stringify(body),
-    headers: { ...node.headers, 'Content-Type': 'application/json' },
+    body,
+    headers: { ...node.headers, 'Content-Type': type },
   });
   if (!answer.ok) throw new Error(`${method} ${path} was refused: ${await answer.text()}`);
   return answer.json();
