@@ -1,4 +1,5 @@
-import { deflateSync, inflateSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { deflateSync, inflate, inflateSync } from 'node:zlib';
 
 /** More than any document is kept with: what says otherwise was not written here. */
 const MOST_BYTES = 33_554_432;
@@ -11,4 +12,9 @@ export function packContent(content: unknown): Uint8Array {
 /** Reads back what `packContent` wrote. */
 export function unpackContent<Content>(packed: Uint8Array): Content {
   return JSON.parse(inflateSync(packed, { maxOutputLength: MOST_BYTES }).toString()) as Content;
+}
+
+/** What `packContent` wrote as the JSON that it is, for an answer: in the thread pool, as it may be long. */
+export async function unpackJson(packed: Uint8Array): Promise<string> {
+  return (await promisify(inflate)(packed, { maxOutputLength: MOST_BYTES })).toString();
 }

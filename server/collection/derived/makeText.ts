@@ -2,13 +2,21 @@ import { packContent } from './content.ts';
 import { extractText } from './extract.ts';
 import { MOST_BYTES_READ, MOST_SEARCHED_CHARACTERS } from './limits.ts';
 import { readBody } from './readBody.ts';
-import type { TextResult, TextTask } from './tasks.ts';
+import type { TextContent, TextResult, TextTask } from './tasks.ts';
 import { TEXT_TOOLS } from './tools.ts';
 
 /** Reads an object and makes its text, in the derive worker. @throws NotDerivableError. */
 export async function makeText({ object }: TextTask): Promise<TextResult> {
   const { bytes, kind, isCut } = readBody(object, MOST_BYTES_READ);
-  const content = await extractText(kind, bytes, { contentType: object.contentType, isCut });
+  const {
+    links = [],
+    pages = null,
+    ...found
+  } = await extractText(kind, bytes, {
+    contentType: object.contentType,
+    isCut,
+  });
+  const content: TextContent = { ...found, links, pages };
   return {
     ...TEXT_TOOLS[content.kind],
     mediaKind: content.kind,

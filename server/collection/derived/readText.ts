@@ -6,14 +6,14 @@ import { searchTexts } from '../../store/sqlite/documentSearch.ts';
 import { matchExpression, searchTerms } from '../../store/sqlite/search.ts';
 import type { Store } from '../../store/store.ts';
 import { requireObject } from '../objects.ts';
-import { unpackContent } from './content.ts';
-import type { ExtractedText } from './extract.ts';
+import { unpackContent, unpackJson } from './content.ts';
 import { MOST_SEARCHED_CHARACTERS } from './limits.ts';
 import { snippetOf } from './snippet.ts';
+import type { TextContent } from './tasks.ts';
 import type { Texts } from './texts.ts';
 
 /**
- * The text of an archived object, made now if it was not yet.
+ * The text of an archived object as the JSON of an `ObjectText`, made now if it was not yet.
  *
  * @throws Problem `invalid_digest`, `not_found`; `not_derivable` with the reason; `derivation_busy`.
  */
@@ -21,16 +21,17 @@ export async function readObjectText(
   { read }: Pick<Store, 'read'>,
   texts: Texts,
   sha256: string,
-): Promise<ObjectText> {
+): Promise<string> {
   requireObject(read, sha256);
   const { content, outcome, detail, objects, tool, tool_version, made_at } = await texts.textOf(sha256);
   if (content === null)
     throw new Problem('not_derivable', `This object has no text to read. ${detail ?? ''}`.trimEnd(), {
       members: { reason: outcome },
     });
-  const { kind, title, text, links = [], pages = null, truncated } = unpackContent<ExtractedText>(content);
   const derived = { tool, version: tool_version, made_at };
-  return { sha256, kind, title, text, links, pages, truncated, objects, derived };
+  const named: Omit<ObjectText, keyof TextContent> = { sha256, objects, derived };
+  // Joined as texts: a long one is neither read nor written anew here.
+  return `${JSON.stringify(named).slice(0, -1)},${(await unpackJson(content)).slice(1)}`;
 }
 
 /** After so long at a stretch, snippets let others have their turn. */
@@ -49,7 +50,7 @@ export async function searchObjectTexts(
   let since = performance.now();
   for (const { sha256, observed_at, title, tool, tool_version, made_at, ...source } of rows) {
     const content = derivedDocument(read, 'text', sha256)?.content;
-    const text = content ? unpackContent<ExtractedText>(content).text.slice(0, MOST_SEARCHED_CHARACTERS) : '';
+    const text = content ? unpackContent<TextContent>(content).text.slice(0, MOST_SEARCHED_CHARACTERS) : '';
     const snippet = snippetOf(text, terms);
     const derived = { tool, version: tool_version, made_at };
     items.push({ source, sha256, observed_at, title, snippet, derived });

@@ -1,3 +1,4 @@
+import type { ObjectText } from '../../../shared/derived.ts';
 import type { NoiseFindings, NoiseRule } from '../../../shared/noise.ts';
 import type { MediaKind } from './mediaKind.ts';
 import type { Tool } from './tools.ts';
@@ -38,6 +39,9 @@ export interface NoiseTask {
 
 /** What can be asked of the derive worker. */
 export type DeriveTask = TextTask | DiffTask | NoiseTask;
+
+/** The text of an object as it is kept and answered with. */
+export type TextContent = Pick<ObjectText, 'kind' | 'title' | 'text' | 'links' | 'pages' | 'truncated'>;
 
 export interface TextResult extends Tool {
   mediaKind: MediaKind;

@@ -10,9 +10,9 @@ import {
 } from '../../store/sqlite/documentSearch.ts';
 import type { Store } from '../../store/store.ts';
 import { unpackContent } from './content.ts';
-import type { ExtractedText } from './extract.ts';
 import { MOST_SEARCHED_CHARACTERS } from './limits.ts';
 import type { Quiet } from './quiet.ts';
+import type { TextContent } from './tasks.ts';
 import type { Texts } from './texts.ts';
 import { CURRENT_TEXT_TOOLS } from './tools.ts';
 
@@ -90,7 +90,7 @@ export class TextFollower {
 
   async #makeFindable(wanted: WantedText): Promise<void> {
     const { content, title } = await this.#texts.textOf(wanted.sha256, 'low');
-    const text = content && unpackContent<ExtractedText>(content).text.slice(0, MOST_SEARCHED_CHARACTERS);
+    const text = content && unpackContent<TextContent>(content).text.slice(0, MOST_SEARCHED_CHARACTERS);
     await this.#quiet.write((database) => {
       indexText(database, wanted, text === null ? undefined : { title: title ?? '', text });
       textIsDone(database, wanted);

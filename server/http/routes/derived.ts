@@ -2,7 +2,7 @@ import { readObjectText, searchObjectTexts } from '../../collection/derived/read
 import type { Texts } from '../../collection/derived/texts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { ok, page } from '../reply.ts';
+import { okText, page } from '../reply.ts';
 
 /** What is made from archived objects. Answers are JSON alone, so nothing of a page can run. */
 export function derivedHandlers(
@@ -11,6 +11,6 @@ export function derivedHandlers(
 ): Pick<Handlers, 'searchTexts' | 'readObjectText'> {
   return {
     searchTexts: async ({ query, request }) => page(request, query, await searchObjectTexts(store, query)),
-    readObjectText: async ({ params }) => ok(await readObjectText(store, texts, params.sha256 ?? '')),
+    readObjectText: async ({ params }) => okText(await readObjectText(store, texts, params.sha256 ?? '')),
   };
 }
