@@ -24,6 +24,7 @@ export const diffRoutes = {
       'nothing_to_compare',
       'precondition_failed',
       'blob_damaged',
+      'not_derivable',
       'derivation_busy',
       'shutting_down',
       'storage_failed',
@@ -49,6 +50,6 @@ export const diffRoutes = {
       'diff under these rules.',
     body: jsonBody(newNoisePreviewSchema),
     answers: { 200: { description: 'What the rules find', schema: noisePreviewSchema } },
-    problems: ['not_found', 'blob_damaged', 'derivation_busy'],
+    problems: ['not_found', 'blob_damaged', 'not_derivable', 'derivation_busy'],
   }),
 };

@@ -8,6 +8,7 @@ import type { ObjectToRead } from '../derived/tasks.ts';
 import { type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { compareBytes } from './bytes.ts';
 import { compareImages, UndecodableImageError } from './image.ts';
+import { MOST_MEGABYTES } from './limits.ts';
 import type { Table } from './parseTable.ts';
 import { isReadable, readSides, type Sides } from './readSides.ts';
 import { REASONS } from './reasons.ts';
@@ -16,8 +17,6 @@ import { compareTables } from './table.ts';
 import { TimeLimitError, withTimeLimit } from './timeLimit.ts';
 import { compareWords } from './words.ts';
 
-/** Versions larger than this are compared by their bytes. */
-const MOST_MEGABYTES = 33;
 /** Comparing structures or tables that were read may take so long. */
 const COMPARE_MS = 8_000;
 

@@ -16,14 +16,14 @@ import {
 import type { Store } from '../../store/store.ts';
 import { unpackContent } from '../derived/content.ts';
 import type { Deriver } from '../derived/deriver.ts';
-import { NotDerivableError, type NotDerivableReason } from '../derived/notDerivable.ts';
+import { isKept, NotDerivableError, type NotDerivableReason } from '../derived/notDerivable.ts';
 import { objectToRead } from '../derived/objectToRead.ts';
 import type { DiffResult } from '../derived/tasks.ts';
 import { readEvent } from '../events.ts';
+import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MOST_MEGABYTES } from './limits.ts';
 import { REASONS } from './reasons.ts';
 import { DIFF_TOOL, versionWith } from './tool.ts';
 
-const DIFF_TIMEOUT_MS = 25_000;
 /** So many diffs are made or wait to be; who asks for another is told to come again. */
 const MOST_MAKING = 12;
 
@@ -50,7 +50,8 @@ export class Diffs {
    * anew once the tool is another, or the noise rules of the source are.
    *
    * @param id an event's number, as it stands in a path
-   * @throws Problem `not_found`, `nothing_to_compare`, `blob_damaged`, `derivation_busy`, `shutting_down`.
+   * @throws Problem `not_found`, `nothing_to_compare`, `blob_damaged`, `not_derivable`, `derivation_busy`,
+   * `shutting_down`.
    */
   async diffOf(id: string): Promise<Diff> {
     const event = this.comparable(id);
@@ -129,18 +130,23 @@ export class Diffs {
       to: objectToRead(this.#store, event.sha256),
       rules: event.rules,
     };
-    const options = { timeoutMs: DIFF_TIMEOUT_MS };
+    const sizes = [event.previous_sha256, event.sha256].map((sha256) => this.#bytes(sha256));
+    const onlyBytes =
+      Math.max(...sizes) > MOST_MEGABYTES * 1_000_000 ? REASONS.tooLarge(MOST_MEGABYTES) : null;
+    const options = { timeoutMs: DIFF_TIMEOUT_MS + sizes.reduce((sum, size) => sum + size) / BYTES_PER_MS };
     try {
-      return await this.#deriver.derive({ ...task, onlyBytes: null }, options).catch((error: unknown) => {
+      return await this.#deriver.derive({ ...task, onlyBytes }, options).catch((error: unknown) => {
         const reason = error instanceof NotDerivableError ? FALLBACKS[error.reason] : undefined;
         if (reason === undefined) throw error;
         return this.#deriver.derive({ ...task, onlyBytes: reason }, options);
       });
     } catch (error) {
       if (!(error instanceof NotDerivableError)) throw error;
-      throw new Problem('blob_damaged', `The two versions cannot be compared: ${error.message}`, {
-        cause: error,
-      });
+      throw new Problem(
+        isKept(error.reason) ? 'not_derivable' : 'blob_damaged',
+        `The two versions cannot be compared: ${error.message}`,
+        { cause: error },
+      );
     }
   }
 
@@ -156,7 +162,11 @@ export class Diffs {
   }
 
   #side(sha256: string): DiffSide {
-    const bytes = blobBytes(this.#store.read, sha256) ?? 0;
-    return { sha256, bytes, content_type: objectToRead(this.#store, sha256).contentType };
+    const { contentType } = objectToRead(this.#store, sha256);
+    return { sha256, bytes: this.#bytes(sha256), content_type: contentType };
+  }
+
+  #bytes(sha256: string): number {
+    return blobBytes(this.#store.read, sha256) ?? 0;
   }
 }

@@ -75,6 +75,17 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
     expectAlive(health);
   }, 120_000);
 
+  test('two objects of 40 MB, by their bytes', async () => {
+    const large = (end: string) => Buffer.concat([Buffer.alloc(40_000_000, 'a'), Buffer.from(end)]);
+    const { diff, health } = await diffWhileAlive(await change('text/plain', large('b'), large('cc')));
+    expect(diff).toMatchObject({
+      kind: 'bytes',
+      reason: expect.stringContaining('larger than 33 MB'),
+      summary: { length_change: 1, first_difference: 40_000_000 },
+    });
+    expectAlive(health);
+  }, 60_000);
+
   test('JSON nested a hundred thousand times', async () => {
     const nested = (inside: string) => '['.repeat(100_000) + inside + ']'.repeat(100_000);
     const { diff } = await diffWhileAlive(await change('application/json', nested('1'), nested('2')));
