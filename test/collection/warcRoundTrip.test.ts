@@ -3,6 +3,7 @@ import type { CaptureResult } from '../../shared/captures.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { chunked, closeScriptedWebs, page, ScriptedWeb, tagged } from '../support/scriptedWeb.ts';
 import { TurnedClock } from '../support/turnedClock.ts';
+import { NOON, record } from '../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from './support.ts';
 import { exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
 
@@ -73,5 +74,23 @@ describe('a WARC file of ours', () => {
     });
     const third = await openTestNode();
     expect((await imported(third, await exported(other, query))).captures).toBe(6);
+  });
+
+  test('has what came without HTTP as the bytes alone, and once', async () => {
+    const parts = {
+      type: 'resource',
+      uri: 'http://example.com/r',
+      block: 'bytes',
+      contentType: 'text/plain',
+    };
+    const file = [record({ ...parts, date: NOON }), record({ ...parts, date: '2020-01-02T12:00:00Z' })];
+    expect((await imported(node.node, Buffer.concat(file))).captures).toBe(2);
+    const records = await recordsOf(await exported(node.node));
+    expect(typesOf(records)).toBe('warcinfo, resource metadata, revisit metadata');
+    const [, first, , again] = records;
+    expect([first?.block.toString(), first?.field('Content-Type')]).toEqual(['bytes', 'text/plain']);
+    expect(again?.field('WARC-Date')).toBe('2020-01-02T12:00:00.000Z');
+    const other = await openTestNode();
+    expect((await imported(other, await exported(node.node))).captures).toBe(2);
   });
 });
