@@ -16,6 +16,11 @@ export interface Store {
   readonly folder: string;
   /** Sees what is committed and nothing else. */
   readonly read: ReadDatabase;
+  /**
+   * The same, by the connection that writes: what it wrote last is at hand there, where `read` fetches it anew after each
+   * commit. For the few looks that come before a write; never to be iterated, because nothing can be written meanwhile.
+   */
+  latest: () => ReadDatabase;
   readonly write: Writer['write'];
   /** Calls a listener after each commit; gives back how to stop that. */
   readonly onCommit: Writer['onCommit'];
@@ -69,6 +74,8 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     return {
       folder,
       read,
+      // Every transaction begins and ends within one turn of the event loop, so between turns nothing else is to be seen.
+      latest: () => (database.inTransaction ? read : database),
       write: (change) => writer.write(change),
       onCommit: (listener) => writer.onCommit(listener),
       blobs,

@@ -95,7 +95,7 @@ export class WriteLimits {
     const admission = new Admission(this.#parts(who, bytes));
     try {
       const { current } = this.#settings;
-      const refusal = await noRoomFor(this.#store, current, 0);
+      const refusal = await this.#noRoomFor(0);
       if (refusal !== null) throw noRoom(refusal, current);
       return await this.#current.run(admission, () => write(admission));
     } finally {
@@ -110,7 +110,7 @@ export class WriteLimits {
    */
   async requireRoom(bytes: number): Promise<void> {
     const { current } = this.#settings;
-    const asked = noRoomFor(this.#store, current, this.#heldBytes + bytes);
+    const asked = this.#noRoomFor(this.#heldBytes + bytes);
     // Held while the disk is asked, so that two who ask at once do not both get the last room.
     this.#heldBytes += bytes;
     const release = () => {
@@ -150,6 +150,11 @@ export class WriteLimits {
   /** Ends what waits for midnight. */
   close(): Promise<void> {
     return this.#days.close();
+  }
+
+  #noRoomFor(bytes: number): Promise<NoRoom | null> {
+    const { latest, freeBytes } = this.#store;
+    return noRoomFor({ read: latest(), freeBytes }, this.#settings.current, bytes);
   }
 
   #requireBudget(who: WhoWrites, more: Amount): void {

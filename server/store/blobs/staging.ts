@@ -1,4 +1,4 @@
-import { createHash, type Hash, randomBytes } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { open, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BlobKeeper } from './blobKeeper.ts';
@@ -53,6 +53,7 @@ export class Staging {
   readonly #folder: string;
   readonly #keeper: BlobKeeper;
   #heldBytes = 0;
+  #named = 0;
 
   constructor(folder: string, keeper: BlobKeeper) {
     this.#folder = folder;
@@ -150,7 +151,9 @@ export class Staging {
   }
 
   #temporaryFile(): string {
-    return join(temporaryFolder(this.#folder), randomBytes(12).toString('hex'));
+    // One process has the folder open, and begins with an empty `tmp/`.
+    this.#named += 1;
+    return join(temporaryFolder(this.#folder), String(this.#named));
   }
 }
 

@@ -1,0 +1,83 @@
+import { afterEach, expect, test } from 'vitest';
+import { addPack } from '../../server/archive/packs/addPack.ts';
+import { verifyPack } from '../../server/archive/packs/verifyPack.ts';
+import { readHead } from '../../server/ledger/appendEntry.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { aRecord, filesOf } from '../support/packs.ts';
+
+const open: Store[] = [];
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  await closeTestNodes();
+});
+
+async function openAt(folder: string): Promise<Store> {
+  const store = await openStore({ folder, clock: systemClock });
+  open.push(store);
+  return store;
+}
+
+async function add(store: Store, number: number) {
+  const content = `The content of pack ${number}.`;
+  const blob = await store.blobs.stage([Buffer.from(content)], 1_000);
+  const record = aRecord({ title: `Pack ${number}`, files: filesOf({ 'a.txt': content }) });
+  return addPack(store, { record, staged: new Map([['a.txt', blob]]) });
+}
+
+test('packs that are added at once are each recorded once, whole, and what one’s failure undoes is its own', async () => {
+  const store = await openAt(await temporaryFolder());
+  const lost = new Error('The change fails after it wrote its rows.');
+  const failing: Store = {
+    ...store,
+    write: (change) =>
+      store.write((database) => {
+        change(database);
+        throw lost;
+      }),
+  };
+  const numbers = Array.from({ length: 40 }, (_, number) => number);
+  const outcomes = await Promise.allSettled(
+    numbers.map((number) => add(number % 10 === 3 ? failing : store, number)),
+  );
+  for (const [number, outcome] of outcomes.entries()) {
+    if (number % 10 === 3) expect(outcome).toEqual({ status: 'rejected', reason: lost });
+    else expect(outcome).toMatchObject({ status: 'fulfilled', value: { created: true } });
+  }
+  expect(readHead(store.read).seq).toBe(36);
+  for (const outcome of outcomes) {
+    if (outcome.status === 'fulfilled')
+      expect(await verifyPack(store, outcome.value.id)).toMatchObject({ ok: true });
+  }
+});
+
+test('one record sent many times at once is recorded once, and each is answered with it', async () => {
+  const store = await openAt(await temporaryFolder());
+  const added = await Promise.all(Array.from({ length: 12 }, () => add(store, 1)));
+  expect(added.filter(({ created }) => created)).toHaveLength(1);
+  expect(new Set(added.map(({ text }) => text)).size).toBe(1);
+  expect(readHead(store.read).seq).toBe(1);
+});
+
+test('changes that wait when the store closes are durable before it is closed', async () => {
+  const folder = await temporaryFolder();
+  const store = await openStore({ folder, clock: systemClock });
+  const written = Promise.all(
+    Array.from({ length: 50 }, (_, number) => store.write((db) => writeSetting(db, `s${number}`, number))),
+  );
+  await store.close();
+  await written;
+  const again = await openAt(folder);
+  for (let number = 0; number < 50; number += 1) expect(readSetting(again.read, `s${number}`)).toBe(number);
+});
+
+test('what is looked at before a write is committed, also while a change is being made', async () => {
+  const store = await openAt(await temporaryFolder());
+  await store.write((database) => {
+    writeSetting(database, 'name', 'not yet');
+    expect(readSetting(store.latest(), 'name')).toBeUndefined();
+  });
+  expect(readSetting(store.latest(), 'name')).toBe('not yet');
+});
