@@ -1,10 +1,12 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { imported } from '../collection/captures/support.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
 import { addedPack, aRecord, filesOf, packForm, sha256Of, uploadPack } from '../support/packs.ts';
 import { closeScriptedWebs, ScriptedWeb, tagged } from '../support/scriptedWeb.ts';
+import { response } from '../support/warcFiles.ts';
 import { audit, fileOf, fixityOf, objectEntries, overwrite } from './support.ts';
 
 afterEach(async () => {
@@ -75,4 +77,16 @@ test('a record that names damaged bytes is refused until it brings them', async 
   const body = packForm(record, { 'a.txt': 'first' });
   expect((await node.askAsOwner('/api/packs', { method: 'POST', body })).status).toBe(201);
   expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
+});
+
+test('the same captures again bring right bytes back, and are no new captures', async () => {
+  const collecting = await openCollectingNode();
+  const { node } = collecting;
+  await imported(collecting, response('first'));
+  await overwrite(node.dataFolder, A, 'fixed');
+  await audit(node);
+  expect(await imported(collecting, response('first'))).toMatchObject({ already_held: 1, events: [] });
+  expect(await readFile(fileOf(node.dataFolder, A), 'utf8')).toBe('first');
+  expect(Object.values(await setAside(node.dataFolder))).toEqual(['fixed']);
+  expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
 });
