@@ -30,9 +30,13 @@ export interface ServedNode {
   token_file: string;
 }
 
+/** As the script `strongroom` of package.json starts Node. */
+const NODE_OPTIONS = ['--max-semi-space-size=4'];
+
 /** Starts `strongroom serve --json` on a free port and waits until it listens. */
 export async function serveNode(dataFolder: string, ...more: string[]): Promise<ServedNode> {
-  const args = [CLI, 'serve', '--json', '--port', '0', '--no-collect', '--data', dataFolder, ...more];
+  const serve = ['serve', '--json', '--port', '0', '--no-collect', '--data', dataFolder, ...more];
+  const args = [...NODE_OPTIONS, CLI, ...serve];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
