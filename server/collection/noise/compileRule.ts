@@ -1,5 +1,5 @@
 import { load } from 'cheerio/slim';
-import { compile, type JSONPathQuery } from 'json-p3';
+import { JSONPathEnvironment, type JSONPathQuery } from 'json-p3';
 import type { NoiseRule } from '../../../shared/noise.ts';
 
 /**
@@ -17,9 +17,12 @@ export function compilePattern(value: string): RegExp {
   }
 }
 
+/** `..` goes as deep as JSON that is compared by its values may be nested. */
+const environment = new JSONPathEnvironment({ maxRecursionDepth: 600 });
+
 /** A JSONPath query (RFC 9535). @throws an Error that says where it goes wrong. */
 export function compilePath(value: string): JSONPathQuery {
-  return compile(value);
+  return environment.compile(value);
 }
 
 function compileSelector(value: string): void {

@@ -1,28 +1,43 @@
 type Container = Record<string | number, unknown>;
 type Location = readonly (string | number)[];
 
-/** Takes the values at these locations out of a JSON value, in place, and gives back what they were, as JSON. */
+/**
+ * Takes the values at these locations out of a JSON value, in place, and gives back what they were, as JSON. What lies
+ * within another of them is part of that one.
+ */
 export function removeNodes(
   value: unknown,
   locations: readonly Location[],
 ): { value: unknown; pieces: string[] } {
-  const pieces: string[] = [];
-  const leaving = new Map<Container, Set<string | number>>();
+  if (locations.some((location) => location.length === 0)) {
+    return { value: null, pieces: [JSON.stringify(value)] };
+  }
+  const leaving: Leaving = new Map();
   for (const location of locations) {
-    const name = location.at(-1);
     const parent = parentOf(value, location);
-    if (name === undefined || !parent || Object.isFrozen(parent)) continue;
+    if (!parent || Object.isFrozen(parent)) continue;
     const names = leaving.get(parent) ?? new Set();
-    if (names.has(name)) continue;
-    leaving.set(parent, names.add(name));
-    pieces.push(`${name}:${JSON.stringify(parent[name])}`);
+    leaving.set(parent, names.add(String(location.at(-1))));
   }
-  for (const [parent, names] of leaving) {
-    if (Array.isArray(parent)) keepOnly(parent, (index) => !names.has(index));
-    else for (const name of names) delete parent[name];
+  const pieces: string[] = [];
+  takeOut(value, leaving, pieces);
+  return { value, pieces };
+}
+
+/** The names of what is to leave each object and list. */
+type Leaving = Map<Container, Set<string>>;
+
+function takeOut(value: unknown, leaving: Leaving, pieces: string[]): void {
+  if (typeof value !== 'object' || value === null) return;
+  const container = value as Container;
+  const names = leaving.get(container);
+  for (const name of Object.keys(container)) {
+    if (names?.has(name)) pieces.push(`${name}:${JSON.stringify(container[name])}`);
+    else takeOut(container[name], leaving, pieces);
   }
-  const isAll = locations.some((location) => location.length === 0);
-  return isAll ? { value: null, pieces: [JSON.stringify(value)] } : { value, pieces };
+  if (!names) return;
+  if (Array.isArray(container)) keepOnly(container, (index) => !names.has(String(index)));
+  else for (const name of names) delete container[name];
 }
 
 function parentOf(value: unknown, location: Location): Container | undefined {

@@ -115,6 +115,19 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('larger than') });
   }, 30_000);
 
+  test('rules that name everything, within everything', async () => {
+    const nested = (end: string, deep: number) => `${'<div>'.repeat(deep)}${end}${'</div>'.repeat(deep)}`;
+    const selector = [{ kind: 'selector', value: 'div' }];
+    const page = await change('text/html', nested('a', 400), nested('b', 400), selector);
+    expect((await diffWhileAlive(page)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
+    const abyss = await change('text/html', nested('a', 20_000), nested('b', 20_000), selector);
+    expect((await diffWhileAlive(abyss)).diff).toMatchObject({ noise: { is_noise: false } });
+    const json = (end: string) => `${'{"a":['.repeat(200)}"${end}"${']}'.repeat(200)}`;
+    const rules = [{ kind: 'json_path', value: '$..*' }];
+    const event = await change('application/json', json('a'), json('b'), rules);
+    expect((await diffWhileAlive(event)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
+  }, 30_000);
+
   test('a selector that looks everywhere, in elements two thousand deep', async () => {
     const deep = (end: string) => `${'<div><p>'.repeat(2_000)}${end}${'</p></div>'.repeat(2_000)}`;
     const rules = [{ kind: 'selector', value: Array.from({ length: 12 }, () => 'div').join(' ~ * ') }];

@@ -6,7 +6,17 @@ test('the version of the tool names the libraries that are installed', () => {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
     dependencies: Record<string, string>;
   };
-  const libraries = ['diff', 'csv-parse', 'pixelmatch', 'pngjs', 'jpeg-js', 'html-to-text', 'pdfjs-dist'];
+  const libraries = [
+    'diff',
+    'csv-parse',
+    'pixelmatch',
+    'pngjs',
+    'jpeg-js',
+    'cheerio',
+    'json-p3',
+    'html-to-text',
+    'pdfjs-dist',
+  ];
   for (const name of libraries) expect(DIFF_TOOL.version).toContain(`${name}.${dependencies[name]}`);
 });
 
