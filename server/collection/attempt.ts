@@ -16,7 +16,7 @@ export interface ObjectRequest<Received> {
   ignoreRobots: boolean;
   timeoutMs: number;
   maxBytes: number;
-  /** Gives the validators of an object that is still held; they are sent to the address that gave them. */
+  /** Asked when the turn has come: gives the validators of an object that is still held; they are sent to the address that gave them. */
   validators: () => Promise<Validators | undefined>;
   /** Takes the body as it streams in; refuses what is too large with TooManyBytesError. */
   receive: (chunks: AsyncIterable<Uint8Array>, maxBytes: number) => Promise<Received>;

@@ -106,6 +106,7 @@ async function askFor(
     timeoutMs: request_timeout_seconds * 1000,
     maxBytes: Math.floor((source.max_object_mb ?? max_object_mb) * MEGABYTE),
     validators: async () => {
+      await receiver.caughtUp();
       const validators = validatorsOf(store.read, source.key);
       return validators && (await receiver.isHeld(validators.sha256)) ? validators : undefined;
     },

@@ -5,6 +5,7 @@ import type { StagedBlob } from '../store/blobs/blobStore.ts';
 import { noRoomFor } from '../store/room.ts';
 import { blobBytes } from '../store/sqlite/blobs.ts';
 import type { Store } from '../store/store.ts';
+import { Backlog } from './backlog.ts';
 import { codeOf, RetrievalFailure } from './failure.ts';
 import { measure } from './measure.ts';
 
@@ -18,7 +19,7 @@ export interface ReceivedObject {
    * that counts them.
    */
   keep<Result>(record: RecordObject<Result>): Promise<Result>;
-  /** Lets go of the bytes that were not kept. */
+  /** Lets go of the bytes that were not kept; always called in the end. */
   discard(): Promise<void>;
 }
 
@@ -33,10 +34,16 @@ export class ObjectReceiver {
   /** Bytes that are being kept and are in no row yet. */
   #underWay = 0;
   #reserving: Promise<unknown> = Promise.resolve();
+  readonly #backlog = new Backlog();
 
   constructor(store: Store, limits: () => Limits) {
     this.#store = store;
     this.#limits = limits;
+  }
+
+  /** Resolves when what came before is stored quickly enough that more may be asked for. */
+  caughtUp(): Promise<void> {
+    return this.#backlog.room();
   }
 
   /**
@@ -50,11 +57,15 @@ export class ObjectReceiver {
     try {
       const staged = await this.#store.blobs.stage(chunks, maxBytes);
       const { sha256, bytes } = staged;
+      const done = this.#backlog.add();
       return {
         sha256,
         bytes,
         keep: (record) => this.#keep(staged, record),
-        discard: () => staged.discard(),
+        discard: () => {
+          done();
+          return staged.discard();
+        },
       };
     } catch (error) {
       if (codeOf(error) === 'ENOSPC') throw new RetrievalFailure('storage_full', error);

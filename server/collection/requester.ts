@@ -42,13 +42,15 @@ export class Requester {
     const { politeness, clock, connections, lookup, isPrivateAddress } = this.#services;
     const { signal, timeoutMs, userAgent } = this.#rules;
     return politeness.visit(url.hostname, signal, async () => {
+      // Made before the time counts: what they wait for is the node's own.
+      const own = await headers();
       const started = clock.now();
       const deadline = new Deadline(clock, timeoutMs);
       try {
         return await exchange(
           {
             url,
-            headers: requestHeaders(userAgent, await headers()),
+            headers: requestHeaders(userAgent, own),
             connections,
             lookup,
             mayConnect: (address) => this.#sourceIsPrivate !== false || !isPrivateAddress(address),
