@@ -1,9 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const CLI = fileURLToPath(new URL('../../server/cli.ts', import.meta.url));
+const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  scripts: { strongroom: string };
+};
+/** What the script `strongroom` starts Node with: nodes that are tested and measured run as users run them. */
+const NODE_OPTIONS = scripts.strongroom.split(' ').filter((word) => word.startsWith('--'));
 
 export interface CommandResult {
   code: number | null;
@@ -29,9 +35,6 @@ export interface ServedNode {
   data: string;
   token_file: string;
 }
-
-/** As the script `strongroom` of package.json starts Node. */
-const NODE_OPTIONS = ['--max-semi-space-size=4'];
 
 /** Starts `strongroom serve --json` on a free port and waits until it listens. */
 export async function serveNode(dataFolder: string, ...more: string[]): Promise<ServedNode> {
