@@ -1,12 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { PNG } from 'pngjs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Diff } from '../../../shared/diff.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { closeScriptedWebs, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
-import { collectChange, type Version } from './support.ts';
+import { collectChange, diffWhileAlive, expectAlive, type Version } from './support.ts';
 
 let web: ScriptedWeb;
 let node: CollectingNode;
@@ -24,30 +22,6 @@ function change(type: string, from: Version, to: Version, noise_rules: object[] 
   return collectChange(node, web, { type, from, to, noise_rules });
 }
 
-/** Asks for a diff and, until it comes, again and again whether the node is up. */
-async function diffWhileAlive(event: number): Promise<{ diff: Diff; text: string; health: number[] }> {
-  const health: number[] = [];
-  let isOver = false;
-  const asked = node.node.ask(`/api/events/${event}/diff`).finally(() => {
-    isOver = true;
-  });
-  while (!isOver) {
-    const started = performance.now();
-    await node.node.ask('/api/health');
-    health.push(performance.now() - started);
-    await wait(10);
-  }
-  const answer = await asked;
-  expect(answer.status).toBe(200);
-  const text = await answer.text();
-  return { diff: JSON.parse(text) as Diff, text, health: health.sort((left, right) => left - right) };
-}
-
-/** Nine in ten within 50 ms: the tests of other files run on the same processor. */
-function expectAlive(health: readonly number[]): void {
-  expect(health[Math.floor(health.length * 0.9)]).toBeLessThan(50);
-}
-
 const lines = (seed: number, count: number) =>
   Array.from(
     { length: count },
@@ -57,7 +31,7 @@ const lines = (seed: number, count: number) =>
 describe('a hostile change is compared, bounded, while the node answers:', () => {
   test('two texts of 20 MB with nothing in common', async () => {
     const event = await change('text/plain', lines(1, 500_000), lines(2, 500_000));
-    const { diff, text, health } = await diffWhileAlive(event);
+    const { diff, text, health } = await diffWhileAlive(node, event);
     expect(diff).toMatchObject({ kind: 'text', summary: { unit: 'whole' }, truncated: true });
     expect(diff.reason).toContain('too little in common');
     expect(text.length).toBeLessThan(200_000);
@@ -67,7 +41,10 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
   test('JSON of 25 MB in which every value changed', async () => {
     const list = (from: number) =>
       `[${Array.from({ length: 900_000 }, (_, n) => `{"id":${n},"v":${n + from}}`).join(',')}]`;
-    const { diff, text, health } = await diffWhileAlive(await change('application/json', list(1), list(2)));
+    const { diff, text, health } = await diffWhileAlive(
+      node,
+      await change('application/json', list(1), list(2)),
+    );
     expect(['json', 'bytes']).toContain(diff.kind);
     if (diff.kind === 'json') expect(diff.summary.changed).toBe(900_000);
     else expect(diff.reason).toMatch(/took too (long|much memory)/);
@@ -77,7 +54,7 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
 
   test('two objects of 40 MB, by their bytes', async () => {
     const large = (end: string) => Buffer.concat([Buffer.alloc(40_000_000, 'a'), Buffer.from(end)]);
-    const { diff, health } = await diffWhileAlive(await change('text/plain', large('b'), large('cc')));
+    const { diff, health } = await diffWhileAlive(node, await change('text/plain', large('b'), large('cc')));
     expect(diff).toMatchObject({
       kind: 'bytes',
       reason: expect.stringContaining('larger than 33 MB'),
@@ -88,7 +65,7 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
 
   test('JSON nested a hundred thousand times', async () => {
     const nested = (inside: string) => '['.repeat(100_000) + inside + ']'.repeat(100_000);
-    const { diff } = await diffWhileAlive(await change('application/json', nested('1'), nested('2')));
+    const { diff } = await diffWhileAlive(node, await change('application/json', nested('1'), nested('2')));
     expect(diff).toMatchObject({ kind: 'text', reason: expect.stringContaining('nested too deeply') });
   });
 
@@ -101,7 +78,7 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
       bytes.writeUInt32BE(50_000, 20);
       return bytes;
     };
-    const { diff, health } = await diffWhileAlive(await change('image/png', huge(0), huge(255)));
+    const { diff, health } = await diffWhileAlive(node, await change('image/png', huge(0), huge(255)));
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('million pixels') });
     expectAlive(health);
   });
@@ -111,7 +88,7 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
     const headers = { 'Content-Encoding': 'gzip' };
     const versions = { from: bomb('a'), to: bomb('b') };
     const event = await collectChange(node, web, { type: 'text/plain', ...versions, headers });
-    const { diff } = await diffWhileAlive(event);
+    const { diff } = await diffWhileAlive(node, event);
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('larger than') });
   }, 30_000);
 
@@ -119,19 +96,22 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
     const nested = (end: string, deep: number) => `${'<div>'.repeat(deep)}${end}${'</div>'.repeat(deep)}`;
     const selector = [{ kind: 'selector', value: 'div' }];
     const page = await change('text/html', nested('a', 400), nested('b', 400), selector);
-    expect((await diffWhileAlive(page)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
+    expect((await diffWhileAlive(node, page)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
     const abyss = await change('text/html', nested('a', 20_000), nested('b', 20_000), selector);
-    expect((await diffWhileAlive(abyss)).diff).toMatchObject({ noise: { is_noise: false } });
+    expect((await diffWhileAlive(node, abyss)).diff).toMatchObject({ noise: { is_noise: false } });
     const json = (end: string) => `${'{"a":['.repeat(200)}"${end}"${']}'.repeat(200)}`;
     const rules = [{ kind: 'json_path', value: '$..*' }];
     const event = await change('application/json', json('a'), json('b'), rules);
-    expect((await diffWhileAlive(event)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
+    expect((await diffWhileAlive(node, event)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
   }, 30_000);
 
   test('a selector that looks everywhere, in elements two thousand deep', async () => {
     const deep = (end: string) => `${'<div><p>'.repeat(2_000)}${end}${'</p></div>'.repeat(2_000)}`;
     const rules = [{ kind: 'selector', value: Array.from({ length: 12 }, () => 'div').join(' ~ * ') }];
-    const { diff, health } = await diffWhileAlive(await change('text/html', deep('a'), deep('b'), rules));
+    const { diff, health } = await diffWhileAlive(
+      node,
+      await change('text/html', deep('a'), deep('b'), rules),
+    );
     expect(diff.noise.is_noise).toBe(false);
     expectAlive(health);
   }, 60_000);

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { Diff } from '../../../shared/diff.ts';
 import { page, type ScriptedWeb } from '../../support/scriptedWeb.ts';
@@ -46,4 +47,31 @@ export async function readDiff(node: CollectingNode, event: number): Promise<Dif
 /** All parts of all hunks, of kinds that have them. */
 export function partsOf(diff: Diff): { op: string; text: string }[] {
   return 'hunks' in diff ? diff.hunks.flatMap(({ parts }) => parts) : [];
+}
+
+/** Asks for a diff and, until it comes, again and again whether the node is up. */
+export async function diffWhileAlive(
+  node: CollectingNode,
+  event: number,
+): Promise<{ diff: Diff; text: string; health: number[] }> {
+  const health: number[] = [];
+  let isOver = false;
+  const asked = node.node.ask(`/api/events/${event}/diff`).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const started = performance.now();
+    await node.node.ask('/api/health');
+    health.push(performance.now() - started);
+    await wait(10);
+  }
+  const answer = await asked;
+  expect(answer.status).toBe(200);
+  const text = await answer.text();
+  return { diff: JSON.parse(text) as Diff, text, health: health.sort((left, right) => left - right) };
+}
+
+/** Nine in ten within 50 ms: the tests of other files run on the same processor. */
+export function expectAlive(health: readonly number[]): void {
+  expect(health[Math.floor(health.length * 0.9)]).toBeLessThan(50);
 }
