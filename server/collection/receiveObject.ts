@@ -78,10 +78,21 @@ export class ObjectReceiver {
     const release = await this.#reserve(staged.bytes);
     if (release === undefined) return record(false, nothing);
     try {
-      await keepMending(this.#store, staged, 'journal');
-      return await record(true, release);
+      if (await this.#fits(staged)) return await record(true, release);
     } finally {
       release();
+    }
+    return record(false, nothing);
+  }
+
+  /** Keeps the bytes; false where the disk filled up although there seemed to be room. */
+  async #fits(staged: StagedBlob): Promise<boolean> {
+    try {
+      await keepMending(this.#store, staged, 'journal');
+      return true;
+    } catch (error) {
+      if (codeOf(error) === 'ENOSPC') return false;
+      throw error;
     }
   }
 
