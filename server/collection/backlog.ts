@@ -4,7 +4,7 @@
  */
 const MOST = 512;
 
-/** Counts objects that came and are not recorded yet, so that no more are asked for than the disk takes. */
+/** Counts objects that came and are not recorded yet, so that no more are asked for than the disk takes; beyond `MOST` come those that were asked for already. */
 export class Backlog {
   #count = 0;
   #waiting: (() => void)[] = [];
