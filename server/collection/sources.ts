@@ -89,25 +89,27 @@ export function watchSource(
   return requireRow(database, id);
 }
 
+/** What is said of a source that nobody asked to watch: the defaults. */
+const { url: _example, ...UNSAID } = newSourceSchema.parse({ url: 'http://localhost/' });
+
 /**
  * The source of an address, inside the caller's transaction, watched, removed or paused. Where there is none yet, a
  * paused one is added: its history can be read, and the owner may begin to watch it.
  *
- * @param at when that is.
+ * @param at when that is. @returns also whether it was added.
  */
 export function sourceOfCaptures(
   database: WriteDatabase,
   id: string,
   url: string,
   at: string,
-): Pick<SourceRow, 'key' | 'id' | 'url'> {
+): Pick<SourceRow, 'key' | 'id' | 'url'> & { isNew: boolean } {
   const key = sourceKeyOf(database, id);
-  if (key !== undefined) return { key, id, url };
-  const unsaid = newSourceSchema.parse({ url });
-  const row = { ...unsaid, id, url, paused: true, added_at: at, next_check_at: at, removed: false };
+  if (key !== undefined) return { key, id, url, isNew: false };
+  const row = { ...UNSAID, id, url, paused: true, added_at: at, next_check_at: at, removed: false };
   const added = insertSource(database, { ...row, revision: nextSeq(database) });
   recordRevision(database, 'source.added', { ...row, key: added }, at);
-  return { key: added, id, url };
+  return { key: added, id, url, isNew: true };
 }
 
 /**

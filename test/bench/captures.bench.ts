@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createGunzip, gzipSync } from 'node:zlib';
+import { WARCParser } from 'warcio';
 import { importWarc } from '../../server/collection/captures/importWarc.ts';
 import { type OpenBytes, unpacked } from '../../server/collection/captures/unpack.ts';
 import { readWarc } from '../../server/collection/captures/warcRecords.ts';
@@ -34,6 +35,7 @@ export const captures: Bench = {
       const opened = () => createReadStream(file, { highWaterMark: READ_SIZE });
       await readAndHash(opened);
       const parser = await timed(() => readAndHash(opened));
+      const library = await timed(() => readByLibrary(opened));
       const barest = await timed(() => unpackAndHash(opened, isPacked));
       let result: Awaited<ReturnType<typeof importWarc>> | undefined;
       const ours = await timed(async () => {
@@ -43,10 +45,14 @@ export const captures: Bench = {
       measured.push({
         what: `import of a WARC file of ${RECORDS} captures of ${BODY_BYTES} bytes, ${how}, all durable`,
         ours: `${seconds(ours)} (${Math.round(RECORDS / (ours / 1000))} captures a second)`,
-        peer: `reading it with the same parser and hashing it ${seconds(parser)}; ${isPacked ? 'zlib and hash' : 'hash'} alone ${seconds(barest)}, ratio to that ${(ours / barest).toFixed(1)}`,
-        ratio: ours / parser,
+        peer: [
+          `a bare loop of warcio that hashes each payload ${seconds(library)}`,
+          `our framing and hash alone ${seconds(parser)} (ratio ${(ours / parser).toFixed(1)})`,
+          `${isPacked ? 'zlib and hash' : 'hash'} alone, without records ${seconds(barest)} (ratio ${(ours / barest).toFixed(1)})`,
+        ].join('; '),
+        ratio: ours / library,
         reach: `at most ${MOST_TIMES} times the first`,
-        holds: ours <= MOST_TIMES * parser,
+        holds: ours <= MOST_TIMES * library,
       });
     }
     return measured;
@@ -74,7 +80,16 @@ async function importInto(dataFolder: string, opened: OpenBytes) {
   }
 }
 
-/** The bare loop: every record is found and its block is hashed. */
+/** The bare loop that anybody would write: warcio as it comes, which is also what finds our records. */
+async function readByLibrary(opened: OpenBytes): Promise<void> {
+  for await (const one of new WARCParser(opened())) {
+    const hash = createHash('sha256');
+    for await (const chunk of one) hash.update(chunk);
+    hash.digest('hex');
+  }
+}
+
+/** Barer: records are found as an import finds them, with zlib and without HTTP, and their blocks are hashed. */
 async function readAndHash(opened: OpenBytes): Promise<void> {
   for await (const one of readWarc(unpacked(opened), Number.POSITIVE_INFINITY)) {
     const hash = createHash('sha256');

@@ -30,7 +30,7 @@ export function recordCapture(
   const { sha256, bytes, original_observed_at, page_label } = capture;
   const source = sourceOfCaptures(database, sourceIdOf(capture.url), capture.url, now);
   const key = { source_key: source.key, observer, original_observed_at, sha256 };
-  if (hasCapture(database, key)) return { held: true, event: null };
+  if (!source.isNew && hasCapture(database, key)) return { held: true, event: null };
   createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });
   const common = {
     source_key: source.key,
@@ -44,7 +44,7 @@ export function recordCapture(
   if (record_id !== null || payload_digest !== null)
     insertCapture(database, { retrieval, record_id, payload_digest });
   if (capture.error !== null) return { held: false, event: null };
-  const previous = lastCapturedVersion(database, source.key, observer) ?? null;
+  const previous = source.isNew ? null : (lastCapturedVersion(database, source.key, observer) ?? null);
   if (previous === sha256) return { held: false, event: null };
   const isFirst = previous === null;
   const event = recordEvent(database, now, source, {
