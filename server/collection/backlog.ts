@@ -9,7 +9,7 @@ export class Backlog {
   #count = 0;
   #waiting: (() => void)[] = [];
 
-  /** Resolves when there is room for one more; those who wait go on in the order in which they came. */
+  /** Resolves when there is room; those who wait go on in the order in which they came. */
   async room(): Promise<void> {
     while (this.#count >= MOST) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
@@ -22,7 +22,8 @@ export class Backlog {
       if (!isCounted) return;
       isCounted = false;
       this.#count -= 1;
-      this.#waiting.shift()?.();
+      // All of them: whoever goes on may bring nothing, and would then wake nobody.
+      if (this.#count < MOST) for (const goOn of this.#waiting.splice(0)) goOn();
     };
   }
 }
