@@ -42,7 +42,7 @@ export interface WarcImport {
 const BATCH = 256;
 const MOST_UNDER_WAY = 8_388_608;
 /** No transaction goes on for longer than this once its first capture is recorded: requests wait meanwhile. */
-const TRANSACTION_MS = 35;
+const TRANSACTION_MS = 20;
 
 /**
  * Imports a WARC file: reads all of it first, then records its captures in the order of their own times. What was
