@@ -11,6 +11,8 @@ import { Section } from '../../components/Section.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
 import { ArchivedChip } from '../timeline/ArchivedChip.tsx';
+import { ExportMenu } from '../timeline/ExportMenu.tsx';
+import { NoiseMark } from '../timeline/NoiseMark.tsx';
 import { ObserverText } from '../timeline/ObserverText.tsx';
 import { PageLabelNote } from '../timeline/PageLabelNote.tsx';
 import classes from './SourceEvents.module.css';
@@ -19,7 +21,7 @@ const PAGE_ROWS = 25;
 const REFRESH_MS = 15_000;
 
 /** What happened to a source, newest first, each version with the way to its bytes. */
-export function SourceEvents({ id }: { id: string }) {
+export function SourceEvents({ id, url }: { id: string; url: string }) {
   const [offset, setOffset] = useState(0);
   const navigate = useNavigate();
   const { data, error, refetch } = useCall(
@@ -28,7 +30,15 @@ export function SourceEvents({ id }: { id: string }) {
     { keepPrevious: true, refetchInterval: REFRESH_MS },
   );
   return (
-    <Section title="Versions and events" actions={<Link to={`/timeline?source=${id}`}>On the timeline</Link>}>
+    <Section
+      title="Versions and events"
+      actions={
+        <span className={classes.actions}>
+          <Link to={`/timeline?source=${id}`}>On the timeline</Link>
+          <ExportMenu query={{ source: id }} sourceUrl={url} />
+        </span>
+      }
+    >
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data?.total === 0 && (
         <p className="muted">
@@ -62,12 +72,13 @@ const COLUMNS: readonly Column<Event>[] = [
     id: 'event',
     header: 'Event',
     width: '10rem',
-    cell: ({ id, event_type, page_label, reverts_to }) => (
+    cell: ({ id, event_type, page_label, reverts_to, is_noise }) => (
       <span className={classes.event}>
         <RowLink to={`/timeline/${id}`}>
           <StateBadge kind="event" value={event_type} />
         </RowLink>
         {page_label && <PageLabelNote label={page_label} />}
+        {is_noise && <NoiseMark />}
         {reverts_to !== null && <span className="small muted">back to an older version</span>}
       </span>
     ),

@@ -49,7 +49,7 @@ export default function SourcePage() {
     >
       <CheckOutcome />
       <SourceFacts source={source} />
-      <SourceEvents id={id} />
+      <SourceEvents id={id} url={source.url} />
       {isOwner && <SourceRetrievals id={id} />}
     </Page>
   );

@@ -1,12 +1,15 @@
 import { Button } from '@mantine/core';
 import { Link } from 'react-router';
-import type { Event } from '../../../../shared/event.ts';
+import type { EventDetails as Details, Event } from '../../../../shared/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { Facts } from '../../components/Facts.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
+import { Corroboration } from './Corroboration.tsx';
+import { EventDiff } from './diff/EventDiff.tsx';
 import classes from './EventDetails.module.css';
+import { NoiseMark } from './NoiseMark.tsx';
 import { ObjectCard } from './ObjectCard.tsx';
 import { ObserverText } from './ObserverText.tsx';
 import { PageLabelNote } from './PageLabelNote.tsx';
@@ -27,12 +30,14 @@ export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
         <p className={classes.kind}>
           <StateBadge kind="event" value={event.event_type} look="boxed" />
           {event.page_label && <PageLabelNote label={event.page_label} withReason />}
+          {event.is_noise && <NoiseMark />}
         </p>
         <p className={classes.meaning}>{meaningOf(event)}</p>
       </div>
       <div className={classes.facts}>
         <Facts facts={factsOf(event, addressOfEvent)} />
       </div>
+      {event.event_type === 'changed' && event.sha256 && event.previous_sha256 && <EventDiff event={event} />}
       <h2 className="visually-hidden">Objects</h2>
       {event.sha256 && (
         <ObjectCard title={event.previous_sha256 ? 'After' : 'The object'} sha256={event.sha256} />
@@ -49,8 +54,8 @@ export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
   );
 }
 
-function factsOf(event: Event, addressOfEvent: (id: number) => string) {
-  const { source, reverts_to } = event;
+function factsOf(event: Details, addressOfEvent: (id: number) => string) {
+  const { source, reverts_to, corroborated_by } = event;
   return [
     [
       'Source',
@@ -67,6 +72,7 @@ function factsOf(event: Event, addressOfEvent: (id: number) => string) {
     ['Agency', source.agency || null],
     ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],
     ['Observer', <ObserverText key="observer" observer={event.observer} />],
+    ['Also held by', corroborated_by.length > 0 && <Corroboration key="also" observers={corroborated_by} />],
     [
       'Captured by them',
       event.original_observed_at && <TimeText key="captured" at={event.original_observed_at} show="exact" />,

@@ -6,6 +6,7 @@ import { StateBadge } from '../../components/StateBadge.tsx';
 import { ArchivedChip } from './ArchivedChip.tsx';
 import classes from './EventRow.module.css';
 import { EventTimes } from './EventTimes.tsx';
+import { NoiseMark } from './NoiseMark.tsx';
 import { ObserverText } from './ObserverText.tsx';
 import { PageLabelNote } from './PageLabelNote.tsx';
 
@@ -38,6 +39,7 @@ export const EventRow = memo(function EventRow({ event, to, isOpen }: EventRowPr
       <span className={classes.more}>
         <ObserverText observer={event.observer} />
         {event.page_label && <PageLabelNote label={event.page_label} />}
+        {event.is_noise && <NoiseMark />}
         {event.reverts_to !== null && <span>back to an older version</span>}
       </span>
       <span className={classes.digests}>

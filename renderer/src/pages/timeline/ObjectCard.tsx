@@ -1,5 +1,11 @@
 import { Button } from '@mantine/core';
-import { IconDownload, IconExternalLink, IconListDetails, IconShieldCheck } from '@tabler/icons-react';
+import {
+  IconAlignLeft,
+  IconDownload,
+  IconExternalLink,
+  IconListDetails,
+  IconShieldCheck,
+} from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readObjectHead } from '../../api/objectHead.ts';
@@ -10,6 +16,7 @@ import { type ObjectCheck, useObjectChecks } from '../../state/objectChecks.ts';
 import { ArchivedChip } from './ArchivedChip.tsx';
 import classes from './ObjectCard.module.css';
 import { ObjectRetrievals } from './ObjectRetrievals.tsx';
+import { ObjectText } from './ObjectText.tsx';
 
 /** One archived object: its digest, size and type, the ways to its bytes, and the check that they are what they say. */
 export function ObjectCard({ title, sha256 }: { title: string; sha256: string }) {
@@ -19,6 +26,7 @@ export function ObjectCard({ title, sha256 }: { title: string; sha256: string })
     staleTime: Number.POSITIVE_INFINITY,
   });
   const [showRetrievals, setShowRetrievals] = useState(false);
+  const [showText, setShowText] = useState(false);
   const { checks, check } = useObjectChecks();
   const found = checks[sha256];
   return (
@@ -71,6 +79,15 @@ export function ObjectCard({ title, sha256 }: { title: string; sha256: string })
           <Button
             variant="default"
             size="compact-sm"
+            leftSection={<IconAlignLeft size={14} aria-hidden />}
+            aria-expanded={showText}
+            onClick={() => setShowText(!showText)}
+          >
+            Text
+          </Button>
+          <Button
+            variant="default"
+            size="compact-sm"
             leftSection={<IconListDetails size={14} aria-hidden />}
             aria-expanded={showRetrievals}
             onClick={() => setShowRetrievals(!showRetrievals)}
@@ -82,6 +99,7 @@ export function ObjectCard({ title, sha256 }: { title: string; sha256: string })
           {found && <CheckWords sha256={sha256} check={found} />}
         </div>
       </div>
+      {showText && <ObjectText sha256={sha256} />}
       {showRetrievals && <ObjectRetrievals sha256={sha256} />}
     </section>
   );

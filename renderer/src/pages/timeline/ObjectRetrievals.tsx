@@ -3,6 +3,7 @@ import { DataTable } from '../../components/DataTable.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
 import { countOf } from '../../format/size.ts';
+import { Corroboration } from './Corroboration.tsx';
 import classes from './ObjectRetrievals.module.css';
 import { ObserverText } from './ObserverText.tsx';
 
@@ -23,6 +24,11 @@ export function ObjectRetrievals({ sha256 }: { sha256: string }) {
           ? 'Intact: the node has just hashed its stored bytes again, and they match.'
           : 'Damaged: the node has just hashed its stored bytes again, and they do not match their digest.'}
       </p>
+      {data.corroborated && (
+        <p className="small">
+          Brought from one and the same address by: <Corroboration observers={data.observers} />
+        </p>
+      )}
       <DataTable
         caption="Retrievals of this object, newest first"
         rows={rows}

@@ -10,6 +10,7 @@ import { useUrlFilters } from '../../state/urlFilters.ts';
 import { EventDetails } from './EventDetails.tsx';
 import { EventFilterBar } from './EventFilterBar.tsx';
 import { EventList } from './EventList.tsx';
+import { ExportMenu } from './ExportMenu.tsx';
 import { EVENT_FILTERS, queryOf } from './eventFilters.ts';
 import classes from './TimelinePage.module.css';
 
@@ -39,6 +40,7 @@ export default function TimelinePage() {
       <Page
         title="Timeline"
         lead="What happened to the watched sources. Nothing here is ever changed or backdated."
+        actions={<ExportMenu query={query} />}
       >
         <EventFilterBar filters={filters} />
         <div className={classes.panes} data-open={openId !== undefined || undefined}>

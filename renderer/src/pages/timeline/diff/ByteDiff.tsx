@@ -1,0 +1,38 @@
+import type { ByteParts } from '../../../../../shared/diff.ts';
+import { formatCount } from '../../../format/size.ts';
+import classes from './ByteDiff.module.css';
+import { hexBytes } from './diffWords.ts';
+
+/** A few bytes of either version around the first that differs, in hex; those that differ are marked. */
+export function ByteDiff({ around }: { around: NonNullable<ByteParts['around']> }) {
+  const { offset, from, to } = around;
+  return (
+    <div className={classes.bytes}>
+      <p className="small muted">From byte {formatCount(offset)} on, in hex:</p>
+      <Side title="Before" own={from} other={to} mark="del" />
+      <Side title="After" own={to} other={from} mark="ins" />
+    </div>
+  );
+}
+
+interface SideProps {
+  title: string;
+  own: string;
+  other: string;
+  mark: 'ins' | 'del';
+}
+
+function Side({ title, own, other, mark: Mark }: SideProps) {
+  return (
+    <div className={classes.side}>
+      <span className={classes.title}>{title}</span>
+      <code className={classes.hex}>
+        {own === '' && <span className="muted">no byte</span>}
+        {hexBytes(own, other).map(({ hex, differs }, index) =>
+          // Bytes have no names, and their places are fixed.
+          differs ? <Mark key={index}>{hex}</Mark> : <span key={index}>{hex}</span>,
+        )}
+      </code>
+    </div>
+  );
+}

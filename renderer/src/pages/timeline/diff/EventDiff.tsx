@@ -1,0 +1,122 @@
+import { Switch } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { Diff } from '../../../../../shared/diff.ts';
+import type { Event } from '../../../../../shared/event.ts';
+import { addressOf, call } from '../../../api/client.ts';
+import { useCall } from '../../../api/useCall.ts';
+import { ErrorNote } from '../../../components/ErrorNote.tsx';
+import { Hint } from '../../../components/Hint.tsx';
+import { TimeText } from '../../../components/TimeText.tsx';
+import { useIsOwner } from '../../../state/session.ts';
+import { ByteDiff } from './ByteDiff.tsx';
+import { summaryOf } from './diffWords.ts';
+import classes from './EventDiff.module.css';
+import { ImageDiff } from './ImageDiff.tsx';
+import { JsonChanges } from './JsonChanges.tsx';
+import { NoiseNote } from './NoiseNote.tsx';
+import { TableDiff } from './TableDiff.tsx';
+import { TextHunks } from './TextHunks.tsx';
+
+/** What differs between the two versions of a change. It is made when it is first asked for, so it may take a moment. */
+export function EventDiff({ event }: { event: Event }) {
+  const { data: diff, error, refetch } = useCall('readDiff', { params: { id: event.id } });
+  const isOwner = useIsOwner();
+  const [showsAll, setShowsAll] = useState(false);
+  const hasLeftOut = diff !== undefined && diff.noise.ignored > 0;
+  return (
+    <section className={classes.diff} aria-labelledby={`diff-${event.id}`}>
+      <h2 id={`diff-${event.id}`} className={classes.title}>
+        What changed
+      </h2>
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {!diff && !error && <output className="muted">Comparing the two versions…</output>}
+      {diff && diff.noise.rules.length > 0 && (
+        <NoiseNote noise={diff.noise}>
+          {hasLeftOut && isOwner && (
+            <Switch
+              size="xs"
+              label="Show what the rules leave out"
+              checked={showsAll}
+              onChange={({ currentTarget }) => setShowsAll(currentTarget.checked)}
+            />
+          )}
+        </NoiseNote>
+      )}
+      {diff && !showsAll && <DiffContent diff={diff} />}
+      {showsAll && <WithoutRules event={event} />}
+      {diff && <MadeBy diff={diff} />}
+    </section>
+  );
+}
+
+/** The same comparison as if the source had no noise rules; the owner alone may ask for it. */
+function WithoutRules({ event }: { event: Event }) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ['diffWithoutRules', event.id],
+    queryFn: ({ signal }) =>
+      call('previewNoiseRules', {
+        params: { id: event.source.id },
+        body: { rules: [], event: event.id },
+        signal,
+      }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!data) return <p className="muted">Comparing once more, without the rules…</p>;
+  if (data.diff) return <DiffContent diff={data.diff} />;
+  return <p className="muted">{data.events[0]?.problem ?? 'There is no comparison without the rules.'}</p>;
+}
+
+/** The summary in a line, why the comparison is not what one would expect, and what differs. */
+function DiffContent({ diff }: { diff: Diff }) {
+  const summary = summaryOf(diff);
+  return (
+    <>
+      <div className={classes.words}>
+        {summary && <p className={classes.summary}>{summary}</p>}
+        {/* What the rules explain is told with the rules. */}
+        {diff.reason && !diff.noise.is_noise && <p className="muted">{diff.reason}</p>}
+        {diff.truncated && (
+          <p className="muted">
+            More differs than is shown here; the counts are those of the whole. The objects below have all of
+            it.
+          </p>
+        )}
+        {!summary && !diff.reason && <p className="muted">Nothing that could be compared differs.</p>}
+      </div>
+      <DiffBody diff={diff} />
+    </>
+  );
+}
+
+function DiffBody({ diff }: { diff: Diff }) {
+  switch (diff.kind) {
+    case 'json':
+      return <JsonChanges changes={diff.changes} />;
+    case 'csv':
+      return <TableDiff header={diff.header} rows={diff.rows} keyColumn={diff.key} />;
+    case 'image':
+      return <ImageDiff diff={diff} />;
+    case 'bytes':
+      return diff.around && <ByteDiff around={diff.around} />;
+    default:
+      return <TextHunks hunks={diff.hunks} />;
+  }
+}
+
+/** A diff is no evidence, so it says who made it and when, and where the evidence is. */
+function MadeBy({ diff: { event, tool, made_at } }: { diff: Diff }) {
+  return (
+    <p className={classes.foot}>
+      Made by{' '}
+      <Hint label={`Version ${tool.version}`} maxWidth={340}>
+        {(trigger) => <span {...trigger}>{tool.name}</span>}
+      </Hint>{' '}
+      <TimeText at={made_at} />. It is derived; the evidence is the two objects.{' '}
+      <a href={addressOf('readDiff', { params: { id: event } })} target="_blank" rel="noopener noreferrer">
+        As JSON
+      </a>
+    </p>
+  );
+}

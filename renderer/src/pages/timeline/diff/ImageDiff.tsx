@@ -1,0 +1,83 @@
+import { Switch } from '@mantine/core';
+import { useState } from 'react';
+import type { Diff, DiffSide, ImageParts } from '../../../../../shared/diff.ts';
+import { addressOf } from '../../../api/client.ts';
+import { MAX_IMAGE_BYTES, previewKind } from '../../../components/preview/previewKind.ts';
+import { formatBytes } from '../../../format/size.ts';
+import { dimensions } from './diffWords.ts';
+import classes from './ImageDiff.module.css';
+
+type Image = Extract<Diff, { kind: 'image' }>;
+
+/** Both versions side by side, with the least box that holds all that differs. */
+export function ImageDiff({ diff: { from, to, size, box } }: { diff: Image }) {
+  const [marks, setMarks] = useState(true);
+  const shownBox = marks ? box : null;
+  return (
+    <div className={classes.images}>
+      <div className={classes.pair}>
+        <Side title="Before" side={from} size={size.from} box={shownBox} />
+        <Side title="After" side={to} size={size.to} box={shownBox} />
+      </div>
+      {box && (
+        <Switch
+          size="xs"
+          label={`Mark where they differ: ${dimensions(box)}, from ${box.x}, ${box.y}`}
+          checked={marks}
+          onChange={({ currentTarget }) => setMarks(currentTarget.checked)}
+        />
+      )}
+    </div>
+  );
+}
+
+interface SideProps {
+  title: string;
+  side: DiffSide;
+  size: ImageParts['size']['from'];
+  box: ImageParts['box'];
+}
+
+function Side({ title, side, size, box }: SideProps) {
+  return (
+    <figure className={classes.side}>
+      <Picture title={title} side={side} size={size} box={box} />
+      <figcaption className="small muted">
+        {title}: {dimensions(size)}, {formatBytes(side.bytes)}
+      </figcaption>
+    </figure>
+  );
+}
+
+/** Only what a browser decodes to pixels is shown; nothing in it can run. */
+function Picture({ title, side, size, box }: SideProps) {
+  const [isBroken, setIsBroken] = useState(false);
+  if (isBroken || previewKind('', side.content_type ?? '') !== 'image') {
+    return <p className={classes.none}>This image cannot be shown here. Download it below.</p>;
+  }
+  if (side.bytes > MAX_IMAGE_BYTES) {
+    return <p className={classes.none}>The image is too large to be shown here. Download it below.</p>;
+  }
+  return (
+    <div className={classes.picture}>
+      <img
+        src={addressOf('readObject', { params: { sha256: side.sha256 } })}
+        width={size.width}
+        height={size.height}
+        alt={`${title}, ${dimensions(size)}`}
+        onError={() => setIsBroken(true)}
+      />
+      {box && <span className={classes.box} style={boxStyle(box, size)} aria-hidden />}
+    </div>
+  );
+}
+
+function boxStyle(box: NonNullable<ImageParts['box']>, { width, height }: SideProps['size']) {
+  const share = (part: number, whole: number) => `${(part / whole) * 100}%`;
+  return {
+    left: share(box.x, width),
+    top: share(box.y, height),
+    width: share(box.width, width),
+    height: share(box.height, height),
+  };
+}

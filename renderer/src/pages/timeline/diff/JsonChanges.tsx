@@ -1,0 +1,58 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import type { JsonChange } from '../../../../../shared/diff.ts';
+import { formatCount } from '../../../format/size.ts';
+import classes from './JsonChanges.module.css';
+
+const FIRST = 60;
+
+/** The values that differ, each by its JSON Pointer: what was there before, and what is there now. */
+export function JsonChanges({ changes }: { changes: readonly JsonChange[] }) {
+  const [showsAll, setShowsAll] = useState(false);
+  if (changes.length === 0) return null;
+  const shown = showsAll ? changes : changes.slice(0, FIRST);
+  return (
+    <>
+      {/* A long list is scrolled in a box of its own, which the keyboard must reach. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <section className={classes.changes} aria-label="Values that differ" tabIndex={0}>
+        <ul>
+          {shown.map((change) => (
+            <li key={`${change.op} ${change.pointer} ${change.from_pointer}`}>
+              <p className={classes.place}>
+                <span className={classes.op}>{change.op}</span>
+                {change.op === 'moved' ? (
+                  <code>
+                    {change.from_pointer} <span className="muted">→</span> {nameOf(change.pointer)}
+                  </code>
+                ) : (
+                  <code>{nameOf(change.pointer)}</code>
+                )}
+              </p>
+              <p className={classes.values}>
+                {change.before && <del>{textOf(change.before)}</del>}
+                {change.after && <ins>{textOf(change.after)}</ins>}
+              </p>
+            </li>
+          ))}
+        </ul>
+      </section>
+      {shown.length < changes.length && (
+        <p>
+          <Button variant="default" size="xs" onClick={() => setShowsAll(true)}>
+            Show all {formatCount(changes.length)} values
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The pointer to the whole document is the empty text. */
+function nameOf(pointer: string): string {
+  return pointer === '' ? '(the whole document)' : pointer;
+}
+
+function textOf({ json, cut }: NonNullable<JsonChange['before']>): string {
+  return cut ? `${json}…` : json;
+}
