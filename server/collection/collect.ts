@@ -26,7 +26,7 @@ const HOSTS_THAT_TELL = 3;
 const JITTER = 0.05;
 
 /** Checks that are begun before other work is let in between. */
-const SLICE = 200;
+const SLICE = 50;
 
 /** Runs rounds, one after the other: a source is never asked for twice at once. */
 export class Collector {

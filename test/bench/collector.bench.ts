@@ -16,7 +16,7 @@ const READ_EVERY_MS = 20;
 const READS_MS = 5_000;
 
 /** The web is one host that does not mind: what is measured is the collector, not its politeness. */
-const SETTINGS = { per_host_pause_ms: 0, per_host_concurrency: 100, collection_concurrency: 100 };
+const SETTINGS = { per_host_pause_ms: 0, per_host_concurrency: 32, collection_concurrency: 32 };
 
 /** Milliseconds of each pass, in the order of the repetitions. */
 interface Passes {
@@ -93,7 +93,7 @@ function speed(pass: string, program: string, { ours, peer, least }: Compared): 
     {
       what,
       ours: told,
-      peer: `${program}: ${Math.round(median(peer))} ms`,
+      peer: `${program}: ${Math.round(median(peer))} ms (${peer.map((ms) => Math.round(ms)).join(', ')})`,
       ratio,
       reach: `at least ${least} times the speed`,
       holds: ratio >= least,
