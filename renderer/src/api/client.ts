@@ -34,7 +34,7 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof ApiProblem && error.document.status < 500;
 }
 
-type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
+export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface CallOptions<Spec extends RouteSpec> {
   params?: Record<string, string | number>;

@@ -1,6 +1,7 @@
 import {
   IconBinaryTree2,
   IconBook2,
+  IconFileSearch,
   IconFlask2,
   IconHistory,
   IconHome,
@@ -43,6 +44,7 @@ const GROUPS: PlaceGroup[] = [
     places: [
       { to: '/sources', word: 'Sources', icon: IconWorldSearch },
       { to: '/timeline', word: 'Timeline', icon: IconHistory },
+      { to: '/search', word: 'Search the texts', icon: IconFileSearch },
     ],
   },
   { title: 'Proof', places: [{ to: '/ledger', word: 'Ledger', icon: IconBook2 }] },

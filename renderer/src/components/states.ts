@@ -17,12 +17,15 @@ import {
   IconFlag,
   IconPencil,
   IconPlugConnectedX,
+  IconQuestionMark,
   IconRepeat,
   type TablerIcon,
 } from '@tabler/icons-react';
 import type { EventType } from '../../../shared/event.ts';
+import type { DamageProblem } from '../../../shared/fixity.ts';
 import type { Job } from '../../../shared/job.ts';
 import type { SourceState } from '../../../shared/source.ts';
+import type { LIST_OUTCOMES } from '../../../shared/sourceList.ts';
 import type { StudyStatus } from '../../../shared/study.ts';
 import type { Outcome, Tag, Verdict } from '../../../shared/vocabulary.ts';
 
@@ -163,6 +166,59 @@ const job: Record<Job['state'], StateLook> = {
   cancelled: { word: 'cancelled', icon: IconBan, tone: 'quiet', meaning: 'It was stopped.' },
 };
 
+const listed: Record<(typeof LIST_OUTCOMES)[number], StateLook> = {
+  added: { word: 'added', icon: IconCirclePlus, tone: 'good', meaning: 'It is watched from now on.' },
+  already: {
+    word: 'already there',
+    icon: IconEqual,
+    tone: 'quiet',
+    meaning: 'It was watched before and stays as it is.',
+  },
+  refused: {
+    word: 'refused',
+    icon: IconCircleX,
+    tone: 'bad',
+    meaning: 'It was not added; the reason is beside it.',
+  },
+};
+
+const damage: Record<DamageProblem, StateLook> = {
+  missing: {
+    word: 'missing',
+    icon: IconCircleDashed,
+    tone: 'bad',
+    meaning: 'There is no file where its bytes should be.',
+  },
+  changed: {
+    word: 'changed',
+    icon: IconCircleX,
+    tone: 'bad',
+    meaning: 'Its file holds other bytes than were stored.',
+  },
+  unreadable: {
+    word: 'unreadable',
+    icon: IconBan,
+    tone: 'bad',
+    meaning: 'The disk does not give its bytes.',
+  },
+};
+
+const noise = {
+  noise: {
+    word: 'noise',
+    icon: IconCircleDashed,
+    tone: 'quiet',
+    meaning: 'The rules explain all that changed.',
+  },
+  news: { word: 'news', icon: IconPencil, tone: 'warn', meaning: 'Something changed that no rule names.' },
+  unknown: {
+    word: 'not known',
+    icon: IconQuestionMark,
+    tone: 'quiet',
+    meaning: 'The rules could not be applied to this change.',
+  },
+} as const satisfies Record<string, StateLook>;
+
 const mark = {
   flagged: {
     word: 'flagged',
@@ -184,6 +240,6 @@ const mark = {
   },
 } as const satisfies Record<string, StateLook>;
 
-export const STATES = { outcome, tag, verdict, study, source, event, job, mark };
+export const STATES = { outcome, tag, verdict, study, source, event, job, listed, damage, noise, mark };
 export type StateKind = keyof typeof STATES;
 export type StateValue<Kind extends StateKind> = keyof (typeof STATES)[Kind] & string;

@@ -1,9 +1,17 @@
 import '@mantine/spotlight/styles.layer.css';
 import { useDebouncedValue } from '@mantine/hooks';
 import { Spotlight } from '@mantine/spotlight';
-import { IconArrowRight, IconFlask2, IconPackage, IconSearch, IconWorldSearch } from '@tabler/icons-react';
+import {
+  IconArrowRight,
+  IconFileSearch,
+  IconFlask2,
+  IconPackage,
+  IconSearch,
+  IconWorldSearch,
+} from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
+import type { FoundText } from '../../../../shared/derived.ts';
 import { useCall } from '../../api/useCall.ts';
 import { authorsLine } from '../../format/authors.ts';
 import { usePlaces } from '../places.ts';
@@ -19,7 +27,7 @@ interface Found {
   icon: ReactNode;
 }
 
-/** Ctrl-K: goes to any page, finds packs, studies and sources by their words, and anything pasted by its form. */
+/** Ctrl-K: goes to any page, finds packs, studies, sources and texts by their words, and anything pasted by its form. */
 export function Palette() {
   const [query, setQuery] = useState('');
   const navigate = useNavigate();
@@ -77,6 +85,7 @@ function usePaletteGroups(query: string): [title: string, found: Found[]][] {
   const packs = useCall('listPacks', search, options);
   const studies = useCall('listStudies', search, options);
   const sources = useCall('listSources', search, options);
+  const texts = useCall('searchTexts', search, options);
   const places = usePlaces().flatMap((group) => group.places);
   const words = query.trim().toLowerCase();
 
@@ -117,7 +126,26 @@ function usePaletteGroups(query: string): [title: string, found: Found[]][] {
           icon: <IconWorldSearch size={18} aria-hidden />,
         })),
       ],
+      ['In the texts', foundTexts(settled, texts.data?.items ?? [])],
     );
   }
   return found.filter(([, items]) => items.length > 0);
+}
+
+/** Sources whose current version says it, and the way to all of them. */
+function foundTexts(words: string, items: readonly FoundText[]): Found[] {
+  if (items.length === 0) return [];
+  const icon = <IconFileSearch size={18} aria-hidden />;
+  const all = {
+    to: `/search?${new URLSearchParams({ q: words }).toString()}`,
+    label: 'All texts that say this',
+    icon,
+  };
+  const each = items.map(({ source, snippet }) => ({
+    to: `/sources/${source.id}`,
+    label: source.name || source.url,
+    description: snippet.text,
+    icon,
+  }));
+  return [...each, all];
 }

@@ -1,12 +1,12 @@
 import { CloseButton } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import { useQueries, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useState } from 'react';
+import { useEffect } from 'react';
 import { Link } from 'react-router';
 import { call } from '../../api/client.ts';
 import { answerKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { JobBar } from '../../components/JobBar.tsx';
+import { NodeJobBar } from '../../components/NodeJobBar.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
 import { countOf } from '../../format/size.ts';
 import { useFollowedJob } from '../../state/followJob.ts';
@@ -21,7 +21,6 @@ const NAMED_EVENTS = 6;
 export function CheckOutcome() {
   const { jobId, what, error, isStarting, clear } = useCollectionRun();
   const job = useFollowedJob(jobId);
-  const [cancelError, setCancelError] = useState<unknown>();
   const client = useQueryClient();
   const state = job?.state;
   useEffect(() => {
@@ -39,18 +38,9 @@ export function CheckOutcome() {
   if (error !== undefined) return <ErrorNote error={error} />;
   if (!jobId && !isStarting) return null;
   if (!job || job.state === 'running') {
-    const cancel = () => {
-      setCancelError(undefined);
-      if (jobId) call('cancelJob', { params: { id: jobId } }).catch(setCancelError);
-    };
     return (
       <div className={classes.running}>
-        <JobBar
-          title={`Checking ${what}`}
-          {...(job?.progress ?? { done: 0, total: null, unit: 'sources', rate: 0 })}
-          onCancel={jobId ? cancel : undefined}
-        />
-        {cancelError !== undefined && <ErrorNote error={cancelError} />}
+        <NodeJobBar title={`Checking ${what}`} job={job} jobId={jobId} unit="sources" />
       </div>
     );
   }

@@ -1,11 +1,16 @@
-import { Button, Group, Modal } from '@mantine/core';
+import { Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { SourceChange, WatchedSource } from '../../../../shared/source.ts';
 import { call } from '../../api/client.ts';
 import { answerKey } from '../../api/useCall.ts';
+import { DialogButtons } from '../../components/DialogButtons.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import classes from './AddSource.module.css';
+import { NoiseFields } from './noise/NoiseFields.tsx';
+import { NoiseTrial } from './noise/NoiseTrial.tsx';
+import { type NoiseErrors, ruleErrorsOf, rulesOf, type TypedRule, typedRules } from './noise/noiseRules.ts';
+import { useNoiseRun } from './noise/noiseRun.ts';
 import { SourceFields } from './SourceFields.tsx';
 import { changeOf, type DraftErrors, draftOf, errorsOf } from './sourceForm.ts';
 
@@ -22,7 +27,7 @@ export function EditSource({ source, opened, onClose }: EditSourceProps) {
       opened={opened}
       onClose={onClose}
       title="Edit the source"
-      size="lg"
+      size="xl"
       closeOnClickOutside={false}
       centered={false}
     >
@@ -34,26 +39,27 @@ export function EditSource({ source, opened, onClose }: EditSourceProps) {
 function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
   const [draft, setDraft] = useState(() => draftOf(source));
   const [errors, setErrors] = useState<DraftErrors>({});
-  const client = useQueryClient();
-  const save = useMutation({
-    mutationFn: (change: SourceChange) => call('changeSource', { params: { id: source.id }, body: change }),
-    onSuccess: async () => {
-      await Promise.all(
-        (['listWatchedSources', 'readWatchedSource', 'listSources'] as const).map((name) =>
-          client.invalidateQueries({ queryKey: answerKey(name) }),
-        ),
-      );
-      onClose();
-    },
-    onError: (error) => setErrors(errorsOf(error)),
-  });
+  const [rules, setRules] = useState<readonly TypedRule[]>(() => typedRules(source.noise_rules));
+  const [ruleErrors, setRuleErrors] = useState<NoiseErrors>({});
+  const save = useSave(source, onClose);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const parsed = changeOf(draft);
-    if ('errors' in parsed) return setErrors(parsed.errors);
-    setErrors({});
-    save.mutate(parsed.value);
+    const parsedRules = rulesOf(rules);
+    setErrors('errors' in parsed ? parsed.errors : {});
+    setRuleErrors('errors' in parsedRules ? parsedRules.errors : {});
+    if ('errors' in parsed || 'errors' in parsedRules) return;
+    save.mutate(
+      { ...parsed.value, noise_rules: parsedRules.value },
+      {
+        onError: (error) => {
+          setErrors(errorsOf(error));
+          setRuleErrors(ruleErrorsOf(error, 'noise_rules'));
+        },
+      },
+    );
   };
+  const isToldAtFields = Object.keys(errors).length + Object.keys(ruleErrors).length > 0;
   return (
     <form onSubmit={submit} className={classes.form} noValidate>
       <p className="muted small wrap-anywhere">{source.url}</p>
@@ -62,15 +68,28 @@ function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
         errors={errors}
         onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
       />
-      {save.isError && Object.keys(errors).length === 0 && <ErrorNote error={save.error} />}
-      <Group justify="flex-end" gap="sm">
-        <Button variant="default" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button type="submit" loading={save.isPending}>
-          Save
-        </Button>
-      </Group>
+      <NoiseFields rules={rules} errors={ruleErrors} onChange={setRules} />
+      {rules.length > 0 && <NoiseTrial sourceId={source.id} rules={rules} onErrors={setRuleErrors} />}
+      {save.isError && !isToldAtFields && <ErrorNote error={save.error} />}
+      <DialogButtons submit="Save" isPending={save.isPending} onCancel={onClose} />
     </form>
   );
+}
+
+function useSave(source: WatchedSource, onSaved: () => void) {
+  const client = useQueryClient();
+  const offerRun = useNoiseRun((run) => run.offer);
+  return useMutation({
+    mutationFn: (change: SourceChange) => call('changeSource', { params: { id: source.id }, body: change }),
+    onSuccess: async ({ noise_rules }) => {
+      await Promise.all(
+        (['listWatchedSources', 'readWatchedSource', 'listSources'] as const).map((name) =>
+          client.invalidateQueries({ queryKey: answerKey(name) }),
+        ),
+      );
+      const isOther = JSON.stringify(noise_rules) !== JSON.stringify(source.noise_rules);
+      if (isOther && noise_rules.length > 0) offerRun(source.id);
+      onSaved();
+    },
+  });
 }

@@ -62,6 +62,7 @@ export function SourceFacts({ source }: { source: SeenSource }) {
             ],
             ['robots.txt', source.ignore_robots && 'not honoured'],
             ['Headers', headerNames(source)],
+            ['Noise rules', source.noise_rules && source.noise_rules.length > 0 && source.noise_rules.length],
             ['Watched since', <TimeText key="since" at={source.added_at} />],
           ]}
         />

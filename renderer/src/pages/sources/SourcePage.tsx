@@ -1,11 +1,15 @@
 import { Button } from '@mantine/core';
 import { IconArrowLeft } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
+import { ApiProblem } from '../../api/client.ts';
+import { EmptyState } from '../../components/EmptyState.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { Page } from '../../components/Page.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { CheckOutcome } from './CheckOutcome.tsx';
+import { ImportedOnly } from './captures/ImportedOnly.tsx';
+import { NoiseRunNote } from './noise/NoiseRunNote.tsx';
 import { SourceActions } from './SourceActions.tsx';
 import { SourceEvents } from './SourceEvents.tsx';
 import { SourceFacts } from './SourceFacts.tsx';
@@ -18,6 +22,7 @@ export default function SourcePage() {
   const { id = '' } = useParams();
   const isOwner = useIsOwner();
   const { source, watched, error, refetch } = useSource(id);
+  if (error instanceof ApiProblem && error.document.code === 'not_found') return <UnknownSource id={id} />;
   if (error) {
     return (
       <Page title="Source" actions={<BackButton />}>
@@ -48,9 +53,22 @@ export default function SourcePage() {
       actions={watched && !watched.removed ? <SourceActions source={watched} /> : <BackButton />}
     >
       <CheckOutcome />
+      {isOwner && <NoiseRunNote sourceId={id} />}
+      {watched && <ImportedOnly source={watched} />}
       <SourceFacts source={source} />
       <SourceEvents id={id} url={source.url} />
       {isOwner && <SourceRetrievals id={id} />}
+    </Page>
+  );
+}
+
+function UnknownSource({ id }: { id: string }) {
+  return (
+    <Page title="Source">
+      <EmptyState title="There is no such source" action={<BackButton />}>
+        This node has never watched a source with the id <span className="mono wrap-anywhere">{id}</span>. A
+        source that is no longer watched would still be shown here, with its history.
+      </EmptyState>
     </Page>
   );
 }

@@ -1,5 +1,5 @@
 import { Button, Checkbox } from '@mantine/core';
-import { IconPlus, IconRefresh } from '@tabler/icons-react';
+import { IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { SOURCE_STATES } from '../../../../shared/source.ts';
@@ -12,7 +12,10 @@ import { useIsOwner } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { AddSource } from './AddSource.tsx';
 import { CheckOutcome } from './CheckOutcome.tsx';
+import { CaptureOutcome } from './captures/CaptureOutcome.tsx';
+import { ImportCaptures } from './captures/ImportCaptures.tsx';
 import { useCollectionRun } from './collectionRun.ts';
+import { AddList } from './list/AddList.tsx';
 import { SelectionBar } from './SelectionBar.tsx';
 import { SOURCE_FILTERS, SourceFilterBar } from './SourceFilterBar.tsx';
 import classes from './SourcesPage.module.css';
@@ -21,6 +24,9 @@ import { type SeenSource, useSources } from './useSources.ts';
 
 const PAGE_ROWS = 100;
 const RESET_BY_FILTERS = ['offset'];
+/** What the address may ask to be opened at once. */
+const DIALOGS = ['add', 'list', 'captures'] as const;
+type Dialog = (typeof DIALOGS)[number];
 
 /** Every watched source, and for the owner everything that can be done with them. */
 export default function SourcesPage() {
@@ -34,13 +40,13 @@ export default function SourcesPage() {
     limit: PAGE_ROWS,
     offset,
   });
-  const isAdding = search.has('add') && isOwner;
-  const setAdding = (adding: boolean) =>
+  const dialog = isOwner ? DIALOGS.find((name) => search.has(name)) : undefined;
+  const open = (name?: Dialog) =>
     setSearch(
       (before) => {
         const after = new URLSearchParams(before);
-        if (adding) after.set('add', '');
-        else after.delete('add');
+        for (const other of DIALOGS) after.delete(other);
+        if (name) after.set(name, '');
         return after;
       },
       { replace: true },
@@ -56,19 +62,15 @@ export default function SourcesPage() {
     <Page
       title="Sources"
       lead="What this node watches: each is fetched again and again, and every version that differs is kept."
-      actions={isOwner && <Actions canCheck={total > 0} onAdd={() => setAdding(true)} />}
+      actions={isOwner && <Actions canCheck={total > 0} onOpen={open} />}
     >
       <CheckOutcome />
+      {isOwner && <CaptureOutcome onOpen={() => open('captures')} />}
       {(!isEmpty || filters.isAny) && <SourceFilterBar filters={filters} />}
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!items && !error && <p className="muted">Loading…</p>}
       {isEmpty && (
-        <NoSources
-          isOwner={isOwner}
-          isFiltered={filters.isAny}
-          onAdd={() => setAdding(true)}
-          onClear={filters.clear}
-        />
+        <NoSources isOwner={isOwner} isFiltered={filters.isAny} onOpen={open} onClear={filters.clear} />
       )}
       {items && !isEmpty && (
         <div className={classes.list} data-stale={isStale || undefined}>
@@ -76,12 +78,14 @@ export default function SourcesPage() {
           <Pager what="sources" total={total} limit={PAGE_ROWS} offset={offset} onOffset={setOffset} />
         </div>
       )}
-      {isOwner && <AddSource opened={isAdding} onClose={() => setAdding(false)} />}
+      <AddSource opened={dialog === 'add'} onClose={() => open()} />
+      <AddList opened={dialog === 'list'} onClose={() => open()} />
+      <ImportCaptures opened={dialog === 'captures'} onClose={() => open()} />
     </Page>
   );
 }
 
-function Actions({ canCheck, onAdd }: { canCheck: boolean; onAdd: () => void }) {
+function Actions({ canCheck, onOpen }: { canCheck: boolean; onOpen: (name: Dialog) => void }) {
   const { start, isStarting } = useCollectionRun();
   return (
     <>
@@ -95,7 +99,21 @@ function Actions({ canCheck, onAdd }: { canCheck: boolean; onAdd: () => void }) 
           Check all now
         </Button>
       )}
-      <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={onAdd}>
+      <Button
+        variant="default"
+        leftSection={<IconFileImport size={16} aria-hidden />}
+        onClick={() => onOpen('captures')}
+      >
+        Import captures
+      </Button>
+      <Button
+        variant="default"
+        leftSection={<IconListDetails size={16} aria-hidden />}
+        onClick={() => onOpen('list')}
+      >
+        Add a list
+      </Button>
+      <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => onOpen('add')}>
         Watch a source
       </Button>
     </>
@@ -141,11 +159,11 @@ function SourcesTable({ sources, isOwner }: { sources: readonly SeenSource[]; is
 interface NoSourcesProps {
   isOwner: boolean;
   isFiltered: boolean;
-  onAdd: () => void;
+  onOpen: (name: Dialog) => void;
   onClear: () => void;
 }
 
-function NoSources({ isOwner, isFiltered, onAdd, onClear }: NoSourcesProps) {
+function NoSources({ isOwner, isFiltered, onOpen, onClear }: NoSourcesProps) {
   if (isFiltered) {
     return (
       <EmptyState
@@ -163,7 +181,7 @@ function NoSources({ isOwner, isFiltered, onAdd, onClear }: NoSourcesProps) {
   return (
     <EmptyState
       title="Nothing is watched yet"
-      action={isOwner && <Button onClick={onAdd}>Watch the first source</Button>}
+      action={isOwner && <Button onClick={() => onOpen('add')}>Watch the first source</Button>}
     >
       {isOwner
         ? 'Give the address of a page or a file. It is fetched at once and then on schedule, and whatever changes is kept, byte for byte, with the proof of when it was seen.'

@@ -1,0 +1,82 @@
+import type { ProblemDocument } from '../../../shared/problems.ts';
+import type { AnswerOf } from '../../../shared/routes/route.ts';
+import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
+import {
+  ApiProblem,
+  addressOf,
+  answerOf,
+  NodeUnreachable,
+  NotTheNode,
+  type QueryValues,
+  reach,
+} from './client.ts';
+
+/** The routes that read their body as it streams in, by media type. */
+export type StreamRouteName = {
+  [Name in RouteName]: RouteTable[Name] extends { body: { kind: 'stream' } } ? Name : never;
+}[RouteName];
+
+export interface StreamToSend {
+  query?: QueryValues;
+  body: Blob | string;
+  /** What the body is; one of those that the route takes. */
+  mediaType: string;
+  signal?: AbortSignal;
+}
+
+/** Sends a body as it stands to a route that streams. Throws ApiProblem, NodeUnreachable or NotTheNode. */
+export async function sendStream<Name extends StreamRouteName>(
+  name: Name,
+  { query, body, mediaType, signal }: StreamToSend,
+): Promise<AnswerOf<RouteTable[Name]>> {
+  const response = await reach(addressOf(name, { query }), {
+    method: ROUTES[name].method,
+    headers: { 'Content-Type': mediaType },
+    body,
+    signal,
+  });
+  return (await answerOf(response)) as AnswerOf<RouteTable[Name]>;
+}
+
+export interface Upload {
+  query?: QueryValues;
+  body: Blob | FormData;
+  /** Left out for a form, which says it itself. */
+  mediaType?: string;
+  signal: AbortSignal;
+  /** How many bytes have been sent, and of how many. */
+  tell: (done: number, total: number | null) => void;
+}
+
+/**
+ * Sends a large body and tells how much has been sent, which XMLHttpRequest alone can.
+ *
+ * @throws ApiProblem, NodeUnreachable, NotTheNode, or an AbortError when it is cancelled.
+ */
+export function upload<Name extends StreamRouteName>(
+  name: Name,
+  { query, body, mediaType, signal, tell }: Upload,
+): Promise<AnswerOf<RouteTable[Name]>> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(ROUTES[name].method, addressOf(name, { query }));
+    if (mediaType) request.setRequestHeader('Content-Type', mediaType);
+    request.responseType = 'json';
+    request.upload.onprogress = ({ loaded, total, lengthComputable }) =>
+      tell(loaded, lengthComputable ? total : null);
+    request.onload = () => {
+      const answer: unknown = request.response;
+      if (isProblem(answer)) reject(new ApiProblem(answer));
+      else if (request.status >= 300 || answer === null) reject(new NotTheNode(request.status));
+      else resolve(answer as AnswerOf<RouteTable[Name]>);
+    };
+    request.onerror = () => reject(new NodeUnreachable(new Error('The upload was cut off.')));
+    request.onabort = () => reject(new DOMException('The upload was cancelled.', 'AbortError'));
+    signal.addEventListener('abort', () => request.abort(), { once: true });
+    request.send(body);
+  });
+}
+
+function isProblem(body: unknown): body is ProblemDocument {
+  return typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
+}

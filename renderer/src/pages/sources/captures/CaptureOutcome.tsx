@@ -1,0 +1,136 @@
+import { Button, CloseButton } from '@mantine/core';
+import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { Link } from 'react-router';
+import type { CaptureResult } from '../../../../../shared/captures.ts';
+import type { Job } from '../../../../../shared/job.ts';
+import { answerKey } from '../../../api/useCall.ts';
+import { ErrorNote } from '../../../components/ErrorNote.tsx';
+import { JobBar } from '../../../components/JobBar.tsx';
+import { NodeJobBar } from '../../../components/NodeJobBar.tsx';
+import { countOf, formatCount } from '../../../format/size.ts';
+import { useFollowedJob } from '../../../state/followJob.ts';
+import outcome from '../CheckOutcome.module.css';
+import classes from './CaptureOutcome.module.css';
+import { captureResultOf, useCaptureRun } from './captureRun.ts';
+import { refusalWords } from './refusalWords.ts';
+
+/** The import that was asked for: sent, read by the node, and what came of it. `onOpen` goes back to its form. */
+export function CaptureOutcome({ onOpen }: { onOpen: () => void }) {
+  const { current, clear } = useCaptureRun();
+  const job = useFollowedJob(current.state === 'taken' ? current.jobId : undefined);
+  useRefreshedLists(job?.state);
+  if (current.state === 'idle') return null;
+  if (current.state === 'failed') {
+    return (
+      <div className={classes.failed}>
+        <ErrorNote error={current.error} />
+        <Button variant="default" size="xs" onClick={onOpen}>
+          Back to the form
+        </Button>
+      </div>
+    );
+  }
+  if (current.state === 'sending') {
+    return (
+      <div className={outcome.running}>
+        <JobBar
+          title={`Sending ${current.what}`}
+          unit="bytes"
+          done={current.done}
+          total={current.total}
+          rate={current.rate}
+          onCancel={current.cancel}
+        />
+      </div>
+    );
+  }
+  const { what, observer, jobId } = current;
+  if (!job || job.state === 'running') {
+    return (
+      <div className={outcome.running}>
+        <NodeJobBar title={`Importing ${what}`} job={job} jobId={jobId} unit="records" />
+      </div>
+    );
+  }
+  return <Ended job={job} observer={observer} what={what} onClear={clear} />;
+}
+
+interface EndedProps {
+  job: Job;
+  observer: string;
+  what: string;
+  onClear: () => void;
+}
+
+function Ended({ job, observer, what, onClear }: EndedProps) {
+  const result = captureResultOf(job.result);
+  const isWell = job.state === 'done' && result?.refused.length === 0;
+  const Icon = isWell ? IconCircleCheck : IconAlertTriangle;
+  return (
+    <output className={outcome.outcome} data-well={isWell || undefined}>
+      <Icon size={18} aria-hidden className={outcome.icon} />
+      <div className={outcome.words}>
+        <p className="wrap-anywhere">
+          <strong>{headline(job, result)}</strong> {what}
+        </p>
+        {job.error && <p>{job.error}</p>}
+        {result && <Findings result={result} />}
+        {result && result.captures + result.already_held > 0 && (
+          <p>
+            <Link to={`/timeline?${new URLSearchParams({ observer })}`}>
+              What {observer} saw, on the timeline
+            </Link>
+          </p>
+        )}
+      </div>
+      <CloseButton aria-label="Put the outcome of the import away" onClick={onClear} />
+    </output>
+  );
+}
+
+function headline({ state }: Job, result: CaptureResult | undefined): string {
+  const taken = result ? `${countOf(result.captures, 'capture')} recorded.` : '';
+  if (state === 'cancelled') return `The import was stopped. ${taken}`;
+  return state === 'failed' ? 'The captures could not be imported.' : taken;
+}
+
+function Findings({ result: { already_held, skipped, refused, events } }: { result: CaptureResult }) {
+  const parts = [
+    events.length > 0 && `${countOf(events.length, 'version')} that this observer had not shown before`,
+    already_held > 0 && `${formatCount(already_held)} held already`,
+    skipped > 0 &&
+      `${countOf(skipped, 'record')} that ${skipped === 1 ? 'is no capture' : 'are no captures'}`,
+  ].filter((part) => part !== false);
+  const count = refused.reduce((sum, { count: of }) => sum + of, 0);
+  return (
+    <>
+      {parts.length > 0 && <p className="small">{parts.join(' · ')}</p>}
+      {refused.length > 0 && (
+        <>
+          <p className="small">{countOf(count, 'record')} not taken:</p>
+          <ul className={classes.refused}>
+            {refused.map(({ reason, count: of }) => (
+              <li key={reason}>
+                <span className="numeric">{formatCount(of)}</span> {refusalWords(reason)}{' '}
+                <span className={classes.code}>{reason}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+/** What an import brings shows in every list of sources and events. */
+function useRefreshedLists(state: Job['state'] | undefined): void {
+  const client = useQueryClient();
+  useEffect(() => {
+    if (!state || state === 'running') return;
+    for (const name of ['listWatchedSources', 'listSources', 'listEvents', 'readStats'] as const) {
+      void client.invalidateQueries({ queryKey: answerKey(name) });
+    }
+  }, [state, client]);
+}

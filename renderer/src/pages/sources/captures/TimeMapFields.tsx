@@ -1,0 +1,66 @@
+import { Checkbox, NumberInput, TextInput } from '@mantine/core';
+import { DEFAULT_MEMENTOS, MAX_MEMENTOS } from '../../../../../shared/captures.ts';
+import { formatCount } from '../../../format/size.ts';
+import type { CaptureDraft, CaptureDraftErrors } from './captureDraft.ts';
+import classes from './ImportCaptures.module.css';
+
+export interface TimeMapFieldsProps {
+  draft: CaptureDraft;
+  errors: CaptureDraftErrors;
+  onChange: (change: Partial<CaptureDraft>) => void;
+}
+
+/** Which captures of an archive that speaks Memento. */
+export function TimeMapFields({ draft, errors, onChange }: TimeMapFieldsProps) {
+  return (
+    <>
+      <TextInput
+        label="TimeMap"
+        description="The address at which the archive lists its captures of one page (RFC 7089)."
+        placeholder="https://web.archive.org/web/timemap/link/https://example.org/"
+        inputMode="url"
+        autoComplete="off"
+        value={draft.timemap}
+        error={errors.timemap}
+        onChange={(event) => onChange({ timemap: event.currentTarget.value })}
+      />
+      <div className={classes.three}>
+        <TextInput
+          type="date"
+          label="From"
+          description="Empty: the first."
+          value={draft.since}
+          error={errors.since}
+          onChange={(event) => onChange({ since: event.currentTarget.value })}
+        />
+        <TextInput
+          type="date"
+          label="To"
+          description="Empty: the last."
+          value={draft.until}
+          error={errors.until}
+          onChange={(event) => onChange({ until: event.currentTarget.value })}
+        />
+        <NumberInput
+          label="At most"
+          description={`Empty: ${formatCount(DEFAULT_MEMENTOS)}.`}
+          suffix=" captures"
+          min={1}
+          max={MAX_MEMENTOS}
+          clampBehavior="none"
+          allowDecimal={false}
+          hideControls
+          value={draft.limit}
+          error={errors.limit}
+          onChange={(value) => onChange({ limit: String(value) })}
+        />
+      </div>
+      <Checkbox
+        label="Fetch even where the archive’s robots.txt asks not to"
+        description="Pauses, limits and “Retry-After” are kept all the same."
+        checked={draft.ignoreRobots}
+        onChange={(event) => onChange({ ignoreRobots: event.currentTarget.checked })}
+      />
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import { create } from 'zustand';
+import {
+  type CaptureResult,
+  captureResultSchema,
+  type MementoImport,
+} from '../../../../../shared/captures.ts';
+import { sendStream, upload } from '../../../api/sendStream.ts';
+import { runLocalJob } from '../../../state/runLocalJob.ts';
+
+/** Whose captures are to be imported, and where they are. */
+export type CapturesToImport = { observer: string } & ({ file: File } | { timeMap: MementoImport });
+
+export type CaptureImport =
+  | { state: 'idle' }
+  /** On its way to the node. */
+  | { state: 'sending'; what: string; done: number; total: number | null; rate: number; cancel: () => void }
+  /** The node has it whole; its job tells the rest. */
+  | { state: 'taken'; observer: string; what: string; jobId: string }
+  | { state: 'failed'; error: unknown };
+
+interface CaptureRun {
+  current: CaptureImport;
+  /** Answers with whether the node took it. Never rejects: what came of it is in `current`. */
+  start: (captures: CapturesToImport) => Promise<boolean>;
+  clear: () => void;
+}
+
+/** The import of captures that was asked for last; it goes on, and its outcome waits, when the page is left. */
+export const useCaptureRun = create<CaptureRun>()((set) => ({
+  current: { state: 'idle' },
+  clear: () => set({ current: { state: 'idle' } }),
+  start: async (captures) => {
+    const { observer } = captures;
+    const abort = new AbortController();
+    const what = 'file' in captures ? captures.file.name : captures.timeMap.timemap;
+    const started = performance.now();
+    const show = (done: number, total: number | null) => {
+      const rate = done / Math.max(0.001, (performance.now() - started) / 1000);
+      set({ current: { state: 'sending', what, done, total, rate, cancel: () => abort.abort() } });
+    };
+    show(0, null);
+    try {
+      const query = { observer, wait: false };
+      const answer =
+        'file' in captures
+          ? await runLocalJob(
+              { title: `Sending ${what}`, unit: 'bytes', abort, href: '/sources' },
+              ({ signal, tell }) =>
+                upload('importCaptures', {
+                  query,
+                  body: captures.file,
+                  mediaType: 'application/warc',
+                  signal,
+                  tell: (done, total) => {
+                    tell(done, total);
+                    show(done, total);
+                  },
+                }),
+            )
+          : await sendStream('importCaptures', {
+              query,
+              body: JSON.stringify(captures.timeMap),
+              mediaType: 'application/json',
+              signal: abort.signal,
+            });
+      if (!('id' in answer)) throw new Error('The node did not say which job imports them. Try again.');
+      set({ current: { state: 'taken', observer, what, jobId: answer.id } });
+      return true;
+    } catch (error) {
+      set({ current: abort.signal.aborted ? { state: 'idle' } : { state: 'failed', error } });
+      return false;
+    }
+  },
+}));
+
+/** The result of an import that ran as a job. */
+export function captureResultOf(result: unknown): CaptureResult | undefined {
+  return captureResultSchema.safeParse(result).data;
+}

@@ -1,0 +1,75 @@
+import { Modal } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ListForm, SourceImport } from '../../../../../shared/sourceList.ts';
+import { sendStream } from '../../../api/sendStream.ts';
+import { answerKey } from '../../../api/useCall.ts';
+import { ListFields } from './ListFields.tsx';
+import { ListOutcome } from './ListOutcome.tsx';
+import { useListDraft } from './listDraft.ts';
+import { listMediaType } from './listForm.ts';
+
+export interface AddListProps {
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Watches what a list names: pasted, dropped or chosen; then says of each entry what became of it. */
+export function AddList({ opened, onClose }: AddListProps) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title="Add a list of sources"
+      size="lg"
+      closeOnClickOutside={false}
+      centered={false}
+    >
+      <ListDialog onClose={onClose} />
+    </Modal>
+  );
+}
+
+function ListDialog({ onClose }: { onClose: () => void }) {
+  const { text, change, clear } = useListDraft();
+  const [sent, setSent] = useState<ListForm>('text');
+  const client = useQueryClient();
+  const send = useMutation({
+    mutationFn: (form: ListForm): Promise<SourceImport> =>
+      sendStream('importSources', { body: text, mediaType: listMediaType(form) }),
+    onSuccess: ({ refused }) => {
+      if (refused === 0) clear();
+      for (const name of ['listWatchedSources', 'listSources', 'readStats'] as const) {
+        void client.invalidateQueries({ queryKey: answerKey(name) });
+      }
+    },
+  });
+  if (send.data) {
+    const { items } = send.data;
+    const mend = () => {
+      if (sent === 'text') change({ text: refusedLines(text, items) });
+      send.reset();
+    };
+    return <ListOutcome outcome={send.data} onMend={mend} onClose={onClose} />;
+  }
+  return (
+    <ListFields
+      isSending={send.isPending}
+      error={send.error}
+      onSend={(form) => {
+        setSent(form);
+        send.mutate(form);
+      }}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Of a list with an address a line: the lines that are still to be mended. */
+function refusedLines(text: string, items: SourceImport['items']): string {
+  const lines = text.split(/\r?\n/);
+  return items
+    .filter(({ outcome }) => outcome === 'refused')
+    .map(({ line }) => lines[line - 1] ?? '')
+    .join('\n');
+}

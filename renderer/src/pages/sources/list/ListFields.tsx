@@ -1,0 +1,103 @@
+import { FileButton, SegmentedControl, Textarea, UnstyledButton } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { type ListForm, MAX_LIST_BYTES } from '../../../../../shared/sourceList.ts';
+import { DialogButtons } from '../../../components/DialogButtons.tsx';
+import { ErrorNote } from '../../../components/ErrorNote.tsx';
+import { useFileDrop } from '../../../components/useFileDrop.ts';
+import { formatBytes } from '../../../format/size.ts';
+import classes from './AddList.module.css';
+import { useListDraft } from './listDraft.ts';
+import { LIST_FORMS, recogniseList, sizeWords } from './listForm.ts';
+
+export interface ListFieldsProps {
+  isSending: boolean;
+  error: unknown;
+  onSend: (form: ListForm) => void;
+  onClose: () => void;
+}
+
+/** Where a list is pasted, dropped or chosen, and what it is taken for. */
+export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProps) {
+  const { text, fileName, form: chosen, change } = useListDraft();
+  const [unread, setUnread] = useState<unknown>();
+  const form = chosen ?? recogniseList(text, fileName);
+  const isEmpty = text.trim() === '';
+  const read = (file: File | null | undefined) => {
+    if (!file) return;
+    setUnread(undefined);
+    readList(file).then((content) => change({ text: content, fileName: file.name, form: null }), setUnread);
+  };
+  const { ref, isOver } = useFileDrop<HTMLFormElement>(read);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (!isEmpty) onSend(form);
+  };
+  return (
+    <form ref={ref} onSubmit={submit} className={classes.form} data-over={isOver || undefined}>
+      <Textarea
+        label="The list"
+        description={
+          <>
+            Paste it, drop a file here, or{' '}
+            <FileButton onChange={read} accept=".txt,.csv,.opml,.xml,text/plain,text/csv,text/xml">
+              {(props) => (
+                <UnstyledButton {...props} className={classes.choose}>
+                  choose a file
+                </UnstyledButton>
+              )}
+            </FileButton>
+            .
+          </>
+        }
+        placeholder={'https://example.org/notices\nhttps://example.org/data.csv'}
+        autosize
+        minRows={8}
+        maxRows={16}
+        spellCheck={false}
+        data-autofocus
+        classNames={{ input: 'mono' }}
+        value={text}
+        onChange={(event) => change({ text: event.currentTarget.value })}
+      />
+      <div className={classes.recognised}>
+        <SegmentedControl
+          size="xs"
+          aria-label="Form of the list"
+          value={form}
+          onChange={(value) => change({ form: value as ListForm })}
+          data={Object.entries(LIST_FORMS).map(([value, { word }]) => ({ value, label: word }))}
+        />
+        <p className="small muted" aria-live="polite">
+          {!isEmpty && (
+            <strong>
+              {fileName && `${fileName}: `}
+              {sizeWords(text, form)}
+              {chosen === null &&
+                `, recognised as ${form === 'text' ? 'an address a line' : LIST_FORMS[form].word}`}
+              .{' '}
+            </strong>
+          )}
+          {LIST_FORMS[form].how}
+        </p>
+      </div>
+      {unread !== undefined && <ErrorNote error={unread} />}
+      {error !== null && error !== undefined && <ErrorNote error={error} />}
+      <DialogButtons submit="Watch them" isPending={isSending} isDisabled={isEmpty} onCancel={onClose} />
+    </form>
+  );
+}
+
+/** The text of a file with a list. @throws Error with a sentence where it is none. */
+async function readList(file: File): Promise<string> {
+  if (file.size > MAX_LIST_BYTES) {
+    throw new Error(
+      `${file.name} has ${formatBytes(file.size)}; a list may have at most ${formatBytes(MAX_LIST_BYTES)}. Send it in parts.`,
+    );
+  }
+  const bytes = await file.arrayBuffer();
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error(`${file.name} is not UTF-8. Save it in that encoding and choose it again.`);
+  }
+}

@@ -1,0 +1,100 @@
+import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
+import { IconPlus, IconX } from '@tabler/icons-react';
+import { MAX_NOISE_RULES, NOISE_RULE_KINDS, type NoiseRuleKind } from '../../../../../shared/noise.ts';
+import classes from './NoiseFields.module.css';
+import { emptyRule, type NoiseErrors, RULE_KINDS, type TypedRule } from './noiseRules.ts';
+
+export interface NoiseFieldsProps {
+  rules: readonly TypedRule[];
+  errors: NoiseErrors;
+  onChange: (rules: readonly TypedRule[]) => void;
+}
+
+/** The rules of a source that say what is no news in it, one beneath the other. */
+export function NoiseFields({ rules, errors, onChange }: NoiseFieldsProps) {
+  return (
+    <fieldset className={classes.rules}>
+      <legend>Noise rules</legend>
+      <p className="small muted">
+        What is no news here: a clock, a visitor counter. It is left out of what changed, and changes that it
+        explains are marked as noise. What is archived stays as it is. Rules and notes are public.
+      </p>
+      {rules.length > 0 && (
+        <ol className={classes.list}>
+          {rules.map((rule, index) => (
+            <li key={rule.key}>
+              <RuleRow
+                rule={rule}
+                number={index + 1}
+                error={errors[index]}
+                onChange={(changes) => onChange(rules.with(index, { ...rule, ...changes }))}
+                onRemove={() => onChange(rules.toSpliced(index, 1))}
+              />
+            </li>
+          ))}
+        </ol>
+      )}
+      <Button
+        variant="default"
+        size="xs"
+        className={classes.add}
+        leftSection={<IconPlus size={15} aria-hidden />}
+        disabled={rules.length >= MAX_NOISE_RULES}
+        onClick={() => onChange([...rules, emptyRule()])}
+      >
+        Add a rule
+      </Button>
+    </fieldset>
+  );
+}
+
+interface RuleRowProps {
+  rule: TypedRule;
+  /** Counted from 1, for screen readers. */
+  number: number;
+  error: NoiseErrors[number];
+  onChange: (changes: Partial<TypedRule>) => void;
+  onRemove: () => void;
+}
+
+function RuleRow({ rule: { kind, value, note }, number, error, onChange, onRemove }: RuleRowProps) {
+  const { example } = RULE_KINDS[kind];
+  return (
+    <div className={classes.rule}>
+      <Select
+        aria-label={`Kind of rule ${number}`}
+        data={NOISE_RULE_KINDS.map((known) => ({ value: known, label: RULE_KINDS[known].word }))}
+        allowDeselect={false}
+        value={kind}
+        onChange={(chosen) => onChange({ kind: chosen as NoiseRuleKind })}
+      />
+      <TextInput
+        aria-label={`Rule ${number}`}
+        placeholder={example}
+        spellCheck={false}
+        autoComplete="off"
+        classNames={{ input: 'mono' }}
+        value={value}
+        error={error?.value}
+        onChange={(event) => onChange({ value: event.currentTarget.value })}
+      />
+      <TextInput
+        aria-label={`Note to rule ${number}`}
+        placeholder="Note, such as: counts visits"
+        className={classes.note}
+        value={note}
+        error={error?.note}
+        onChange={(event) => onChange({ note: event.currentTarget.value })}
+      />
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        className={classes.remove}
+        aria-label={`Take out rule ${number}`}
+        onClick={onRemove}
+      >
+        <IconX size={16} />
+      </ActionIcon>
+    </div>
+  );
+}

@@ -1,0 +1,66 @@
+import { Button, CloseButton } from '@mantine/core';
+import { IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { answerKey } from '../../../api/useCall.ts';
+import { ErrorNote } from '../../../components/ErrorNote.tsx';
+import { NodeJobBar } from '../../../components/NodeJobBar.tsx';
+import { useFollowedJob } from '../../../state/followJob.ts';
+import outcome from '../CheckOutcome.module.css';
+import { noiseRunWords, useNoiseRun } from './noiseRun.ts';
+
+/** Once the rules of this source were changed: the offer to run them over all past versions, then how that goes. */
+export function NoiseRunNote({ sourceId }: { sourceId: string }) {
+  const run = useNoiseRun();
+  const job = useFollowedJob(run.jobId);
+  const client = useQueryClient();
+  const state = job?.state;
+  useEffect(() => {
+    if (state && state !== 'running') void client.invalidateQueries({ queryKey: answerKey('listEvents') });
+  }, [state, client]);
+  if (run.sourceId !== sourceId) return null;
+  const start = () => void run.start(sourceId);
+  if (run.error !== undefined) return <ErrorNote error={run.error} onRetry={start} />;
+  if (run.jobId && (!job || job.state === 'running')) {
+    return (
+      <div className={outcome.running}>
+        <NodeJobBar
+          title="Applying the noise rules to all past versions"
+          job={job}
+          jobId={run.jobId}
+          unit="events"
+        />
+      </div>
+    );
+  }
+  if (job?.state === 'failed') {
+    return <ErrorNote error={new Error(job.error ?? 'The rules could not be applied.')} onRetry={start} />;
+  }
+  const Icon = job ? IconCircleCheck : IconInfoCircle;
+  return (
+    <output className={outcome.outcome} data-well={job?.state === 'done' || undefined}>
+      <Icon size={18} aria-hidden className={outcome.icon} />
+      <div className={outcome.words}>
+        {job ? (
+          <p>
+            <strong>
+              {job.state === 'cancelled'
+                ? 'The run was stopped; what it found is kept.'
+                : noiseRunWords(job.result)}
+            </strong>
+          </p>
+        ) : (
+          <>
+            <p>The noise rules are saved. They mark new changes from now on.</p>
+            <p>
+              <Button size="xs" variant="default" onClick={start} loading={run.isStarting}>
+                Run over all past versions
+              </Button>
+            </p>
+          </>
+        )}
+      </div>
+      <CloseButton aria-label="Put this away" onClick={run.clear} />
+    </output>
+  );
+}
