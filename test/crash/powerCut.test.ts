@@ -1,0 +1,65 @@
+import { readdir, readFile, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import type { CollectionResult } from '../../shared/collection.ts';
+import type { Event } from '../../shared/event.ts';
+import type { ObjectMetadata } from '../../shared/source.ts';
+import { end, type ServedNode, serveNode } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
+
+const SOURCES = 12;
+
+let running: ServedNode | undefined;
+afterEach(async () => {
+  if (running) await end(running, 'SIGKILL');
+  running = undefined;
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+async function asOwner(node: ServedNode, method: string, path: string, body: object): Promise<unknown> {
+  const token = await readFile(node.token_file, 'utf8');
+  const answer = await fetch(new URL(path, node.url), {
+    method,
+    body: JSON.stringify(body),
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+  });
+  expect(answer.ok).toBe(true);
+  return answer.json();
+}
+
+/** The files of all blobs. */
+async function blobFiles(folder: string): Promise<string[]> {
+  const entries = await readdir(join(folder, 'blobs'), { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
+
+test('every object of an answered round is whole after a power cut that took its file or emptied it', async () => {
+  const web = await ScriptedWeb.open();
+  const folder = await temporaryFolder();
+  running = await serveNode(folder);
+  await asOwner(running, 'PATCH', '/manage/settings', { per_host_pause_ms: 0, per_host_concurrency: 10 });
+  for (let number = 0; number < SOURCES; number += 1) {
+    web.script(`/${number}`, page(`<title>Page ${number}</title>${'words '.repeat(200)}`));
+    await asOwner(running, 'POST', '/manage/sources', { url: web.url(`/${number}`) });
+  }
+  const round = (await asOwner(running, 'POST', '/manage/collections?wait=true', {})) as CollectionResult;
+  expect(round.changed).toBe(SOURCES);
+  await end(running, 'SIGKILL');
+  running = undefined;
+
+  // What was never synced under its own name is gone, as a power cut may leave it.
+  const files = await blobFiles(folder);
+  expect(files).toHaveLength(SOURCES);
+  for (const [index, file] of files.entries()) await (index % 2 === 0 ? rm(file) : truncate(file, 0));
+
+  const node = await openTestNode({ dataFolder: folder });
+  const { items } = (await (await node.ask('/api/events')).json()) as { items: Event[] };
+  expect(items).toHaveLength(SOURCES);
+  for (const { sha256 } of items) {
+    const metadata = (await (await node.ask(`/archive/${sha256}/metadata`)).json()) as ObjectMetadata;
+    expect(metadata.retrievals.map(({ intact }) => intact)).toEqual([true]);
+  }
+  expect(await readdir(join(folder, 'journal'))).toEqual([]);
+});
