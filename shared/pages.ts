@@ -10,6 +10,7 @@ export const PAGE_PATHS = [
   '/nodes/*path',
   '/sources',
   '/sources/:id',
+  '/search',
   '/timeline',
   '/timeline/:id',
   '/ledger',

@@ -21,6 +21,7 @@ export const pageRoutes: RouteObject[] = [
       pageAt('/packs/:id', () => import('./packs/PackPage.tsx')),
       pageAt('/sources', () => import('./sources/SourcesPage.tsx')),
       pageAt('/sources/:id', () => import('./sources/SourcePage.tsx')),
+      pageAt('/search', () => import('./search/SearchPage.tsx')),
       pageAt('/timeline/:id?', () => import('./timeline/TimelinePage.tsx')),
       pageAt('/ledger', () => import('./ledger/LedgerPage.tsx')),
       pageAt('/assemble', () => import('./assemble/AssemblePage.tsx')),

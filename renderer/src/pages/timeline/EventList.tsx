@@ -51,7 +51,9 @@ export function EventList({ query, isFiltered, onClearFilters, openId, addressOf
     );
   }
   if (rows.shown === 0) {
-    return <div>{isFiltered ? <NoMatch onClearFilters={onClearFilters} /> : <NoEvents />}</div>;
+    return (
+      <div>{isFiltered ? <NoMatch words={query.q} onClearFilters={onClearFilters} /> : <NoEvents />}</div>
+    );
   }
   const showWaiting = () => {
     rows.showWaiting();
@@ -106,7 +108,7 @@ function ListBar({ rows, onClearFilters }: { rows: Rows; onClearFilters: (() => 
   );
 }
 
-function NoMatch({ onClearFilters }: Pick<EventListProps, 'onClearFilters'>) {
+function NoMatch({ words, onClearFilters }: Pick<EventListProps, 'onClearFilters'> & { words?: string }) {
   return (
     <EmptyState
       title="No event is like that"
@@ -117,6 +119,13 @@ function NoMatch({ onClearFilters }: Pick<EventListProps, 'onClearFilters'>) {
       }
     >
       No event matches all of the filters.
+      {words && (
+        <>
+          {' '}
+          What the sources say is looked through elsewhere:{' '}
+          <Link to={`/search?${new URLSearchParams({ q: words }).toString()}`}>search the texts</Link>.
+        </>
+      )}
     </EmptyState>
   );
 }

@@ -27,8 +27,8 @@ export function NoiseNote({ noise, children }: NoiseNoteProps) {
             <li key={index}>
               <code className="wrap-anywhere">{rule.value}</code>
               <span className="muted">
-                {KINDS[rule.kind]}; {outcomeOf(rule)}
-                {rule.note && `. ${rule.note}`}
+                {rule.note && `${rule.note}. `}
+                {KINDS[rule.kind]}; {outcomeOf(rule)}.
               </span>
             </li>
           ))}
@@ -45,9 +45,9 @@ function findingOf({ is_noise, ignored }: NoiseFindings): string {
 }
 
 const KINDS: Record<RuleOutcome['kind'], string> = {
-  selector: 'CSS selector',
-  pattern: 'pattern',
-  json_path: 'JSONPath',
+  selector: 'A CSS selector',
+  pattern: 'A pattern',
+  json_path: 'A JSONPath',
 };
 
 function outcomeOf({ outcome, ignored }: RuleOutcome): string {

@@ -1,0 +1,121 @@
+import { Link, useSearchParams } from 'react-router';
+import type { FoundText } from '../../../../shared/derived.ts';
+import { useCall } from '../../api/useCall.ts';
+import { EmptyState } from '../../components/EmptyState.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Page } from '../../components/Page.tsx';
+import { Pager } from '../../components/Pager.tsx';
+import { SearchField } from '../../components/SearchField.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { useUrlFilters } from '../../state/urlFilters.ts';
+import { ArchivedChip } from '../timeline/ArchivedChip.tsx';
+import classes from './SearchPage.module.css';
+import { SnippetText } from './SnippetText.tsx';
+
+const PAGE_ROWS = 20;
+const FILTERS = ['q'] as const;
+const RESET_BY_FILTERS = ['offset'];
+
+/** Looks through what the current versions of all sources say. */
+export default function SearchPage() {
+  const { values, set } = useUrlFilters(FILTERS, RESET_BY_FILTERS);
+  const [search, setSearch] = useSearchParams();
+  const q = values.q ?? '';
+  const offset = offsetIn(search.get('offset'));
+  const { data, error, refetch, isPlaceholderData } = useCall(
+    'searchTexts',
+    { query: { q, limit: PAGE_ROWS, offset } },
+    { enabled: q !== '', keepPrevious: true },
+  );
+  const setOffset = (next: number) =>
+    setSearch((before) => {
+      const after = new URLSearchParams(before);
+      after.set('offset', String(next));
+      return after;
+    });
+  const found = q === '' ? undefined : data;
+  return (
+    <Page
+      title="Search the texts"
+      lead="What the pages and files say, in the current version of each watched source."
+    >
+      <search className={classes.search}>
+        <SearchField
+          label="Search the texts"
+          placeholder="Words, or a “phrase in quotes”"
+          value={q}
+          onChange={(words) => set({ q: words })}
+        />
+      </search>
+      {q === '' && <BeforeSearch />}
+      {q !== '' && error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {q !== '' && !found && !error && <p className="muted">Searching…</p>}
+      {found?.total === 0 && (
+        <EmptyState title="No current version says that">
+          All of the words must occur, in full or as they begin. A new version is found a little after it
+          came. Names, addresses and older versions are searched on the{' '}
+          <Link to={timelineFor(q)}>timeline</Link>.
+        </EmptyState>
+      )}
+      {found && found.total > 0 && (
+        <div data-stale={isPlaceholderData || undefined} className={classes.found}>
+          <ol className={classes.list} aria-label="Sources whose text matches">
+            {found.items.map((item) => (
+              <li key={item.source.id}>
+                <Result item={item} />
+              </li>
+            ))}
+          </ol>
+          <Pager what="sources" total={found.total} limit={PAGE_ROWS} offset={offset} onOffset={setOffset} />
+          <p className="muted small">
+            Newest source first. Texts are derived; the evidence is the objects that they were made from.
+          </p>
+        </div>
+      )}
+    </Page>
+  );
+}
+
+function BeforeSearch() {
+  return (
+    <p className="muted">
+      The text of pages, PDFs, tables, feeds and JSON is looked through. All of the words must occur; words in
+      quotes stand together.
+    </p>
+  );
+}
+
+/** One source whose current version matches: where it is, what it says there, and the version it says it in. */
+function Result({ item: { source, sha256, observed_at, title, snippet } }: { item: FoundText }) {
+  const name = source.name || source.url;
+  return (
+    <article className={classes.result} aria-label={name}>
+      <h2>
+        <Link to={`/sources/${source.id}`}>{name}</Link>
+      </h2>
+      <p className={classes.about}>
+        {title && title !== name && <span>{title}</span>}
+        {source.agency && <span>{source.agency}</span>}
+        {source.name && <span className="wrap-anywhere">{source.url}</span>}
+      </p>
+      <p className={classes.snippet}>
+        <SnippetText snippet={snippet} />
+      </p>
+      <p className={classes.version}>
+        <ArchivedChip sha256={sha256} label="digest of this version" />
+        <span>
+          retrieved <TimeText at={observed_at} />
+        </span>
+        <Link to={`/timeline?source=${source.id}&q=${sha256}`}>On the timeline</Link>
+      </p>
+    </article>
+  );
+}
+
+function timelineFor(q: string): string {
+  return `/timeline?${new URLSearchParams({ q }).toString()}`;
+}
+
+function offsetIn(text: string | null): number {
+  return text && /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
