@@ -26,6 +26,7 @@ import { PlaceSection } from './PlaceSection.tsx';
 import { usePublication } from './publication.ts';
 import { RelationsSection } from './RelationsSection.tsx';
 import { ResultsSection } from './ResultsSection.tsx';
+import { StandsOn } from './StandsOn.tsx';
 import { StartFrom } from './StartFrom.tsx';
 
 const SETTLED_MS = 200;
@@ -82,6 +83,7 @@ function Assembly() {
     >
       <AssemblyContext value={assembly}>
         <StartFrom />
+        <StandsOn />
         <DropArea isEnabled={!isPublishing} onFiles={add} onError={tellUnread} />
         <div className={classes.columns}>
           <fieldset disabled={isPublishing} className={classes.form} aria-label="The record">

@@ -5,6 +5,7 @@ import type { Tag } from '../../../../shared/vocabulary.ts';
 import { DigestChip } from '../../components/DigestChip.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { JobBar } from '../../components/JobBar.tsx';
+import { Meter } from '../../components/Meter.tsx';
 import { StateBadge } from '../../components/StateBadge.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { jumpToField, useAssembly } from './assembly.ts';
@@ -84,14 +85,11 @@ function Size({ files }: { files: readonly DraftFile[] }) {
   return (
     <div className={classes.part}>
       <h3>Size</h3>
-      <meter
-        className={classes.meter}
-        aria-label="Size of the files against the limit of a pack"
-        min={0}
-        max={MAX_PACK_BYTES}
-        high={MAX_PACK_BYTES - 1}
+      <Meter
+        label="Size of the files against the limit of a pack"
         value={bytes}
-        data-over={isOver || undefined}
+        max={MAX_PACK_BYTES}
+        isOver={isOver}
       />
       <p className="numeric" data-over={isOver || undefined}>
         {formatBytes(bytes)} of {formatBytes(MAX_PACK_BYTES)}, {countOf(files.length, 'file')}

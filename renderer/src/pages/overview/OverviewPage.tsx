@@ -2,6 +2,7 @@ import { useCall } from '../../api/useCall.ts';
 import { Page } from '../../components/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { Counts } from './Counts.tsx';
+import { Damaged } from './Damaged.tsx';
 import { Failing } from './Failing.tsx';
 import { FirstSteps } from './FirstSteps.tsx';
 import { LatestEvents, LatestPacks } from './Lately.tsx';
@@ -27,6 +28,7 @@ export default function OverviewPage() {
           <Counts />
           <div className={classes.columns}>
             <div>
+              <Damaged />
               {!!sources.data?.total && <Failing />}
               <LatestEvents since={since} />
             </div>

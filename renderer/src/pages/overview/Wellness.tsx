@@ -1,5 +1,3 @@
-import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
-import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Status } from '../../../../shared/collection.ts';
 import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger.ts';
@@ -7,16 +5,17 @@ import type { Storage } from '../../../../shared/routes/manage.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip } from '../../components/DigestChip.tsx';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { Meter } from '../../components/Meter.tsx';
 import { TimeText } from '../../components/TimeText.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
+import { FixityPanel } from './FixityPanel.tsx';
+import { type Health, Panel } from './Panel.tsx';
 import classes from './Wellness.module.css';
 
 const REFRESH_MS = 15_000;
 
-type Health = 'well' | 'warning' | 'idle';
-
-/** Whether the node is well, in three answers: does it collect, is its ledger there, has it room. */
+/** Whether the node is well, in four answers: does it collect, is its ledger there, are the bytes what they were, has it room. */
 export function Wellness({ hasSource }: { hasSource: boolean | undefined }) {
   const isOwner = useIsOwner();
   // Without a source there is nothing to ask about, and the answer would be a 503.
@@ -30,31 +29,9 @@ export function Wellness({ hasSource }: { hasSource: boolean | undefined }) {
         <CollectionPanel status={status.data} hasSource={hasSource} />
       )}
       <LedgerPanel />
+      <FixityPanel />
       {isOwner && storage.data && <RoomPanel storage={storage.data} />}
     </section>
-  );
-}
-
-interface PanelProps {
-  title: string;
-  health: Health;
-  /** How it is, in a few words. */
-  says: ReactNode;
-  children?: ReactNode;
-}
-
-const ICONS = { well: IconCircleCheck, warning: IconAlertTriangle, idle: IconCircleDashed };
-
-function Panel({ title, health, says, children }: PanelProps) {
-  const Icon = ICONS[health];
-  return (
-    <div className={classes.panel}>
-      <h2>{title}</h2>
-      <p className={classes.says} data-health={health}>
-        <Icon size={18} aria-hidden /> <span>{says}</span>
-      </p>
-      <div className={classes.more}>{children}</div>
-    </div>
   );
 }
 
@@ -157,13 +134,7 @@ function RoomPanel({ storage }: { storage: Storage }) {
       health={no_room ? 'warning' : 'well'}
       says={no_room ? NO_ROOM[no_room] : 'There is room'}
     >
-      <meter
-        className={classes.meter}
-        min={0}
-        max={Math.max(cap_bytes, 1)}
-        value={held_bytes}
-        aria-label="Bytes held against the archive’s limit"
-      />
+      <Meter label="Bytes held against the archive’s limit" value={held_bytes} max={cap_bytes} />
       <p>
         {formatBytes(held_bytes)} of <Link to="/settings">{formatBytes(cap_bytes)}</Link> held
       </p>

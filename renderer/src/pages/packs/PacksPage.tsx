@@ -17,6 +17,7 @@ import { useMayContribute } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { FACETS, PackFacets } from './PackFacets.tsx';
 import { PackPane } from './PackPane.tsx';
+import classes from './PacksPage.module.css';
 import { ReplicationCounts } from './ReplicationCounts.tsx';
 
 const PAGE_SIZE = 100;
@@ -92,13 +93,15 @@ function columnsOf(openPack: (pack: Pack) => void, isWide: boolean, open?: strin
       sortKey: 'title',
       cell: (pack) => (
         <>
-          <RowLink
-            to={`/packs/${pack.id}`}
-            onOpen={isWide ? () => openPack(pack) : undefined}
-            isOpen={pack.id === open}
-          >
-            {pack.title}
-          </RowLink>
+          <span className={classes.title} title={pack.title}>
+            <RowLink
+              to={`/packs/${pack.id}`}
+              onOpen={isWide ? () => openPack(pack) : undefined}
+              isOpen={pack.id === open}
+            >
+              {pack.title}
+            </RowLink>
+          </span>
           {pack.flags.length > 0 && (
             <>
               {' '}

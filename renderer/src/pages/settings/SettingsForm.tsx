@@ -105,7 +105,7 @@ interface SettingRowProps {
 }
 
 function SettingRow({ field, input }: SettingRowProps) {
-  const { name, label, meaning, unit } = field;
+  const { name, label, meaning, unit, isWide } = field;
   const standard = DEFAULT_SETTINGS[name];
   const hint = `Default ${Array.isArray(standard) ? standard.join(', ') : standard}`;
   const shared = {
@@ -120,7 +120,7 @@ function SettingRow({ field, input }: SettingRowProps) {
     rightSectionPointerEvents: 'none' as const,
   };
   return (
-    <div className={classes.row}>
+    <div className={isWide ? `${classes.row} ${classes.wide}` : classes.row}>
       <label htmlFor={name}>
         {label}
         <span className={`${classes.meaning} muted small`} id={`${name}-meaning`}>

@@ -5,6 +5,7 @@ import { Page } from '../../components/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { BrowserSettings } from './BrowserSettings.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
+import { StoredBytes } from './StoredBytes.tsx';
 
 /** What the owner can set: the node's limits, and how this browser shows things. */
 export default function SettingsPage() {
@@ -21,6 +22,7 @@ export default function SettingsPage() {
       )}
       {settings.error && <ErrorNote error={settings.error} onRetry={() => void settings.refetch()} />}
       {settings.data && <SettingsForm settings={settings.data} />}
+      {settings.data && <StoredBytes />}
     </Page>
   );
 }

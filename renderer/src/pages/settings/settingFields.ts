@@ -6,6 +6,8 @@ export interface SettingField {
   /** What it does, and what happens at its edge. */
   meaning: string;
   unit: string;
+  /** Whether what is typed needs a whole line. */
+  isWide?: boolean;
 }
 
 export interface SettingGroup {
@@ -96,20 +98,10 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       {
         name: 'user_agent',
         label: 'Name of the collector',
-        meaning: 'Servers see it with each request; robots.txt is read for its first word.',
+        meaning:
+          'Sites see it with each request. Whoever watches more than a few should put an address in it at which they can be reached. robots.txt is read for its first word. At most 200 printable ASCII characters.',
         unit: '',
-      },
-    ],
-  },
-  {
-    title: 'Proof',
-    meaning: 'How often everything stored is read and hashed again.',
-    fields: [
-      {
-        name: 'audit_every_days',
-        label: 'Audit every',
-        meaning: 'Every stored byte is read once in this time, a little now and then; 0 is never.',
-        unit: 'days',
+        isWide: true,
       },
     ],
   },
@@ -122,6 +114,20 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       { name: 'ip_mb_per_day', label: 'Data from one address, per day', meaning: '', unit: 'MB' },
       { name: 'site_writes_per_hour', label: 'Writes from everybody, per hour', meaning: '', unit: 'writes' },
       { name: 'site_gb_per_day', label: 'Data from everybody, per day', meaning: '', unit: 'GB' },
+    ],
+  },
+  {
+    title: 'Stored bytes',
+    meaning:
+      'Disks forget: everything stored is read and hashed again, so that damage is found while it can be mended.',
+    fields: [
+      {
+        name: 'audit_every_days',
+        label: 'Read everything within',
+        meaning:
+          'Each byte is re-hashed once in this time, a little every ten minutes, at 20 MB a second at most. 0 switches it off.',
+        unit: 'days',
+      },
     ],
   },
 ];

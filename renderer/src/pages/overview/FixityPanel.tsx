@@ -1,0 +1,41 @@
+import { Link } from 'react-router';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { useFixity } from '../../components/fixity/useFixity.ts';
+import { TimeText } from '../../components/TimeText.tsx';
+import { countOf } from '../../format/size.ts';
+import { useIsOwner } from '../../state/session.ts';
+import { type Health, Panel } from './Panel.tsx';
+
+/** Whether the stored bytes are what they were, as far as it is known. */
+export function FixityPanel() {
+  const isOwner = useIsOwner();
+  const { fixity, error, refetch } = useFixity();
+  if (error) return <ErrorNote error={error} onRetry={refetch} />;
+  if (!fixity) return <Panel title="Stored bytes" health="idle" says="Asking…" />;
+  const { last_completed_audit_at: last, checked, damaged_objects } = fixity;
+  const health: Health = damaged_objects > 0 ? 'bad' : last ? 'well' : 'idle';
+  const says =
+    damaged_objects > 0
+      ? `${countOf(damaged_objects, 'object')} damaged`
+      : last
+        ? 'No damage is known'
+        : 'Not read again yet';
+  return (
+    <Panel title="Stored bytes" health={health} says={says}>
+      <p>
+        {last ? (
+          <>
+            {countOf(checked, 'object')} re-hashed <TimeText at={last} />
+          </>
+        ) : (
+          'Each is re-hashed on schedule'
+        )}
+      </p>
+      {isOwner && (
+        <p>
+          <Link to="/settings#stored-bytes">{damaged_objects > 0 ? 'What to do' : 'Audit now'}</Link>
+        </p>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,34 @@
+import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconShieldX } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import classes from './Wellness.module.css';
+
+export type Health = 'well' | 'warning' | 'bad' | 'idle';
+
+export interface PanelProps {
+  title: string;
+  health: Health;
+  /** How it is, in a few words. */
+  says: ReactNode;
+  children?: ReactNode;
+}
+
+const ICONS = {
+  well: IconCircleCheck,
+  warning: IconAlertTriangle,
+  bad: IconShieldX,
+  idle: IconCircleDashed,
+};
+
+/** One answer to whether the node is well: a shape, a few words, what more there is to know. */
+export function Panel({ title, health, says, children }: PanelProps) {
+  const Icon = ICONS[health];
+  return (
+    <div className={classes.panel}>
+      <h2>{title}</h2>
+      <p className={classes.says} data-health={health}>
+        <Icon size={18} aria-hidden /> <span>{says}</span>
+      </p>
+      <div className={classes.more}>{children}</div>
+    </div>
+  );
+}

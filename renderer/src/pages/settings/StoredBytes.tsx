@@ -1,0 +1,123 @@
+import { IconCircleCheck, IconCircleDashed, IconShieldX } from '@tabler/icons-react';
+import { useEffect, useRef } from 'react';
+import { useLocation } from 'react-router';
+import type { Audit } from '../../../../shared/fixity.ts';
+import { useCall } from '../../api/useCall.ts';
+import { type Column, DataTable } from '../../components/DataTable.tsx';
+import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { AuditNow } from '../../components/fixity/AuditNow.tsx';
+import { DamagedObjects, HowToMend } from '../../components/fixity/DamagedObjects.tsx';
+import { type KnownFixity, useFixity } from '../../components/fixity/useFixity.ts';
+import { StateBadge } from '../../components/StateBadge.tsx';
+import { TimeText } from '../../components/TimeText.tsx';
+import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import classes from './SettingsPage.module.css';
+
+const SHOWN_AUDITS = 10;
+/** The part of the page’s address that leads here. */
+const STORED_BYTES = '#stored-bytes';
+
+/** Whether the stored bytes are still what they were: what was found, an audit on a click, and the audits so far. */
+export function StoredBytes() {
+  const { fixity, error, refetch } = useFixity();
+  const section = useRef<HTMLElement>(null);
+  const { hash } = useLocation();
+  useEffect(() => {
+    if (hash !== STORED_BYTES) return;
+    // After the page was set to its top, which every new page is.
+    const frame = requestAnimationFrame(() => section.current?.scrollIntoView());
+    return () => cancelAnimationFrame(frame);
+  }, [hash]);
+  return (
+    <section ref={section} className={classes.group} aria-labelledby="stored bytes now">
+      <div>
+        <h2 id="stored bytes now">Are they what they were?</h2>
+        <p className="muted small">
+          Every object is named by its digest. Reading it and hashing it again shows whether the disk still
+          holds it right.
+        </p>
+      </div>
+      <div className={classes.fields}>
+        {error !== null && error !== undefined && <ErrorNote error={error} onRetry={refetch} />}
+        {fixity && <Health fixity={fixity} />}
+        {fixity && fixity.damaged_objects > 0 && (
+          <div>
+            <DamagedObjects fixity={fixity} />
+            <HowToMend />
+          </div>
+        )}
+        <AuditNow />
+        <History />
+      </div>
+    </section>
+  );
+}
+
+function Health({
+  fixity: { last_completed_audit_at: last, checked, damaged_objects },
+}: {
+  fixity: KnownFixity;
+}) {
+  const health = damaged_objects > 0 ? 'bad' : last ? 'well' : 'idle';
+  const Icon = { bad: IconShieldX, well: IconCircleCheck, idle: IconCircleDashed }[health];
+  return (
+    <div>
+      <p className={classes.health} data-health={health}>
+        <Icon size={18} aria-hidden />
+        {health === 'bad' && `${countOf(damaged_objects, 'object is', 'objects are')} damaged`}
+        {health === 'well' && 'No damage is known'}
+        {health === 'idle' && 'Not all of it was read again yet'}
+      </p>
+      <p className="small muted">
+        {last ? (
+          <>
+            All {countOf(checked, 'object')} were last read through <TimeText at={last} />.
+          </>
+        ) : (
+          'The first audit has not come to its end.'
+        )}
+      </p>
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<Audit>[] = [
+  { id: 'started', header: 'Begun', cell: ({ started_at }) => <TimeText at={started_at} /> },
+  {
+    id: 'by',
+    header: 'By',
+    hideBelow: 'narrow',
+    cell: ({ started_by }) => (started_by === 'owner' ? 'you' : 'schedule'),
+  },
+  {
+    id: 'state',
+    header: 'Came to',
+    cell: ({ completed, ended_at }) => (
+      <StateBadge kind="job" value={completed ? 'done' : ended_at === null ? 'running' : 'cancelled'} />
+    ),
+  },
+  { id: 'checked', header: 'Objects', align: 'end', cell: ({ checked }) => formatCount(checked) },
+  {
+    id: 'bytes',
+    header: 'Read',
+    align: 'end',
+    hideBelow: 'narrow',
+    cell: ({ bytes }) => <span className="nowrap">{formatBytes(bytes)}</span>,
+  },
+  {
+    id: 'damaged',
+    header: 'New damage',
+    align: 'end',
+    cell: ({ damaged }) =>
+      damaged > 0 ? <strong className={classes.bad}>{formatCount(damaged)}</strong> : '0',
+  },
+];
+
+function History() {
+  const audits = useCall('listAudits', { query: { limit: SHOWN_AUDITS } });
+  if (audits.error) return <ErrorNote error={audits.error} onRetry={() => void audits.refetch()} />;
+  if (!audits.data?.total) return null;
+  return (
+    <DataTable caption="The last audits" columns={COLUMNS} rows={audits.data.items} rowKey={({ id }) => id} />
+  );
+}
