@@ -82,7 +82,7 @@ parameter that is not listed is refused with \`unknown_parameter\`, a field that
 
 **Lists** answer with \`items\`, \`total\`, \`limit\`, \`offset\` and \`next\`: the path of the next page, or null. \
 **Search** (\`q\`) takes words, all of which must occur, by their beginnings and whatever their case and accents, and \
-"phrases" in quotes; any text is valid. Where more than 20,000 packs have the six longest words of a search for more, \
+"phrases" in quotes; any text is valid. Where more than 20,000 packs have the twelve longest words of a search for more, \
 they are found by those.
 
 **Problems** are answered as \`application/problem+json\` with a \`code\` that never changes.

@@ -33,7 +33,7 @@ export function matchExpression(q: string): string | undefined {
 }
 
 /** Words that occur in every one of 100,000 records cost about 4 ms each. */
-const ROUGH_WORDS = 6;
+const ROUGH_WORDS = 12;
 
 /**
  * The expression of the longest words and phrases of a search text, as many as are looked for quickly even where each
