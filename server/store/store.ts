@@ -76,7 +76,7 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
       read,
       // Every transaction begins and ends within one turn of the event loop, so between turns nothing else is to be seen.
       latest: () => (database.inTransaction ? read : database),
-      write: (change) => writer.write(change),
+      write: (change, options) => writer.write(change, options),
       onCommit: (listener) => writer.onCommit(listener),
       blobs,
       clock,

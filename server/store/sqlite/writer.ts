@@ -14,6 +14,10 @@ interface Waiting {
 /** No further change joins a transaction that has taken this long, so that none holds the event loop for long. */
 const MAX_TRANSACTION_MS = 10;
 
+/** A change that is in no hurry waits for others as long as this, or until so many wait. */
+const PATIENCE_MS = 20;
+const ENOUGH = 128;
+
 /**
  * Group commit. Changes that arrive together share one transaction, each in a savepoint of its own, so that one
  * change's refusal undoes that change alone; each is answered only once the transaction is on stable storage.
@@ -26,6 +30,7 @@ export class Writer {
   readonly #run: Control;
   #waiting: Waiting[] = [];
   #scheduled = false;
+  #patience: NodeJS.Timeout | undefined;
   #failure: Problem | undefined;
   #idle: (() => void)[] = [];
   readonly #listeners = new Set<() => void>();
@@ -40,11 +45,19 @@ export class Writer {
     return this.#failure;
   }
 
-  /** Runs the change in a transaction and resolves with its result when it is durable; rejects with what it threw. */
-  write<Result>(change: (database: WriteDatabase) => Synchronous<Result>): Promise<Result> {
+  /**
+   * Runs the change in a transaction and resolves with its result when it is durable; rejects with what it threw. One
+   * that is `patient` waits a moment for others: each commit waits for the disk, and everything else waits for it.
+   */
+  write<Result>(
+    change: (database: WriteDatabase) => Synchronous<Result>,
+    { patient = false } = {},
+  ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ change, resolve: resolve as (result: unknown) => void, reject });
-      this.#schedule();
+      if (patient && !this.#scheduled && this.#waiting.length < ENOUGH)
+        this.#patience ??= setTimeout(() => this.#schedule(), PATIENCE_MS);
+      else this.#schedule();
     });
   }
 
@@ -61,6 +74,8 @@ export class Writer {
   }
 
   #schedule(): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => {
