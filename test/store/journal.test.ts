@@ -1,7 +1,10 @@
 import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { BlobJournal } from '../../server/store/blobs/journal.ts';
 import { blobsIn } from '../../server/store/blobs/journalRecords.ts';
+import { blobPath } from '../../server/store/blobs/paths.ts';
+import { ShardFolders } from '../../server/store/blobs/shardFolders.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
@@ -123,4 +126,25 @@ test.each([
   const whole = Buffer.from(`${sha256Of('one')} 3\none`);
   expect([...blobsIn(whole)]).toHaveLength(1);
   expect([...blobsIn(change(whole))]).toEqual([]);
+});
+
+test('files that once could not be synced are written anew from the journal, for a later sync may tell nothing', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'tmp'));
+  const journal = new BlobJournal(folder, new ShardFolders());
+  const bytes = Buffer.from('one');
+  const sha256 = sha256Of('one');
+  const target = blobPath(folder, sha256);
+  expect(await journal.keep([{ sha256, bytes, file: join(folder, 'tmp', 'one'), target }])).toEqual([
+    undefined,
+  ]);
+  // What cannot be synced: something else stands in the file's place.
+  await rm(target);
+  await mkdir(target);
+  await expect(journal.settle(0)).rejects.toThrow('EISDIR');
+  expect([...blobsIn(Buffer.concat(await journalOf(folder)))].map((blob) => blob.sha256)).toEqual([sha256]);
+  await rm(target, { recursive: true });
+  await journal.settle(0);
+  expect(await readFile(target, 'utf8')).toBe('one');
+  expect(await journalOf(folder)).toEqual([]);
 });
