@@ -34,7 +34,7 @@ interface Segment {
 /** A segment of this size takes no more. */
 const SEGMENT_BYTES = 8_388_608;
 /** As much is in the journal at the most, give or take a round: it is what a start after a crash reads. */
-const MOST_UNSETTLED_BYTES = (process.env.UNS ? 100 : 8) * SEGMENT_BYTES;
+const MOST_UNSETTLED_BYTES = 8 * SEGMENT_BYTES;
 /** By then the system has written the files by itself (Linux: after 30 s), and syncing them costs next to nothing. */
 const SETTLE_AFTER_MS = 40_000;
 const SYNCED_AT_ONCE = 8;
