@@ -43,6 +43,8 @@ export function Palette() {
       query={query}
       onQueryChange={setQuery}
       shortcut={['mod + K']}
+      // It opens from a field that is being typed in, too.
+      tagsToIgnore={[]}
       scrollable
       centered={false}
       yOffset="12vh"

@@ -1,4 +1,4 @@
-import { Button, Menu } from '@mantine/core';
+import { Button, Popover } from '@mantine/core';
 import {
   IconChevronDown,
   IconClockHour4,
@@ -6,6 +6,7 @@ import {
   IconFileZip,
   IconRss,
   IconTable,
+  type TablerIcon,
 } from '@tabler/icons-react';
 import { addressOf } from '../../api/client.ts';
 import classes from './ExportMenu.module.css';
@@ -19,11 +20,9 @@ export interface ExportMenuProps {
 
 /** The forms in which other programs read the timeline: a feed, a table, an archive, a list of mementos. */
 export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
-  const { source, since, until } = query;
-  const isNarrower = Object.entries(query).some(([name, value]) => value && !WARC_FILTERS.has(name));
   return (
-    <Menu position="bottom-end" width={300} shadow="md">
-      <Menu.Target>
+    <Popover position="bottom-end" width={310} trapFocus returnFocus shadow="md">
+      <Popover.Target>
         <Button
           variant="default"
           leftSection={<IconDownload size={16} aria-hidden />}
@@ -31,53 +30,75 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
         >
           Take away
         </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item
-          component="a"
-          href={addressOf('readEventFeed', { query })}
-          target="_blank"
-          leftSection={<IconRss size={16} aria-hidden />}
-        >
-          Atom feed
-          <span className={classes.about}>follow these events in a feed reader</span>
-        </Menu.Item>
-        <Menu.Item
-          component="a"
-          href={addressOf('listEvents', { query: { ...query, format: 'csv' } })}
-          download
-          leftSection={<IconTable size={16} aria-hidden />}
-        >
-          CSV
-          <span className={classes.about}>all of these events as a table</span>
-        </Menu.Item>
-        <Menu.Item
-          component="a"
-          href={addressOf('exportWarc', { query: { source, since, until, gzip: true } })}
-          download
-          leftSection={<IconFileZip size={16} aria-hidden />}
-        >
-          WARC
-          <span className={classes.about}>
-            {isNarrower
-              ? 'every attempt with its bytes; of the filters only source and days hold'
-              : 'every attempt with its bytes, for other archives'}
-          </span>
-        </Menu.Item>
-        {sourceUrl && (
-          <Menu.Item
-            component="a"
-            href={addressOf('readTimeMap', { params: { url: sourceUrl } })}
-            target="_blank"
-            leftSection={<IconClockHour4 size={16} aria-hidden />}
-          >
-            TimeMap
-            <span className={classes.about}>every observation, for Memento clients</span>
-          </Menu.Item>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+      </Popover.Target>
+      <Popover.Dropdown aria-label="Take away" p={4}>
+        <ul className={classes.forms}>
+          {formsOf(query, sourceUrl).map(({ name, about, address, icon: Icon, isPage }) => (
+            <li key={name}>
+              <a
+                href={address}
+                className={classes.form}
+                {...(isPage ? { target: '_blank', rel: 'noopener noreferrer' } : { download: '' })}
+              >
+                <Icon size={16} aria-hidden className={classes.icon} />
+                <span className={classes.name}>{name}</span>
+                <span className={classes.about}>{about}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      </Popover.Dropdown>
+    </Popover>
   );
 }
 
+interface Form {
+  name: string;
+  about: string;
+  address: string;
+  icon: TablerIcon;
+  /** Whether a browser shows it; others are files to keep. */
+  isPage: boolean;
+}
+
 const WARC_FILTERS: ReadonlySet<string> = new Set(['source', 'since', 'until']);
+
+function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined): Form[] {
+  const { source, since, until } = query;
+  const isNarrower = Object.entries(query).some(([name, value]) => value && !WARC_FILTERS.has(name));
+  const forms: Form[] = [
+    {
+      name: 'Atom feed',
+      about: 'to follow these events in a feed reader',
+      address: addressOf('readEventFeed', { query }),
+      icon: IconRss,
+      isPage: true,
+    },
+    {
+      name: 'CSV',
+      about: 'all of these events as a table',
+      address: addressOf('listEvents', { query: { ...query, format: 'csv' } }),
+      icon: IconTable,
+      isPage: false,
+    },
+    {
+      name: 'WARC',
+      about: isNarrower
+        ? 'every attempt with its bytes; of the filters, only source and days hold'
+        : 'every attempt with its bytes, for other archives',
+      address: addressOf('exportWarc', { query: { source, since, until, gzip: true } }),
+      icon: IconFileZip,
+      isPage: false,
+    },
+  ];
+  if (sourceUrl !== undefined) {
+    forms.push({
+      name: 'TimeMap',
+      about: 'every observation, for Memento clients',
+      address: addressOf('readTimeMap', { params: { url: sourceUrl } }),
+      icon: IconClockHour4,
+      isPage: true,
+    });
+  }
+  return forms;
+}
