@@ -1,14 +1,19 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { AuditResult, DamageProblem } from '../../shared/fixity.ts';
 import { auditEverything } from '../fixity/audit.ts';
-import { databaseFile } from '../store/blobs/paths.ts';
 import { FolderInUseError } from '../store/folderLock.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { auditBlobs } from '../workers/auditBlobs.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import {
+  archiveFolder,
+  type Command,
+  DATA_OPTION,
+  type ExitCode,
+  JSON_OPTION,
+  print,
+  printError,
+} from './command.ts';
 import { openProgress } from './progress.ts';
 
 const HELP = `Usage: strongroom audit [options]
@@ -42,12 +47,11 @@ export const audit: Command = {
     const { values } = parseArgs({
       args,
       options: {
-        data: { type: 'string', default: 'strongroom-data' },
-        json: { type: 'boolean', default: false },
+        data: DATA_OPTION,
+        json: JSON_OPTION,
       },
     });
-    const folder = resolve(values.data);
-    if (!existsSync(databaseFile(folder))) throw new UsageError(`There is no archive in ${folder}.`);
+    const folder = archiveFolder(values.data);
     const store = await openUnlessInUse(folder);
     const told = store ? await auditAndRecord(store) : await auditBeside(folder);
     const ok = told.damaged_objects === 0;

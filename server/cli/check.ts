@@ -1,13 +1,18 @@
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { CollectionResult } from '../../shared/collection.ts';
 import type { EventType } from '../../shared/event.ts';
 import { failureWords } from '../../shared/failureWords.ts';
 import type { WatchedSource } from '../../shared/source.ts';
-import { databaseFile } from '../store/blobs/paths.ts';
 import { type Collector, openCollector } from './collector.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import {
+  archiveFolder,
+  type Command,
+  DATA_OPTION,
+  type ExitCode,
+  JSON_OPTION,
+  print,
+  printError,
+} from './command.ts';
 import { DEFAULT_URL } from './runningNode.ts';
 import { shown } from './shown.ts';
 
@@ -42,14 +47,13 @@ export const check: Command = {
     const { values } = parseArgs({
       args,
       options: {
-        data: { type: 'string', default: 'strongroom-data' },
+        data: DATA_OPTION,
         url: { type: 'string', default: DEFAULT_URL },
         'token-file': { type: 'string' },
-        json: { type: 'boolean', default: false },
+        json: JSON_OPTION,
       },
     });
-    const folder = resolve(values.data);
-    if (!existsSync(databaseFile(folder))) throw new UsageError(`There is no archive in ${folder}.`);
+    archiveFolder(values.data);
     const collector = await openCollector(values);
     try {
       const { result, findings } = await checkAll(collector);

@@ -1,3 +1,7 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { databaseFile } from '../store/blobs/paths.ts';
+
 /** How a command ended: 0 done, 1 a check failed, 2 wrong use or it could not be done. */
 export type ExitCode = 0 | 1 | 2;
 
@@ -16,6 +20,17 @@ export class UsageError extends Error {
     super(message);
     this.name = 'UsageError';
   }
+}
+
+/** The options that most commands take, as `parseArgs` is told of them. */
+export const DATA_OPTION = { type: 'string', default: 'strongroom-data' } as const;
+export const JSON_OPTION = { type: 'boolean', default: false } as const;
+
+/** The whole path of a data folder that holds an archive. @throws UsageError where it holds none. */
+export function archiveFolder(data: string): string {
+  const folder = resolve(data);
+  if (!existsSync(databaseFile(folder))) throw new UsageError(`There is no archive in ${folder}.`);
+  return folder;
 }
 
 export function print(line: string): void {

@@ -4,8 +4,16 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import { ExportError, exportArchive } from '../dump/exportArchive.ts';
 import { openToExport } from '../dump/openToExport.ts';
-import { databaseFile } from '../store/blobs/paths.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import {
+  archiveFolder,
+  type Command,
+  DATA_OPTION,
+  type ExitCode,
+  JSON_OPTION,
+  print,
+  printError,
+  UsageError,
+} from './command.ts';
 
 const HELP = `Usage: strongroom export [options]
 
@@ -27,14 +35,13 @@ export const exportFile: Command = {
     const { values } = parseArgs({
       args,
       options: {
-        data: { type: 'string', default: 'strongroom-data' },
+        data: DATA_OPTION,
         out: { type: 'string', default: 'strongroom-archive.zip' },
-        json: { type: 'boolean', default: false },
+        json: JSON_OPTION,
       },
     });
-    const folder = resolve(values.data);
+    const folder = archiveFolder(values.data);
     const file = resolve(values.out);
-    if (!existsSync(databaseFile(folder))) throw new UsageError(`There is no archive in ${folder}.`);
     if (existsSync(file)) throw new UsageError(`${file} exists; give another name with --out.`);
     const archive = await openToExport(folder, systemClock);
     try {

@@ -11,7 +11,15 @@ import { importArchive, importDump, isArchiveFile } from '../dump/importArchive.
 import { openNodeKey } from '../ledger/nodeKey.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { openStore } from '../store/store.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import {
+  type Command,
+  DATA_OPTION,
+  type ExitCode,
+  JSON_OPTION,
+  print,
+  printError,
+  UsageError,
+} from './command.ts';
 import { importCaptures, isWarc, requireObserver } from './importCaptures.ts';
 import { shown } from './shown.ts';
 
@@ -51,9 +59,9 @@ export const importFiles: Command = {
       args,
       allowPositionals: true,
       options: {
-        data: { type: 'string', default: 'strongroom-data' },
+        data: DATA_OPTION,
         observer: { type: 'string' },
-        json: { type: 'boolean', default: false },
+        json: JSON_OPTION,
       },
     });
     if (positionals.length === 0) throw new UsageError('Name the files to read in.');

@@ -1,13 +1,20 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { LedgerVerification } from '../../shared/ledger.ts';
 import { compareCheckpoint } from '../ledger/compareCheckpoint.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import { runLedgerVerification } from '../workers/ledgerVerification.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import {
+  archiveFolder,
+  type Command,
+  DATA_OPTION,
+  type ExitCode,
+  JSON_OPTION,
+  print,
+  printError,
+  UsageError,
+} from './command.ts';
 
 const HELP = `Usage: strongroom ledger verify [options]
 
@@ -29,15 +36,14 @@ export const ledger: Command = {
       args,
       allowPositionals: true,
       options: {
-        data: { type: 'string', default: 'strongroom-data' },
+        data: DATA_OPTION,
         checkpoint: { type: 'string' },
-        json: { type: 'boolean', default: false },
+        json: JSON_OPTION,
       },
     });
     if (positionals.join(' ') !== 'verify')
       throw new UsageError('The one thing to do with a ledger here is “verify”.');
-    const folder = resolve(values.data);
-    if (!existsSync(databaseFile(folder))) throw new UsageError(`There is no archive in ${folder}.`);
+    const folder = archiveFolder(values.data);
     const isTerminal = process.stderr.isTTY === true;
     const verification = await runLedgerVerification(
       { folder, clock: systemClock },

@@ -8,7 +8,7 @@ import { BAG_FILES, RECORD_FILE } from '../archive/packs/bag.ts';
 import { listFolder } from '../archive/packs/listFolder.ts';
 import { type PackedFolder, packFolder } from '../archive/packs/packFolder.ts';
 import { recordTooLarge } from '../archive/packs/record.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { type Command, type ExitCode, JSON_OPTION, print, printError, UsageError } from './command.ts';
 import { shown } from './shown.ts';
 
 const SMALLEST_RECORD = JSON.stringify({
@@ -47,7 +47,7 @@ export const pack: Command = {
       options: {
         record: { type: 'string' },
         output: { type: 'string', short: 'o' },
-        json: { type: 'boolean', default: false },
+        json: JSON_OPTION,
       },
     });
     const [folder, ...more] = positionals;

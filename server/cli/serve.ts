@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { createLog } from '../log.ts';
 import { openNode, type RunningNode } from '../node.ts';
-import { type Command, type ExitCode, print, UsageError } from './command.ts';
+import { type Command, DATA_OPTION, type ExitCode, JSON_OPTION, print, UsageError } from './command.ts';
 
 const HELP = `Usage: strongroom serve [options]
 
@@ -27,12 +27,12 @@ export const serve: Command = {
     const { values } = parseArgs({
       args,
       options: {
-        data: { type: 'string', default: 'strongroom-data' },
+        data: DATA_OPTION,
         host: { type: 'string', default: DEFAULT_HOST },
         port: { type: 'string', default: String(DEFAULT_PORT) },
         'token-file': { type: 'string' },
         'no-collect': { type: 'boolean', default: false },
-        json: { type: 'boolean', default: false },
+        json: JSON_OPTION,
       },
     });
     // Heard from the first moment on: a signal while the node opens must not leave it half open.

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type Command, type ExitCode, print } from './command.ts';
+import { type Command, DATA_OPTION, type ExitCode, JSON_OPTION, print } from './command.ts';
 import { DEFAULT_URL, reachNode } from './runningNode.ts';
 
 const HELP = `Usage: strongroom sign-in [options]
@@ -20,9 +20,9 @@ export const signIn: Command = {
       args,
       options: {
         url: { type: 'string', default: DEFAULT_URL },
-        data: { type: 'string', default: 'strongroom-data' },
+        data: DATA_OPTION,
         'token-file': { type: 'string' },
-        json: { type: 'boolean', default: false },
+        json: JSON_OPTION,
       },
     });
     const node = await reachNode(values);

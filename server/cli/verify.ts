@@ -3,7 +3,7 @@ import { openHolder } from '../verification/holders.ts';
 import { type OpenList, openList } from '../verification/listedFiles.ts';
 import { type Finding, type Summary, Tally } from '../verification/report.ts';
 import { verifyPaths } from '../verification/verifyPaths.ts';
-import { type Command, type ExitCode, print, UsageError } from './command.ts';
+import { type Command, type ExitCode, JSON_OPTION, print, UsageError } from './command.ts';
 import { openProgress } from './progress.ts';
 import { shown } from './shown.ts';
 
@@ -36,7 +36,7 @@ export const verify: Command = {
       options: {
         sums: { type: 'string' },
         against: { type: 'string' },
-        json: { type: 'boolean', default: false },
+        json: JSON_OPTION,
       },
     });
     if (paths.length === 0 && values.sums === undefined) throw new UsageError('Name what is to be verified.');

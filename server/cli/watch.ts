@@ -4,7 +4,15 @@ import { parseArgs } from 'node:util';
 import type { ListForm, SourceImport } from '../../shared/sourceList.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { openCollector } from './collector.ts';
-import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import {
+  type Command,
+  DATA_OPTION,
+  type ExitCode,
+  JSON_OPTION,
+  print,
+  printError,
+  UsageError,
+} from './command.ts';
 import { DEFAULT_URL } from './runningNode.ts';
 import { shown } from './shown.ts';
 
@@ -34,10 +42,10 @@ export const watch: Command = {
       allowPositionals: true,
       options: {
         list: { type: 'string' },
-        data: { type: 'string', default: 'strongroom-data' },
+        data: DATA_OPTION,
         url: { type: 'string', default: DEFAULT_URL },
         'token-file': { type: 'string' },
-        json: { type: 'boolean', default: false },
+        json: JSON_OPTION,
       },
     });
     if (positionals.length > 0 === (values.list !== undefined))
