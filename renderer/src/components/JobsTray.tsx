@@ -19,6 +19,11 @@ const KIND_TITLES: Record<JobKind, string> = {
   noise: 'Applying noise rules',
 };
 
+/** Where what came of it is shown, for work that has a place of its own. */
+const KIND_PLACES: Partial<Record<JobKind, string>> = {
+  audit: '/settings#stored-bytes',
+};
+
 /** Long work at the bottom of every page: what runs, and what ended and was not put away yet. */
 export function JobsTray() {
   const { node, local, dismissed, dismiss } = useJobs();
@@ -35,6 +40,7 @@ export function JobsTray() {
       ...job.progress,
       error: job.error,
       cancel: () => cancel(job.id),
+      href: KIND_PLACES[job.kind],
     }),
   );
   // Of the same work done again and again only the last is told; what failed stays until it is put away.

@@ -203,6 +203,27 @@ const damage: Record<DamageProblem, StateLook> = {
   },
 };
 
+const audit = {
+  complete: {
+    word: 'complete',
+    icon: IconCircleCheck,
+    tone: 'good',
+    meaning: 'Every object was read and hashed.',
+  },
+  running: {
+    word: 'under way',
+    icon: IconClock,
+    tone: 'accent',
+    meaning: 'It goes on, a little now and then.',
+  },
+  broken_off: {
+    word: 'broken off',
+    icon: IconCircleHalf2,
+    tone: 'quiet',
+    meaning: 'It did not come to its end; what it found is recorded.',
+  },
+} as const satisfies Record<string, StateLook>;
+
 const noise = {
   noise: {
     word: 'noise',
@@ -240,6 +261,19 @@ const mark = {
   },
 } as const satisfies Record<string, StateLook>;
 
-export const STATES = { outcome, tag, verdict, study, source, event, job, listed, damage, noise, mark };
+export const STATES = {
+  outcome,
+  tag,
+  verdict,
+  study,
+  source,
+  event,
+  job,
+  listed,
+  damage,
+  audit,
+  noise,
+  mark,
+};
 export type StateKind = keyof typeof STATES;
 export type StateValue<Kind extends StateKind> = keyof (typeof STATES)[Kind] & string;

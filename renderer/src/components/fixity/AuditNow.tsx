@@ -5,6 +5,7 @@ import type { Job } from '../../../../shared/job.ts';
 import { countOf, formatBytes } from '../../format/size.ts';
 import { ErrorNote } from '../ErrorNote.tsx';
 import { NodeJobBar } from '../NodeJobBar.tsx';
+import classes from './AuditNow.module.css';
 import { useAudit } from './useAudit.ts';
 
 /** Re-hashes everything that is stored, on a click; how far it is, and what came of it. */
@@ -12,7 +13,7 @@ export function AuditNow() {
   const { job, start, isStarting, error } = useAudit();
   const isRunning = job?.state === 'running';
   return (
-    <div aria-live="polite">
+    <div aria-live="polite" className={classes.audit}>
       {isRunning ? (
         <NodeJobBar title="Re-hashing what is stored" job={job} jobId={job.id} unit="bytes" />
       ) : (

@@ -117,6 +117,9 @@ function columnsOf(openPack: (pack: Pack) => void, isWide: boolean, open?: strin
           <div className="muted small" data-show="wide">
             {authorsLine(pack.authors)}
           </div>
+          <div className="muted small" data-show="narrow">
+            <TimeText at={pack.evidence.received_at} />
+          </div>
         </>
       ),
     },
@@ -162,6 +165,7 @@ function columnsOf(openPack: (pack: Pack) => void, isWide: boolean, open?: strin
       width: '8.5rem',
       align: 'end',
       sortKey: 'received',
+      hideBelow: 'narrow',
       cell: (pack) => <TimeText at={pack.evidence.received_at} />,
     },
   ];

@@ -8,7 +8,7 @@ import { fieldErrors } from '../../api/fieldErrors.ts';
 import { answerKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import classes from './SettingsPage.module.css';
-import { SETTING_GROUPS, type SettingField } from './settingFields.ts';
+import { SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
 
 /** As typed: numbers may be emptied on the way to another one, and the list of delays is a text. */
 type Typed = Record<keyof Settings, number | string>;
@@ -44,6 +44,11 @@ function goToFirst(faults: Record<string, unknown>): void {
   document.getElementById(first?.name ?? '')?.focus();
 }
 
+/** An id has no spaces: a label may name several, parted by them. */
+function headingId({ title }: SettingGroup): string {
+  return `settings-${title.replaceAll(' ', '-')}`;
+}
+
 /** The node's settings; what is changed is sent, and nothing else. */
 export function SettingsForm({ settings }: { settings: Settings }) {
   const queries = useQueryClient();
@@ -71,9 +76,9 @@ export function SettingsForm({ settings }: { settings: Settings }) {
   return (
     <form onSubmit={form.onSubmit((typed) => save.mutate(typed), goToFirst)} noValidate>
       {SETTING_GROUPS.map((group) => (
-        <section key={group.title} className={classes.group} aria-labelledby={`group ${group.title}`}>
+        <section key={group.title} className={classes.group} aria-labelledby={headingId(group)}>
           <div>
-            <h2 id={`group ${group.title}`}>{group.title}</h2>
+            <h2 id={headingId(group)}>{group.title}</h2>
             <p className="muted small">{group.meaning}</p>
           </div>
           <div className={classes.fields}>

@@ -29,9 +29,9 @@ export function StoredBytes() {
     return () => cancelAnimationFrame(frame);
   }, [hash]);
   return (
-    <section ref={section} className={classes.group} aria-labelledby="stored bytes now">
+    <section ref={section} className={classes.group} aria-labelledby="stored-bytes-now">
       <div>
-        <h2 id="stored bytes now">Are they what they were?</h2>
+        <h2 id="stored-bytes-now">Are they what they were?</h2>
         <p className="muted small">
           Every object is named by its digest. Reading it and hashing it again shows whether the disk still
           holds it right.
@@ -86,23 +86,23 @@ const COLUMNS: readonly Column<Audit>[] = [
   {
     id: 'by',
     header: 'By',
-    hideBelow: 'narrow',
     cell: ({ started_by }) => (started_by === 'owner' ? 'you' : 'schedule'),
   },
   {
     id: 'state',
     header: 'Came to',
     cell: ({ completed, ended_at }) => (
-      <StateBadge kind="job" value={completed ? 'done' : ended_at === null ? 'running' : 'cancelled'} />
+      <StateBadge
+        kind="audit"
+        value={completed ? 'complete' : ended_at === null ? 'running' : 'broken_off'}
+      />
     ),
   },
-  { id: 'checked', header: 'Objects', align: 'end', cell: ({ checked }) => formatCount(checked) },
   {
-    id: 'bytes',
+    id: 'read',
     header: 'Read',
     align: 'end',
-    hideBelow: 'narrow',
-    cell: ({ bytes }) => <span className="nowrap">{formatBytes(bytes)}</span>,
+    cell: ({ checked, bytes }) => `${countOf(checked, 'object')}, ${formatBytes(bytes)}`,
   },
   {
     id: 'damaged',

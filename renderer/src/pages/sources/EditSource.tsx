@@ -42,6 +42,11 @@ function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
   const [rules, setRules] = useState<readonly TypedRule[]>(() => typedRules(source.noise_rules));
   const [ruleErrors, setRuleErrors] = useState<NoiseErrors>({});
   const save = useSave(source, onClose);
+  const run = useNoiseRun((state) => state.start);
+  const runSaved = () => {
+    void run(source.id);
+    onClose();
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const parsed = changeOf(draft);
@@ -69,11 +74,24 @@ function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
         onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
       />
       <NoiseFields rules={rules} errors={ruleErrors} onChange={setRules} />
-      {rules.length > 0 && <NoiseTrial sourceId={source.id} rules={rules} onErrors={setRuleErrors} />}
+      {rules.length > 0 && (
+        <NoiseTrial
+          sourceId={source.id}
+          rules={rules}
+          onRun={areSaved(rules, source) ? runSaved : undefined}
+          onErrors={setRuleErrors}
+        />
+      )}
       {save.isError && !isToldAtFields && <ErrorNote error={save.error} />}
       <DialogButtons submit="Save" isPending={save.isPending} onCancel={onClose} />
     </form>
   );
+}
+
+/** Whether the rules are typed as they are saved. */
+function areSaved(rules: readonly TypedRule[], { noise_rules }: WatchedSource): boolean {
+  const parsed = rulesOf(rules);
+  return 'value' in parsed && JSON.stringify(parsed.value) === JSON.stringify(noise_rules);
 }
 
 function useSave(source: WatchedSource, onSaved: () => void) {

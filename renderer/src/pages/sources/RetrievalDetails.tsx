@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { SELF } from '../../../../shared/event.ts';
 import { failureHint } from '../../../../shared/failureWords.ts';
 import type { Retrieval } from '../../../../shared/source.ts';
 import { Facts } from '../../components/Facts.tsx';
@@ -30,7 +31,7 @@ export function RetrievalDetails({ retrieval }: { retrieval: Retrieval }) {
     [error === null ? 'Answered by' : 'Failed at', final_url !== url && final_url],
     ['Content type', retrieval.content_type],
     ['Size', bytes !== null && exactBytes(bytes)],
-    ['Took', `${formatCount(retrieval.duration_ms)} ms`],
+    ['Took', retrieval.observer === SELF && `${formatCount(retrieval.duration_ms)} ms`],
   ];
   return (
     <div className={classes.details}>

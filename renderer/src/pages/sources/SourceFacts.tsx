@@ -63,7 +63,10 @@ export function SourceFacts({ source }: { source: SeenSource }) {
             ['robots.txt', source.ignore_robots && 'not honoured'],
             ['Headers', headerNames(source)],
             ['Noise rules', source.noise_rules && source.noise_rules.length > 0 && source.noise_rules.length],
-            ['Watched since', <TimeText key="since" at={source.added_at} />],
+            [
+              source.paused && !source.last_checked_at ? 'Added' : 'Watched since',
+              <TimeText key="since" at={source.added_at} />,
+            ],
           ]}
         />
       </div>

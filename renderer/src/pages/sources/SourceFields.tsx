@@ -108,7 +108,7 @@ function FetchFields({ draft, errors, onChange }: SourceFieldsProps) {
         autosize
         minRows={2}
         maxRows={8}
-        classNames={{ input: 'mono' }}
+        classNames={{ input: classes.typed }}
         value={draft.headers}
         error={errors.headers}
         onChange={(event) => onChange({ headers: event.currentTarget.value })}

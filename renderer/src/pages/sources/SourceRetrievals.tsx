@@ -1,6 +1,7 @@
 import { Drawer } from '@mantine/core';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
+import { SELF } from '../../../../shared/event.ts';
 import type { Retrieval } from '../../../../shared/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
@@ -97,7 +98,8 @@ function columns(show: (id: number) => void, openId: number): readonly Column<Re
       align: 'end',
       width: '6rem',
       hideBelow: 'medium',
-      cell: ({ duration_ms }) => `${formatCount(duration_ms)} ms`,
+      // How long others took is not known.
+      cell: ({ observer, duration_ms }) => observer === SELF && `${formatCount(duration_ms)} ms`,
     },
     {
       id: 'digest',

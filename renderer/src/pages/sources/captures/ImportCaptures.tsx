@@ -1,7 +1,7 @@
 import { Modal, SegmentedControl, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { DialogButtons } from '../../../components/DialogButtons.tsx';
-import { type CaptureDraftErrors, importOf, useCaptureDraft } from './captureDraft.ts';
+import { type CaptureDraft, type CaptureDraftErrors, importOf, useCaptureDraft } from './captureDraft.ts';
 import { useCaptureRun } from './captureRun.ts';
 import classes from './ImportCaptures.module.css';
 import { TimeMapFields } from './TimeMapFields.tsx';
@@ -32,6 +32,14 @@ function ImportForm({ onClose }: { onClose: () => void }) {
   const { draft, change, clear } = useCaptureDraft();
   const [errors, setErrors] = useState<CaptureDraftErrors>({});
   const { current, start } = useCaptureRun();
+  const edit = (changes: Partial<CaptureDraft>) => {
+    change(changes);
+    // What was wrong with a field is past once it is changed.
+    setErrors((before) => ({
+      ...before,
+      ...Object.fromEntries(Object.keys(changes).map((name) => [name, undefined])),
+    }));
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const parsed = importOf(draft);
@@ -58,9 +66,9 @@ function ImportForm({ onClose }: { onClose: () => void }) {
         ]}
       />
       {draft.from === 'file' ? (
-        <WarcFileField draft={draft} error={errors.file} onChange={change} />
+        <WarcFileField draft={draft} error={errors.file} onChange={edit} />
       ) : (
-        <TimeMapFields draft={draft} errors={errors} onChange={change} />
+        <TimeMapFields draft={draft} errors={errors} onChange={edit} />
       )}
       <TextInput
         label="Observer"
@@ -69,7 +77,7 @@ function ImportForm({ onClose }: { onClose: () => void }) {
         autoComplete="off"
         value={draft.observer}
         error={errors.observer}
-        onChange={(event) => change({ observer: event.currentTarget.value })}
+        onChange={(event) => edit({ observer: event.currentTarget.value })}
       />
       <DialogButtons
         submit="Import"

@@ -37,7 +37,7 @@ export function ImportedOnly({ source }: { source: WatchedSource }) {
         </p>
         {watch.isError && <ErrorNote error={watch.error} />}
       </div>
-      <Button size="xs" onClick={() => watch.mutate()} loading={watch.isPending}>
+      <Button size="xs" variant="default" onClick={() => watch.mutate()} loading={watch.isPending}>
         Watch it
       </Button>
     </div>

@@ -55,7 +55,7 @@ export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProp
         maxRows={16}
         spellCheck={false}
         data-autofocus
-        classNames={{ input: 'mono' }}
+        classNames={{ input: classes.typed }}
         value={text}
         onChange={(event) => change({ text: event.currentTarget.value })}
       />

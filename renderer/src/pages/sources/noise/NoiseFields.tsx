@@ -73,7 +73,8 @@ function RuleRow({ rule: { kind, value, note }, number, error, onChange, onRemov
         placeholder={example}
         spellCheck={false}
         autoComplete="off"
-        classNames={{ input: 'mono' }}
+        className={classes.value}
+        classNames={{ input: classes.typed }}
         value={value}
         error={error?.value}
         onChange={(event) => onChange({ value: event.currentTarget.value })}

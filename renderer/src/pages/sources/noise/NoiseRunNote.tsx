@@ -38,7 +38,11 @@ export function NoiseRunNote({ sourceId }: { sourceId: string }) {
   }
   const Icon = job ? IconCircleCheck : IconInfoCircle;
   return (
-    <output className={outcome.outcome} data-well={job?.state === 'done' || undefined}>
+    <output
+      className={outcome.outcome}
+      data-well={job?.state === 'done' || undefined}
+      data-quiet={!job || undefined}
+    >
       <Icon size={18} aria-hidden className={outcome.icon} />
       <div className={outcome.words}>
         {job ? (

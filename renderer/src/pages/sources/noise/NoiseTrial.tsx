@@ -7,19 +7,21 @@ import { call } from '../../../api/client.ts';
 import { ErrorNote } from '../../../components/ErrorNote.tsx';
 import { StateBadge } from '../../../components/StateBadge.tsx';
 import { TimeText } from '../../../components/TimeText.tsx';
-import { countOf } from '../../../format/size.ts';
+import { countOf, formatCount } from '../../../format/size.ts';
 import classes from './NoiseTrial.module.css';
 import { type NoiseErrors, ruleErrorsOf, rulesOf, type TypedRule } from './noiseRules.ts';
 
 export interface NoiseTrialProps {
   sourceId: string;
   rules: readonly TypedRule[];
+  /** Runs the rules over all past versions; left out while they are not saved as they stand. */
+  onRun: (() => void) | undefined;
   /** What is wrong with the rules, to be told where they stand. */
   onErrors: (errors: NoiseErrors) => void;
 }
 
 /** Tries the rules as they are typed on the newest changes of the source; nothing is changed by it. */
-export function NoiseTrial({ sourceId, rules, onErrors }: NoiseTrialProps) {
+export function NoiseTrial({ sourceId, rules, onRun, onErrors }: NoiseTrialProps) {
   const trial = useMutation({
     mutationFn: (asked: NoiseRule[]) =>
       call('previewNoiseRules', { params: { id: sourceId }, body: { rules: asked } }),
@@ -34,9 +36,16 @@ export function NoiseTrial({ sourceId, rules, onErrors }: NoiseTrialProps) {
   const isTold = trial.isError && Object.keys(ruleErrorsOf(trial.error, 'rules')).length > 0;
   return (
     <div className={classes.trial}>
-      <Button variant="default" size="xs" onClick={run} loading={trial.isPending}>
-        Preview
-      </Button>
+      <div className={classes.buttons}>
+        <Button variant="default" size="xs" onClick={run} loading={trial.isPending}>
+          Preview
+        </Button>
+        {onRun && (
+          <Button variant="default" size="xs" onClick={onRun}>
+            Run over all past versions
+          </Button>
+        )}
+      </div>
       <div aria-live="polite">
         {trial.data && <Findings preview={trial.data} />}
         {trial.isError && !isTold && <ErrorNote error={trial.error} onRetry={run} />}
@@ -100,6 +109,6 @@ function ruleWords({ outcome, ignored }: RuleOutcome): string {
     case 'applied':
       return ignored.from + ignored.to === 0
         ? 'matches nothing.'
-        : `leaves out ${countOf(ignored.from, 'piece')} before and ${ignored.to} after.`;
+        : `leaves out ${countOf(ignored.from, 'piece')} before and ${formatCount(ignored.to)} after.`;
   }
 }

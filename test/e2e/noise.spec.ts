@@ -1,0 +1,50 @@
+import { expect, test } from './support/fixtures.ts';
+
+test('noise rules are typed, refused at their field, tried, saved and run over past versions', async ({
+  page,
+  web,
+  checks,
+}) => {
+  checks.allow(/422/);
+  await page.goto('/timeline');
+  await page.request.patch('/manage/settings', { data: { per_host_pause_ms: 0, retry_delays_seconds: [] } });
+  const answer = await page.request.post('/manage/sources', {
+    data: { url: web.url('/page'), name: 'Page' },
+  });
+  const { id } = (await answer.json()) as { id: string };
+  for (const [visits, text] of [
+    [1, 'the law'],
+    [2, 'the law'],
+    [3, 'another law'],
+  ]) {
+    web.publish('/page', `<p>${text}</p><p class="visits">${visits} visits</p>`);
+    await page.request.post('/manage/collections?wait=true', { data: {} });
+  }
+  await page.goto(`/sources/${id}`);
+  await page.getByRole('button', { name: 'Edit' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Edit the source' });
+  await dialog.getByRole('button', { name: 'Add a rule' }).click();
+  await dialog.getByLabel('Rule 1', { exact: true }).fill('p[');
+  await dialog.getByRole('button', { name: 'Preview' }).click();
+  await expect(dialog.getByText('This is not a CSS selector.')).toBeVisible();
+  await dialog.getByLabel('Rule 1', { exact: true }).fill('.visits');
+  await dialog.getByLabel('Note to rule 1').fill('counts visits');
+  await dialog.getByRole('button', { name: 'Preview' }).click();
+  await expect(dialog.getByText('1 of 2 changes would be noise.')).toBeVisible();
+  await expect(dialog.getByText('leaves out 1 piece before and 1 after.')).toBeVisible();
+  await checks.accessible(page);
+
+  await dialog.getByRole('button', { name: 'Add a rule' }).click();
+  await dialog.getByLabel('Rule 2', { exact: true }).fill('a[');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await expect(dialog.getByText('This is not a CSS selector.')).toBeVisible();
+  await dialog.getByRole('button', { name: 'Take out rule 2' }).click();
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await expect(dialog).toBeHidden();
+  await page.getByRole('button', { name: 'Run over all past versions' }).click();
+  await expect(page.getByText('Of 2 changes 1 is noise.')).toBeVisible();
+  await checks.accessible(page);
+  await page.reload();
+  await page.getByRole('button', { name: 'Edit' }).click();
+  await expect(dialog.getByLabel('Note to rule 1')).toHaveValue('counts visits');
+});

@@ -1,0 +1,64 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from './support/fixtures.ts';
+import { publishPack } from './support/publishPack.ts';
+
+test('an audit says that every byte is what it was, finds damage, and sees it mended', async ({
+  page,
+  node,
+  checks,
+}) => {
+  const pack = await publishPack(node, { title: 'A pack' });
+  const [file] = pack.files;
+  const sha256 = file?.sha256 ?? '';
+  await page.goto('/');
+  await expect(page.getByText('Not read again yet')).toBeVisible();
+  await page.getByRole('link', { name: 'Audit now' }).click();
+  const section = page.getByRole('region', { name: 'Are they what they were?' });
+  await expect(section).toBeInViewport();
+  await section.getByRole('button', { name: 'Audit now' }).click();
+  await expect(section.getByText(/1 object, .*: every byte is what it was\./)).toBeVisible();
+  await expect(section.getByText('No damage is known')).toBeVisible();
+  await expect(section.getByRole('table', { name: 'The last audits' })).toContainText('you');
+
+  const place = join(node.dataFolder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
+  await writeFile(place, 'something else');
+  await section.getByRole('button', { name: 'Audit now' }).click();
+  await expect(section.getByText('1 object is damaged')).toBeVisible();
+  const damaged = section.getByRole('list', { name: 'Damaged objects' });
+  await expect(damaged).toContainText(sha256.slice(0, 8));
+  await expect(damaged).toContainText('changed');
+  await expect(section.getByText('What to do.')).toBeVisible();
+  // Away from what moved beneath the pointer, and would tell its hint.
+  await page.mouse.move(0, 0);
+  await expect(page.getByRole('tooltip')).toBeHidden();
+  await checks.accessible(page);
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await expect(page.getByText('1 object damaged')).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Damaged', exact: true })).toContainText(sha256.slice(0, 8));
+  await checks.accessible(page);
+
+  await writeFile(place, 'the data of A pack');
+  await page.getByRole('link', { name: 'What to do' }).first().click();
+  await section.getByRole('button', { name: 'Audit now' }).click();
+  await expect(section.getByText(/every byte is what it was\. 1 object mended since\./)).toBeVisible();
+  await expect(section.getByText('No damage is known')).toBeVisible();
+});
+
+test('the collector is named in the settings, and a name that cannot be sent is refused at its field', async ({
+  page,
+  checks,
+}) => {
+  await page.goto('/settings');
+  const name = page.getByLabel(/^Name of the collector/);
+  await name.fill('Bücherei');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Printable ASCII, at most 200 characters.')).toBeVisible();
+  await expect(name).toBeFocused();
+  await checks.accessible(page);
+  await name.fill('Library/1.0 (+https://library.example; archive@library.example)');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('The settings are saved.')).toBeVisible();
+  await page.reload();
+  await expect(name).toHaveValue(/^Library\/1\.0/);
+});
