@@ -8,6 +8,7 @@ import { activeSources, type SourceRow, sourceById, updateNextCheck } from '../s
 import type { Store } from '../store/store.ts';
 import { type Check, type CheckServices, checkSource, nextCheckAt } from './checkSource.ts';
 import { HostHeldError } from './politeness.ts';
+import { randomShare } from './randomShare.ts';
 import { countHeldFailure, type KeptRetrieval } from './recordRetrieval.ts';
 
 export interface RoundOptions {
@@ -21,9 +22,9 @@ export interface CollectServices extends CheckServices {
 }
 
 /** Fewer hosts than this say nothing of the node's own network. */
-const HOSTS_THAT_TELL = 3;
-/** Due times are stretched or shrunk by up to this share, the same for a whole round, so that rounds stay together. */
-const JITTER = 0.05;
+export const HOSTS_THAT_TELL = 3;
+/** Due times are stretched or shrunk by up to this share, each by its own: what was checked at once parts. */
+export const JITTER = 0.05;
 
 /** Checks that are begun before other work is let in between. */
 const SLICE = 50;
@@ -82,7 +83,6 @@ class Round {
   readonly #held: KeptRetrieval[] = [];
   readonly #counting: Promise<void>[] = [];
   #id = 0;
-  #jitter = 1;
   #hosts = 0;
   #anyAnswered = false;
 
@@ -99,7 +99,6 @@ class Round {
     this.#id = await store.write((database) =>
       insertRound(database, { started_by: startedBy, started_at: store.instant() }),
     );
-    this.#jitter = 1 - JITTER + 2 * JITTER * (Number.parseInt(store.randomHex(8), 16) / 0xffffffff);
     this.#hosts = hostsOf(sources);
     const outcomes = await this.#checkAll(sources);
     this.#result.observer_offline = !signal.aborted && this.#isOffline();
@@ -193,8 +192,9 @@ class Round {
 
   /** When the source is due again; a host that asked for longer is given it. */
   #dueAt(source: SourceRow, notBefore: number | null): string {
-    const { clock, settings } = this.#services;
-    const due = nextCheckAt(source, settings(), clock.now(), this.#jitter);
+    const { store, clock, settings } = this.#services;
+    const jitter = 1 - JITTER + 2 * JITTER * randomShare(store);
+    const due = nextCheckAt(source, settings(), clock.now(), jitter);
     return notBefore !== null && instantOf(notBefore) > due ? instantOf(notBefore) : due;
   }
 

@@ -6,12 +6,10 @@ import type { WriteDatabase } from '../store/sqlite/open.ts';
 import type { Store } from '../store/store.ts';
 import { runWorker } from '../workers/runWorker.ts';
 import type { ReadList } from './sourceList/readSourceList.ts';
-import { FIRST_CHECK_AFTER_MS, watchSource } from './sources.ts';
+import { FIRST_CHECK_AFTER_MS, FIRST_CHECKS_APART_MS, watchSource } from './sources.ts';
 
 /** So many are written in one change: others are read and written between two. */
 const BATCH = 50;
-/** The first checks of a list are this far apart on average, within the time until the second. */
-const FIRST_CHECKS_APART_MS = 500;
 
 type Item = SourceImport['items'][number];
 
@@ -56,7 +54,7 @@ export async function importSources(
   };
 }
 
-/** When an entry is first checked: a minute from now, and later by its place in the list. */
+/** When an entry is first checked: a minute from now, and later by its place in the list, before its second check. */
 function firstCheck(
   { clock }: Pick<Store, 'clock'>,
   everyMinutes: number,

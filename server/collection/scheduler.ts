@@ -2,9 +2,14 @@ import { type Clock, instantOf } from '../../shared/clock.ts';
 import type { Settings } from '../../shared/settings.ts';
 import type { Log } from '../log.ts';
 import { bringDueTimesNear } from '../store/sqlite/dueTimes.ts';
-import { dueSources, earliestDue, rescheduleDefaults, type SourceRow } from '../store/sqlite/sources.ts';
+import {
+  earliestDue,
+  rescheduleDefaults,
+  type SourceRow,
+  sourcesByDueTime,
+} from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
-import type { Collector } from './collect.ts';
+import { type Collector, HOSTS_THAT_TELL, JITTER } from './collect.ts';
 import { MAX_HOLD_MS } from './politeness.ts';
 
 export interface SchedulerServices {
@@ -17,8 +22,13 @@ export interface SchedulerServices {
 
 /** The clock is looked at this often, because a machine that slept wakes with its timers late. */
 const LOOK_EVERY_MS = 30_000;
-/** Sources that are due within this share of their interval are taken along, so that rounds grow together. */
-const TAKE_ALONG = 0.05;
+/**
+ * Sources that are due within this share of their interval are taken along: what jitter parts comes together again, so
+ * that a round has hosts enough to tell whether the fault is the node's own.
+ */
+const TAKE_ALONG = 2 * JITTER;
+/** No more are taken along than make a round this large: of many sources, each round checks a part. */
+const MOST_TAKEN_ALONG = 100;
 
 /**
  * Checks sources when they are due. What fell due while the machine slept or the node was closed is checked once.
@@ -82,14 +92,24 @@ export class Scheduler {
     return 0;
   }
 
+  /** What is due, and of what is due soon the next ones. */
   #due(): SourceRow[] {
     const { store, clock, settings } = this.#services;
     const now = clock.now();
-    const every = settings().collection_every_minutes;
-    return dueSources(store.read, instantOf(now + TAKE_ALONG * MOST_MINUTES * 60_000)).filter((source) => {
-      const minutes = source.every_minutes ?? every;
-      return Date.parse(source.next_check_at ?? '') <= now + TAKE_ALONG * minutes * 60_000;
-    });
+    const everyMinutes = settings().collection_every_minutes;
+    const taken: SourceRow[] = [];
+    const hosts = new Set<string>();
+    for (const source of sourcesByDueTime(store.read, {
+      now: instantOf(now),
+      everyMinutes,
+      ahead: TAKE_ALONG,
+    })) {
+      const isDue = Date.parse(source.next_check_at ?? '') <= now;
+      if (!isDue && taken.length >= MOST_TAKEN_ALONG && hosts.size >= HOSTS_THAT_TELL) break;
+      taken.push(source);
+      hosts.add(new URL(source.url).hostname);
+    }
+    return taken;
   }
 
   /**
@@ -119,6 +139,3 @@ export class Scheduler {
     await store.write((database) => rescheduleDefaults(database, every));
   }
 }
-
-/** No interval that could make a source due earlier than it says is longer than this. */
-const MOST_MINUTES = 525_600;

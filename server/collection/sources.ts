@@ -21,6 +21,7 @@ import { recentChecks, retrievalsOfSource } from '../store/sqlite/retrievals.ts'
 import { matchExpression } from '../store/sqlite/search.ts';
 import { insertSourceRevision } from '../store/sqlite/sourceRevisions.ts';
 import {
+  countDueBetween,
   insertSource,
   listSourceRows,
   type SourceRow,
@@ -31,9 +32,14 @@ import {
 } from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
 import { requireRules } from './noise/requireRules.ts';
+import { randomShare } from './randomShare.ts';
 
 /** A new source is first checked on schedule after this, unless the owner asks for it before. */
 export const FIRST_CHECK_AFTER_MS = 60_000;
+/** First checks of sources that are added together are this far apart on average. */
+export const FIRST_CHECKS_APART_MS = 500;
+/** One that is added by itself is put off by no more than this. */
+const CROWDED_MS = 300_000;
 
 /**
  * The one form of an address: as the WHATWG URL standard writes it (scheme and host in lower case, host names in
@@ -58,9 +64,16 @@ export function sourceIdOf(normalizedUrl: string): string {
 export async function addSource(store: Store, source: NewSource): Promise<WatchedSource> {
   await requireRules(source.noise_rules, '/noise_rules');
   return store.write((database) => {
-    const firstCheck = instantOf(store.clock.now() + FIRST_CHECK_AFTER_MS);
-    return watchedSource(database, watchSource(database, store, source, firstCheck));
+    return watchedSource(database, watchSource(database, store, source, firstCheck(database, store)));
   });
+}
+
+/** When a source is first checked that was added by itself: in a minute, or later where many others are due then. */
+function firstCheck(database: WriteDatabase, store: Pick<Store, 'clock' | 'randomHex'>): string {
+  const soonest = store.clock.now() + FIRST_CHECK_AFTER_MS;
+  const others = countDueBetween(database, instantOf(soonest - CROWDED_MS), instantOf(soonest + CROWDED_MS));
+  const spread = Math.min(CROWDED_MS, others * FIRST_CHECKS_APART_MS);
+  return instantOf(soonest + Math.floor(spread * randomShare(store)));
 }
 
 /** The same within a change; what it throws is thrown before anything is written. */

@@ -202,15 +202,36 @@ export function activeSources(database: ReadDatabase): SourceRow[] {
     .map(fromStored);
 }
 
-/** Active sources that are due by an instant, most overdue first. */
-export function dueSources(database: ReadDatabase, by: string): SourceRow[] {
-  return statement<Stored>(
+/**
+ * Active sources that are due, and those that are within a share of their interval, most overdue first; read one by one.
+ *
+ * @param everyMinutes the node's own interval. @param ahead that share.
+ */
+export function* sourcesByDueTime(
+  database: ReadDatabase,
+  soon: { now: string; everyMinutes: number; ahead: number },
+): Generator<SourceRow> {
+  const rows = statement<Stored>(
     database,
-    `SELECT * FROM sources WHERE ${WATCHED} AND next_check_at <= ? ORDER BY next_check_at`,
-  )
-    .all(by)
-    .map(fromStored);
+    `SELECT * FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @now,
+       (coalesce(every_minutes, @everyMinutes) * @ahead) || ' minutes')
+     ORDER BY next_check_at`,
+  ).iterate(soon);
+  for (const row of rows) yield fromStored(row);
 }
+
+/** How many active sources are due between two instants. */
+export function countDueBetween(database: ReadDatabase, from: string, to: string): number {
+  return (
+    statement<{ count: number }>(
+      database,
+      `SELECT count(*) AS count FROM sources WHERE ${WATCHED} AND next_check_at BETWEEN ? AND ?`,
+    ).get(from, to)?.count ?? 0
+  );
+}
+
+/** A share of an interval from 0.95 to 1, by the source's number: what is made due anew together is due one by one. */
+export const PARTED = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
 
 export function earliestDue(database: ReadDatabase): string | undefined {
   return (
@@ -284,12 +305,13 @@ export function sourceConditions(filter: Omit<SourceFilter, 'state'>): string[] 
   return where;
 }
 
-/** Makes what follows the node's own interval due by a new one, counted from its last check. */
+/** Makes what follows the node's own interval due by a new one, at the latest, counted from its last check. */
 export function rescheduleDefaults(database: WriteDatabase, everyMinutes: number): void {
   statement(
     database,
     `UPDATE sources
-     SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(last_checked_at, added_at), ? || ' minutes')
+     SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(last_checked_at, added_at),
+       (? * ${PARTED}) || ' minutes')
      WHERE removed = 0 AND every_minutes IS NULL`,
   ).run(everyMinutes);
 }
