@@ -22,6 +22,8 @@ export interface Store {
    */
   latest: () => ReadDatabase;
   readonly write: Writer['write'];
+  /** The same for a change that takes longer than the event loop may be held. */
+  readonly writeInSteps: Writer['writeInSteps'];
   /** Calls a listener after each commit; gives back how to stop that. */
   readonly onCommit: Writer['onCommit'];
   readonly blobs: BlobStore;
@@ -74,9 +76,10 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     return {
       folder,
       read,
-      // Every transaction begins and ends within one turn of the event loop, so between turns nothing else is to be seen.
+      // Between turns of the event loop only a change in steps is in a transaction; what it wrote is not to be seen yet.
       latest: () => (database.inTransaction ? read : database),
       write: (change, options) => writer.write(change, options),
+      writeInSteps: (change) => writer.writeInSteps(change),
       onCommit: (listener) => writer.onCommit(listener),
       blobs,
       clock,

@@ -4,21 +4,16 @@ import type { CaptureResult } from '../../../shared/captures.ts';
 import { MAX_CAPTURE_UNPACKED_BYTES, MEGABYTE } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Settings } from '../../../shared/settings.ts';
-import { keepMending } from '../../fixity/keepMending.ts';
 import { temporaryFolder } from '../../store/blobs/paths.ts';
-import { CaptureSpool, type SpooledCapture } from '../../store/sqlite/captureSpool.ts';
-import type { ReferredCapture } from '../../store/sqlite/captures.ts';
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
+import { CaptureSpool } from '../../store/sqlite/captureSpool.ts';
 import { sourceById } from '../../store/sqlite/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { ObjectReceiver } from '../receiveObject.ts';
 import { sourceIdOf } from '../sources.ts';
-import type { Capture, CapturedAnswer } from './capture.ts';
 import { CaptureRoom } from './captureRoom.ts';
 import { DamagedCaptures } from './damage.ts';
 import { type FileDescription, readWarcFile, type Waiting } from './readWarcFile.ts';
-import { type RecordedCapture, recordCapture } from './recordCapture.ts';
-import { resolveRevisit, type SpooledRecord } from './resolveRevisit.ts';
+import { Recording } from './recording.ts';
 import { Tally } from './tally.ts';
 import { type OpenBytes, unpacked } from './unpack.ts';
 
@@ -37,12 +32,6 @@ export interface WarcImport {
   /** Told how many captures of all that were read are recorded. */
   tell?: (done: number, total: number) => void;
 }
-
-/** So many captures are placed on the disk together, as long as they have no more bytes than this. */
-const BATCH = 256;
-const MOST_UNDER_WAY = 8_388_608;
-/** No transaction goes on for longer than this once its first capture is recorded: requests wait meanwhile. */
-const TRANSACTION_MS = 20;
 
 /**
  * Imports a WARC file: reads all of it first, then records its captures in the order of their own times. What was
@@ -83,155 +72,4 @@ export async function importWarc(
     for (const staged of waiting.large.values()) await staged.discard();
   }
   return tally.result();
-}
-
-/** Records what waits, a batch after the other. */
-class Recording {
-  readonly #services: WarcServices;
-  readonly #waiting: Waiting;
-  readonly #tally: Tally;
-  readonly #observer: string;
-
-  constructor(services: WarcServices, waiting: Waiting, tally: Tally, observer: string) {
-    this.#services = services;
-    this.#waiting = waiting;
-    this.#tally = tally;
-    this.#observer = observer;
-  }
-
-  async run(signal: AbortSignal, tell: (done: number, total: number) => void): Promise<void> {
-    const { spool } = this.#waiting;
-    const total = spool.count();
-    let done = 0;
-    let placing = this.#place(spool.after(undefined, BATCH));
-    try {
-      for (;;) {
-        const placed = await placing;
-        if (placed.taken === 0) return;
-        if (signal.aborted) return this.#tally.refuse('cancelled', total - done);
-        // The next are written to the disk while these are recorded.
-        placing = this.#place(spool.after(placed.last, BATCH));
-        await this.#record(placed);
-        done += placed.taken;
-        tell(done, total);
-      }
-    } finally {
-      await Promise.allSettled([placing]);
-    }
-  }
-
-  /** Resolves each of a batch, and puts the bytes that are not held yet on stable storage. */
-  async #place(batch: SpooledCapture[]): Promise<Placed> {
-    const captures = batch
-      .map((spooled) => this.#resolve(spooled))
-      .filter((capture) => capture !== undefined);
-    let keeping: Promise<number>[] = [];
-    let kept = 0;
-    let underWay = 0;
-    const settle = async () => {
-      for (const bytes of await Promise.all(keeping)) kept += bytes;
-      keeping = [];
-      underWay = 0;
-    };
-    for (const [sha256, bytes] of new Map(captures.map(({ sha256, bytes }) => [sha256, bytes]))) {
-      keeping.push(this.#keep(sha256));
-      underWay += bytes;
-      if (underWay > MOST_UNDER_WAY) await settle();
-    }
-    await settle();
-    return { captures, kept, last: batch.at(-1), taken: batch.length };
-  }
-
-  /** Keeps an object that waits; gives back how many bytes were kept. */
-  async #keep(sha256: string): Promise<number> {
-    const { spool, large } = this.#waiting;
-    const content = spool.takeObject(sha256);
-    const { store } = this.#services;
-    const staged = content ? await store.blobs.stage([content], content.length) : large.get(sha256);
-    if (!staged) return 0;
-    await keepMending(store, staged, 'journal');
-    large.delete(sha256);
-    return staged.bytes;
-  }
-
-  /** The capture that a record holds, or is the same as; undefined where it is refused. */
-  #resolve(spooled: SpooledCapture): Capture | undefined {
-    const { url, bytes, answer, concurrent } = JSON.parse(spooled.record) as SpooledRecord;
-    const { at, record_id, payload_digest, sha256 } = spooled;
-    const common = {
-      url,
-      final_url: url,
-      redirects: [],
-      original_observed_at: at,
-      duration_ms: 0,
-      record_id,
-      payload_digest,
-    };
-    if (this.#waiting.spool.isNotGet([...concurrent, ...(record_id === null ? [] : [record_id])])) {
-      this.#tally.refuse('not_get');
-      return undefined;
-    }
-    if (sha256 !== null && bytes !== null && answer !== null) return { ...common, ...answer, sha256, bytes };
-    const referred = resolveRevisit(this.#waiting.spool, this.#services.store.read, spooled);
-    if (referred === undefined || referred === 'digest_mismatch') {
-      this.#tally.refuse(referred ?? 'unresolved_revisit');
-      return undefined;
-    }
-    return { ...common, ...answerOfRevisit(answer, referred) };
-  }
-
-  async #record({ captures, kept }: Placed): Promise<void> {
-    const { store } = this.#services;
-    for (let at = 0; at < captures.length; ) {
-      const rest = captures.slice(at);
-      const recorded = await store.write((database) =>
-        recordSome(database, store.instant(), this.#observer, rest),
-      );
-      for (const capture of recorded) this.#tally.record(capture);
-      at += recorded.length;
-    }
-    this.#waiting.room.counted(kept);
-  }
-}
-
-/** Captures whose bytes are on stable storage. */
-interface Placed {
-  captures: Capture[];
-  /** How many bytes were kept for them that no row counts yet. */
-  kept: number;
-  last: SpooledCapture | undefined;
-  /** How many of what waited this was, the refused with it. */
-  taken: number;
-}
-
-/** Records captures from the first on, as many as a transaction has time for. */
-function recordSome(
-  database: WriteDatabase,
-  now: string,
-  observer: string,
-  captures: readonly Capture[],
-): RecordedCapture[] {
-  const until = performance.now() + TRANSACTION_MS;
-  const recorded: RecordedCapture[] = [];
-  for (const capture of captures) {
-    recorded.push(recordCapture(database, now, observer, capture));
-    if (performance.now() > until) break;
-  }
-  return recorded;
-}
-
-/** What a revisit says itself, and for the rest what it is the same as says. */
-function answerOfRevisit(
-  own: CapturedAnswer | null,
-  { payload_digest: _digest, ...referred }: ReferredCapture,
-) {
-  if (own === null) return { headers: [], ...referred };
-  return {
-    ...referred,
-    status: own.status,
-    headers: own.headers,
-    error: own.status === 304 ? referred.error : own.error,
-    content_type: own.content_type ?? referred.content_type,
-    page_label: own.page_label ?? referred.page_label,
-  };
 }

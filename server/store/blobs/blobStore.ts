@@ -45,6 +45,11 @@ export class BlobStore {
     return this.#staging.take(chunks, maxBytes);
   }
 
+  /** As `stage`, for bytes that came whole; whoever gives them lets go of them. */
+  stageWhole(bytes: Buffer): Promise<StagedBlob> {
+    return this.#staging.takeWhole(bytes);
+  }
+
   /** As `stage`, in a file whatever the size. */
   stageFile(chunks: Chunks, maxBytes: number): Promise<StagedFile> {
     return this.#staging.takeToFile(chunks, maxBytes);

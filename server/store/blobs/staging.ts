@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash, type Hash, hash } from 'node:crypto';
 import { open, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BlobKeeper } from './blobKeeper.ts';
@@ -66,6 +66,13 @@ export class Staging {
       const bytes = this.#heldBytes < MOST_HELD_BYTES ? received.written.whole() : undefined;
       return bytes ? this.#inMemory(bytes, received.hash.digest('hex')) : this.#inFile(received);
     });
+  }
+
+  /** As `take`, for bytes that came whole: where they are few, they are not copied. */
+  takeWhole(bytes: Buffer): Promise<StagedBlob> {
+    if (bytes.length > FIRST_BUFFER_BYTES || this.#heldBytes >= MOST_HELD_BYTES)
+      return this.take([bytes], bytes.length);
+    return Promise.resolve(this.#inMemory(withOwnMemory(bytes), hash('sha256', bytes, 'hex')));
   }
 
   /** As `take`, in a file whatever the size. */
@@ -155,6 +162,13 @@ export class Staging {
     this.#named += 1;
     return join(temporaryFolder(this.#folder), String(this.#named));
   }
+}
+
+/** Memory that holds these bytes and nothing else, so that it can be given to a thread. */
+function withOwnMemory(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = bytes;
+  const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
+  return isOwn ? new Uint8Array(buffer) : new Uint8Array(bytes);
 }
 
 /** A stream that came whole. */

@@ -15,6 +15,12 @@ const BUSY_TIMEOUT_MS = 5_000;
 const MOST_PAGES_IN_LOG = 16_384;
 
 /**
+ * Pages that the writing connection holds at the most, in KB. Rows named by digests land all over their indexes: with
+ * SQLite's own 2 MB, an import of thousands of objects writes the same pages to the log many times over.
+ */
+const CACHE_KB = 32_768;
+
+/**
  * Opens the writing connection: WAL, and `synchronous=FULL` so that a commit is on stable storage when it returns
  * (https://sqlite.org/pragma.html#pragma_synchronous).
  */
@@ -27,6 +33,7 @@ export function openForWriting(file: string): WriteDatabase {
   database.pragma('trusted_schema = OFF');
   // What a savepoint would have to restore is kept in memory: on disk it is a file for every shared transaction.
   database.pragma('temp_store = MEMORY');
+  database.pragma(`cache_size = -${CACHE_KB}`);
   return database as WriteDatabase;
 }
 

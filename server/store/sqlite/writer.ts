@@ -11,6 +11,17 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
+/** A change in steps that waits, or is under way. */
+interface Stepped {
+  change: (database: WriteDatabase) => Iterator<void, unknown, void>;
+  /** The steps that are left, once it has begun. */
+  steps?: Iterator<void, unknown, void>;
+  /** What is told once the transaction is committed, when all steps are done. */
+  outcome?: { value: unknown };
+  resolve: (result: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
 /** No further change joins a transaction that has taken this long, so that none holds the event loop for long. */
 const MAX_TRANSACTION_MS = 10;
 
@@ -29,6 +40,9 @@ export class Writer {
   readonly #database: WriteDatabase;
   readonly #run: Control;
   #waiting: Waiting[] = [];
+  #stepped: Stepped[] = [];
+  /** Whether a change in steps has had its turn since others had theirs. */
+  #hasStepped = false;
   #scheduled = false;
   #patience: NodeJS.Timeout | undefined;
   #failure: Problem | undefined;
@@ -61,6 +75,20 @@ export class Writer {
     });
   }
 
+  /**
+   * Runs a change that takes longer than others may be held up: a generator that yields wherever it can be interrupted.
+   * It has a transaction of its own, over several turns of the event loop, between which requests are answered. Other
+   * changes wait until it is committed, so it does not go on for long; then it is their turn.
+   */
+  writeInSteps<Result>(
+    change: (database: WriteDatabase) => Generator<void, Synchronous<Result>, void>,
+  ): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      this.#stepped.push({ change, resolve: resolve as (result: unknown) => void, reject });
+      this.#schedule();
+    });
+  }
+
   /** Calls `listener` after each commit, until what is given back is called. */
   onCommit(listener: () => void): () => void {
     this.#listeners.add(listener);
@@ -69,7 +97,7 @@ export class Writer {
 
   /** Resolves when nothing waits to be written. */
   drained(): Promise<void> {
-    if (this.#waiting.length === 0 && !this.#scheduled) return Promise.resolve();
+    if (this.#waiting.length + this.#stepped.length === 0 && !this.#scheduled) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
@@ -80,13 +108,17 @@ export class Writer {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#commit();
-      if (this.#waiting.length > 0) return this.#schedule();
+      const [stepped] = this.#stepped;
+      const isTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
+      if (stepped && isTurn) this.#advance(stepped);
+      else this.#commit();
+      if (this.#waiting.length + this.#stepped.length > 0) return this.#schedule();
       for (const resolve of this.#idle.splice(0)) resolve();
     });
   }
 
   #commit(): void {
+    this.#hasStepped = false;
     const outcomes: (() => void)[] = [];
     const until = performance.now() + MAX_TRANSACTION_MS;
     let begun = 0;
@@ -106,6 +138,30 @@ export class Writer {
     }
     this.#waiting.splice(0, outcomes.length);
     for (const answer of outcomes) answer();
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** One turn of a change in steps: as many steps as there is time for, or its commit. */
+  #advance(stepped: Stepped): void {
+    this.#hasStepped = true;
+    try {
+      if (this.#failure) throw this.#failure;
+      if (!stepped.steps) {
+        this.#run.begin();
+        stepped.steps = stepped.change(this.#database);
+      }
+      if (!stepped.outcome) {
+        stepped.outcome = runUntil(stepped.steps, performance.now() + MAX_TRANSACTION_MS);
+        return;
+      }
+      this.#run.commit();
+    } catch (error) {
+      this.#stepped.shift();
+      stepped.reject(this.#giveUp(error));
+      return;
+    }
+    this.#stepped.shift();
+    stepped.resolve(stepped.outcome.value);
     for (const listener of this.#listeners) listener();
   }
 
@@ -144,6 +200,15 @@ export class Writer {
     if (isStorageError(error)) this.#failure = stopped(error);
     return this.#failure ?? error;
   }
+}
+
+/** Takes steps until that time; what they come to, once there are no more. */
+function runUntil(steps: Iterator<void, unknown, void>, until: number): { value: unknown } | undefined {
+  do {
+    const { done, value } = steps.next();
+    if (done) return { value };
+  } while (performance.now() <= until);
+  return undefined;
 }
 
 /** The statements that every transaction consists of, prepared once. */

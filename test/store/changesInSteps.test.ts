@@ -1,0 +1,91 @@
+import { afterEach, expect, test } from 'vitest';
+import type { WriteDatabase } from '../../server/store/sqlite/open.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+
+const open: Store[] = [];
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  await closeTestNodes();
+});
+
+async function openAt(folder: string): Promise<Store> {
+  const store = await openStore({ folder, clock: systemClock });
+  open.push(store);
+  return store;
+}
+
+/** Writes a setting, holds the event loop for longer than one turn of the writer has, and writes another. */
+function* inTwoTurns(database: WriteDatabase): Generator<void, string, void> {
+  writeSetting(database, 'first', 1);
+  const until = performance.now() + 30;
+  while (performance.now() < until);
+  yield;
+  writeSetting(database, 'second', 2);
+  return 'both';
+}
+
+test('a change in steps lets others have their turn, and nobody sees half of it', async () => {
+  const folder = await temporaryFolder();
+  const store = await openAt(folder);
+  const order: string[] = [];
+  const seen: unknown[] = [];
+  store.onCommit(() => order.push('commit'));
+  const stepped = store.writeInSteps(inTwoTurns).then((told) => order.push(told));
+  const look = () => {
+    seen.push([
+      readSetting(store.read, 'first'),
+      readSetting(store.latest(), 'first'),
+      readSetting(store.read, 'second'),
+    ]);
+  };
+  // Those who ask to write while it is under way come after it, in one transaction.
+  const others: Promise<unknown>[] = [];
+  await new Promise<void>((resolve) => {
+    setImmediate(() =>
+      setImmediate(() => {
+        look();
+        for (const name of ['third', 'fourth'])
+          others.push(
+            store.write((database) => writeSetting(database, name, 3)).then(() => order.push(name)),
+          );
+        resolve();
+      }),
+    );
+  });
+  await Promise.all([stepped, ...others]);
+  look();
+  expect(seen).toEqual([
+    [undefined, undefined, undefined],
+    [1, 1, 2],
+  ]);
+  expect(order).toEqual(['commit', 'both', 'commit', 'third', 'fourth']);
+});
+
+test('a change in steps that fails leaves nothing, and what comes after it is written', async () => {
+  const store = await openAt(await temporaryFolder());
+  const lost = new Error('It fails in its second turn.');
+  const failing = store.writeInSteps<never>(function* (database) {
+    yield* inTwoTurns(database);
+    throw lost;
+  });
+  const other = store.write((database) => writeSetting(database, 'third', 3));
+  await expect(failing).rejects.toBe(lost);
+  await other;
+  expect(['first', 'second', 'third'].map((name) => readSetting(store.read, name))).toEqual([
+    undefined,
+    undefined,
+    3,
+  ]);
+});
+
+test('a store that is closed waits for a change in steps', async () => {
+  const folder = await temporaryFolder();
+  const store = await openStore({ folder, clock: systemClock });
+  const stepped = store.writeInSteps(inTwoTurns);
+  await store.close();
+  expect(await stepped).toBe('both');
+  expect(readSetting((await openAt(folder)).read, 'second')).toBe(2);
+});
