@@ -51,26 +51,28 @@ export function createApp(config: AppConfig): Express {
   app.use(stand(guards));
 
   const routes = express.Router({ caseSensitive: true, strict: true });
-  for (const name of routeNames()) {
-    const spec: RouteSpec = ROUTES[name];
-    addRoute(routes, spec, async (request, response) => {
-      const visitor = guards.allow(request, spec.access);
-      const search = takesAddress(spec) ? new URLSearchParams() : searchOf(request.originalUrl);
-      const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
-      const answer = async (): Promise<Reply> => {
-        const body = await bodyOf(spec, request);
-        const handler = handlers[name] as Handler<RouteSpec>;
-        const params = takesAddress(spec) ? addressParamsOf(spec, request) : paramsOf(request);
-        return handler({ params, query, body, visitor, request } as Parameters<typeof handler>[0]);
-      };
-      const isLimited = spec.access === 'contribute' && spec.method === 'POST';
-      const reply = isLimited
-        ? await limitWrite(writeLimits, { visitor, request, response }, answer)
-        : await answer();
-      await send(response, reply);
-    });
+  for (const [path, names] of namesByPath()) {
+    for (const name of names) {
+      const spec: RouteSpec = ROUTES[name];
+      addRoute(routes, spec, async (request, response) => {
+        const visitor = guards.allow(request, spec.access);
+        const search = takesAddress(spec) ? new URLSearchParams() : searchOf(request.originalUrl);
+        const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
+        const answer = async (): Promise<Reply> => {
+          const body = await bodyOf(spec, request);
+          const handler = handlers[name] as Handler<RouteSpec>;
+          const params = takesAddress(spec) ? addressParamsOf(spec, request) : paramsOf(request);
+          return handler({ params, query, body, visitor, request } as Parameters<typeof handler>[0]);
+        };
+        const isLimited = spec.access === 'contribute' && spec.method === 'POST';
+        const reply = isLimited
+          ? await limitWrite(writeLimits, { visitor, request, response }, answer)
+          : await answer();
+        await send(response, reply);
+      });
+    }
+    refuseOtherMethods(routes, path, names);
   }
-  refuseOtherMethods(routes);
   app.use(routes);
   app.use(signIn(keys, cookieName), acceptInvitation(invitations, cookieName), serveRenderer(rendererFolder));
   app.use(() => {
@@ -96,10 +98,14 @@ function searchOf(url: string): URLSearchParams {
   return url.includes('?') ? new URL(url, 'http://localhost').searchParams : new URLSearchParams();
 }
 
-/** Addresses without placeholders come first, so that `/api/events/stream` is not read as an event's id. */
-function routeNames(): RouteName[] {
-  const placeholders = (name: RouteName) => ROUTES[name].path.split('{').length;
-  return (Object.keys(ROUTES) as RouteName[]).sort((left, right) => placeholders(left) - placeholders(right));
+/**
+ * The paths with the names of their routes. Those without placeholders come first, with every method of theirs, so that
+ * `/api/events/stream` is not read as an event's id.
+ */
+function namesByPath(): [path: string, names: RouteName[]][] {
+  const placeholders = (path: string) => path.split('{').length;
+  const byPath = Map.groupBy(Object.keys(ROUTES) as RouteName[], (name) => ROUTES[name].path as string);
+  return [...byPath].sort(([left], [right]) => placeholders(left) - placeholders(right));
 }
 
 /** Whether a path ends in an address as it stands, its query with it. */
@@ -123,24 +129,15 @@ function addRoute(routes: Router, spec: RouteSpec, handler: RequestHandler): voi
   routes[spec.method.toLowerCase() as 'get'](expressPath(spec.path), handler);
 }
 
-/** Known addresses answer OPTIONS, and other methods with 405 and what they take. */
-function refuseOtherMethods(routes: Router): void {
-  const methods = new Map<string, Set<string>>();
-  for (const name of routeNames()) {
-    const { path, method } = ROUTES[name];
-    const known = methods.get(path) ?? new Set(['OPTIONS']);
-    known.add(method);
-    if (method === 'GET') known.add('HEAD');
-    methods.set(path, known);
-  }
-  for (const [path, known] of methods) {
-    const allow = [...known].sort().join(', ');
-    routes.all(expressPath(path), (request, response) => {
-      response.set('Allow', allow);
-      if (request.method === 'OPTIONS') return void response.status(204).end();
-      throw new Problem('method_not_allowed', `This address takes ${allow}.`, { headers: { Allow: allow } });
-    });
-  }
+/** A known address answers OPTIONS, and other methods with 405 and what it takes. */
+function refuseOtherMethods(routes: Router, path: string, names: readonly RouteName[]): void {
+  const methods = names.map((name) => ROUTES[name].method);
+  const allow = ['OPTIONS', ...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
+  routes.all(expressPath(path), (request, response) => {
+    response.set('Allow', allow);
+    if (request.method === 'OPTIONS') return void response.status(204).end();
+    throw new Problem('method_not_allowed', `This address takes ${allow}.`, { headers: { Allow: allow } });
+  });
 }
 
 function paramsOf(request: Request): Record<string, string> {

@@ -179,6 +179,20 @@ describe('errors (contract, section 1)', () => {
     ]);
   });
 
+  test('every path refuses, as itself, each method that its routes do not take', async () => {
+    const node = await openTestNode();
+    const byPath = Map.groupBy(Object.values(ROUTES), ({ path }) => path as string);
+    for (const [path, specs] of byPath) {
+      const taken = new Set<string>(specs.map(({ method }) => method));
+      const allowed = ['OPTIONS', ...taken, ...(taken.has('GET') ? ['HEAD'] : [])].sort().join(', ');
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !taken.has(one))) {
+        const response = await node.askAsOwner(path.replace(/\{\+?\w+\}/g, 'x'), { method });
+        const told = [response.status, response.headers.get('Allow'), await codeOf(response)];
+        expect(told, `${method} ${path}`).toEqual([405, allowed, 'method_not_allowed']);
+      }
+    }
+  });
+
   test('a path that encodes nothing is 400, not a failure', async () => {
     const node = await openTestNode();
     expect((await rawRequest(`${node.url}/api/packs/%zz`)).status).toBe(400);

@@ -10,7 +10,7 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
 formats.default(ajv, ['date-time', 'date']);
 ajv.addSchema(document, 'description');
 
-/** Addresses without placeholders come first, as in the node. */
+/** Addresses without placeholders come first, and take every method of their path, as in the node. */
 const addresses = (Object.keys(ROUTES) as RouteName[])
   .map((name) => ({ name, ...ROUTES[name] }))
   .sort((left, right) => left.path.split('{').length - right.path.split('{').length)
@@ -30,7 +30,8 @@ function patternOf(template: string): RegExp {
 export async function checkAnswer(method: string, url: URL, response: Response): Promise<void> {
   if (method === 'OPTIONS') return;
   const asked = method === 'HEAD' ? 'GET' : method;
-  const address = addresses.find((each) => each.method === asked && each.pattern.test(url.pathname));
+  const path = addresses.find(({ pattern }) => pattern.test(url.pathname))?.path;
+  const address = addresses.find((each) => each.path === path && each.method === asked);
   const mediaType = (response.headers.get('Content-Type') ?? '').split(';', 1)[0] ?? '';
   const isProblem = mediaType === 'application/problem+json';
   const tell = (what: string) => {
