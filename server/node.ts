@@ -31,8 +31,8 @@ import { objectHandlers } from './http/routes/objects.ts';
 import { packsHandlers } from './http/routes/packs.ts';
 import { sourceHandlers } from './http/routes/sources.ts';
 import { studiesHandlers } from './http/routes/studies.ts';
-import { storedBytesFirst } from './http/storedBytesFirst.ts';
 import { warcHandlers } from './http/routes/warc.ts';
+import { storedBytesFirst } from './http/storedBytesFirst.ts';
 import { openNodeKey } from './ledger/nodeKey.ts';
 import { Listeners } from './listeners.ts';
 import { createLog } from './log.ts';
@@ -64,6 +64,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   const log = config.log ?? createLog();
   const host = config.host ?? DEFAULT_HOST;
   const store = await openStore({ folder: config.dataFolder, clock, random: config.random });
+  let close = () => store.close();
   try {
     const keys = await openOwnerKeys(store, config.tokenFile ?? join(config.dataFolder, 'owner-token'));
     const settings = openSettings(store);
@@ -123,6 +124,14 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
       log,
     });
+    close = async () => {
+      app.emit(CLOSING);
+      const served = listeners.close();
+      await Promise.all([collection.close(), derived.close(), noise.close(), fixity.close(), jobs.close()]);
+      await served;
+      await writeLimits.close();
+      await store.close();
+    };
     const url = await listeners.open(storedBytesFirst({ store, guards, log }, app));
     await sharing.resume();
     writeLimits.startForgetting();
@@ -135,17 +144,11 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       dataFolder: config.dataFolder,
       tokenFile: keys.tokenFile,
       createSignInLink: () => `${url}/sign-in/${keys.createSignInCode()}`,
-      close: async () => {
-        app.emit(CLOSING);
-        const served = listeners.close();
-        await Promise.all([collection.close(), derived.close(), noise.close(), fixity.close(), jobs.close()]);
-        await served;
-        await writeLimits.close();
-        await store.close();
-      },
+      close,
     };
   } catch (error) {
-    await store.close();
+    // Whatever runs by then ends too: a node that could not be opened neither listens nor keeps its process alive.
+    await close();
     throw error;
   }
 }

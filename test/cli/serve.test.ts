@@ -64,6 +64,31 @@ describe('strongroom serve (contract, section 6)', () => {
     expect(stderr).toMatch(/^Another Strongroom has the data folder .* open\..*\n$/);
   });
 
+  test('a node that fails while it opens ends, though it listened by then', async () => {
+    const data = await temporaryFolder();
+    await end(await serve(data), 'SIGTERM');
+    const database = new Database(join(data, 'strongroom.db'));
+    database.exec(`
+      INSERT INTO audits (id, started_by, started_at) VALUES (1000, 'owner', '2026-11-20T10:00:00.000Z');
+      CREATE TRIGGER fails BEFORE UPDATE ON audits BEGIN SELECT RAISE(ABORT, 'It fails.'); END`);
+    database.close();
+    const { code, stderr } = await runCommand(['serve', '--port', '0', '--no-collect', '--data', data]);
+    expect([code, stderr]).toEqual([2, 'It fails.\n']);
+  });
+
+  // Root may write everywhere.
+  test.skipIf(process.getuid?.() === 0)(
+    'a database that may not be written is told by its name',
+    async () => {
+      const data = await temporaryFolder();
+      const file = join(data, 'strongroom.db');
+      await writeFile(file, '', { mode: 0o400 });
+      const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', data]);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/^Nothing can be written to .*strongroom\.db\. .*\n$/);
+    },
+  );
+
   test('--token-file keeps the token elsewhere', async () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'elsewhere', 'token');
