@@ -118,6 +118,8 @@ test('an archive’s TimeMap that cannot be had is told, and what was typed is s
   await dialog.getByLabel('Observer').fill('An archive');
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
   await expect(page.getByText('The captures could not be imported.')).toBeVisible();
+  await page.getByRole('button', { name: 'Back to the form' }).click();
+  await expect(dialog.getByLabel('TimeMap', { exact: true })).toHaveValue(web.url('/timemap'));
 });
 
 test('a source that was never here is said not to be, with a way back', async ({ page, checks }) => {

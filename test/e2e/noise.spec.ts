@@ -32,6 +32,10 @@ test('noise rules are typed, refused at their field, tried, saved and run over p
   await dialog.getByRole('button', { name: 'Preview' }).click();
   await expect(dialog.getByText('1 of 2 changes would be noise.')).toBeVisible();
   await expect(dialog.getByText('leaves out 1 piece before and 1 after.')).toBeVisible();
+  await dialog.getByRole('button', { name: 'Show what is left of the latest change' }).click();
+  const left = dialog.getByRole('region', { name: 'What is left of the latest change' });
+  await expect(left).toContainText('another law');
+  await expect(left).not.toContainText('visits');
   await checks.accessible(page);
 
   await dialog.getByRole('button', { name: 'Add a rule' }).click();

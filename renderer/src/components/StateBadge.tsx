@@ -1,3 +1,4 @@
+import { formatCount } from '../format/size.ts';
 import { Hint } from './Hint.tsx';
 import classes from './StateBadge.module.css';
 import { STATES, type StateKind, type StateLook, type StateValue } from './states.ts';
@@ -29,7 +30,7 @@ export function StateBadge<Kind extends StateKind>({
           data-tone={tone}
         >
           <Icon size={15} stroke={1.9} aria-hidden />
-          {count !== undefined && <span className="numeric">{count}</span>}
+          {count !== undefined && <span className="numeric">{formatCount(count)}</span>}
           <span>{word}</span>
         </span>
       )}

@@ -1,4 +1,5 @@
 import { Link } from 'react-router';
+import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { useFixity } from '../../components/fixity/useFixity.ts';
 import { TimeText } from '../../components/TimeText.tsx';
@@ -10,8 +11,12 @@ import { type Health, Panel } from './Panel.tsx';
 export function FixityPanel() {
   const isOwner = useIsOwner();
   const { fixity, error, refetch } = useFixity();
+  const storage = useCall('readStorage', {}, { enabled: isOwner });
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
   if (!fixity) return <Panel title="Stored bytes" health="idle" says="Asking…" />;
+  if (storage.data?.held_bytes === 0 && fixity.damaged_objects === 0) {
+    return <Panel title="Stored bytes" health="idle" says="Nothing is stored yet" />;
+  }
   const { last_completed_audit_at: last, checked, damaged_objects } = fixity;
   const health: Health = damaged_objects > 0 ? 'bad' : last ? 'well' : 'idle';
   const says =

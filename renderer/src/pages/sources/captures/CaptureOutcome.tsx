@@ -13,6 +13,7 @@ import { countOf, formatCount } from '../../../format/size.ts';
 import { useFollowedJob } from '../../../state/followJob.ts';
 import outcome from '../CheckOutcome.module.css';
 import classes from './CaptureOutcome.module.css';
+import { useCaptureDraft } from './captureDraft.ts';
 import { captureResultOf, useCaptureRun } from './captureRun.ts';
 import { refusalWords } from './refusalWords.ts';
 
@@ -21,14 +22,17 @@ export function CaptureOutcome({ onOpen }: { onOpen: () => void }) {
   const { current, clear } = useCaptureRun();
   const job = useFollowedJob(current.state === 'taken' ? current.jobId : undefined);
   useRefreshedLists(job?.state);
+  const giveUp = useCaptureDraft((state) => state.giveUp);
+  const isDone = job?.state === 'done';
+  useEffect(() => {
+    if (isDone && current.state === 'taken') giveUp(current.draft);
+  }, [isDone, current, giveUp]);
   if (current.state === 'idle') return null;
   if (current.state === 'failed') {
     return (
       <div className={classes.failed}>
         <ErrorNote error={current.error} />
-        <Button variant="default" size="xs" onClick={onOpen}>
-          Back to the form
-        </Button>
+        <BackToForm onOpen={onOpen} />
       </div>
     );
   }
@@ -54,17 +58,18 @@ export function CaptureOutcome({ onOpen }: { onOpen: () => void }) {
       </div>
     );
   }
-  return <Ended job={job} observer={observer} what={what} onClear={clear} />;
+  return <Ended job={job} observer={observer} what={what} onOpen={onOpen} onClear={clear} />;
 }
 
 interface EndedProps {
   job: Job;
   observer: string;
   what: string;
+  onOpen: () => void;
   onClear: () => void;
 }
 
-function Ended({ job, observer, what, onClear }: EndedProps) {
+function Ended({ job, observer, what, onOpen, onClear }: EndedProps) {
   const result = captureResultOf(job.result);
   const isWell = job.state === 'done' && result?.refused.length === 0;
   const Icon = isWell ? IconCircleCheck : IconAlertTriangle;
@@ -76,6 +81,7 @@ function Ended({ job, observer, what, onClear }: EndedProps) {
           <strong>{headline(job, result)}</strong> {what}
         </p>
         {job.error && <p>{job.error}</p>}
+        {job.state !== 'done' && <BackToForm onOpen={onOpen} />}
         {result && <Findings result={result} />}
         {result && result.captures + result.already_held > 0 && (
           <p>
@@ -87,6 +93,16 @@ function Ended({ job, observer, what, onClear }: EndedProps) {
       </div>
       <CloseButton aria-label="Put the outcome of the import away" onClick={onClear} />
     </output>
+  );
+}
+
+function BackToForm({ onOpen }: { onOpen: () => void }) {
+  return (
+    <p>
+      <Button variant="default" size="xs" onClick={onOpen}>
+        Back to the form
+      </Button>
+    </p>
   );
 }
 

@@ -29,7 +29,7 @@ export function ImportCaptures({ opened, onClose }: ImportCapturesProps) {
 }
 
 function ImportForm({ onClose }: { onClose: () => void }) {
-  const { draft, change, clear } = useCaptureDraft();
+  const { draft, change } = useCaptureDraft();
   const [errors, setErrors] = useState<CaptureDraftErrors>({});
   const { current, start } = useCaptureRun();
   const edit = (changes: Partial<CaptureDraft>) => {
@@ -46,7 +46,7 @@ function ImportForm({ onClose }: { onClose: () => void }) {
     if ('errors' in parsed) return setErrors(parsed.errors);
     setErrors({});
     // It goes on behind the closed dialog; should it fail, what was typed is still here.
-    void start(parsed.value).then((isTaken) => isTaken && clear());
+    void start(parsed.value, draft);
     onClose();
   };
   return (

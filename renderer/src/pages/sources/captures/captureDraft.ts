@@ -37,7 +37,8 @@ const EMPTY: CaptureDraft = {
 interface CaptureDraftState {
   draft: CaptureDraft;
   change: (change: Partial<CaptureDraft>) => void;
-  clear: () => void;
+  /** Empties the form, unless something else was typed into it since. */
+  giveUp: (draft: CaptureDraft) => void;
 }
 
 /** The import that is being filled in, kept as it is typed until it was taken. */
@@ -46,7 +47,7 @@ export const useCaptureDraft = create<CaptureDraftState>()(
     (set) => ({
       draft: EMPTY,
       change: (change) => set((state) => ({ draft: { ...state.draft, ...change } })),
-      clear: () => set({ draft: EMPTY }),
+      giveUp: (draft) => set((state) => (state.draft === draft ? { draft: EMPTY } : state)),
     }),
     {
       name: 'strongroom-captures',

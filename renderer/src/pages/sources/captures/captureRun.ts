@@ -6,6 +6,7 @@ import {
 } from '../../../../../shared/captures.ts';
 import { sendStream, upload } from '../../../api/sendStream.ts';
 import { runLocalJob } from '../../../state/runLocalJob.ts';
+import type { CaptureDraft } from './captureDraft.ts';
 
 /** Whose captures are to be imported, and where they are. */
 export type CapturesToImport = { observer: string } & ({ file: File } | { timeMap: MementoImport });
@@ -15,13 +16,13 @@ export type CaptureImport =
   /** On its way to the node. */
   | { state: 'sending'; what: string; done: number; total: number | null; rate: number; cancel: () => void }
   /** The node has it whole; its job tells the rest. */
-  | { state: 'taken'; observer: string; what: string; jobId: string }
+  | { state: 'taken'; observer: string; what: string; jobId: string; draft: CaptureDraft }
   | { state: 'failed'; error: unknown };
 
 interface CaptureRun {
   current: CaptureImport;
-  /** Answers with whether the node took it. Never rejects: what came of it is in `current`. */
-  start: (captures: CapturesToImport) => Promise<boolean>;
+  /** Never rejects: what came of it is in `current`. `draft` is what it was typed as, to be given up once it is done. */
+  start: (captures: CapturesToImport, draft: CaptureDraft) => Promise<void>;
   clear: () => void;
 }
 
@@ -29,7 +30,7 @@ interface CaptureRun {
 export const useCaptureRun = create<CaptureRun>()((set) => ({
   current: { state: 'idle' },
   clear: () => set({ current: { state: 'idle' } }),
-  start: async (captures) => {
+  start: async (captures, draft) => {
     const { observer } = captures;
     const abort = new AbortController();
     const what = 'file' in captures ? captures.file.name : captures.timeMap.timemap;
@@ -64,11 +65,9 @@ export const useCaptureRun = create<CaptureRun>()((set) => ({
               signal: abort.signal,
             });
       if (!('id' in answer)) throw new Error('The node did not say which job imports them. Try again.');
-      set({ current: { state: 'taken', observer, what, jobId: answer.id } });
-      return true;
+      set({ current: { state: 'taken', observer, what, jobId: answer.id, draft } });
     } catch (error) {
       set({ current: abort.signal.aborted ? { state: 'idle' } : { state: 'failed', error } });
-      return false;
     }
   },
 }));

@@ -41,14 +41,15 @@ export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
         </div>
       )}
       {items.length > 0 && (
-        <div className={classes.items}>
+        // Scrolled by keyboard too, where no entry has a link.
+        <section className={classes.items} tabIndex={0} aria-label="Line by line">
           <VirtualList
             label="What became of each entry"
             items={sorted}
             keyOf={({ place }) => String(place)}
             render={(item) => <Entry item={item} onLeave={onClose} />}
           />
-        </div>
+        </section>
       )}
       <Group justify="flex-end" gap="sm">
         {refused > 0 && (

@@ -10,6 +10,7 @@ import { TimeText } from '../../../components/TimeText.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
 import classes from './NoiseTrial.module.css';
 import { type NoiseErrors, ruleErrorsOf, rulesOf, type TypedRule } from './noiseRules.ts';
+import { WhatIsLeft } from './WhatIsLeft.tsx';
 
 export interface NoiseTrialProps {
   sourceId: string;
@@ -48,6 +49,14 @@ export function NoiseTrial({ sourceId, rules, onRun, onErrors }: NoiseTrialProps
       </div>
       <div aria-live="polite">
         {trial.data && <Findings preview={trial.data} />}
+        {trial.data?.events[0] && (
+          <WhatIsLeft
+            key={trial.submittedAt}
+            sourceId={sourceId}
+            rules={trial.variables}
+            event={trial.data.events[0].event}
+          />
+        )}
         {trial.isError && !isTold && <ErrorNote error={trial.error} onRetry={run} />}
       </div>
     </div>

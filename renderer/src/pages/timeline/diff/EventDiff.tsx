@@ -69,7 +69,7 @@ function WithoutRules({ event }: { event: Event }) {
 }
 
 /** The summary in a line, why the comparison is not what one would expect, and what differs. */
-function DiffContent({ diff }: { diff: Diff }) {
+export function DiffContent({ diff }: { diff: Diff }) {
   const summary = summaryOf(diff);
   return (
     <>
