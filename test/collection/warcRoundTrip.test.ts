@@ -93,4 +93,25 @@ describe('a WARC file of ours', () => {
     const other = await openTestNode();
     expect((await imported(other, await exported(node.node))).captures).toBe(2);
   });
+
+  test('has what an archive captured under the address that it captured', async () => {
+    const original = 'http://example.com/levels';
+    const memento = `/web/20200101120000id_/${original}`;
+    web.script(memento, page('one', { headers: { 'Memento-Datetime': 'Wed, 01 Jan 2020 12:00:00 GMT' } }));
+    const links = `<${original}>; rel="original", <${web.url(memento)}>; rel="memento"; datetime="Wed, 01 Jan 2020 12:00:00 GMT"`;
+    web.script('/timemap', page(links, { headers: { 'Content-Type': 'application/link-format' } }));
+    const timemap = web.url('/timemap');
+    await node.node.sendJson('POST', '/manage/captures?observer=Archive', { timemap });
+    const file = await exported(node.node);
+    const [, response, metadata] = await recordsOf(file);
+    expect(response?.field('WARC-Target-URI')).toBe(original);
+    expect(saidIn(metadata)).toMatchObject({ observer: 'Archive', 'fetched-from': web.url(memento) });
+    const other = await openTestNode();
+    expect((await imported(other, file)).captures).toBe(1);
+    const mementos = await other.ask(`/timemap/json/${original}`);
+    expect([mementos.status, await mementos.text()]).toEqual([
+      200,
+      expect.stringContaining('20200101120000'),
+    ]);
+  });
 });

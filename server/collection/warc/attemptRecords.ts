@@ -1,3 +1,4 @@
+import { SELF } from '../../../shared/event.ts';
 import type { ReadDatabase } from '../../store/sqlite/open.ts';
 import {
   attemptWithBody,
@@ -74,7 +75,7 @@ async function whole(source: WarcSource, row: WarcRow, sha256: string): Promise<
   noteWrittenObject(database, sha256, {
     retrieval: row.id,
     record: record.id,
-    url: row.final_url,
+    url: targetOf(row),
     date: record.date,
   });
   return {
@@ -109,7 +110,12 @@ function common<Type extends WarcRecord['type']>({ nodeKey }: WarcSource, row: W
 }
 
 function about({ warcinfo }: WarcSource, row: WarcRow): Record<string, string> {
-  return { 'WARC-Warcinfo-ID': warcinfo, 'WARC-Target-URI': row.final_url };
+  return { 'WARC-Warcinfo-ID': warcinfo, 'WARC-Target-URI': targetOf(row) };
+}
+
+/** What the bytes are of: a third party's capture is of what it was asked for, wherever in its archive it lies. */
+function targetOf({ observer, url, final_url }: WarcRow): string {
+  return observer === SELF ? final_url : url;
 }
 
 /** What the archive knows of an attempt and HTTP does not say. */
@@ -125,6 +131,7 @@ function knownOf(
     source: row.source,
     'source-url': row.source_url,
     observer: row.observer,
+    'fetched-from': row.final_url === targetOf(row) ? undefined : row.final_url,
     'observed-at': row.observed_at,
     'original-observed-at': row.original_observed_at ?? undefined,
     status: row.status === null ? undefined : String(row.status),
