@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { syncFolder } from '../../server/store/blobs/durableFile.ts';
@@ -66,6 +66,17 @@ test('a new shard is synced with what leads to it, once; after that the shard al
   asked.length = 0;
   await keepRound([one], folders);
   expect(asked).toEqual([`sync ${shard}`]);
+});
+
+test('a shard that somebody took away is made and synced anew', async () => {
+  const { asked, folder, folders, keeping } = await openDisk();
+  const one = keeping('one');
+  await keepRound([one], folders);
+  await rm(dirname(shardOf(one)), { recursive: true });
+  asked.length = 0;
+  expect(await keepRound([one], folders)).toEqual([undefined]);
+  const shard = relative(folder, shardOf(one));
+  expect(asked.sort()).toEqual(['sync blobs/', `sync ${dirname(shard)}/`, `sync ${shard}/`]);
 });
 
 test('a file that cannot be synced is not kept, and those beside it are', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncFolder } from './durableFile.ts';
 
@@ -22,9 +22,10 @@ export class ShardFolders {
     this.#syncFolder = sync;
   }
 
-  /** Makes a shard where it is not there. */
+  /** Makes a shard where it is not there, or not any more: what led to it is then to be synced again. */
   make(shard: string): void {
-    if (this.#made.has(shard)) return;
+    if (this.#made.has(shard) && existsSync(shard)) return;
+    if (this.#made.delete(shard)) for (const folder of [shard, dirname(shard)]) this.#anchored.delete(folder);
     mkdirSync(shard, { recursive: true, mode: 0o700 });
     this.#made.add(shard);
   }
