@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, sourceIdSchema } from './digest.ts';
-import { listQuery, searchText } from './list.ts';
+import { listQuery, searchText, wholeNumber } from './list.ts';
 import { instantSchema } from './text.ts';
 
 export const EVENT_TYPES = ['first_seen', 'changed', 'unavailable', 'disappeared', 'recovered'] as const;
@@ -65,3 +65,23 @@ export const eventsQuery = z.strictObject({
   until: instantValue.optional(),
 });
 export type EventsQuery = z.output<typeof eventsQuery>;
+
+/** More buckets than this would be thinner than can be seen. */
+export const MAX_DENSITY_BUCKETS = 200;
+
+export const eventDensityQuery = eventsQuery
+  .pick({ since: true, until: true })
+  .extend({ buckets: wholeNumber(1, MAX_DENSITY_BUCKETS).default(60) });
+export type EventDensityQuery = z.output<typeof eventDensityQuery>;
+
+/** How many events there are in each of a number of buckets of the same length, oldest first. */
+export const eventDensitySchema = z
+  .strictObject({
+    /** Where the first bucket begins and the last one ends, both included; null where there is no event to begin with. */
+    since: instantSchema.nullable(),
+    until: instantSchema.nullable(),
+    total: z.int().min(0),
+    counts: z.array(z.int().min(0)),
+  })
+  .meta({ id: 'EventDensity' });
+export type EventDensity = z.output<typeof eventDensitySchema>;

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { statsSchema, statusSchema } from '../collection.ts';
-import { eventDetailsSchema, eventSchema, eventsQuery } from '../event.ts';
+import {
+  eventDensityQuery,
+  eventDensitySchema,
+  eventDetailsSchema,
+  eventSchema,
+  eventsQuery,
+} from '../event.ts';
 import { pageOf } from '../list.ts';
 import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../source.ts';
 import { route } from './route.ts';
@@ -96,6 +102,18 @@ export const collectionRoutes = {
     tag: 'Timeline',
     summary: 'Events as they happen; resumes from Last-Event-ID',
     answers: { 200: { description: 'Server-sent events, one per row', mediaTypes: ['text/event-stream'] } },
+    problems: [],
+  }),
+  readEventDensity: route({
+    method: 'GET',
+    path: '/api/events/density',
+    access: 'read',
+    tag: 'Timeline',
+    summary: 'How many events there are over time, in buckets of the same length',
+    description:
+      'From the oldest event to the newest, unless `since` and `until` say otherwise; by `observed_at`.',
+    query: eventDensityQuery,
+    answers: { 200: { description: 'The counts, oldest bucket first', schema: eventDensitySchema } },
     problems: [],
   }),
   readEvent: route({

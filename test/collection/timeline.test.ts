@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readEventDensity } from '../../server/collection/eventDensity.ts';
 import { listEvents, readEvent } from '../../server/collection/events.ts';
 import { appendEntry } from '../../server/ledger/appendEntry.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/blobs.ts';
@@ -7,7 +8,7 @@ import type { WriteDatabase } from '../../server/store/sqlite/open.ts';
 import { insertRetrieval } from '../../server/store/sqlite/retrievals.ts';
 import { insertSource } from '../../server/store/sqlite/sources.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { EVENT_TYPES, type Event, eventsQuery } from '../../shared/event.ts';
+import { EVENT_TYPES, type Event, eventDensityQuery, eventsQuery } from '../../shared/event.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { TurnedClock } from '../support/turnedClock.ts';
@@ -184,8 +185,40 @@ describe('the timeline', () => {
       const page = expected.slice(query.offset, query.offset + query.limit).map(({ id }) => id);
       expect(told).toEqual({ asked, total: expected.length, ids: page });
     }
+    for (let question = 0; question < 100; question += 1) {
+      const { since, until } = randomQuery(random, all);
+      const buckets = String(1 + random(200));
+      const { total, ...density } = readEventDensity(
+        store,
+        eventDensityQuery.parse({ since, until, buckets }),
+      );
+      const query = eventsQuery.parse({ since, until });
+      const asked = { since, until, buckets };
+      expect({ asked, total }).toEqual({ asked, total: all.filter((event) => matches(event, query)).length });
+      expect({ asked, counts: density.counts }).toEqual({
+        asked,
+        counts: countedOneByOne(all, density, Number(buckets)),
+      });
+    }
   });
 });
+
+/** How many events lie in each bucket, by looking at all of them. */
+function countedOneByOne(
+  all: readonly Event[],
+  { since, until }: { since: string | null; until: string | null },
+  buckets: number,
+): number[] {
+  const start = Date.parse(since ?? '');
+  const end = Date.parse(until ?? '') + 1;
+  const edge = (index: number) =>
+    index === buckets ? end : Math.round(start + (index * Math.max(0, end - start)) / buckets);
+  const times = all.map((event) => Date.parse(event.observed_at));
+  return Array.from(
+    { length: buckets },
+    (_, index) => times.filter((at) => at >= edge(index) && at < edge(index + 1)).length,
+  );
+}
 
 function randomQuery(random: Random, all: readonly Event[]): Record<string, string> {
   const event = pick(random, all);

@@ -198,6 +198,51 @@ test('the texts are searched on a page of their own and from the palette, and th
   await expect(page.getByRole('link', { name: /^CSV/ })).toHaveAttribute('href', /event_type=changed/);
 });
 
+test('a span of the timeline is chosen by drawing over the strip, or by its handles with the arrow keys', async ({
+  page,
+  node,
+  web,
+  checks,
+}) => {
+  await collectChanges(page, node, web, [{ name: 'Note', type: 'text/plain', from: 'one', to: 'two' }]);
+  // A test has no days to wait for: the node is made to say that its events are of ten.
+  const counts = [3, 0, 1, 7, 0, 2, 9, 4, 0, 1];
+  await page.route('**/api/events/density?**', (route) =>
+    route.fulfill({
+      json: {
+        since: '2026-03-01T00:00:00.000Z',
+        until: '2026-03-10T23:59:59.999Z',
+        total: 27,
+        counts: route.request().url().endsWith('buckets=1') ? [27] : counts,
+      },
+    }),
+  );
+  await page.goto('/timeline');
+  const strip = page.getByRole('region', { name: 'Events over time' });
+  await expect(strip.getByText('27 events')).toBeVisible();
+  await checks.accessible(page);
+  const bars = strip.getByRole('img', { name: '10 bars, one for each day; at most 9 events in one' });
+  const box = await bars.boundingBox();
+  if (!box) throw new Error('The bars are not drawn.');
+  const over = (bar: number) => [box.x + ((bar + 0.5) / 10) * box.width, box.y + 20] as const;
+  await page.mouse.move(...over(5));
+  await page.mouse.down();
+  await page.mouse.move(...over(3));
+  await page.mouse.up();
+  await expect(page).toHaveURL(/since=2026-03-04&until=2026-03-06/);
+  await expect(strip.getByText('2026-03-04 to 2026-03-06: 9 events')).toBeVisible();
+  await expect(page.getByLabel('From this day on')).toHaveValue('2026-03-04');
+
+  await strip.getByRole('slider', { name: 'Last day of the span' }).focus();
+  await page.keyboard.press('ArrowRight');
+  await expect(page).toHaveURL(/until=2026-03-07/);
+  await expect(strip.getByText('2026-03-04 to 2026-03-07: 18 events')).toBeVisible();
+  await expect(strip.getByRole('slider', { name: 'Last day of the span' })).toBeFocused();
+  await checks.accessible(page);
+  await page.getByRole('button', { name: 'Clear the filters' }).first().click();
+  await expect(strip.getByText('27 events')).toBeVisible();
+});
+
 interface Change {
   name: string;
   type: string;

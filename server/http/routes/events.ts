@@ -1,5 +1,6 @@
 import { Problem } from '../../../shared/problems.ts';
 import { eventsCsv } from '../../collection/eventCsv.ts';
+import { readEventDensity } from '../../collection/eventDensity.ts';
 import { type EventFeed, readEventFeed } from '../../collection/eventFeed.ts';
 import { listEvents, readEventDetails, readEventsAfter, readLastEventId } from '../../collection/events.ts';
 import type { Store } from '../../store/store.ts';
@@ -9,7 +10,7 @@ import { openRowStream } from '../eventStream.ts';
 import { ok, page, type Reply } from '../reply.ts';
 import { asFile, CSV_TYPE, streamed } from '../streamed.ts';
 
-type EventRoutes = 'listEvents' | 'readEventFeed' | 'readEvent' | 'streamEvents';
+type EventRoutes = 'listEvents' | 'readEventFeed' | 'readEventDensity' | 'readEvent' | 'streamEvents';
 
 /** The timeline. */
 export function eventHandlers(store: Store, nodeName: string): Pick<Handlers, EventRoutes> {
@@ -23,6 +24,7 @@ export function eventHandlers(store: Store, nodeName: string): Pick<Handlers, Ev
       const origin = `http://${request.headers.host}`;
       return feed(readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
     },
+    readEventDensity: ({ query }) => ok(readEventDensity(store, query)),
     readEvent: ({ params }) => ok(readEventDetails(store, params.id ?? '')),
     streamEvents: ({ request }) => {
       const last = readLastEventId(store);

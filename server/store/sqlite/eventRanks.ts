@@ -28,6 +28,18 @@ export function countUntil(
   return (mark?.rank ?? 0) + (rest ?? 0);
 }
 
+/** When the oldest and the newest event were observed; undefined where there is none. */
+export function timeExtent(database: ReadDatabase): { first: string; last: string } | undefined {
+  const at = (order: 'ASC' | 'DESC') =>
+    statement<{ observed_at: string }>(
+      database,
+      `SELECT observed_at FROM events INDEXED BY events_by_time ORDER BY observed_at ${order}, id ${order} LIMIT 1`,
+    ).get()?.observed_at;
+  const first = at('ASC');
+  const last = at('DESC');
+  return first === undefined || last === undefined ? undefined : { first, last };
+}
+
 /** Up to `limit` events downwards from a rank in the timeline; the oldest event has rank 1. */
 export function idsByRank(database: ReadDatabase, rank: number, limit: number): number[] {
   if (rank < 1 || limit < 1) return [];

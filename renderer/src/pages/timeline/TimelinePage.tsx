@@ -7,11 +7,12 @@ import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { Page } from '../../components/Page.tsx';
 import { useLook } from '../../state/look.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
+import { DensityStrip } from './density/DensityStrip.tsx';
 import { EventDetails } from './EventDetails.tsx';
 import { EventFilterBar } from './EventFilterBar.tsx';
 import { EventList } from './EventList.tsx';
 import { ExportMenu } from './ExportMenu.tsx';
-import { EVENT_FILTERS, queryOf } from './eventFilters.ts';
+import { EVENT_FILTERS, type EventFilters, queryOf } from './eventFilters.ts';
 import classes from './TimelinePage.module.css';
 
 /** Below this width an event has the page for itself. */
@@ -43,6 +44,12 @@ export default function TimelinePage() {
         actions={<ExportMenu query={query} />}
       >
         <EventFilterBar filters={filters} />
+        <DensityStrip
+          since={filters.values.since}
+          until={filters.values.until}
+          isFiltered={hasOtherFilters(filters.values)}
+          onSelect={filters.set}
+        />
         <div className={classes.panes} data-open={openId !== undefined || undefined}>
           <EventList
             key={JSON.stringify(query)}
@@ -57,6 +64,11 @@ export default function TimelinePage() {
       </Page>
     </div>
   );
+}
+
+/** Whether the list is narrower than the strip above it, which knows of nothing but time. */
+function hasOtherFilters({ since: _since, until: _until, ...others }: EventFilters): boolean {
+  return Object.values(others).some(Boolean);
 }
 
 interface EventPaneProps {

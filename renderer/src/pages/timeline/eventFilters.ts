@@ -36,7 +36,7 @@ function lastInstantOf(day: string, zone: Zone): string | undefined {
 }
 
 /** When a day (`2026-11-20`), or one so many days later, begins in the zone; undefined where the text is no day. */
-function dayStart(day: string, daysLater: number, zone: Zone): string | undefined {
+export function dayStart(day: string, daysLater: number, zone: Zone): string | undefined {
   const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day) ?? [];
   if (!year || !month || !date) return undefined;
   const parts = [Number(year), Number(month) - 1, Number(date) + daysLater] as const;

@@ -1,0 +1,100 @@
+import { RangeSlider } from '@mantine/core';
+import { useState } from 'react';
+import { useCall } from '../../../api/useCall.ts';
+import { countOf } from '../../../format/size.ts';
+import { useLook } from '../../../state/look.ts';
+import { DensityBars } from './DensityBars.tsx';
+import classes from './DensityStrip.module.css';
+import {
+  type BarRange,
+  barsOf,
+  type DensityFrame,
+  daysOf,
+  firstDayOf,
+  frameOf,
+  lastDayBefore,
+} from './densityFrame.ts';
+
+export interface DensityStripProps {
+  /** The days of the filters. */
+  since: string | undefined;
+  until: string | undefined;
+  /** Whether the list is narrowed by more than time; the strip is not. */
+  isFiltered: boolean;
+  onSelect: (days: { since: string; until: string }) => void;
+}
+
+/** How many events there are over time. A span is chosen by drawing over it, or by the two handles with the arrow keys. */
+export function DensityStrip({ since, until, isFiltered, onSelect }: DensityStripProps) {
+  const zone = useLook((look) => look.zone);
+  const extent = useCall('readEventDensity', { query: { buckets: 1 } });
+  const first = extent.data?.since;
+  const last = extent.data?.until;
+  const frame = first && last ? frameOf(first, last, zone) : undefined;
+  const density = useCall(
+    'readEventDensity',
+    { query: { since: frame?.since, until: frame?.until, buckets: frame?.bars } },
+    { enabled: frame !== undefined, keepPrevious: true },
+  );
+  if (!frame || density.data?.counts.length !== frame.bars) return null;
+  return (
+    <Strip
+      frame={frame}
+      counts={density.data.counts}
+      chosen={barsOf(frame, since, until)}
+      isFiltered={isFiltered}
+      onChoose={(range) => onSelect(daysOf(frame, range))}
+    />
+  );
+}
+
+interface StripProps {
+  frame: DensityFrame;
+  counts: readonly number[];
+  chosen: BarRange;
+  isFiltered: boolean;
+  onChoose: (range: BarRange) => void;
+}
+
+function Strip({ frame, counts, chosen, isFiltered, onChoose }: StripProps) {
+  const [range, setRange] = useState(chosen);
+  const [seen, setSeen] = useState(chosen);
+  // What is chosen elsewhere, among the filters or by going back, is taken over.
+  if (chosen[0] !== seen[0] || chosen[1] !== seen[1]) {
+    setSeen(chosen);
+    setRange(chosen);
+  }
+  const [from, to] = range;
+  const inRange = counts.slice(from, to).reduce((sum, count) => sum + count, 0);
+  const isAll = from === 0 && to === frame.bars;
+  const days = `${firstDayOf(frame, from)} to ${lastDayBefore(frame, to)}`;
+  return (
+    <section className={classes.strip} aria-label="Events over time">
+      <DensityBars frame={frame} counts={counts} range={range} onDraw={setRange} onDrawn={onChoose} />
+      <RangeSlider
+        className={classes.slider}
+        size={2}
+        thumbSize={12}
+        min={0}
+        max={frame.bars}
+        minRange={1}
+        value={range}
+        onChange={setRange}
+        onChangeEnd={onChoose}
+        label={null}
+        thumbFromLabel="First day of the span"
+        thumbToLabel="Last day of the span"
+        thumbValueText={(bar) => (bar === to ? lastDayBefore(frame, bar) : firstDayOf(frame, bar))}
+      />
+      <p className={classes.words}>
+        <span>{firstDayOf(frame, 0)}</span>
+        <span aria-live="polite">
+          {isAll ? '' : `${days}: `}
+          {countOf(inRange, 'event')}
+          {isFiltered && ', before the other filters'}
+        </span>
+        <span>{lastDayBefore(frame, frame.bars)}</span>
+      </p>
+    </section>
+  );
+}
