@@ -41,7 +41,8 @@ export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
         </div>
       )}
       {items.length > 0 && (
-        // Scrolled by keyboard too, where no entry has a link.
+        // It scrolls, so it has to be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <section className={classes.items} tabIndex={0} aria-label="Line by line">
           <VirtualList
             label="What became of each entry"

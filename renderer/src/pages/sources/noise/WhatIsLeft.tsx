@@ -24,7 +24,8 @@ export function WhatIsLeft({ sourceId, rules, event }: WhatIsLeftProps) {
       <section
         className={classes.left}
         aria-label="What is left of the latest change"
-        // Scrolled by keyboard too.
+        // It scrolls, so it has to be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
       >
         {diff.noise.is_noise ? (
