@@ -33,8 +33,10 @@ interface Segment {
 
 /** A segment of this size takes no more. */
 const SEGMENT_BYTES = 8_388_608;
+/** Where so much is in the journal, the oldest of it is settled while more comes. */
+const MUCH_UNSETTLED_BYTES = 8 * SEGMENT_BYTES;
 /** As much is in the journal at the most, give or take a round: it is what a start after a crash reads. */
-const MOST_UNSETTLED_BYTES = 8 * SEGMENT_BYTES;
+const MOST_UNSETTLED_BYTES = 16 * SEGMENT_BYTES;
 /** By then the system has written the files by itself (Linux: after 30 s), and syncing them costs next to nothing. */
 const SETTLE_AFTER_MS = 40_000;
 const SYNCED_AT_ONCE = 8;
@@ -54,6 +56,7 @@ export class BlobJournal {
   readonly #segments: Segment[] = [];
   #begun = 0;
   #settling: Promise<void> = Promise.resolve();
+  #isRelieving = false;
 
   constructor(dataFolder: string, folders: ShardFolders) {
     this.#dataFolder = dataFolder;
@@ -68,7 +71,9 @@ export class BlobJournal {
    * @throws whatever the disk says of the journal itself: then none is kept.
    */
   async keep(blobs: readonly JournaledKeeping[]): Promise<(Error | undefined)[]> {
-    if (this.#isTooMuch()) await this.#settleWhile(() => this.#isTooMuch());
+    if (this.#hasUnsettled(MUCH_UNSETTLED_BYTES)) this.#relieve();
+    const isTooMuch = () => this.#hasUnsettled(MOST_UNSETTLED_BYTES);
+    if (isTooMuch()) await this.#settleWhile(isTooMuch);
     if (blobs.length === 0) return [];
     const segment = this.#open ?? (await this.#begin());
     // From here on nothing waits, so that no segment is settled whose files are not all there.
@@ -100,6 +105,19 @@ export class BlobJournal {
     // Replacing a blob of this name heals one that was damaged; the bytes are the same by their digest.
     writeNew(file, bytes);
     renameSync(file, target);
+  }
+
+  /** Settles the oldest while more comes. What the disk says then is told where nothing can come any more. */
+  #relieve(): void {
+    if (this.#isRelieving) return;
+    this.#isRelieving = true;
+    void this.#settleWhile(() => this.#hasUnsettled(MUCH_UNSETTLED_BYTES))
+      .catch((error: unknown) => {
+        if (!(error instanceof Error && 'code' in error)) throw error;
+      })
+      .finally(() => {
+        this.#isRelieving = false;
+      });
   }
 
   /** One after the other, whoever asks: two would sync the same files. */
@@ -143,8 +161,8 @@ export class BlobJournal {
     );
   }
 
-  #isTooMuch(): boolean {
-    return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0) >= MOST_UNSETTLED_BYTES;
+  #hasUnsettled(least: number): boolean {
+    return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0) >= least;
   }
 
   get #open(): Segment | undefined {
