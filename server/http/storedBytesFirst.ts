@@ -1,4 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { isDamaged } from '../fixity/damages.ts';
+import { knownDamaged } from '../fixity/requireSound.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import type { Guards } from './guards.ts';
@@ -43,7 +45,7 @@ function finderOf(store: Store, request: IncomingMessage): (() => StoredBytes) |
 
 /** @throws Problem of the guards, of what is looked for, and of sending it */
 async function sendFound(
-  { guards }: StoredBytesConfig,
+  { store, guards }: StoredBytesConfig,
   find: () => StoredBytes,
   request: IncomingMessage,
   response: ServerResponse,
@@ -52,6 +54,8 @@ async function sendFound(
   guards.admit(request, url);
   guards.allow(request, 'read');
   const { blob, options } = find();
+  // Whether they are right by now is looked at there.
+  if (isDamaged(store.read, blob.sha256)) throw knownDamaged();
   const headers = { ...guards.headersFor(request, url), ...options.headers };
   await sendBlob(request, response, blob, { ...options, headers });
 }

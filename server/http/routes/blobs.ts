@@ -1,4 +1,5 @@
 import { readBlob } from '../../archive/blobs.ts';
+import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { type SentBlobOptions, type StoredBytes, sendBlob } from '../sendBlob.ts';
@@ -12,8 +13,9 @@ const AS_BYTES: SentBlobOptions = {
 
 export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob'> {
   return {
-    readBlob: ({ params: { sha256 = '' }, request }) => {
+    readBlob: async ({ params: { sha256 = '' }, request }) => {
       const { blob, options } = storedBlob(store, sha256);
+      await requireSound(store, blob);
       return { write: (response) => sendBlob(request, response, blob, options) };
     },
   };

@@ -8,6 +8,7 @@ import {
   readObserved,
 } from '../../collection/mementos.ts';
 import { httpDate, linkHeader, timeMapJson, timeMapLinks } from '../../collection/timeMap.ts';
+import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { sendBlob } from '../sendBlob.ts';
@@ -48,8 +49,9 @@ export function mementoHandlers(store: Store): Pick<Handlers, MementoRoutes> {
             .end(),
       };
     },
-    readMemento: ({ params, request }) => {
+    readMemento: async ({ params, request }) => {
       const { observed, object, ...place } = readMemento(store, params.time ?? '', params.url ?? '');
+      await requireSound(store, object);
       const { blob, options } = sealed(object, request);
       const headers = {
         ...options.headers,

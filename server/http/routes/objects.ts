@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type ArchivedObject, readObject, readObjectMetadata } from '../../collection/objects.ts';
+import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { ok } from '../reply.ts';
@@ -13,8 +14,9 @@ const PASSIVE_USES: ReadonlySet<unknown> = new Set(['document', 'empty', 'image'
 /** The archived objects, byte by byte as they were retrieved. */
 export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'readObjectMetadata'> {
   return {
-    readObject: ({ params: { sha256 = '' }, request }) => {
+    readObject: async ({ params: { sha256 = '' }, request }) => {
       const { blob, options } = storedObject(store, sha256, request);
+      await requireSound(store, blob);
       return { write: (response) => sendBlob(request, response, blob, options) };
     },
     readObjectMetadata: async ({ params }) => ok(await readObjectMetadata(store, params.sha256 ?? '')),
