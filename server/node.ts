@@ -39,6 +39,7 @@ import { createLog } from './log.ts';
 import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { SharingSwitch } from './owner/sharing.ts';
+import { tellListening } from './store/listening.ts';
 import { openSettings } from './store/settings.ts';
 import { openStore } from './store/store.ts';
 import { Jobs } from './workers/jobs.ts';
@@ -130,9 +131,13 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       await Promise.all([collection.close(), derived.close(), noise.close(), fixity.close(), jobs.close()]);
       await served;
       await writeLimits.close();
+      await tellListening(config.dataFolder, undefined);
       await store.close();
     };
+    // What a node told that was killed holds no longer.
+    await tellListening(config.dataFolder, undefined);
     const url = await listeners.open(storedBytesFirst({ store, guards, log }, app));
+    await tellListening(config.dataFolder, { url, token_file: keys.tokenFile });
     await sharing.resume();
     writeLimits.startForgetting();
     if (config.collect ?? true) collection.startSchedule();

@@ -13,7 +13,6 @@ import {
   print,
   printError,
 } from './command.ts';
-import { DEFAULT_URL } from './runningNode.ts';
 import { shown } from './shown.ts';
 
 const HELP = `Usage: strongroom check [options]
@@ -22,7 +21,7 @@ Checks every source that is not paused, now, and prints what it found: which wer
 came back, are unchanged, or failed and why. Where a node has the data folder open, that node checks them.
 
   --data DIR       the data folder (default: ./strongroom-data)
-  --url URL        where the node that has it open listens (default: ${DEFAULT_URL})
+  --url URL        where the node that has it open listens, where its data folder does not tell
   --token-file F   the owner's token, where it is kept elsewhere
   --json           one JSON object instead of sentences
 
@@ -48,7 +47,7 @@ export const check: Command = {
       args,
       options: {
         data: DATA_OPTION,
-        url: { type: 'string', default: DEFAULT_URL },
+        url: { type: 'string' },
         'token-file': { type: 'string' },
         json: JSON_OPTION,
       },

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
+import { readListening } from '../store/listening.ts';
 import { UsageError } from './command.ts';
 
 /** Where a node listens unless it was told otherwise. */
@@ -9,7 +10,7 @@ export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
 
 /** How a command that speaks with a running node is told where it is. */
 export interface NodeOptions {
-  url: string;
+  url?: string | undefined;
   data: string;
   'token-file'?: string | undefined;
 }
@@ -24,9 +25,17 @@ export interface RunningNode {
   ): Promise<unknown>;
 }
 
-/** @throws UsageError where there is no token, or the URL is none. */
-export async function reachNode({ url, data, 'token-file': tokenFile }: NodeOptions): Promise<RunningNode> {
-  const token = await readToken(resolve(tokenFile ?? join(data, 'owner-token')));
+/**
+ * The node that has a data folder open: where it told that it listens, unless one is told where that is.
+ *
+ * @throws UsageError where there is no token, or the URL is none.
+ */
+export async function reachNode(options: NodeOptions): Promise<RunningNode> {
+  const told = await readListening(resolve(options.data));
+  const url = options.url ?? told?.url ?? DEFAULT_URL;
+  const token = await readToken(
+    resolve(options['token-file'] ?? told?.token_file ?? join(options.data, 'owner-token')),
+  );
   return {
     async ask(method, path, body) {
       const address = URL.parse(path, url);

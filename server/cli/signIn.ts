@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import { type Command, DATA_OPTION, type ExitCode, JSON_OPTION, print } from './command.ts';
-import { DEFAULT_URL, reachNode } from './runningNode.ts';
+import { reachNode } from './runningNode.ts';
 
 const HELP = `Usage: strongroom sign-in [options]
 
 Prints a link that signs one browser in as the owner of a running node, once.
 
-  --url URL        where the node listens (default: ${DEFAULT_URL})
+  --url URL        where the node listens, where its data folder does not tell
   --data DIR       its data folder, for the owner's token (default: ./strongroom-data)
   --token-file F   the owner's token, where it is kept elsewhere
   --json           one JSON object: {"url": …}`;
@@ -19,7 +19,7 @@ export const signIn: Command = {
     const { values } = parseArgs({
       args,
       options: {
-        url: { type: 'string', default: DEFAULT_URL },
+        url: { type: 'string' },
         data: DATA_OPTION,
         'token-file': { type: 'string' },
         json: JSON_OPTION,

@@ -13,7 +13,6 @@ import {
   printError,
   UsageError,
 } from './command.ts';
-import { DEFAULT_URL } from './runningNode.ts';
 import { shown } from './shown.ts';
 
 const HELP = `Usage: strongroom watch URL… [options]
@@ -24,7 +23,7 @@ Adds sources to a data folder; where a node has it open, through that node. What
   --list FILE      a list: text with an address a line (# begins a comment), CSV with a header (.csv) that has url and,
                    if you like, name, agency, tags, every_minutes, max_object_mb, ignore_robots, or OPML (.opml, .xml)
   --data DIR       the data folder (default: ./strongroom-data)
-  --url URL        where the node that has it open listens (default: ${DEFAULT_URL})
+  --url URL        where the node that has it open listens, where its data folder does not tell
   --token-file F   the owner's token, where it is kept elsewhere
   --json           one JSON object instead of sentences
 
@@ -43,7 +42,7 @@ export const watch: Command = {
       options: {
         list: { type: 'string' },
         data: DATA_OPTION,
-        url: { type: 'string', default: DEFAULT_URL },
+        url: { type: 'string' },
         'token-file': { type: 'string' },
         json: JSON_OPTION,
       },

@@ -117,7 +117,7 @@ describe('strongroom sign-in', () => {
   test('prints a link that signs one browser in, once', async () => {
     const data = await temporaryFolder();
     const node = await serve(data);
-    const { code, stdout } = await runCommand(['sign-in', '--url', node.url, '--data', data]);
+    const { code, stdout } = await runCommand(['sign-in', '--data', data]);
     expect(code).toBe(0);
     const link = stdout.trim();
     expect(link.startsWith(`${node.url}/sign-in/`)).toBe(true);

@@ -98,11 +98,11 @@ describe('strongroom check', () => {
     ]);
   }, 60_000);
 
-  test('goes through the node that has the data folder open', async () => {
+  test('goes through the node that has the data folder open, found by what it told there', async () => {
     const web = await changingWeb();
     const node = await serveNode(await temporaryFolder());
     served.push(node);
-    const there = ['--data', node.data, '--url', node.url];
+    const there = ['--data', node.data];
     const list = await listOf(web.url('/stays'));
     expect((await runCommand(['watch', '--list', list, ...there])).code).toBe(0);
     const first = await runCommand(['check', ...there]);
