@@ -117,6 +117,7 @@ test('a new version takes the files over and a replication carries its verdict; 
 
   await page.getByRole('link', { name: 'Add a replication' }).click();
   await expect(page.getByLabel('Title', { exact: true })).toHaveValue('Replication of: The original');
+  await expect(page.getByText('A replication of The original by')).toBeInViewport();
   await expect(page.getByRole('button', { name: 'Say how the replication came out.' })).toBeVisible();
   await page.getByRole('radio', { name: /^partial/ }).click();
   await page.getByLabel('Value', { exact: true }).fill('0.1');

@@ -5,6 +5,7 @@ import type { Job } from '../../../../shared/job.ts';
 import { countOf, formatBytes } from '../../format/size.ts';
 import { ErrorNote } from '../ErrorNote.tsx';
 import { NodeJobBar } from '../NodeJobBar.tsx';
+import { TimeText } from '../TimeText.tsx';
 import classes from './AuditNow.module.css';
 import { useAudit } from './useAudit.ts';
 
@@ -13,7 +14,7 @@ export function AuditNow() {
   const { job, start, isStarting, error } = useAudit();
   const isRunning = job?.state === 'running';
   return (
-    <div aria-live="polite" className={classes.audit}>
+    <div className={classes.audit}>
       {isRunning ? (
         <NodeJobBar title="Re-hashing what is stored" job={job} jobId={job.id} unit="bytes" />
       ) : (
@@ -27,7 +28,11 @@ export function AuditNow() {
         </Button>
       )}
       {error !== null && error !== undefined && <ErrorNote error={error} onRetry={start} />}
-      {job && !isRunning && <p className="small">{endWords(job)}</p>}
+      {job && !isRunning && (
+        <p className="small">
+          {job.ended_at && <TimeText at={job.ended_at} />}: <output>{endWords(job)}</output>
+        </p>
+      )}
     </div>
   );
 }

@@ -9,7 +9,9 @@ const DAMAGES = 100;
 
 export type DamagedObject = Fixity['damaged'][number];
 
-export interface KnownFixity extends Pick<Fixity, 'last_completed_audit_at' | 'checked' | 'damaged_objects'> {
+export interface KnownFixity extends Pick<Fixity, 'checked' | 'damaged_objects'> {
+  /** Null where there was none; undefined where this reader is not told. */
+  last_completed_audit_at: string | null | undefined;
   /** The first of them. */
   damaged: readonly DamagedObject[];
 }
@@ -41,7 +43,7 @@ export function useFixity(): { fixity: KnownFixity | undefined; error: unknown; 
   const last = audits.data?.items.find(({ completed }) => completed);
   return {
     fixity: damaged && {
-      last_completed_audit_at: last?.ended_at ?? null,
+      last_completed_audit_at: isOwner ? (last?.ended_at ?? null) : undefined,
       checked: last?.checked ?? 0,
       damaged_objects: damaged.length,
       damaged: damaged.map(({ at, ...rest }) => ({ ...rest, since: at })),

@@ -22,20 +22,17 @@ export function FixityPanel() {
   const says =
     damaged_objects > 0
       ? `${countOf(damaged_objects, 'object')} damaged`
-      : last
+      : last !== null
         ? 'No damage is known'
         : 'Not read again yet';
   return (
     <Panel title="Stored bytes" health={health} says={says}>
-      <p>
-        {last ? (
-          <>
-            {countOf(checked, 'object')} re-hashed <TimeText at={last} />
-          </>
-        ) : (
-          'Each is re-hashed on schedule'
-        )}
-      </p>
+      {last && (
+        <p>
+          {countOf(checked, 'object')} re-hashed <TimeText at={last} />
+        </p>
+      )}
+      {last === null && <p>No audit has come to its end</p>}
       {isOwner && (
         <p>
           <Link to="/settings#stored-bytes">{damaged_objects > 0 ? 'What to do' : 'Audit now'}</Link>
