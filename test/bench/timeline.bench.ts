@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { readEventDensity } from '../../server/collection/eventDensity.ts';
 import { listEvents } from '../../server/collection/events.ts';
 import { readStats, readStatus } from '../../server/collection/status.ts';
 import { statement, type WriteDatabase } from '../../server/store/sqlite/open.ts';
@@ -46,6 +47,9 @@ export const timeline: Bench = {
       const { total } = listEvents(store, query);
       measured.push(measure(`${what} (${total} events)`, reach, () => listEvents(store, query)));
     }
+    measured.push(
+      measure('how many over time, in 200 buckets', 20, () => readEventDensity(store, { buckets: 200 })),
+    );
     measured.push(measure('/api/stats', 1, () => readStats(store)));
     const waits: number[] = [];
     for (let time = 0; time < 30; time += 1) {

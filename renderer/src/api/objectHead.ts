@@ -1,4 +1,4 @@
-import { ApiProblem, NodeUnreachable } from './client.ts';
+import { addressOf, answerOf, NotTheNode, reach } from './client.ts';
 
 /** What can be said of an archived object without its bytes. */
 export interface ObjectHead {
@@ -30,26 +30,18 @@ const EXTENSIONS: Partial<Record<string, string>> = {
 
 /** Asks for an archived object's headers alone. Throws ApiProblem or NodeUnreachable. */
 export async function readObjectHead(sha256: string, signal?: AbortSignal): Promise<ObjectHead> {
-  const response = await fetch(`/archive/${sha256}`, { method: 'HEAD', signal }).catch((cause: unknown) => {
-    throw signal?.aborted ? cause : new NodeUnreachable(cause);
-  });
-  if (!response.ok) throw refusalWithoutWords(response.status);
+  const address = addressOf('readObject', { params: { sha256 } });
+  const response = await reach(address, { method: 'HEAD', signal });
+  if (!response.ok) await tellRefusal(address, signal);
   const length = response.headers.get('Content-Length');
   const contentType = response.headers.get('Content-Type');
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return { bytes: length === null ? null : Number(length), contentType, extension: EXTENSIONS[type] ?? '' };
 }
 
-/** The answer to HEAD has no body that could say what is wrong. */
-function refusalWithoutWords(status: number): ApiProblem {
-  return new ApiProblem({
-    type: 'about:blank',
-    title: 'The object could not be read',
-    status,
-    code: status === 404 ? 'not_found' : 'internal_error',
-    detail:
-      status === 404
-        ? 'The archive does not hold this object.'
-        : `The node answered ${status} when asked for this object. Look at its log.`,
-  });
+/** The answer to HEAD has no words that could say what is wrong, so a byte is asked for, and its refusal is thrown. */
+async function tellRefusal(address: string, signal?: AbortSignal): Promise<never> {
+  const refused = await reach(address, { signal, headers: { Range: 'bytes=0-0' } });
+  await answerOf(refused);
+  throw new NotTheNode(refused.status);
 }

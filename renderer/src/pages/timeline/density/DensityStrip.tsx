@@ -15,6 +15,9 @@ import {
   lastDayBefore,
 } from './densityFrame.ts';
 
+/** The strip is of days: what happens meanwhile is drawn a little later. */
+const REFRESH_MS = 60_000;
+
 export interface DensityStripProps {
   /** The days of the filters. */
   since: string | undefined;
@@ -27,14 +30,14 @@ export interface DensityStripProps {
 /** How many events there are over time. A span is chosen by drawing over it, or by the two handles with the arrow keys. */
 export function DensityStrip({ since, until, isFiltered, onSelect }: DensityStripProps) {
   const zone = useLook((look) => look.zone);
-  const extent = useCall('readEventDensity', { query: { buckets: 1 } });
+  const extent = useCall('readEventDensity', { query: { buckets: 1 } }, { refetchInterval: REFRESH_MS });
   const first = extent.data?.since;
   const last = extent.data?.until;
   const frame = first && last ? frameOf(first, last, zone) : undefined;
   const density = useCall(
     'readEventDensity',
     { query: { since: frame?.since, until: frame?.until, buckets: frame?.bars } },
-    { enabled: frame !== undefined, keepPrevious: true },
+    { enabled: frame !== undefined, keepPrevious: true, refetchInterval: REFRESH_MS },
   );
   if (!frame || density.data?.counts.length !== frame.bars) return null;
   return (
