@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import type { CaptureResult } from '../../shared/captures.ts';
+import type { Event } from '../../shared/event.ts';
+import type { Job } from '../../shared/job.ts';
+import type { LedgerVerification } from '../../shared/ledger.ts';
+import { end, type ServedNode, serveNode } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { seededRandom } from '../support/seededRandom.ts';
+import { gzippedByRecord, response } from '../support/warcFiles.ts';
+
+const KILLS = 3;
+const RECORDS = 2_000;
+const ADDRESSES = 350;
+const PATH = '/manage/captures?observer=Archive';
+/** Set STRONGROOM_SEED to run again what failed. */
+const SEED = Number(process.env.STRONGROOM_SEED ?? 20_261_122);
+
+let running: ServedNode | undefined;
+afterEach(async () => {
+  if (running) await end(running, 'SIGKILL');
+  running = undefined;
+  await closeTestNodes();
+});
+
+/** Captures of some addresses, each another version than the one before it; some of them go back to the first one. */
+function fileOfCaptures(random: () => number): Buffer {
+  return gzippedByRecord(
+    Array.from({ length: RECORDS }, (_, number) => {
+      const address = number % ADDRESSES;
+      const visit = Math.floor(number / ADDRESSES);
+      const text =
+        visit % 3 === 2 && number % 10 === 0 ? 'the first' : `${number} ${'x'.repeat(random() * 9_000)}`;
+      return response(visit === 0 ? `${address} the first` : `${address} ${text}`, {
+        uri: `http://example.com/${address}`,
+        date: `${new Date(Date.parse('2020-01-01T00:00:00Z') + number * 1000).toISOString().slice(0, 19)}Z`,
+      });
+    }),
+  );
+}
+
+/** Sends the file and kills the node once so many captures are told to be recorded; gives back how many were. */
+async function importUntilKilled(folder: string, file: Buffer, least: number): Promise<number> {
+  const node = await serveNode(folder);
+  running = node;
+  const headers = { Authorization: `Bearer ${await readFile(node.token_file, 'utf8')}` };
+  const begun = await fetch(new URL(`${PATH}&wait=false`, node.url), {
+    method: 'POST',
+    body: new Uint8Array(file),
+    headers: { ...headers, 'Content-Type': 'application/warc' },
+  });
+  const { id } = (await begun.json()) as Job;
+  let done = 0;
+  while (done < least) {
+    const asked = await fetch(new URL(`/manage/jobs/${id}`, node.url), { headers });
+    const job = (await asked.json()) as Job;
+    expect(job.state, 'it is killed before its end').toBe('running');
+    done = job.progress.done;
+  }
+  await end(node, 'SIGKILL');
+  running = undefined;
+  return done;
+}
+
+async function importWhole(node: TestNode, file: Buffer): Promise<CaptureResult> {
+  const answer = await node.askAsOwner(PATH, {
+    method: 'POST',
+    body: new Uint8Array(file),
+    headers: { 'Content-Type': 'application/warc' },
+  });
+  return (await answer.json()) as CaptureResult;
+}
+
+async function allEvents(node: TestNode): Promise<Event[]> {
+  const events: Event[] = [];
+  for (;;) {
+    const answer = await node.ask(`/api/events?limit=500&offset=${events.length}`);
+    const { items, total } = (await answer.json()) as { items: Event[]; total: number };
+    events.push(...items);
+    if (events.length >= total) return events.sort((left, right) => left.id - right.id);
+  }
+}
+
+/** Each event has its number, follows the one before it of its source, and its object is there, byte for byte. */
+async function expectWhole(node: TestNode, events: readonly Event[]): Promise<void> {
+  const verified = (await (await node.ask('/api/ledger/verify')).json()) as LedgerVerification;
+  expect(verified, `STRONGROOM_SEED=${SEED}`).toMatchObject({ ok: true, problems: [] });
+  expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
+  const versions = new Map<string, string | null>();
+  for (const { source, sha256, previous_sha256 } of events) {
+    expect(previous_sha256).toBe(versions.get(source.id) ?? null);
+    versions.set(source.id, sha256);
+  }
+  for (const sha256 of new Set(events.map((event) => event.sha256))) {
+    const bytes = Buffer.from(await (await node.ask(`/archive/${sha256}`)).arrayBuffer());
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
+  }
+  const { total } = (await (await node.askAsOwner('/manage/sources?limit=1')).json()) as { total: number };
+  expect(total, 'no source is there without its capture').toBe(versions.size);
+}
+
+test('however a node is killed while it imports, what it told to be recorded stays, and importing again adds the rest', async () => {
+  const random = seededRandom(SEED);
+  const file = fileOfCaptures(random);
+  const folder = join(await temporaryFolder(), 'data');
+  let told = 0;
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const least = 1 + Math.floor((RECORDS * (kill + random())) / (KILLS + 2));
+    told = Math.max(told, await importUntilKilled(folder, file, least));
+  }
+
+  const node = await openTestNode({ dataFolder: folder });
+  const before = await allEvents(node);
+  expect(before.length).toBeGreaterThanOrEqual(told);
+  expect(before.length).toBeLessThan(RECORDS);
+  await expectWhole(node, before);
+  expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+
+  const result = await importWhole(node, file);
+  expect(result).toMatchObject({
+    captures: RECORDS - before.length,
+    already_held: before.length,
+    refused: [],
+  });
+  const events = await allEvents(node);
+  expect(events).toHaveLength(RECORDS);
+  expect(events.slice(0, before.length)).toEqual(before);
+  expect(result.events).toEqual(events.slice(before.length).map(({ id }) => id));
+  await expectWhole(node, events);
+  expect(await importWhole(node, file)).toMatchObject({ captures: 0, already_held: RECORDS, events: [] });
+}, 120_000);
