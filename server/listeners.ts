@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import pLimit from 'p-limit';
 import type { Clock } from '../shared/clock.ts';
@@ -40,6 +40,8 @@ export class Listeners {
   readonly #config: ListenersConfig;
   readonly #network = new Map<string, Server>();
   readonly #sockets = new Set<Socket>();
+  /** What was last answered on each connection, or is being answered. */
+  readonly #answers = new WeakMap<Socket, ServerResponse>();
   /** Connections from the network that sharing has ended for. */
   readonly #leaving = new Set<Socket>();
   readonly #oneAtATime = pLimit(1);
@@ -115,7 +117,18 @@ export class Listeners {
     await this.#watching;
     this.#cut();
     const servers = [...this.#network.values(), ...(this.#main ? [this.#main] : [])];
+    // Not at once: what was sent just before is heard and answered.
+    const sweep = setInterval(() => this.#cutIdle(), CLOSE_SWEEP_MS);
     await Promise.all(servers.map(closeServer));
+    clearInterval(sweep);
+  }
+
+  /**
+   * Cuts connections on which nothing is answered: those kept for a next request that never comes, and those that
+   * browsers open ahead of a first one, which Node counts as busy.
+   */
+  #cutIdle(): void {
+    for (const socket of this.#sockets) if (this.#answers.get(socket)?.closed ?? true) socket.destroy();
   }
 
   #cut(): void {
@@ -169,6 +182,7 @@ export class Listeners {
         this.#leaving.delete(socket);
       });
     });
+    server.on('request', (request, response) => this.#answers.set(request.socket, response));
     server.listen(port, host);
     await once(server, 'listening');
     return server;
@@ -231,10 +245,7 @@ async function closeServer(server: Server): Promise<void> {
     server.close(() => resolve());
   });
   server.closeIdleConnections();
-  // A connection whose last answer is out would else be kept for the next request that never comes.
-  const sweep = setInterval(() => server.closeIdleConnections(), CLOSE_SWEEP_MS);
   const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
   await closed;
-  clearInterval(sweep);
   clearTimeout(cut);
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -54,6 +56,23 @@ describe('strongroom serve (contract, section 6)', () => {
     expect(stream.status).toBe(200);
     expect(await end(node, 'SIGTERM')).toBe(0);
     await stream.body?.cancel().catch(() => {});
+  });
+
+  test.each([
+    ['that nothing was sent on', ''],
+    ['on which a request has only begun', 'GET /api/he'],
+  ])('a connection %s does not keep it from ending', async (_name, sent) => {
+    const node = await serve(await temporaryFolder());
+    const { hostname, port } = new URL(node.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write(sent);
+    // It was taken by then.
+    expect((await fetch(`${node.url}/api/health`)).status).toBe(200);
+    const before = performance.now();
+    expect(await end(node, 'SIGTERM')).toBe(0);
+    expect(performance.now() - before).toBeLessThan(5000);
+    socket.destroy();
   });
 
   test('a second node on the same data folder is refused with a sentence', async () => {
