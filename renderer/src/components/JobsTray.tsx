@@ -73,7 +73,7 @@ function EndedJob({ job, onDismiss }: { job: LocalJob; onDismiss: () => void }) 
     <div className={classes.ended}>
       <span className={classes.title}>{job.title}</span>
       <StateBadge kind="job" value={job.state} />
-      {job.error && <span className="muted">{job.error}</span>}
+      {job.state === 'failed' && job.error && <span className="muted">{job.error}</span>}
       {job.href && <Link to={job.href}>Show</Link>}
       <ActionIcon
         variant="subtle"

@@ -30,7 +30,8 @@ export function AuditNow() {
       {error !== null && error !== undefined && <ErrorNote error={error} onRetry={start} />}
       {job && !isRunning && (
         <p className="small">
-          {job.ended_at && <TimeText at={job.ended_at} />}: <output>{endWords(job)}</output>
+          <output>{endWords(job)}</output>{' '}
+          <span className="muted">{job.ended_at && <TimeText at={job.ended_at} />}</span>
         </p>
       )}
     </div>

@@ -80,7 +80,7 @@ function Ended({ job, observer, what, onOpen, onClear }: EndedProps) {
         <p className="wrap-anywhere">
           <strong>{headline(job, result)}</strong> {what}
         </p>
-        {job.error && <p>{job.error}</p>}
+        {job.state === 'failed' && <p>{job.error}</p>}
         {job.state !== 'done' && <BackToForm onOpen={onOpen} />}
         {result && <Findings result={result} />}
         {result && result.captures + result.already_held > 0 && (
