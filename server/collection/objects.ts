@@ -4,7 +4,7 @@ import type { ObjectMetadata } from '../../shared/source.ts';
 import { blobBytes } from '../store/sqlite/blobs.ts';
 import { contentTypeOfObject, hasObject, retrievalsOfObject } from '../store/sqlite/retrievals.ts';
 import type { Store } from '../store/store.ts';
-import { rehashBlobs } from '../workers/hashFiles.ts';
+import { rehashForReader } from '../workers/hashFiles.ts';
 
 /** An archived object, and how it is to be named to whoever asks for it. */
 export interface ArchivedObject {
@@ -31,7 +31,7 @@ export async function readObjectMetadata(
   sha256: string,
 ): Promise<ObjectMetadata> {
   const bytes = requireObject(store.read, sha256);
-  const intact = (await rehashBlobs(store.blobs, [{ sha256, bytes }])).get(sha256) === sha256;
+  const intact = (await rehashForReader(store.blobs, [{ sha256, bytes }])).get(sha256) === sha256;
   const retrievals = retrievalsOfObject(store.read, sha256).map((retrieval) => ({
     url: retrieval.url,
     time: retrieval.observed_at,

@@ -4,6 +4,7 @@ import type { LedgerFindings } from '../ledger/verifyLedger.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import type { Store } from '../store/store.ts';
 import { runWorker } from './runWorker.ts';
+import { SharedWork } from './sharedWork.ts';
 
 /** Verifies the whole ledger in a worker thread while requests go on. `tell` hears how many entries were checked. */
 export async function runLedgerVerification(
@@ -26,4 +27,13 @@ export async function runLedgerVerification(
     duration_ms: ended - started,
     problems,
   };
+}
+
+const forReaders = new WeakMap<object, SharedWork<LedgerVerification>>();
+
+/** The same for whoever may read: one at a time, and who asks while it waits to begin shares it. */
+export function verifyLedgerForReader(store: Pick<Store, 'folder' | 'clock'>): Promise<LedgerVerification> {
+  let shared = forReaders.get(store);
+  if (!shared) forReaders.set(store, (shared = new SharedWork(1)));
+  return shared.ask('ledger', () => runLedgerVerification(store));
 }

@@ -6,7 +6,7 @@ import { entryAt } from '../../store/sqlite/ledger.ts';
 import type { ReadDatabase } from '../../store/sqlite/open.ts';
 import { type PackRow, recordTexts } from '../../store/sqlite/packs.ts';
 import type { Store } from '../../store/store.ts';
-import { rehashBlobs } from '../../workers/hashFiles.ts';
+import { rehashForReader } from '../../workers/hashFiles.ts';
 import { requirePack } from './readPack.ts';
 
 type Check = PackVerification['checks'][number];
@@ -46,7 +46,7 @@ function compared(check: Check['check'], expected: string, actual: string | null
 
 async function blobChecks({ blobs }: Store, record: PackRecord | undefined): Promise<Check[]> {
   const files = Array.isArray(record?.files) ? record.files : [];
-  const found = await rehashBlobs(blobs, files);
+  const found = await rehashForReader(blobs, files);
   return files.map(({ path, sha256 }) => compared('blob', sha256, found.get(sha256) ?? null, path));
 }
 

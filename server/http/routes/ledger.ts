@@ -8,7 +8,7 @@ import {
 } from '../../ledger/prove.ts';
 import { readLedger } from '../../ledger/readLedger.ts';
 import type { Store } from '../../store/store.ts';
-import { runLedgerVerification } from '../../workers/ledgerVerification.ts';
+import { verifyLedgerForReader } from '../../workers/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
 import { nextPath, ok, plainText } from '../reply.ts';
 
@@ -28,7 +28,7 @@ export function ledgerHandlers(store: Store, key: NodeKey): Pick<Handlers, Ledge
       const next = last !== undefined && last < head.seq ? nextPath(request, 'from', last + 1) : null;
       return ok({ items, total: head.seq, limit: query.limit, from: query.from, next, head });
     },
-    verifyLedger: async () => ok(await runLedgerVerification(store)),
+    verifyLedger: async () => ok(await verifyLedgerForReader(store)),
     readCheckpoint: () => plainText(readCheckpoint(store, key)),
     readLedgerKey: () => plainText(`${key.verifierKey}\n`),
     proveInclusion: ({ query: { seq, size, format } }) => {
