@@ -6,7 +6,7 @@ import { recordTooLarge } from '../archive/packs/record.ts';
 import { packFileTooLarge, stagePackFile } from '../archive/packs/stagePackFile.ts';
 import type { Store } from '../store/store.ts';
 import { readMultipartPack } from './multipartPack.ts';
-import { readBytes, requireMediaType } from './readJson.ts';
+import { readBytes, requireMediaType, requireUtf8 } from './readJson.ts';
 import { checkedChunksOf } from './requestBody.ts';
 
 /** Reads one kind of upload; the bytes that come with it are staged, and discarded again on any failure. */
@@ -31,6 +31,7 @@ export function readPackUpload(request: Request, store: Pick<Store, 'blobs'>): P
 
 /** A record whose files the archive holds already. */
 async function readJsonPack(request: Request): Promise<NewPack> {
+  requireUtf8(request);
   const body = checkedChunksOf(request, MAX_RECORD_BYTES, recordTooLarge);
   return { record: parseJsonBytes(await readBytes(body, MAX_RECORD_BYTES)) };
 }

@@ -47,14 +47,19 @@ export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: numbe
   return Buffer.concat(chunks, bytes);
 }
 
+/** @throws Problem `unsupported_media_type` where JSON is announced in another charset. */
+export function requireUtf8({ headers }: Request): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new Problem('unsupported_media_type', 'JSON is sent in UTF-8 (RFC 8259, section 8.1).');
+  }
+}
+
 /** Reads a body as strict JSON; an absent one that may be absent is `{}`. */
 export async function readJson(request: Request, maxBytes: number, optional = false): Promise<unknown> {
   if (optional && !hasBody(request)) return {};
   requireMediaType(request, ['application/json']);
-  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1];
-  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-    throw new Problem('unsupported_media_type', 'JSON is sent in UTF-8 (RFC 8259, section 8.1).');
-  }
+  requireUtf8(request);
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
     throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
   }

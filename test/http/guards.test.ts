@@ -193,6 +193,16 @@ describe('errors (contract, section 1)', () => {
     }
   });
 
+  test.each(['/api/nodes', '/api/packs'])(
+    'JSON for %s that is announced in another charset is 415',
+    async (path) => {
+      const node = await openTestNode();
+      const headers = { 'Content-Type': 'application/json; charset=utf-16' };
+      const answer = await node.askAsOwner(path, { method: 'POST', headers, body: '{}' });
+      expect([answer.status, await codeOf(answer)]).toEqual([415, 'unsupported_media_type']);
+    },
+  );
+
   test('a path that encodes nothing is 400, not a failure', async () => {
     const node = await openTestNode();
     expect((await rawRequest(`${node.url}/api/packs/%zz`)).status).toBe(400);
