@@ -84,6 +84,7 @@ test('every page reads well on a filled archive, by day and by night', async ({ 
     `/sources/${sources[0]?.id}`,
     '/timeline',
     `/timeline/${events[0]?.id}`,
+    '/search?q=mime',
     '/ledger',
     '/settings',
   ]) {
