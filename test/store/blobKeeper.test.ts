@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { BlobKeeper } from '../../server/store/blobs/blobKeeper.ts';
@@ -51,6 +51,19 @@ describe('blobs that are kept at once', () => {
     expect(outcomes[2]).toMatchObject({ reason: { code: 'EEXIST' } });
     expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
     expect(await store.blobs.bytesOf(sha256Of(contentOf(4)))).toBe(contentOf(4).length);
+  });
+
+  test('have their folders made ahead where they are expected, and a folder that cannot be made is no failure', async () => {
+    const store = await openTestStore();
+    const expected = Array.from({ length: 320 }, (_, number) => sha256Of(contentOf(number)));
+    const [first = '', ...others] = expected.map((sha256) => dirname(store.blobs.fileOf(sha256)));
+    await mkdir(dirname(first), { recursive: true });
+    await writeFile(first, 'in the way');
+    for (const sha256 of expected) store.blobs.expect(sha256);
+    const [blocked, kept] = await Promise.all([0, 1].map((number) => stageText(store, contentOf(number))));
+    await expect(blocked?.keep()).rejects.toMatchObject({ code: 'EEXIST' });
+    await kept?.keep();
+    for (const shard of others) expect((await stat(shard)).isDirectory(), shard).toBe(shard !== first);
   });
 
   test('are waited for when the store closes', async () => {

@@ -1,4 +1,4 @@
-import type { StagedBlob } from '../../store/blobs/blobStore.ts';
+import type { BlobStore, StagedBlob } from '../../store/blobs/blobStore.ts';
 import type { CaptureSpool } from '../../store/sqlite/captureSpool.ts';
 import type { ObjectReceiver } from '../receiveObject.ts';
 import { sourceIdOf } from '../sources.ts';
@@ -22,6 +22,7 @@ export interface Waiting {
 
 export interface ReadServices extends RecordServices {
   receiver: Pick<ObjectReceiver, 'isHeld'>;
+  stage: Pick<BlobStore, 'stage' | 'expect'>;
   maxUnpackedBytes: number;
 }
 
@@ -157,7 +158,7 @@ async function add(
 
 /** Whether there is room for the bytes, or none is needed. */
 async function keepWaiting(
-  { receiver }: ReadServices,
+  { receiver, stage }: ReadServices,
   { spool, room, large }: Waiting,
   payload: Payload,
 ): Promise<boolean> {
@@ -167,6 +168,7 @@ async function keepWaiting(
     await discardPayload(payload);
     return isKnown;
   }
+  stage.expect(sha256);
   if (Buffer.isBuffer(content)) spool.addObject(sha256, content);
   else large.set(sha256, content);
   return true;

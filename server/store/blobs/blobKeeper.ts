@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { KeeperData, KeeperTask, RoundAnswer, RoundKeeping } from './keepBlobs.worker.ts';
 
@@ -10,6 +11,8 @@ interface Waiting {
 
 /** So that nobody waits long for a round that others are in. */
 const MAX_ROUND = 128;
+/** So that a round waits for no more folders than are made in a few milliseconds. */
+const FOLDERS_AT_ONCE = 32;
 
 /**
  * Moves blobs to their names in a thread of its own, in rounds: what comes while one round is under way goes into the
@@ -23,6 +26,7 @@ export class BlobKeeper {
   #round: Waiting[] = [];
   #worker: Worker | undefined;
   #isScheduled = false;
+  #shards: string[] = [];
   #idle: (() => void)[] = [];
 
   constructor(dataFolder: string, thread = threadUrl()) {
@@ -36,6 +40,19 @@ export class BlobKeeper {
       this.#waiting.push({ keeping, resolve, reject });
       this.#schedule();
     });
+  }
+
+  /**
+   * Says that a blob of this name will come, so that its folder is made while the thread has nothing else to do. Nothing
+   * depends on it.
+   */
+  expect(target: string): void {
+    this.#shards.push(dirname(target));
+    if (this.#shards.length < FOLDERS_AT_ONCE) return;
+    this.#worker ??= this.#start();
+    this.#worker.postMessage({ shards: this.#shards } satisfies KeeperTask);
+    if (this.#round.length === 0) this.#worker.unref();
+    this.#shards = [];
   }
 
   /** Waits for what is under way and until all that is kept has its own place on stable storage; ends the thread. */

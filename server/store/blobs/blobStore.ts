@@ -50,6 +50,11 @@ export class BlobStore {
     return this.#staging.takeWhole(bytes);
   }
 
+  /** Says that a blob will be kept soon: what can be done for it before is begun. */
+  expect(sha256: string): void {
+    this.#keeper.expect(this.fileOf(sha256));
+  }
+
   /** As `stage`, in a file whatever the size. */
   stageFile(chunks: Chunks, maxBytes: number): Promise<StagedFile> {
     return this.#staging.takeToFile(chunks, maxBytes);

@@ -10,8 +10,8 @@ export interface KeeperData {
   dataFolder: string;
 }
 
-/** A round of blobs; or to settle what is in the journal, and to end. */
-export type KeeperTask = RoundKeeping[] | 'end';
+/** A round of blobs; folders that blobs will come to; or to settle what is in the journal, and to end. */
+export type KeeperTask = RoundKeeping[] | { shards: string[] } | 'end';
 
 /** What became of each blob of a round: nothing to tell, or why it is not kept. */
 export type RoundAnswer = ({ message: string; code: string | undefined } | null)[];
@@ -23,7 +23,22 @@ const folders = new ShardFolders();
 const journal = new BlobJournal(dataFolder, folders);
 const settling = setInterval(() => void settle(), SETTLE_EVERY_MS);
 
-parentPort?.on('message', (task: KeeperTask) => void (task === 'end' ? end() : keep(task)));
+parentPort?.on('message', (task: KeeperTask) => {
+  if (task === 'end') void end();
+  else if ('shards' in task) prepare(task.shards);
+  else void keep(task);
+});
+
+/** Makes folders ahead. One that cannot be made is asked for again by the blob that needs it, which is told why. */
+function prepare(shards: readonly string[]): void {
+  for (const shard of shards) {
+    try {
+      folders.make(shard);
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error;
+    }
+  }
+}
 
 async function keep(round: readonly RoundKeeping[]): Promise<void> {
   const journaled = round.flatMap((keeping) =>
