@@ -36,12 +36,15 @@ function alter(sql: string): void {
 }
 
 test.each(['events', 'retrievals', 'source_revisions'])(
-  'the database itself refuses UPDATE and DELETE on %s',
+  'the database itself refuses UPDATE, DELETE and REPLACE on %s',
   (table) => {
     const [column] =
       { events: ['observed_at'], retrievals: ['observed_at'], source_revisions: ['record'] }[table] ?? [];
     expect(() => alter(`UPDATE ${table} SET ${column} = '2020'`)).toThrow('append-only');
     expect(() => alter(`DELETE FROM ${table}`)).toThrow('append-only');
+    expect(() => alter(`INSERT OR REPLACE INTO ${table} SELECT * FROM ${table} LIMIT 1`)).toThrow(
+      'append-only',
+    );
   },
 );
 

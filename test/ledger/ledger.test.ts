@@ -103,6 +103,9 @@ describe('an entry', () => {
       'append-only',
     );
     await expect(store.write((db) => void db.exec('DELETE FROM ledger'))).rejects.toThrow('append-only');
+    const replacing =
+      "INSERT OR REPLACE INTO ledger SELECT seq, at, type, 'x', digest, prev, hash FROM ledger";
+    await expect(store.write((db) => void db.exec(replacing))).rejects.toThrow('append-only');
     expect(entryAt(store.read, 1)?.subject).toBe('n1');
   });
 });
