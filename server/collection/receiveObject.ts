@@ -134,9 +134,9 @@ export class ObjectReceiver {
 
   /** Whether the object is named by a row, lies in its place with all its bytes and is not known to be damaged. */
   async isHeld(sha256: string): Promise<boolean> {
-    if (isDamaged(this.#store.read, sha256)) return false;
     const bytes = blobBytes(this.#store.read, sha256);
-    return bytes !== undefined && (await this.#store.blobs.bytesOf(sha256)) === bytes;
+    if (bytes === undefined || isDamaged(this.#store.read, sha256)) return false;
+    return (await this.#store.blobs.bytesOf(sha256)) === bytes;
   }
 
   #noRoomFor(bytes: number) {
