@@ -16,14 +16,18 @@ export interface FixityCare {
 }
 
 export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs: Jobs }): FixityCare {
-  const { store } = services;
+  const { store, log } = services;
   const schedule = new AuditSchedule(services);
   let running: RunningJob<AuditResult> | undefined;
   let closing = false;
   return {
     async startSchedule() {
-      // What the owner had started ended with the process that it ran in.
-      await store.write((database) => breakOffAudits(database, 'owner', store.instant()));
+      // What the owner had started ended with the process that it ran in. A full disk keeps nobody from reading.
+      await store
+        .write((database) => breakOffAudits(database, 'owner', store.instant()))
+        .catch((error: unknown) =>
+          log.error({ error }, 'Audits that were broken off could not be told as ended'),
+        );
       schedule.start();
     },
     startAudit() {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { KeeperData, KeeperTask, RoundAnswer, RoundKeeping } from './keepBlobs.worker.ts';
@@ -63,7 +62,8 @@ export class BlobKeeper {
     const worker = this.#worker;
     this.#worker = undefined;
     if (!worker) return;
-    const ended = once(worker, 'exit');
+    // Not `once` of node:events, which an error of the thread would make fail: it has ended all the same.
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
     worker.ref();
     worker.postMessage('end' satisfies KeeperTask);
     await ended;

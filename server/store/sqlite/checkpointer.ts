@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
@@ -65,7 +64,8 @@ export class Checkpointer {
     const worker = this.#worker;
     this.#worker = undefined;
     if (!worker) return;
-    const ended = once(worker, 'exit');
+    // Not `once` of node:events, which an error of the thread would make fail: it has ended all the same.
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
     worker.ref();
     worker.postMessage('end' satisfies CheckpointTask);
     await ended;
