@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -85,14 +85,23 @@ describe('strongroom serve (contract, section 6)', () => {
 
   test('a node that fails while it opens ends, though it listened by then', async () => {
     const data = await temporaryFolder();
+    await mkdir(join(data, 'listening.new'));
+    const { code, stderr } = await runCommand(['serve', '--port', '0', '--no-collect', '--data', data]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^EISDIR.*\n$/);
+  });
+
+  test('an audit that was broken off and cannot be told so, on a full disk say, keeps nobody from reading', async () => {
+    const data = await temporaryFolder();
     await end(await serve(data), 'SIGTERM');
     const database = new Database(join(data, 'strongroom.db'));
     database.exec(`
       INSERT INTO audits (id, started_by, started_at) VALUES (1000, 'owner', '2026-11-20T10:00:00.000Z');
       CREATE TRIGGER fails BEFORE UPDATE ON audits BEGIN SELECT RAISE(ABORT, 'It fails.'); END`);
     database.close();
-    const { code, stderr } = await runCommand(['serve', '--port', '0', '--no-collect', '--data', data]);
-    expect([code, stderr]).toEqual([2, 'It fails.\n']);
+    const node = await serve(data, '--no-collect');
+    expect((await fetch(`${node.url}/api/packs`)).status).toBe(200);
+    expect(await end(node, 'SIGTERM')).toBe(0);
   });
 
   // Root may write everywhere.
