@@ -1,13 +1,13 @@
 import { type Clock, instantOf } from '../../shared/clock.ts';
 import type { Settings } from '../../shared/settings.ts';
 import type { Log } from '../log.ts';
-import { bringDueTimesNear } from '../store/sqlite/dueTimes.ts';
 import {
+  bringDueTimesNear,
   earliestDue,
   rescheduleDefaults,
-  type SourceRow,
   sourcesByDueTime,
-} from '../store/sqlite/sources.ts';
+} from '../store/sqlite/dueTimes.ts';
+import { type SourceRow } from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
 import { type Collector, HOSTS_THAT_TELL, JITTER } from './collect.ts';
 import { MAX_HOLD_MS } from './politeness.ts';

@@ -15,13 +15,13 @@ import {
 } from '../../shared/source.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
 import { fingerprintOf, sha256Of } from '../ledger/entry.ts';
+import { countDueBetween } from '../store/sqlite/dueTimes.ts';
 import { lastEventAt } from '../store/sqlite/events.ts';
 import type { WriteDatabase } from '../store/sqlite/open.ts';
 import { recentChecks, retrievalsOfSource } from '../store/sqlite/retrievals.ts';
 import { matchExpression } from '../store/sqlite/search.ts';
 import { insertSourceRevision } from '../store/sqlite/sourceRevisions.ts';
 import {
-  countDueBetween,
   insertSource,
   listSourceRows,
   type SourceRow,

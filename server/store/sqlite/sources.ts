@@ -47,7 +47,11 @@ export interface SourceRow extends SourceSettings, SourceStanding {
   refused_bytes: number | null;
 }
 
-type Stored = Omit<SourceRow, 'tags' | 'headers' | 'noise_rules' | 'ignore_robots' | 'paused' | 'removed'> & {
+/** A source as SQLite holds it. */
+export type StoredSource = Omit<
+  SourceRow,
+  'tags' | 'headers' | 'noise_rules' | 'ignore_robots' | 'paused' | 'removed'
+> & {
   tags: string;
   headers: string;
   noise_rules: string | null;
@@ -56,7 +60,7 @@ type Stored = Omit<SourceRow, 'tags' | 'headers' | 'noise_rules' | 'ignore_robot
   removed: number;
 };
 
-function fromStored(row: Stored): SourceRow {
+export function fromStored(row: StoredSource): SourceRow {
   return {
     ...row,
     tags: JSON.parse(row.tags) as string[],
@@ -69,13 +73,13 @@ function fromStored(row: Stored): SourceRow {
 }
 
 export function sourceByKey(database: ReadDatabase, key: number): SourceRow | undefined {
-  const row = statement<Stored>(database, 'SELECT * FROM sources WHERE key = ?').get(key);
+  const row = statement<StoredSource>(database, 'SELECT * FROM sources WHERE key = ?').get(key);
   return row && fromStored(row);
 }
 
 /** Watched or removed. */
 export function sourceById(database: ReadDatabase, id: string): SourceRow | undefined {
-  const row = statement<Stored>(database, 'SELECT * FROM sources WHERE id = ?').get(id);
+  const row = statement<StoredSource>(database, 'SELECT * FROM sources WHERE id = ?').get(id);
   return row && fromStored(row);
 }
 
@@ -189,62 +193,19 @@ export function updateStanding(
   ).run({ ...standing, key });
 }
 
-export function updateNextCheck(database: WriteDatabase, key: number, at: string): void {
-  statement(database, 'UPDATE sources SET next_check_at = ? WHERE key = ?').run(at, key);
-}
-
-const WATCHED = 'removed = 0 AND paused = 0';
+/** What is watched and not paused, in SQL. */
+export const WATCHED = 'removed = 0 AND paused = 0';
 
 /** Sources that are watched and not paused, in the order they were added. */
 export function activeSources(database: ReadDatabase): SourceRow[] {
-  return statement<Stored>(database, `SELECT * FROM sources WHERE ${WATCHED} ORDER BY key`)
+  return statement<StoredSource>(database, `SELECT * FROM sources WHERE ${WATCHED} ORDER BY key`)
     .all()
     .map(fromStored);
 }
 
-/**
- * Active sources that are due, and those that are within a share of their interval, most overdue first; read one by one.
- *
- * @param everyMinutes the node's own interval. @param ahead that share.
- */
-export function* sourcesByDueTime(
-  database: ReadDatabase,
-  soon: { now: string; everyMinutes: number; ahead: number },
-): Generator<SourceRow> {
-  const rows = statement<Stored>(
-    database,
-    `SELECT * FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @now,
-       (coalesce(every_minutes, @everyMinutes) * @ahead) || ' minutes')
-     ORDER BY next_check_at`,
-  ).iterate(soon);
-  for (const row of rows) yield fromStored(row);
-}
-
-/** How many active sources are due between two instants. */
-export function countDueBetween(database: ReadDatabase, from: string, to: string): number {
-  return (
-    statement<{ count: number }>(
-      database,
-      `SELECT count(*) AS count FROM sources WHERE ${WATCHED} AND next_check_at BETWEEN ? AND ?`,
-    ).get(from, to)?.count ?? 0
-  );
-}
-
-/** A share of an interval from 0.95 to 1, by the source's number: what is made due anew together is due one by one. */
-export const PARTED = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
-
-export function earliestDue(database: ReadDatabase): string | undefined {
-  return (
-    statement<{ at: string | null }>(
-      database,
-      `SELECT min(next_check_at) AS at FROM sources WHERE ${WATCHED}`,
-    ).get()?.at ?? undefined
-  );
-}
-
 /** Sources whose last counted answer was a failure, longest failing first. */
 export function failingSources(database: ReadDatabase): SourceRow[] {
-  return statement<Stored>(
+  return statement<StoredSource>(
     database,
     'SELECT * FROM sources WHERE removed = 0 AND failing_since IS NOT NULL ORDER BY failing_since, key',
   )
@@ -288,7 +249,10 @@ export function listSourceRows(
   const where = ['removed = 0', ...sourceConditions(filter)];
   if (filter.state !== null) where.push('state = @state');
   const from = `FROM sources WHERE ${where.join(' AND ')}`;
-  const rows = statement<Stored>(database, `SELECT * ${from} ORDER BY key DESC LIMIT @limit OFFSET @offset`)
+  const rows = statement<StoredSource>(
+    database,
+    `SELECT * ${from} ORDER BY key DESC LIMIT @limit OFFSET @offset`,
+  )
     .all({ ...filter, limit, offset })
     .map(fromStored);
   const total = statement<{ count: number }>(database, `SELECT count(*) AS count ${from}`).get(filter)?.count;
@@ -303,15 +267,4 @@ export function sourceConditions(filter: Omit<SourceFilter, 'state'>): string[] 
   if (filter.agency !== null) where.push('agency = @agency');
   if (filter.tag !== null) where.push('key IN (SELECT source_key FROM source_tags WHERE tag = @tag)');
   return where;
-}
-
-/** Makes what follows the node's own interval due by a new one, at the latest, counted from its last check. */
-export function rescheduleDefaults(database: WriteDatabase, everyMinutes: number): void {
-  statement(
-    database,
-    `UPDATE sources
-     SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(last_checked_at, added_at),
-       (? * ${PARTED}) || ' minutes')
-     WHERE removed = 0 AND every_minutes IS NULL`,
-  ).run(everyMinutes);
 }
