@@ -114,6 +114,7 @@ test('Ctrl-K finds a pack by its words, and anything pasted by its form', async 
   const pack = await publishPack(node, { title: 'Gulls at noon' });
   await page.keyboard.press('Control+k');
   const find = page.getByRole('dialog', { name: 'Find' });
+  await expect(find.getByRole('textbox')).toBeFocused();
   await page.keyboard.type('gull');
   await expect(find.getByRole('button', { name: /Gulls at noon/ })).toBeVisible();
   await checks.accessible(page);
@@ -122,6 +123,7 @@ test('Ctrl-K finds a pack by its words, and anything pasted by its form', async 
 
   await page.getByRole('link', { name: 'Ledger', exact: true }).click();
   await page.keyboard.press('Control+k');
+  await expect(find.getByRole('textbox')).toBeFocused();
   await page.keyboard.insertText(pack.digest);
   await find.getByRole('button', { name: 'The pack with this fingerprint' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Gulls at noon' })).toBeVisible();
