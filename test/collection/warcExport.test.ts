@@ -15,7 +15,7 @@ import {
 } from '../support/scriptedWeb.ts';
 import { TurnedClock } from '../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from './support.ts';
-import { exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
+import { checkedInTime, exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
 
 let clock: TurnedClock;
 let node: CollectingNode;
@@ -32,14 +32,8 @@ afterEach(async () => {
 });
 
 /** Checks a path so many times, a minute apart. */
-async function checked(path: string, times = 1, said: object = {}): Promise<string> {
-  const { id } = await node.watch(web.url(path), { ignore_robots: true, ...said });
-  for (let round = 0; round < times; round += 1) {
-    await node.check([id]);
-    await clock.turn(60_000);
-  }
-  return id;
-}
+const checked = (path: string, times = 1, said: object = {}) =>
+  checkedInTime({ node, web, clock }, path, times, said);
 
 describe('a source as WARC', () => {
   test('is a response, a request and what is known, and later the same bytes by name', async () => {

@@ -5,7 +5,7 @@ import { chunked, closeScriptedWebs, page, ScriptedWeb, tagged } from '../suppor
 import { TurnedClock } from '../support/turnedClock.ts';
 import { NOON, record } from '../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from './support.ts';
-import { exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
+import { checkedInTime, exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
 
 let clock: TurnedClock;
 let node: CollectingNode;
@@ -22,14 +22,8 @@ afterEach(async () => {
 });
 
 /** Checks a path so many times, a minute apart. */
-async function checked(path: string, times = 1, said: object = {}): Promise<string> {
-  const { id } = await node.watch(web.url(path), { ignore_robots: true, ...said });
-  for (let round = 0; round < times; round += 1) {
-    await node.check([id]);
-    await clock.turn(60_000);
-  }
-  return id;
-}
+const checked = (path: string, times = 1, said: object = {}) =>
+  checkedInTime({ node, web, clock }, path, times, said);
 
 describe('a WARC file of ours', () => {
   async function imported(into: TestNode, file: Buffer): Promise<CaptureResult> {

@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { WARCParser } from 'warcio';
 import type { TestNode } from '../support/node.ts';
+import type { ScriptedWeb } from '../support/scriptedWeb.ts';
+import type { TurnedClock } from '../support/turnedClock.ts';
+import type { CollectingNode } from './support.ts';
 
 /** The WARC file that a node gives out. */
 export async function exported(from: TestNode, query = ''): Promise<Buffer> {
@@ -58,4 +61,19 @@ export function saidIn(record: Found | undefined): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]),
   );
+}
+
+/** Watches a path and checks it so many times, a minute of the turned clock apart; gives back the source's id. */
+export async function checkedInTime(
+  { node, web, clock }: { node: CollectingNode; web: ScriptedWeb; clock: TurnedClock },
+  path: string,
+  times: number,
+  said: object,
+): Promise<string> {
+  const { id } = await node.watch(web.url(path), { ignore_robots: true, ...said });
+  for (let round = 0; round < times; round += 1) {
+    await node.check([id]);
+    await clock.turn(60_000);
+  }
+  return id;
 }
