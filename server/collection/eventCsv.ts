@@ -3,7 +3,7 @@ import { type CsvCell, csvLines } from '../csv.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import { nextStretch, type TimelinePlace } from '../store/sqlite/eventStretch.ts';
 import { eventsByIds } from '../store/sqlite/events.ts';
-import { openForReading } from '../store/sqlite/open.ts';
+import { openSnapshot } from '../store/sqlite/writeAheadLog.ts';
 import type { Store } from '../store/store.ts';
 import { eventFilterOf } from './events.ts';
 
@@ -37,9 +37,8 @@ export async function* eventsCsv(
   { folder }: Pick<Store, 'folder'>,
   query: Omit<EventsQuery, 'limit' | 'offset'>,
 ): AsyncGenerator<string> {
-  const database = openForReading(databaseFile(folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(folder), { isMapped: false });
   try {
-    database.exec('BEGIN');
     const filter = eventFilterOf(database, query);
     yield csvLines([Object.keys(COLUMNS)]);
     let place: TimelinePlace | null | undefined;

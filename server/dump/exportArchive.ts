@@ -10,7 +10,8 @@ import type { NodeKey } from '../ledger/checkpoint.ts';
 import { syncFolder } from '../store/blobs/durableFile.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';
 import { iterateBlobRows } from '../store/sqlite/blobs.ts';
-import { openForReading, type ReadDatabase } from '../store/sqlite/open.ts';
+import type { ReadDatabase } from '../store/sqlite/open.ts';
+import { openSnapshot } from '../store/sqlite/writeAheadLog.ts';
 import { dumpOf } from './writeDump.ts';
 
 /** A stored blob is missing or damaged, so the archive cannot be exported whole; nothing was written. */
@@ -52,9 +53,8 @@ export async function exportArchive(
   const partial = `${file}.partial`;
   // Beside the file that is made, not in the data folder's `tmp/`: a node that starts meanwhile empties that.
   const dump = `${file}.dump.partial`;
-  const database = openForReading(databaseFile(archive.folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(archive.folder), { isMapped: false });
   try {
-    database.exec('BEGIN');
     const dumpDigest = await saveDump(database, archive, dump);
     const zip = new ZipFile();
     const output = zip.outputStream as Readable;

@@ -6,7 +6,8 @@ import { rootAt } from '../ledger/tree.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import { DUMP_KINDS, iterateDumpLines } from '../store/sqlite/dump.ts';
 import { lastEntry } from '../store/sqlite/ledger.ts';
-import { openForReading, type ReadDatabase } from '../store/sqlite/open.ts';
+import type { ReadDatabase } from '../store/sqlite/open.ts';
+import { openSnapshot } from '../store/sqlite/writeAheadLog.ts';
 import type { Store } from '../store/store.ts';
 
 /**
@@ -21,9 +22,8 @@ const PIECE_LENGTH = 16_384;
  * because a piece is made when it is asked for.
  */
 export async function* writeDump({ folder, clock }: Store, key: NodeKey): AsyncGenerator<string> {
-  const database = openForReading(databaseFile(folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(folder), { isMapped: false });
   try {
-    database.exec('BEGIN');
     yield* dumpOf(database, clock, key);
   } finally {
     database.close();

@@ -7,14 +7,16 @@ import { databaseFile } from './blobs/paths.ts';
 import { lockFolder } from './folderLock.ts';
 import { blobBytes } from './sqlite/blobs.ts';
 import { Checkpointer } from './sqlite/checkpointer.ts';
+import { DurableCommit } from './sqlite/durableCommit.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { openForReading, openForWriting, type ReadDatabase } from './sqlite/open.ts';
+import { WriteAheadLog } from './sqlite/writeAheadLog.ts';
 import { Writer } from './sqlite/writer.ts';
 
 /** The data folder, open: what the services read and write through. */
 export interface Store {
   readonly folder: string;
-  /** Sees what is committed and nothing else. */
+  /** Sees what is committed and on stable storage, and nothing else. */
   readonly read: ReadDatabase;
   /**
    * The same, by the connection that writes: what it wrote last is at hand there, where `read` fetches it anew after each
@@ -70,14 +72,20 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     const isNamed = (sha256: string) => blobBytes(read, sha256) !== undefined;
     await blobs.recover(isNamed);
     await blobs.sweep(isNamed);
-    const writer = new Writer(database);
+    const log = new WriteAheadLog(databaseFile(folder));
+    opened.push(() => log.close());
+    // A node that was killed may have committed what it never synced; it is shown from here on.
+    await log.sync();
+    const durable = new DurableCommit(database, read, log);
+    const writer = new Writer(database, durable);
     const checkpointer = new Checkpointer(databaseFile(folder));
     writer.onCommit(checkpointer.committed);
     return {
       folder,
       read,
-      // Between turns of the event loop only a change in steps is in a transaction; what it wrote is not to be seen yet.
-      latest: () => (database.inTransaction ? read : database),
+      // Between turns of the event loop only a change in steps is in a transaction; what it wrote is not to be seen yet,
+      // and neither is what is committed and not yet on stable storage.
+      latest: () => (database.inTransaction || durable.isUnsettled ? read : database),
       write: (change, options) => writer.write(change, options),
       writeInSteps: (change) => writer.writeInSteps(change),
       onCommit: (listener) => writer.onCommit(listener),

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { verifyLedger } from '../ledger/verifyLedger.ts';
-import { openForReading } from '../store/sqlite/open.ts';
+import { openSnapshot } from '../store/sqlite/writeAheadLog.ts';
 import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
 
 const { file } = workerData as { file: string };
-const database = openForReading(file);
+const database = await openSnapshot(file);
 try {
   const result = verifyLedger(database, RECORDED_SUBJECTS, (progress) =>
     parentPort?.postMessage({ progress }),

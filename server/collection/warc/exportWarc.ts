@@ -2,7 +2,7 @@ import { Problem } from '../../../shared/problems.ts';
 import type { WarcQuery } from '../../../shared/warc.ts';
 import { databaseFile } from '../../store/blobs/paths.ts';
 import { lastEntry } from '../../store/sqlite/ledger.ts';
-import { openForReading, type ReadDatabase } from '../../store/sqlite/open.ts';
+import type { ReadDatabase } from '../../store/sqlite/open.ts';
 import { sourceById } from '../../store/sqlite/sources.ts';
 import {
   beginWrittenObjects,
@@ -10,6 +10,7 @@ import {
   newestAttemptAt,
   type WarcFilter,
 } from '../../store/sqlite/warcRows.ts';
+import { openSnapshot } from '../../store/sqlite/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
 import { firstInstantOf, lastInstantOf } from '../events.ts';
 import { recordsOfAttempt } from './attemptRecords.ts';
@@ -61,9 +62,8 @@ interface What {
 
 /** One snapshot, on a connection of its own that ends with the iteration; memory stays flat. */
 async function* write(store: Store, exporter: Exporter, what: What): AsyncGenerator<Uint8Array> {
-  const database = openForReading(databaseFile(store.folder), { isMapped: false });
+  const database = await openSnapshot(databaseFile(store.folder), { isMapped: false });
   try {
-    database.exec('BEGIN');
     beginWrittenObjects(database);
     const info = warcinfo(database, exporter, what);
     yield* serialize(info, what.isPacked);

@@ -22,7 +22,7 @@ const CACHE_KB = 32_768;
 
 /**
  * Opens the writing connection: WAL, and `synchronous=FULL` so that a commit is on stable storage when it returns
- * (https://sqlite.org/pragma.html#pragma_synchronous).
+ * (https://sqlite.org/pragma.html#pragma_synchronous); `DurableCommit` takes that over.
  */
 export function openForWriting(file: string): WriteDatabase {
   const database = new Database(file, { timeout: BUSY_TIMEOUT_MS });

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import { Problem } from '../../../shared/problems.ts';
+import type { DurableCommit } from './durableCommit.ts';
 import type { WriteDatabase } from './open.ts';
 
 /** A change may not be asynchronous: the transaction would be over before it is. */
@@ -39,6 +40,7 @@ const ENOUGH = 128;
 export class Writer {
   readonly #database: WriteDatabase;
   readonly #run: Control;
+  readonly #durable: DurableCommit;
   #waiting: Waiting[] = [];
   #stepped: Stepped[] = [];
   /** Whether a change in steps has had its turn since others had theirs. */
@@ -49,9 +51,10 @@ export class Writer {
   #idle: (() => void)[] = [];
   readonly #listeners = new Set<() => void>();
 
-  constructor(database: WriteDatabase) {
+  constructor(database: WriteDatabase, durable: DurableCommit) {
     this.#database = database;
     this.#run = controlOf(database);
+    this.#durable = durable;
   }
 
   /** Why nothing is written any more, or undefined. */
@@ -106,18 +109,21 @@ export class Writer {
     this.#patience = undefined;
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      const [stepped] = this.#stepped;
-      const isTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
-      if (stepped && isTurn) this.#advance(stepped);
-      else this.#commit();
-      if (this.#waiting.length + this.#stepped.length > 0) return this.#schedule();
-      for (const resolve of this.#idle.splice(0)) resolve();
-    });
+    setImmediate(() => void this.#turn());
   }
 
-  #commit(): void {
+  /** What comes while a commit waits for the disk waits for the next turn. */
+  async #turn(): Promise<void> {
+    const [stepped] = this.#stepped;
+    const isTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
+    if (stepped && isTurn) await this.#advance(stepped);
+    else await this.#commit();
+    this.#scheduled = false;
+    if (this.#waiting.length + this.#stepped.length > 0) return this.#schedule();
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  async #commit(): Promise<void> {
     this.#hasStepped = false;
     const outcomes: (() => void)[] = [];
     const until = performance.now() + MAX_TRANSACTION_MS;
@@ -130,7 +136,7 @@ export class Writer {
         outcomes.push(this.#runInSavepoint(waiting));
         if (performance.now() > until) break;
       }
-      this.#run.commit();
+      await this.#durable.commit(this.#run.commit);
     } catch (error) {
       const refusal = this.#giveUp(error);
       for (const { reject } of this.#waiting.splice(0, begun || this.#waiting.length)) reject(refusal);
@@ -142,7 +148,7 @@ export class Writer {
   }
 
   /** One turn of a change in steps: as many steps as there is time for, or its commit. */
-  #advance(stepped: Stepped): void {
+  async #advance(stepped: Stepped): Promise<void> {
     this.#hasStepped = true;
     try {
       if (this.#failure) throw this.#failure;
@@ -154,7 +160,7 @@ export class Writer {
         stepped.outcome = runUntil(stepped.steps, performance.now() + MAX_TRANSACTION_MS);
         return;
       }
-      this.#run.commit();
+      await this.#durable.commit(this.#run.commit);
     } catch (error) {
       this.#stepped.shift();
       stepped.reject(this.#giveUp(error));
@@ -197,7 +203,7 @@ export class Writer {
         },
       );
     }
-    if (isStorageError(error)) this.#failure = stopped(error);
+    if (isStorageError(error) || this.#durable.isUnsettled) this.#failure = stopped(error);
     return this.#failure ?? error;
   }
 }
