@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import type { Socket } from 'node:net';
-import type { Client } from 'undici';
+import { Client, errors } from 'undici';
 import { connector } from './connect.ts';
 
 /** Under which rules a connection is opened. */
@@ -31,17 +31,8 @@ const MAX_HEAD_BYTES = 65_536;
 /** No server closes an idle connection sooner, so that next to none is met in the moment in which it is closed. */
 const KEPT_MS = 250;
 
-let loaded: Promise<typeof import('undici')> | undefined;
-
-/** The HTTP client; loaded with the first request, so that a node starts without it. */
-export function loadClient(): Promise<typeof import('undici')> {
-  loaded ??= import('undici');
-  return loaded;
-}
-
 /** Prepares a connection to an origin; its first request opens it. */
-export async function openConnection(origin: string, rules: ConnectionRules): Promise<Connection> {
-  const { Client, errors } = await loadClient();
+export function openConnection(origin: string, rules: ConnectionRules): Connection {
   const onConnected = (socket: Socket) => {
     Object.assign(connection, { address: socket.remoteAddress ?? '', isOpen: true });
     socket.on('error', (error) => {

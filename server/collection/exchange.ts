@@ -1,11 +1,5 @@
-import type { errors } from 'undici';
-import {
-  type Connection,
-  type ConnectionRules,
-  type Connections,
-  loadClient,
-  openConnection,
-} from './connections.ts';
+import { errors } from 'undici';
+import { type Connection, type ConnectionRules, type Connections, openConnection } from './connections.ts';
 import { RetrievalFailure } from './failure.ts';
 
 /** One request and its answer, with the body still to come. */
@@ -47,7 +41,7 @@ export async function exchange<Result>(
     const answer = await answerOver(kept, request);
     if (answer !== 'closed') return received(kept, request, answer, receive);
   }
-  const connection = await openConnection(url.origin, request);
+  const connection = openConnection(url.origin, request);
   const answer = await answerOver(connection, request);
   if (answer === 'closed') throw new RetrievalFailure('connection_reset');
   return received(connection, request, answer, receive);
@@ -65,7 +59,6 @@ interface OpenAnswer extends Answer {
  */
 async function answerOver(connection: Connection, request: ExchangeRequest): Promise<OpenAnswer | 'closed'> {
   const { url, headers, signal, connections } = request;
-  const { errors } = await loadClient();
   try {
     const response = await connection.client.request({
       method: 'GET',
@@ -85,7 +78,7 @@ async function answerOver(connection: Connection, request: ExchangeRequest): Pro
       header: (name) => pairs.find(([key]) => key.toLowerCase() === name)?.[1],
       body: wholeBody(response.body, {
         brokenEnd: () => (isFramed(pairs) ? undefined : connection.broken),
-        failure: (error) => failureOfBody(error, signal, errors),
+        failure: (error) => failureOfBody(error, signal),
         onEnd: () => {
           isWhole = true;
         },
@@ -100,7 +93,7 @@ async function answerOver(connection: Connection, request: ExchangeRequest): Pro
     };
   } catch (error) {
     await connection.client.destroy();
-    const failure = failureOfHead(error, signal, errors);
+    const failure = failureOfHead(error, signal);
     const isReset = failure instanceof RetrievalFailure && failure.word === 'connection_reset';
     if (connection.isUsed && isReset) return 'closed';
     throw failure;
@@ -165,32 +158,30 @@ async function* wholeBody(
   }
 }
 
-type ClientErrors = typeof errors;
-
-function failureOfHead(error: unknown, signal: AbortSignal, known: ClientErrors): unknown {
+function failureOfHead(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof RetrievalFailure) return error;
-  return new RetrievalFailure(isNoHttp(error, known) ? 'invalid_response' : 'connection_reset', error);
+  return new RetrievalFailure(isNoHttp(error) ? 'invalid_response' : 'connection_reset', error);
 }
 
-function failureOfBody(error: unknown, signal: AbortSignal, known: ClientErrors): unknown {
+function failureOfBody(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
-  const endedEarly = error instanceof known.ResponseContentLengthMismatchError || isEarlyEnd(error, known);
-  const word = !endedEarly && isNoHttp(error, known) ? 'invalid_response' : 'body_cut_short';
+  const endedEarly = error instanceof errors.ResponseContentLengthMismatchError || isEarlyEnd(error);
+  const word = !endedEarly && isNoHttp(error) ? 'invalid_response' : 'body_cut_short';
   return new RetrievalFailure(word, error);
 }
 
 /** The parser says it of chunks that stop without the last one. */
-function isEarlyEnd(error: unknown, known: ClientErrors): boolean {
-  return error instanceof known.HTTPParserError && error.message.includes('Invalid EOF state');
+function isEarlyEnd(error: unknown): boolean {
+  return error instanceof errors.HTTPParserError && error.message.includes('Invalid EOF state');
 }
 
 /** Whether what came cannot be read as HTTP, rather than having stopped coming. */
-function isNoHttp(error: unknown, known: ClientErrors): boolean {
+function isNoHttp(error: unknown): boolean {
   return (
-    error instanceof known.HTTPParserError ||
-    error instanceof known.HeadersOverflowError ||
-    error instanceof known.ResponseContentLengthMismatchError ||
-    (error instanceof known.SocketError && /^bad (response|upgrade)$/.test(error.message))
+    error instanceof errors.HTTPParserError ||
+    error instanceof errors.HeadersOverflowError ||
+    error instanceof errors.ResponseContentLengthMismatchError ||
+    (error instanceof errors.SocketError && /^bad (response|upgrade)$/.test(error.message))
   );
 }

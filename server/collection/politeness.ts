@@ -1,5 +1,6 @@
 import type { Clock } from '../../shared/clock.ts';
 import type { Settings } from '../../shared/settings.ts';
+import { Pace } from './pace.ts';
 
 /** A host asked (Retry-After) to be left alone for longer than a round waits. */
 export class HostHeldError extends Error {
@@ -35,14 +36,14 @@ const MAX_IDLE_HOSTS = 2_000;
 
 /**
  * Who may be asked when: per host so many requests at once and a pause between their starts, as long as the host
- * asked to be left alone none, and over all hosts so many at once. A request waits for its host before it takes one of
+ * asked to be left alone none, and over all hosts so many at once as the settings and the node's pace allow. A request waits for its host before it takes one of
  * the places shared by all, so that a slow host keeps nobody else waiting.
  */
 export class Politeness {
   readonly #clock: Clock;
   readonly #limits: () => Limits;
   readonly #hosts = new Map<string, Host>();
-  #active = 0;
+  readonly #pace = new Pace();
   #wakeAt = Number.POSITIVE_INFINITY;
   #wake: AbortController | undefined;
 
@@ -67,7 +68,7 @@ export class Politeness {
       return await request();
     } finally {
       host.active -= 1;
-      this.#active -= 1;
+      this.#pace.ended();
       this.#startNext();
     }
   }
@@ -137,7 +138,7 @@ export class Politeness {
     for (const [hostname, host] of this.#hosts) {
       this.#refuseIfHeld(host, now);
       while (host.waiting.length > 0 && host.active < limits.per_host_concurrency) {
-        if (this.#active >= limits.collection_concurrency) return;
+        if (!this.#pace.hasRoom(limits.collection_concurrency)) return;
         const mayStartAt = this.#mayStartAt(host);
         if (mayStartAt > now) {
           next = Math.min(next, mayStartAt);
@@ -160,7 +161,7 @@ export class Politeness {
   #start(host: Host, now: number): void {
     host.active += 1;
     host.lastStart = now;
-    this.#active += 1;
+    this.#pace.begun();
     host.waiting.shift()?.start();
   }
 
