@@ -4,6 +4,7 @@ import { WriteLimits } from './archive/limits/writeLimits.ts';
 import { openCollection } from './collection/collection.ts';
 import { openDerived } from './collection/derived/derived.ts';
 import { Diffs } from './collection/diff/diffs.ts';
+import { loadTimeline } from './collection/events.ts';
 import { openNoise } from './collection/noise/noise.ts';
 import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
 import { openFixity } from './fixity/fixity.ts';
@@ -141,6 +142,9 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await sharing.resume();
     writeLimits.startForgetting();
     if (config.collect ?? true) collection.startSchedule();
+    loadTimeline(store).catch((error: unknown) =>
+      log.warn({ error }, 'The timeline could not be read; whoever asks for it next tries again.'),
+    );
     derived.startFollowing();
     noise.startFollowing();
     if (config.audit ?? true) await fixity.startSchedule();

@@ -29,12 +29,12 @@ const WORDS: Record<Event['event_type'], string> = {
  *
  * @param self the path and query that it was asked for under.
  */
-export function readEventFeed(
+export async function readEventFeed(
   store: Pick<Store, 'read'>,
   query: EventsQuery,
   { origin, self, nodeName }: { origin: string; self: string; nodeName: string },
-): EventFeed {
-  const { items } = listEvents(store, query);
+): Promise<EventFeed> {
+  const { items } = await listEvents(store, query);
   const updatedAt = items[0]?.observed_at;
   const tag = (name: string) => `tag:${nodeName.split('/', 1)[0]},${TAG_YEAR}:${name}`;
   const feed = new Feed({

@@ -2,13 +2,20 @@ import type { Event, EventDetails, EventsQuery } from '../../shared/event.ts';
 import type { Slice } from '../../shared/list.ts';
 import { Problem } from '../../shared/problems.ts';
 import { otherObserversOf } from '../store/sqlite/captures.ts';
-import { type EventFilter, eventsByDigests, listEventNumbers } from '../store/sqlite/eventList.ts';
+import { eventColumns } from '../store/sqlite/eventColumns.ts';
+import {
+  type EventFilter,
+  eventsByDigests,
+  isByTimeAlone,
+  listEventNumbers,
+} from '../store/sqlite/eventList.ts';
 import { eventById, eventsAfter, eventsByIds, lastEventId } from '../store/sqlite/events.ts';
 import { matchExpression } from '../store/sqlite/search.ts';
 import type { Store } from '../store/store.ts';
 
 /** One page of the timeline, newest first by `observed_at`, then by number. */
-export function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): Slice<Event> {
+export async function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): Promise<Slice<Event>> {
+  if (!isByTimeAlone(filterOf(query))) await loadTimeline({ read });
   return read
     .transaction(() => {
       const page = listEventNumbers(read, eventFilterOf(read, query), query);
@@ -17,12 +24,22 @@ export function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): S
     .deferred();
 }
 
+/** Reads what lists choose events by, so that the first list need not wait for it. */
+export function loadTimeline({ read }: Pick<Store, 'read'>): Promise<void> {
+  return eventColumns(read).load();
+}
+
 /** What a query filters by, with the events that its text names by their digests. */
 export function eventFilterOf(
   read: Store['read'],
   query: Omit<EventsQuery, 'limit' | 'offset'>,
 ): EventFilter {
-  const filter: Omit<EventFilter, 'ids'> = {
+  const filter = filterOf(query);
+  return { ...filter, ids: query.q ? idsByDigest(read, query.q, filter) : [] };
+}
+
+function filterOf(query: Omit<EventsQuery, 'limit' | 'offset'>): Omit<EventFilter, 'ids'> {
+  return {
     match: (query.q && matchExpression(query.q)) || null,
     agency: query.agency ?? null,
     tag: query.tag ?? null,
@@ -32,7 +49,6 @@ export function eventFilterOf(
     since: query.since === undefined ? null : firstInstantOf(query.since),
     until: query.until === undefined ? null : lastInstantOf(query.until),
   };
-  return { ...filter, ids: query.q ? idsByDigest(read, query.q, filter) : [] };
 }
 
 /** @throws Problem `not_found`. */

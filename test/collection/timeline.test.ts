@@ -180,7 +180,7 @@ describe('the timeline', () => {
       const asked = randomQuery(random, all);
       const query = eventsQuery.parse(asked);
       const expected = all.filter((event) => matches(event, query));
-      const { items, total } = listEvents(store, query);
+      const { items, total } = await listEvents(store, query);
       const told = { asked, total, ids: items.map(({ id }) => id) };
       const page = expected.slice(query.offset, query.offset + query.limit).map(({ id }) => id);
       expect(told).toEqual({ asked, total: expected.length, ids: page });

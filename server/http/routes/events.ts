@@ -15,14 +15,14 @@ type EventRoutes = 'listEvents' | 'readEventFeed' | 'readEventDensity' | 'readEv
 /** The timeline. */
 export function eventHandlers(store: Store, nodeName: string): Pick<Handlers, EventRoutes> {
   return {
-    listEvents: ({ query: { format, ...query }, request }) => {
-      if (format === undefined) return page(request, query, listEvents(store, query));
+    listEvents: async ({ query: { format, ...query }, request }) => {
+      if (format === undefined) return page(request, query, await listEvents(store, query));
       if (format === 'csv') return streamed(asFile(CSV_TYPE, 'events.csv'), () => eventsCsv(store, query));
       throw new Problem('invalid_format', 'The timeline is given as JSON, or as CSV with format=csv.');
     },
-    readEventFeed: ({ query, request }) => {
+    readEventFeed: async ({ query, request }) => {
       const origin = `http://${request.headers.host}`;
-      return feed(readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
+      return feed(await readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
     },
     readEventDensity: ({ query }) => ok(readEventDensity(store, query)),
     readEvent: ({ params }) => ok(readEventDetails(store, params.id ?? '')),

@@ -115,6 +115,7 @@ export function updateSource(
   source: SourceSettings &
     Pick<SourceRow, 'key' | 'url' | 'added_at' | 'revision' | 'next_check_at' | 'removed'>,
 ): void {
+  takeTagsAway(database, source.key);
   statement(
     database,
     `UPDATE sources SET name = @name, agency = @agency, tags = @tags, every_minutes = @every_minutes,
@@ -147,7 +148,19 @@ function settingsForSql(source: SourceSettings) {
   };
 }
 
-/** What `q` and `tag` find a source by; the address also as a reader would type it, without percent signs. */
+/** Found by the tags that its row bears until now: they lie in the order of the tags, not of the sources. */
+function takeTagsAway(database: WriteDatabase, key: number): void {
+  statement(
+    database,
+    `DELETE FROM source_tags WHERE source_key = @key
+     AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = @key)))`,
+  ).run({ key });
+}
+
+/**
+ * What `q` and `tag` find a source by that has no tags yet; the address also as a reader would type it, without percent
+ * signs.
+ */
 export function indexSource(
   database: WriteDatabase,
   key: number,
@@ -157,7 +170,6 @@ export function indexSource(
     database,
     'INSERT OR REPLACE INTO source_text (rowid, url, name, agency, tags) VALUES (?, ?, ?, ?, ?)',
   ).run(key, `${url} ${readableUrl(url)}`, name, agency, tags.join(' \n'));
-  statement(database, 'DELETE FROM source_tags WHERE source_key = ?').run(key);
   for (const tag of new Set(tags)) {
     statement(database, 'INSERT INTO source_tags (tag, source_key) VALUES (?, ?)').run(tag, key);
   }

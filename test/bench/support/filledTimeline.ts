@@ -1,0 +1,186 @@
+import { hash } from 'node:crypto';
+import { recordEvent } from '../../../server/collection/recordEvent.ts';
+import { watchSource } from '../../../server/collection/sources.ts';
+import { createFolder } from '../../../server/store/blobs/durableFile.ts';
+import { databaseFile } from '../../../server/store/blobs/paths.ts';
+import { createBlobRowIfAbsent } from '../../../server/store/sqlite/blobs.ts';
+import { insertCapture } from '../../../server/store/sqlite/captures.ts';
+import { migrate } from '../../../server/store/sqlite/migrate.ts';
+import { openForWriting, statement, type WriteDatabase } from '../../../server/store/sqlite/open.ts';
+import { insertRetrieval } from '../../../server/store/sqlite/retrievals.ts';
+import { updateStanding } from '../../../server/store/sqlite/sources.ts';
+import { type EventType, SELF } from '../../../shared/event.ts';
+import { newSourceSchema } from '../../../shared/source.ts';
+
+export const EVENTS = 1_000_000;
+export const SOURCES = 20_000;
+/** Two archives whose captures were imported: of one event in twenty, and of one in ten thousand. */
+export const ARCHIVE = 'Web Archive';
+export const RARE_ARCHIVE = 'Village Archive';
+const START = Date.parse('2024-01-01T00:00:00.000Z');
+/** An event every minute. */
+const STEP_MS = 60_000;
+/** What an archive's capture is older than its import. */
+const OLDER_MS = 400 * 86_400_000;
+const OBJECT_BYTES = 6_000;
+
+/** Indexes that each new row would be put into at random; sorted once at the end they are made in seconds. */
+const MADE_AT_THE_END = ['retrievals', 'events'];
+/** What the product itself looks at while it writes. */
+const NEEDED_MEANWHILE = 'events_by_time';
+
+/** When the event of a number was observed, the first one being 0. */
+export function instantOf(number: number): string {
+  return new Date(START + number * STEP_MS).toISOString();
+}
+
+export function urlOf(source: number): string {
+  return `https://www.agency${source % 50}.example/reports/${source}/annual.html`;
+}
+
+/** The digest of what the event of a number brought. */
+export function digestOf(number: number): string {
+  return hash('sha256', `the object of ${number}`, 'hex');
+}
+
+/**
+ * Writes an archive of a million events into a fresh data folder: sources, objects' rows, retrievals, events and their
+ * ledger entries, by the product's own functions and triggers, in one transaction that no crash needs to survive. There
+ * are no blobs.
+ */
+export async function fillTimeline(folder: string): Promise<void> {
+  await createFolder(folder);
+  const database = openForWriting(databaseFile(folder));
+  migrate(database);
+  for (const setting of ['journal_mode = OFF', 'synchronous = OFF', 'cache_size = -2000000'])
+    database.pragma(setting);
+  database.transaction(() => {
+    const indexes = takeIndexesAway(database);
+    const standings = Array.from({ length: SOURCES }, (_, number) => addSource(database, number));
+    for (let number = 0; number < EVENTS; number += 1) addEvent(database, standings, number);
+    for (const standing of standings) writeStanding(database, standing);
+    for (const sql of indexes) database.exec(sql);
+  })();
+  database.close();
+}
+
+/** Gives back the SQL that makes them again. */
+function takeIndexesAway(database: WriteDatabase): string[] {
+  const indexes = statement<{ name: string; sql: string }>(
+    database,
+    `SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND name <> ?
+     AND tbl_name IN (SELECT value FROM json_each(?)) ORDER BY rowid`,
+  ).all(NEEDED_MEANWHILE, JSON.stringify(MADE_AT_THE_END));
+  for (const { name } of indexes) database.exec(`DROP INDEX ${name}`);
+  return indexes.map(({ sql }) => sql);
+}
+
+/** A source as its events find it. */
+interface Standing {
+  key: number;
+  id: string;
+  url: string;
+  isUp: boolean;
+  /** The newest version of each observer. */
+  versions: Map<string, string>;
+  lastType: EventType;
+  lastAt: string;
+}
+
+function addSource(database: WriteDatabase, number: number): Standing {
+  const words = [
+    number % 2 === 0 ? 'even' : 'odd',
+    number % 100 === 0 ? 'hundredth' : '',
+    number === 4_321 ? 'zircon' : '',
+  ];
+  const source = newSourceSchema.parse({
+    url: urlOf(number),
+    name: `Report ${number} ${words.join(' ')}`,
+    agency: `Agency ${number % 50}`,
+    tags: [`tag${number % 200}`, 'all'],
+  });
+  const { key, id, url } = watchSource(database, { instant: () => instantOf(0) }, source, instantOf(EVENTS));
+  return { key, id, url, isUp: true, versions: new Map(), lastType: 'first_seen', lastAt: instantOf(0) };
+}
+
+function addEvent(database: WriteDatabase, standings: readonly Standing[], number: number): void {
+  const source = standings[number < SOURCES ? number : (Math.imul(number, 48_271) >>> 0) % SOURCES];
+  if (!source) throw new Error('Every event has a source.');
+  const observer = observerOf(number);
+  const event_type = observer === SELF ? ownTypeOf(source, number) : captureTypeOf(source, observer);
+  const isLoss = event_type === 'unavailable' || event_type === 'disappeared';
+  const at = instantOf(number);
+  const previous = source.versions.get(observer) ?? null;
+  const sha256 = isLoss ? null : event_type === 'recovered' ? previous : digestOf(number);
+  if (sha256 !== null) {
+    createBlobRowIfAbsent(database, { sha256, bytes: OBJECT_BYTES, stored_at: at });
+    source.versions.set(observer, sha256);
+  }
+  const common = {
+    source_key: source.key,
+    observer,
+    observed_at: at,
+    original_observed_at:
+      observer === SELF ? null : new Date(START + number * STEP_MS - OLDER_MS).toISOString(),
+    sha256,
+    page_label: null,
+  };
+  const retrieval = insertRetrieval(database, {
+    ...common,
+    round: null,
+    url: source.url,
+    final_url: source.url,
+    redirects: [],
+    status: isLoss ? 410 : 200,
+    error: isLoss ? 'http_error' : null,
+    content_type: 'text/html',
+    headers: [['Content-Type', 'text/html']],
+    bytes: isLoss ? null : OBJECT_BYTES,
+    duration_ms: 100,
+  });
+  if (observer !== SELF)
+    insertCapture(database, { retrieval, record_id: `urn:bench:${number}`, payload_digest: null });
+  recordEvent(database, at, source, {
+    ...common,
+    retrieval,
+    event_type,
+    previous_sha256: isLoss || event_type === 'changed' ? previous : null,
+    reverts_to: null,
+  });
+  if (observer !== SELF) return;
+  source.isUp = !isLoss;
+  source.lastType = event_type;
+  source.lastAt = at;
+}
+
+function observerOf(number: number): string {
+  if (number >= SOURCES && number % 10_000 === 777) return RARE_ARCHIVE;
+  return number >= SOURCES && number % 20 === 7 ? ARCHIVE : SELF;
+}
+
+function ownTypeOf({ isUp }: Standing, number: number): EventType {
+  if (number < SOURCES) return 'first_seen';
+  if (!isUp) return 'recovered';
+  if (number % 10_007 === 0) return 'disappeared';
+  return number % 211 === 0 ? 'unavailable' : 'changed';
+}
+
+function captureTypeOf({ versions }: Standing, observer: string): EventType {
+  return versions.has(observer) ? 'changed' : 'first_seen';
+}
+
+function writeStanding(database: WriteDatabase, { key, isUp, versions, lastType, lastAt }: Standing): void {
+  updateStanding(database, key, {
+    state: isUp ? 'available' : 'unavailable',
+    failures: isUp ? 0 : 1,
+    missing_since: isUp ? null : lastAt,
+    consecutive: isUp ? 0 : 1,
+    failing_since: isUp ? null : lastAt,
+    last_checked_at: lastAt,
+    last_status: isUp ? 200 : 410,
+    last_error: isUp ? null : 'http_error',
+    last_sha256: versions.get(SELF) ?? null,
+    last_event_type: lastType,
+    refused_bytes: null,
+  });
+}
