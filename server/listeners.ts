@@ -6,7 +6,7 @@ import type { Clock } from '../shared/clock.ts';
 import { Problem } from '../shared/problems.ts';
 import { answerUnreadable } from './http/unreadableRequest.ts';
 import type { Log } from './log.ts';
-import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './network.ts';
+import { isLoopback, type MachineAddress, machineAddresses, plainAddress, urlOf } from './network.ts';
 
 /** Requests that run when the node is closed have this long to finish. */
 const CLOSE_GRACE_MS = 10_000;
@@ -39,9 +39,8 @@ export interface ListenersConfig {
 export class Listeners {
   readonly #config: ListenersConfig;
   readonly #network = new Map<string, Server>();
-  readonly #sockets = new Set<Socket>();
-  /** What was last answered on each connection, or is being answered. */
-  readonly #answers = new WeakMap<Socket, ServerResponse>();
+  /** Connections that are open, each with what was last answered on it, or is being answered. */
+  readonly #sockets = new Map<Socket, ServerResponse | undefined>();
   /** Connections from the network that sharing has ended for. */
   readonly #leaving = new Set<Socket>();
   readonly #oneAtATime = pLimit(1);
@@ -106,7 +105,7 @@ export class Listeners {
       this.#isShared = false;
       for (const server of this.#network.values()) stopListening(server);
       this.#network.clear();
-      for (const socket of this.#sockets) if (isFromNetwork(socket)) this.#leaving.add(socket);
+      for (const socket of this.#sockets.keys()) if (isFromNetwork(socket)) this.#leaving.add(socket);
       setTimeout(() => this.#cut(), CUT_GRACE_MS).unref();
     });
   }
@@ -128,7 +127,7 @@ export class Listeners {
    * browsers open ahead of a first one, which Node counts as busy.
    */
   #cutIdle(): void {
-    for (const socket of this.#sockets) if (this.#answers.get(socket)?.closed ?? true) socket.destroy();
+    for (const [socket, answer] of this.#sockets) if (answer?.closed ?? true) socket.destroy();
   }
 
   #cut(): void {
@@ -173,16 +172,21 @@ export class Listeners {
   }
 
   async #listen(host: string, port: number): Promise<Server> {
-    const server = createServer({ requestTimeout: 1_800_000, headersTimeout: 30_000 }, this.#answer);
-    answerUnreadable(server);
+    const server = createServer(
+      { requestTimeout: 1_800_000, headersTimeout: 30_000 },
+      (request, response) => {
+        this.#sockets.set(request.socket, response);
+        this.#answer(request, response);
+      },
+    );
+    answerUnreadable(server, (socket) => this.#sockets.get(socket as Socket));
     server.on('connection', (socket) => {
-      this.#sockets.add(socket);
+      this.#sockets.set(socket, undefined);
       socket.once('close', () => {
         this.#sockets.delete(socket);
         this.#leaving.delete(socket);
       });
     });
-    server.on('request', (request, response) => this.#answers.set(request.socket, response));
     server.listen(port, host);
     await once(server, 'listening');
     return server;
@@ -231,7 +235,7 @@ function isAnyOf(host: string, address: string): boolean {
 }
 
 function isFromNetwork(socket: Socket): boolean {
-  return !isLoopback((socket.remoteAddress ?? '').replace(/^::ffff:/, ''));
+  return !isLoopback(plainAddress(socket.remoteAddress));
 }
 
 /** No new connection is taken from here on, and the port is free at once; connections that are open go on. */

@@ -11,6 +11,14 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+/** What stands before an IPv4 address where one socket listens for both families. */
+const MAPPED = '::ffff:';
+
+/** The address of one end of a connection, as a socket tells it; empty where it tells none any more. */
+export function plainAddress(address = ''): string {
+  return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
+}
+
 /** Whether the machine itself bears this name (lowercase), or has this address. */
 export function isMachineName(name: string): boolean {
   const machine = hostname().toLowerCase();

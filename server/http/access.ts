@@ -3,6 +3,7 @@ import { INVITATION_TOKEN_PREFIX } from '../../shared/invitation.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Access } from '../../shared/routes/route.ts';
 import type { Sharing } from '../../shared/settings.ts';
+import { plainAddress } from '../network.ts';
 import type { Invitations } from '../owner/invitations.ts';
 import type { OwnerKeys } from '../owner/ownerKeys.ts';
 
@@ -52,12 +53,14 @@ export function identify(request: IncomingMessage, { keys, invitations, cookieNa
 
 /** Where a request comes from, as the socket has it. */
 export function peerOf(request: IncomingMessage): { address: string; loopback: boolean } {
-  const address = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const address = plainAddress(request.socket.remoteAddress);
   return { address, loopback: address === '::1' || address.startsWith('127.') };
 }
 
 function cookieOf(request: IncomingMessage, name: string): string | undefined {
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
+  const { cookie } = request.headers;
+  if (cookie === undefined) return undefined;
+  for (const pair of cookie.split(';')) {
     const [key, value] = pair.split('=', 2);
     if (key?.trim() === name) return value?.trim();
   }

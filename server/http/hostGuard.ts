@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../../shared/problems.ts';
-import { isLoopback, isMachineName } from '../network.ts';
+import { isLoopback, isMachineName, plainAddress } from '../network.ts';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -13,12 +13,12 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 export function hostGuard(
   listenHost: string,
   isShared: () => boolean,
-): (request: Pick<IncomingMessage, 'method' | 'headers'>) => void {
+): (request: Pick<IncomingMessage, 'method' | 'headers' | 'socket'>) => void {
   // Nearly every request says the same Host as the one before; reading it costs as much as routing the request.
   let last: { host: string | undefined; name: string } = { host: undefined, name: '' };
-  return ({ method = '', headers: { host, origin } }) => {
+  return ({ method = '', headers: { host, origin }, socket }) => {
     if (host !== last.host) last = { host, name: nameOf(host) };
-    if (!isOwnName(last.name, listenHost, isShared())) {
+    if (!isOwnName(last.name, socket, { listenHost, isShared: isShared() })) {
       throw new Problem(
         'unknown_host',
         'The address in Host is none of this node’s names. Use its own address.',
@@ -40,9 +40,14 @@ function nameOf(host: string | undefined): string {
 }
 
 /** On the network the node is reached by the machine's own names and addresses; on loopback alone it has none of them. */
-function isOwnName(name: string, listenHost: string, isShared: boolean): boolean {
+function isOwnName(
+  name: string,
+  { localAddress }: Pick<IncomingMessage['socket'], 'localAddress'>,
+  { listenHost, isShared }: { listenHost: string; isShared: boolean },
+): boolean {
   if (name === '') return false;
   if (name === 'localhost' || isLoopback(name) || name === listenHost) return true;
   if (isLoopback(listenHost) && !isShared) return false;
-  return isMachineName(name);
+  // To list all of the machine's addresses costs more than answering does; most name the one that they came to.
+  return name === plainAddress(localAddress) || isMachineName(name);
 }

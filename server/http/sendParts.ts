@@ -1,7 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
-import { Problem } from '../../shared/problems.ts';
+import { type BlobFile, damaged, openBlobFile, readRanges } from './blobFile.ts';
 import type { ByteRange } from './ranges.ts';
 
 /** A stretch of an answer: what stands before it, and the bytes of the file from `start` to `end`, both inclusive. */
@@ -10,12 +8,9 @@ export interface Part extends ByteRange {
 }
 
 /** An answer whose body comes out of one file. */
-export interface FileAnswer {
+export interface FileAnswer extends BlobFile {
   status: number;
   headers: Record<string, string>;
-  file: string;
-  /** How many bytes the file must have. */
-  bytes: number;
   /** None for HEAD. */
   parts: readonly Part[];
   /** What stands after the last part. */
@@ -43,40 +38,14 @@ export function sizeOf({ start, end }: ByteRange): number {
   return end - start + 1;
 }
 
-/** One synchronous read of little is quicker than handing it to a thread; HEAD reads nothing but looks. */
 function sendAtOnce(response: ServerResponse, answer: FileAnswer): void {
-  const pieces: Buffer[] = [];
-  const descriptor = openAtOnce(answer.file);
-  try {
-    requireSize(fstatSync(descriptor).size, answer);
-    for (const part of answer.parts) {
-      const piece = Buffer.allocUnsafe(sizeOf(part));
-      readExactly(descriptor, piece, part.start);
-      if (part.before) pieces.push(Buffer.from(part.before, 'latin1'));
-      pieces.push(piece);
-    }
-  } finally {
-    closeSync(descriptor);
-  }
+  const pieces = readRanges(answer, answer.parts).flatMap((piece, index) => {
+    const before = answer.parts[index]?.before;
+    return before ? [Buffer.from(before, 'latin1'), piece] : [piece];
+  });
   if (answer.after) pieces.push(Buffer.from(answer.after, 'latin1'));
   response.writeHead(answer.status, answer.headers);
   response.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
-}
-
-function openAtOnce(file: string): number {
-  try {
-    return openSync(file, 'r');
-  } catch (error) {
-    throw isMissing(error) ? damaged(error) : error;
-  }
-}
-
-function readExactly(descriptor: number, piece: Buffer, position: number): void {
-  for (let done = 0; done < piece.length; ) {
-    const read = readSync(descriptor, piece, done, piece.length - done, position + done);
-    if (read === 0) throw damaged();
-    done += read;
-  }
 }
 
 /**
@@ -84,11 +53,8 @@ function readExactly(descriptor: number, piece: Buffer, position: number): void 
  * of the system for each chunk: that would cost more than reading it.
  */
 async function stream(response: ServerResponse, answer: FileAnswer): Promise<void> {
-  const handle = await open(answer.file, 'r').catch((error: unknown) => {
-    throw isMissing(error) ? damaged(error) : error;
-  });
+  const handle = await openBlobFile(answer);
   try {
-    requireSize((await handle.stat()).size, answer);
     response.writeHead(answer.status, answer.headers);
     let [buffer, other] = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)];
     let taken = Promise.resolve();
@@ -127,20 +93,4 @@ function write(response: ServerResponse, bytes: Buffer): Promise<void> {
       else resolve();
     });
   });
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
-}
-
-function requireSize(size: number, { bytes }: FileAnswer): void {
-  if (size !== bytes) throw damaged();
-}
-
-function damaged(cause?: unknown): Problem {
-  return new Problem(
-    'blob_damaged',
-    'The archive has lost these bytes or part of them. Ask its owner to audit the storage.',
-    { cause },
-  );
 }

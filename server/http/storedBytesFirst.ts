@@ -1,13 +1,16 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { isDamaged } from '../fixity/damages.ts';
 import { knownDamaged } from '../fixity/requireSound.ts';
 import type { Log } from '../log.ts';
+import { rememberUntilCommit } from '../store/rememberUntilCommit.ts';
 import type { Store } from '../store/store.ts';
 import type { Guards } from './guards.ts';
 import { cutAnswer } from './problems.ts';
+import { type ReadyBlob, readyBlob, type StoredBytes } from './readyBlob.ts';
 import { storedBlob } from './routes/blobs.ts';
 import { storedObject } from './routes/objects.ts';
-import { type StoredBytes, sendBlob } from './sendBlob.ts';
+import { sendBlob } from './sendBlob.ts';
+import { isWholeAndSmall, sendWhole } from './sendWhole.ts';
 
 export interface StoredBytesConfig {
   store: Store;
@@ -15,8 +18,9 @@ export interface StoredBytesConfig {
   log: Log;
 }
 
-const BLOB = /^\/api\/blobs\/([0-9a-f]{64})$/;
-const OBJECT = /^\/archive\/([0-9a-f]{64})$/;
+const STORED_BYTES = /^\/(api\/blobs|archive)\/([0-9a-f]{64})$/;
+/** Addresses whose bytes are ready to be sent, of some kilobytes each. */
+const MOST_READY = 1_000;
 
 /**
  * Sends the bytes of blobs and objects without Express, which costs more than sending some kilobytes does. The guards
@@ -24,38 +28,49 @@ const OBJECT = /^\/archive\/([0-9a-f]{64})$/;
  * comes to the same refusal there.
  */
 export function storedBytesFirst(config: StoredBytesConfig, otherwise: RequestListener): RequestListener {
+  const { store, guards, log } = config;
+  const readyAt = rememberUntilCommit(store, MOST_READY, (url) => findStored(store, url));
   return (request, response) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') return otherwise(request, response);
-    const find = finderOf(config.store, request);
-    if (find === undefined) return otherwise(request, response);
-    sendFound(config, find, request, response).catch((error: unknown) => {
-      if (response.headersSent) cutAnswer(config.log, error, request, response);
+    const { url = '', method } = request;
+    if ((method !== 'GET' && method !== 'HEAD') || !STORED_BYTES.test(url))
+      return otherwise(request, response);
+    const fail = (error: unknown) => {
+      if (response.headersSent) cutAnswer(log, error, request, response);
       else otherwise(request, response);
-    });
+    };
+    try {
+      guards.admit(request, url);
+      guards.allow(request, 'read');
+      const ready = readyAt(url)(request, guards.headersFor(request, url));
+      if (isWholeAndSmall(request, ready)) sendWhole(response, ready);
+      else sendBlob(request, response, ready).catch(fail);
+    } catch (error) {
+      fail(error);
+    }
   };
 }
 
-function finderOf(store: Store, request: IncomingMessage): (() => StoredBytes) | undefined {
-  const { url = '' } = request;
-  const blob = BLOB.exec(url)?.[1];
-  if (blob !== undefined) return () => storedBlob(store, blob);
-  const object = OBJECT.exec(url)?.[1];
-  return object === undefined ? undefined : () => storedObject(store, object, request);
+/** Stored bytes as they are sent to whoever asks, with headers that the answer has besides. */
+type Ready = (request: IncomingMessage, besides: Readonly<Record<string, string>>) => ReadyBlob;
+
+/** @throws Problem where there is nothing, and where it is known to be damaged: whether it still is, is looked at there */
+function findStored(store: Store, url: string): Ready {
+  const [, place, sha256 = ''] = STORED_BYTES.exec(url) ?? [];
+  const storedFor = place === 'archive' ? storedObject(store, sha256) : storedBlob(store, sha256);
+  if (isDamaged(store.read, sha256)) throw knownDamaged();
+  return readyOnce(storedFor);
 }
 
-/** @throws Problem of the guards, of what is looked for, and of sending it */
-async function sendFound(
-  { store, guards }: StoredBytesConfig,
-  find: () => StoredBytes,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const { url = '' } = request;
-  guards.admit(request, url);
-  guards.allow(request, 'read');
-  const { blob, options } = find();
-  // Whether they are right by now is looked at there.
-  if (isDamaged(store.read, blob.sha256)) throw knownDamaged();
-  const headers = { ...guards.headersFor(request, url), ...options.headers };
-  await sendBlob(request, response, blob, { ...options, headers });
+/** There are a few sets of headers, the same objects each time, and two ways at most to send an object. */
+function readyOnce(storedFor: (request: IncomingMessage) => StoredBytes): Ready {
+  const made: { stored: StoredBytes; besides: object; ready: ReadyBlob }[] = [];
+  return (request, besides) => {
+    const stored = storedFor(request);
+    const known = made.find((each) => each.stored === stored && each.besides === besides);
+    if (known) return known.ready;
+    const { blob, options } = stored;
+    const ready = readyBlob({ blob, options: { ...options, headers: { ...besides, ...options.headers } } });
+    made.push({ stored, besides, ready });
+    return ready;
+  };
 }

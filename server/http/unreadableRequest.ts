@@ -6,13 +6,19 @@ import { problemDocument } from './problems.ts';
 /** A client that does not take its answer is cut off after this. */
 const MAX_WAIT_MS = 2000;
 
-/** Answers what is no HTTP request, and so reaches no route, with a problem document too; then hangs up. */
-export function answerUnreadable(server: Server): void {
-  const latest = new WeakMap<Duplex, ServerResponse>();
-  server.on('request', (request, response) => latest.set(request.socket, response));
+/**
+ * Answers what is no HTTP request, and so reaches no route, with a problem document too; then hangs up.
+ *
+ * @param latestOn the answer that was begun last on a connection
+ */
+export function answerUnreadable(
+  server: Server,
+  latestOn: (socket: Duplex) => ServerResponse | undefined,
+): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     // Half an answer is out, or nobody is there to take one.
-    const isAnswering = latest.get(socket)?.closed === false && latest.get(socket)?.headersSent;
+    const latest = latestOn(socket);
+    const isAnswering = latest?.closed === false && latest.headersSent;
     if (!socket.writable || error.code === 'ECONNRESET' || isAnswering) {
       socket.destroy(error);
       return;

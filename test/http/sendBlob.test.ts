@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import express from 'express';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { answerErrors } from '../../server/http/problems.ts';
-import { type SentBlob, sendBlob } from '../../server/http/sendBlob.ts';
+import { readyBlob, type SentBlob } from '../../server/http/readyBlob.ts';
+import { sendBlob } from '../../server/http/sendBlob.ts';
 import { createLog } from '../../server/log.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
@@ -24,10 +25,14 @@ beforeEach(async () => {
   const app = express();
   app.disable('etag');
   app.get('/:name', (request, response) =>
-    sendBlob(request, response, blobs.get(request.params.name) as SentBlob, {
-      contentType: CONTENT_TYPE,
-      disposition: 'attachment',
-    }),
+    sendBlob(
+      request,
+      response,
+      readyBlob({
+        blob: blobs.get(request.params.name) as SentBlob,
+        options: { contentType: CONTENT_TYPE, disposition: 'attachment' },
+      }),
+    ),
   );
   app.use(answerErrors(createLog('silent')));
   server = createServer(app).listen(0, '127.0.0.1');

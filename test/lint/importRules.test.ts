@@ -52,7 +52,7 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['server/http/ok.ts', "import '../archive/studies.ts';\nimport 'express';", null],
   ['server/http/fs.ts', "import 'node:fs';", 'A route touches no file'],
   ['server/http/routes/fs.ts', "import 'node:fs/promises';", 'A route touches no file'],
-  ['server/http/sendParts.ts', "import 'node:fs';", null],
+  ['server/http/blobFile.ts', "import 'node:fs';", null],
   ['server/http/store.ts', "import '../store/sqlite/open.ts';", 'calls one service function'],
   ['server/http/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
 

@@ -2,7 +2,8 @@ import { readBlob } from '../../archive/blobs.ts';
 import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { type SentBlobOptions, type StoredBytes, sendBlob } from '../sendBlob.ts';
+import { readyBlob, type SentBlobOptions, type StoredBytes } from '../readyBlob.ts';
+import { sendBlob } from '../sendBlob.ts';
 
 /** Whatever a blob holds, a browser saves it and runs none of it. */
 const AS_BYTES: SentBlobOptions = {
@@ -14,14 +15,15 @@ const AS_BYTES: SentBlobOptions = {
 export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob'> {
   return {
     readBlob: async ({ params: { sha256 = '' }, request }) => {
-      const { blob, options } = storedBlob(store, sha256);
-      await requireSound(store, blob);
-      return { write: (response) => sendBlob(request, response, blob, options) };
+      const stored = storedBlob(store, sha256)();
+      await requireSound(store, stored.blob);
+      return { write: (response) => sendBlob(request, response, readyBlob(stored)) };
     },
   };
 }
 
-/** @throws Problem as `readBlob` */
-export function storedBlob(store: Store, sha256: string): StoredBytes {
-  return { blob: readBlob(store, sha256), options: AS_BYTES };
+/** A blob as it is sent to everyone. @throws Problem as `readBlob` */
+export function storedBlob(store: Store, sha256: string): () => StoredBytes {
+  const stored = { blob: readBlob(store, sha256), options: AS_BYTES };
+  return () => stored;
 }

@@ -11,6 +11,7 @@ import { httpDate, linkHeader, timeMapJson, timeMapLinks } from '../../collectio
 import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
+import { readyBlob } from '../readyBlob.ts';
 import { sendBlob } from '../sendBlob.ts';
 import { streamed } from '../streamed.ts';
 import { sealed } from './objects.ts';
@@ -52,7 +53,7 @@ export function mementoHandlers(store: Store): Pick<Handlers, MementoRoutes> {
     readMemento: async ({ params, request }) => {
       const { observed, object, ...place } = readMemento(store, params.time ?? '', params.url ?? '');
       await requireSound(store, object);
-      const { blob, options } = sealed(object, request);
+      const { blob, options } = sealed(object)(request);
       const headers = {
         ...options.headers,
         'Memento-Datetime': httpDate(place.moment),
@@ -60,7 +61,8 @@ export function mementoHandlers(store: Store): Pick<Handlers, MementoRoutes> {
         // The bytes are for ever, their neighbours are not.
         'Cache-Control': 'no-cache',
       };
-      return { write: (response) => sendBlob(request, response, blob, { ...options, headers }) };
+      const ready = readyBlob({ blob, options: { ...options, headers } });
+      return { write: (response) => sendBlob(request, response, ready) };
     },
   };
 }

@@ -3,8 +3,9 @@ import { type ArchivedObject, readObject, readObjectMetadata } from '../../colle
 import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
+import { readyBlob, type StoredBytes } from '../readyBlob.ts';
 import { ok } from '../reply.ts';
-import { type StoredBytes, sendBlob } from '../sendBlob.ts';
+import { sendBlob } from '../sendBlob.ts';
 
 /** An archived page runs nothing and reaches nothing, wherever a browser shows it. */
 const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'", Vary: 'Sec-Fetch-Dest' };
@@ -15,25 +16,31 @@ const PASSIVE_USES: ReadonlySet<unknown> = new Set(['document', 'empty', 'image'
 export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'readObjectMetadata'> {
   return {
     readObject: async ({ params: { sha256 = '' }, request }) => {
-      const { blob, options } = storedObject(store, sha256, request);
-      await requireSound(store, blob);
-      return { write: (response) => sendBlob(request, response, blob, options) };
+      const stored = storedObject(store, sha256)(request);
+      await requireSound(store, stored.blob);
+      return { write: (response) => sendBlob(request, response, readyBlob(stored)) };
     },
     readObjectMetadata: async ({ params }) => ok(await readObjectMetadata(store, params.sha256 ?? '')),
   };
 }
 
-/** @throws Problem as `readObject` */
-export function storedObject(store: Store, sha256: string, request: IncomingMessage): StoredBytes {
-  return sealed(readObject(store, sha256), request);
+/** An archived object as it may be sent to whoever asks. @throws Problem as `readObject` */
+export function storedObject(store: Store, sha256: string): (request: IncomingMessage) => StoredBytes {
+  return sealed(readObject(store, sha256));
 }
 
-/** An archived object as it may be sent to whoever asks. */
-export function sealed(
-  { contentType: recorded, ...blob }: ArchivedObject,
-  { headers }: IncomingMessage,
-): StoredBytes {
-  const use = headers['sec-fetch-dest'];
-  const contentType = use === undefined || PASSIVE_USES.has(use) ? recorded : 'application/octet-stream';
-  return { blob, options: { contentType, disposition: 'attachment', headers: SEALED } };
+/** As `storedObject`, for an object that was found. */
+export function sealed({
+  contentType,
+  ...blob
+}: ArchivedObject): (request: Pick<IncomingMessage, 'headers'>) => StoredBytes {
+  const sent = (type: string) => ({
+    blob,
+    options: { contentType: type, disposition: 'attachment', headers: SEALED },
+  });
+  const [withType, asBytes] = [sent(contentType), sent('application/octet-stream')];
+  return ({ headers }) => {
+    const use = headers['sec-fetch-dest'];
+    return use === undefined || PASSIVE_USES.has(use) ? withType : asBytes;
+  };
 }

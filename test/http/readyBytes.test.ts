@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { openCollectingNode } from '../collection/support.ts';
+import { audit, overwrite } from '../fixity/support.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { addedPack, sha256Of } from '../support/packs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
+
+/* Bytes that were sent once are sent again without much ado: but as they are now, and each time the right ones. */
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const A = sha256Of('first');
+
+async function nodeWithA(): Promise<TestNode> {
+  const node = await openTestNode();
+  await addedPack(node, {}, { 'a.txt': 'first' });
+  return node;
+}
+
+/** The status and the text of an answer, which says the length that it has. */
+async function told(node: TestNode, path = `/api/blobs/${A}`): Promise<[number, string]> {
+  const answer = await node.ask(path);
+  const text = await answer.text();
+  expect(answer.headers.get('Content-Length')).toBe(String(Buffer.byteLength(text)));
+  return [answer.status, text];
+}
+
+test('bytes that were sent before are held back as soon as they are known to be damaged, and sent once they are mended', async () => {
+  const node = await nodeWithA();
+  expect(await told(node)).toEqual([200, 'first']);
+  await overwrite(node.dataFolder, A, 'fixed');
+  await audit(node);
+  expect(await told(node)).toEqual([500, expect.stringContaining('blob_damaged')]);
+  await overwrite(node.dataFolder, A, 'first');
+  await audit(node);
+  expect(await told(node)).toEqual([200, 'first']);
+});
+
+test.each(['firs', 'first and more', ''])(
+  'a file that came to hold “%s” after it was sent is not sent, whole or in part',
+  async (now) => {
+    const node = await nodeWithA();
+    expect(await told(node)).toEqual([200, 'first']);
+    await overwrite(node.dataFolder, A, now);
+    expect(await told(node)).toEqual([500, expect.stringContaining('blob_damaged')]);
+    await overwrite(node.dataFolder, A, 'first');
+    expect(await told(node)).toEqual([200, 'first']);
+  },
+);
+
+test('an object that was sent before is sent with the type that it came with since', async () => {
+  const web = await ScriptedWeb.open();
+  const node = await openCollectingNode();
+  await node.watch(web.url('/page'));
+  const cameAs = async (type: string) => {
+    web.script('/page', page('text', { headers: { 'Content-Type': type } }));
+    await node.check();
+  };
+  const typeFor = async (use: string) => {
+    const answer = await node.node.ask(`/archive/${sha256Of('text')}`, {
+      headers: { 'Sec-Fetch-Dest': use },
+    });
+    return answer.headers.get('Content-Type');
+  };
+  await cameAs('text/plain');
+  expect(await typeFor('document')).toBe('text/plain');
+  await cameAs('text/csv');
+  expect(await typeFor('document')).toBe('text/csv');
+  // A script that a page takes from here is told no type, and nobody else is told that.
+  expect(await typeFor('script')).toBe('application/octet-stream');
+  expect(await typeFor('document')).toBe('text/csv');
+});
+
+test('empty bytes are an answer too', async () => {
+  const node = await openTestNode();
+  await addedPack(node, {}, { empty: '' });
+  expect(await told(node, `/api/blobs/${sha256Of('')}`)).toEqual([200, '']);
+});
+
+test('a client that takes its answers late gets each of them right, whatever is sent to others meanwhile', async () => {
+  const node = await openTestNode();
+  const contents = ['x', 'y', 'z'].map((letter) => letter.repeat(60_000));
+  await addedPack(node, {}, Object.fromEntries(contents.map((content, index) => [`${index}`, content])));
+  const paths = contents.map((content) => `/api/blobs/${sha256Of(content)}`);
+  const { port, host } = new URL(node.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  const wanted = Array.from({ length: 300 }, (_, index) => index % 3);
+  for (const index of wanted) socket.write(`GET ${paths[index]} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  socket.end();
+  // The system takes some of the answers; the others wait in the node, whose event loop has turned many times by then.
+  for (const path of [...paths, ...paths, ...paths]) await told(node, path);
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, 'close');
+  const bodies = Buffer.concat(chunks)
+    .toString('latin1')
+    .split(/HTTP\/1\.1 200 OK\r\n(?:[^\r\n]+\r\n)+\r\n/)
+    .slice(1);
+  expect(bodies.length).toBe(wanted.length);
+  const wrong = bodies.filter((body, index) => body !== contents[wanted[index] ?? 0]);
+  expect(wrong.length).toBe(0);
+});
