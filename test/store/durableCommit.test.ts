@@ -120,3 +120,26 @@ test('a commit that the disk has no room for is undone, and the next one is made
   expect(shown()).toBe('small');
   expect(readSetting(reading, 'large')).toBeUndefined();
 });
+
+test('changes wait a moment for those that are announced, and share their commit', async () => {
+  const arrived = writer.expect();
+  const first = writer.write((database) => writeSetting(database, 'name', 'first'));
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
+  expect(readSetting(writing, 'name'), 'it waits').toBeUndefined();
+  const begun = disk.begun();
+  const second = writer.write((database) => writeSetting(database, 'other', 'second'));
+  arrived();
+  await begun;
+  disk.end?.();
+  await Promise.all([first, second]);
+  expect(disk.syncs).toBe(1);
+});
+
+test('a change is made all the same where the one that was announced does not come', async () => {
+  writer.expect();
+  const { written } = await begin('first');
+  disk.end?.();
+  await written;
+  expect(shown()).toBe('first');
+});

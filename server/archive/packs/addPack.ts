@@ -67,8 +67,7 @@ export async function addPack(
     const blobs = [...(staged?.values() ?? [])];
     await requireRoom?.(newBytes(store.latest(), blobs));
     await mendHeld(store, blobs);
-    await keepAll(blobs);
-    const text = await store.write((database) => recordPack(database, checked, store.instant()));
+    const text = await keepAndRecord(store, blobs, checked);
     return text === undefined ? there() : { id, created: true, text };
   } finally {
     // What is kept stays; what was refused, or was there already, goes.
@@ -148,6 +147,23 @@ async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<vo
     if (there !== null) await recordChanged(store, blob, there);
     await keepMending(store, blob);
   }
+}
+
+/** Keeps the blobs, then records the pack, together with others whose blobs are being kept. */
+async function keepAndRecord(
+  store: Store,
+  blobs: readonly StagedBlob[],
+  checked: CheckedRecord,
+): Promise<string | undefined> {
+  const arrived = store.expectWrite();
+  let recorded: Promise<string | undefined>;
+  try {
+    await keepAll(blobs);
+    recorded = store.write((database) => recordPack(database, checked, store.instant()));
+  } finally {
+    arrived();
+  }
+  return recorded;
 }
 
 async function keepAll(staged: readonly StagedBlob[]): Promise<void> {
