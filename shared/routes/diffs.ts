@@ -1,7 +1,7 @@
 import { diffSchema } from '../diff.ts';
 import { jobSchema } from '../job.ts';
 import { newNoisePreviewSchema, noisePreviewSchema } from '../noisePreview.ts';
-import { jsonBody, route } from './route.ts';
+import { jsonBody, NO_BODY, route } from './route.ts';
 
 /** What differs between two versions, and what of it is no news. */
 export const diffRoutes = {
@@ -36,6 +36,7 @@ export const diffRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Apply the present noise rules of a source to all of its past versions, as a job',
+    body: NO_BODY,
     answers: { 202: { description: 'The job', schema: jobSchema } },
     problems: ['not_found'],
   }),

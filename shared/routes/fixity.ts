@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { auditResultSchema, auditSchema, damageSchema } from '../fixity.ts';
 import { jobSchema } from '../job.ts';
 import { flagValue, listQuery, pageOf } from '../list.ts';
-import { route } from './route.ts';
+import { NO_BODY, route } from './route.ts';
 
 /** Whether stored bytes are still what they were. */
 export const fixityRoutes = {
@@ -33,6 +33,7 @@ export const fixityRoutes = {
     tag: 'Manage',
     summary: 'Re-hash every stored byte now; while an audit runs, that one is answered with',
     query: z.strictObject({ wait: flagValue.optional() }),
+    body: NO_BODY,
     answers: {
       200: { description: 'The audit is over', schema: auditResultSchema },
       202: { description: 'The audit runs as a job', schema: jobSchema },

@@ -3,7 +3,7 @@ import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '
 import { jobSchema } from '../job.ts';
 import { listQuery, pageOf } from '../list.ts';
 import { settingsChangeSchema, settingsSchema, sharingSchema } from '../settings.ts';
-import { jsonBody, route } from './route.ts';
+import { jsonBody, NO_BODY, route } from './route.ts';
 
 /** What a page needs to know about who is looking, before it offers anything. */
 export const sessionSchema = z
@@ -151,6 +151,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Verify the ledger as a job that tells its progress',
+    body: NO_BODY,
     answers: { 202: { description: 'The job', schema: jobSchema } },
     problems: [],
   }),
@@ -197,6 +198,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Make a link that signs one browser in as the owner, once',
+    body: NO_BODY,
     answers: {
       201: {
         description: 'The link, under the name by which it was asked for',

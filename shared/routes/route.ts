@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { MAX_JSON_BYTES } from '../limits.ts';
 import type { ProblemCode } from '../problems.ts';
 import type { RouteTag } from './tags.ts';
@@ -66,6 +66,9 @@ export function route<const Spec extends RouteSpec>(spec: Spec): Spec {
 export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
   return { kind: 'json' as const, schema, maxBytes: MAX_JSON_BYTES };
 }
+
+/** The body of an address that needs none: it may be left out, and has no fields. */
+export const NO_BODY = { ...jsonBody(z.strictObject({})), optional: true as const };
 
 type NoQuery = Record<string, never>;
 

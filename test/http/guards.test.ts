@@ -234,6 +234,21 @@ describe('errors (contract, section 1)', () => {
     expect([response.status, await codeOf(response)]).toEqual([status, code]);
   });
 
+  test.each(['/manage/audits', '/manage/ledger-verifications', '/manage/sign-in-links'])(
+    'POST %s needs no body, and refuses fields that no rule names',
+    async (path) => {
+      const node = await openTestNode();
+      const post = (body?: string) =>
+        node.askAsOwner(path, {
+          method: 'POST',
+          ...(body === undefined ? {} : { body, headers: JSON_BODY }),
+        });
+      const refused = await post('{"sources":["so_1"]}');
+      expect([refused.status, await codeOf(refused)]).toEqual([422, 'unknown_field']);
+      for (const body of ['{}', undefined]) expect((await post(body)).ok).toBe(true);
+    },
+  );
+
   test('a body over 1 MiB is 413 body_too_large, announced or not', async () => {
     const node = await openTestNode();
     const large = `{"data_cap_gb":${' '.repeat(1_048_576)}1}`;
