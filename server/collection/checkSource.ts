@@ -123,7 +123,7 @@ async function record(
 ): Promise<Check> {
   const { received } = attempt;
   const retrieval = await retrievalOf(source, attempt, { round, at: store.instant() });
-  const write = async (held: boolean, onCounted?: () => void): Promise<Check> => {
+  const write = async (held: boolean, onShown?: () => void): Promise<Check> => {
     const kept = held ? retrieval : withoutObject(retrieval);
     const isHeldBack = isLast && !attempt.answered && !isOwnRefusal(kept.error) && mayHold();
     const refused = kept.error === 'storage_full' ? (received?.bytes ?? 0) : null;
@@ -134,7 +134,7 @@ async function record(
         outcome: isLast && !isHeldBack ? outcomeOf(kept) : null,
         validators: validatorsAfter(attempt, kept),
         ...(isLast ? { nextCheckAt: dueAt(attempt.retry_at) } : {}),
-        ...(onCounted ? { onCounted } : {}),
+        onShown,
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
       settings(),

@@ -15,8 +15,8 @@ export interface ReceivedObject {
   bytes: number;
   /**
    * Makes the bytes durable under their digest, unless they are already, then records them. `record` is told whether
-   * they are held: false where there was no room. Their room is reserved until it calls `release`, in the transaction
-   * that counts them.
+   * they are held: false where there was no room. Their room is reserved until it calls `release`, in the turn in
+   * which they are seen to be counted.
    */
   keep<Result>(record: RecordObject<Result>): Promise<Result>;
   /** Lets go of the bytes that were not kept; always called in the end. */

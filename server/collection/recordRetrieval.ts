@@ -25,8 +25,8 @@ export interface RecordedAttempt {
   refusedBytes?: number | null;
   /** When the source is due again; absent where a retry will follow. */
   nextCheckAt?: string;
-  /** Called in the transaction, once the object's bytes are counted by its row. */
-  onCounted?: () => void;
+  /** Called in the turn in which the object's bytes are seen to be counted by its row. */
+  onShown?: (() => void) | undefined;
 }
 
 export interface Recorded {
@@ -36,9 +36,6 @@ export interface Recorded {
   /** Whether it brought a first or a changed version. */
   isNewVersion: boolean;
 }
-
-/** Nobody waits for one attempt of a round; together they cost the disk less. */
-const PATIENT = { patient: true };
 
 /**
  * Keeps one attempt for ever, with all it brings about, in one transaction: the object's row, the retrieval, events,
@@ -50,21 +47,25 @@ export function recordRetrieval(
   settings: CountSettings,
 ): Promise<Recorded> {
   const { retrieval } = attempt;
-  return store.write((database) => {
-    if (retrieval.sha256 !== null && retrieval.bytes !== null) {
-      const { sha256, bytes, observed_at } = retrieval;
-      createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
-      attempt.onCounted?.();
-    }
-    const id = insertRetrieval(database, retrieval);
-    if (retrieval.sha256 !== null && retrieval.error === null)
-      replaceValidators(database, retrieval.source_key, attempt.validators);
-    const source = requireSource(database, retrieval.source_key);
-    const events = applyOutcome(database, store.instant(), source, { id, ...retrieval }, attempt, settings);
-    if (attempt.nextCheckAt !== undefined) updateNextCheck(database, source.key, attempt.nextCheckAt);
-    const isNewVersion = attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== source.last_sha256;
-    return { retrieval: id, events, isNewVersion };
-  }, PATIENT);
+  return store.write(
+    (database) => {
+      if (retrieval.sha256 !== null && retrieval.bytes !== null) {
+        const { sha256, bytes, observed_at } = retrieval;
+        createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
+      }
+      const id = insertRetrieval(database, retrieval);
+      if (retrieval.sha256 !== null && retrieval.error === null)
+        replaceValidators(database, retrieval.source_key, attempt.validators);
+      const source = requireSource(database, retrieval.source_key);
+      const events = applyOutcome(database, store.instant(), source, { id, ...retrieval }, attempt, settings);
+      if (attempt.nextCheckAt !== undefined) updateNextCheck(database, source.key, attempt.nextCheckAt);
+      const isNewVersion =
+        attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== source.last_sha256;
+      return { retrieval: id, events, isNewVersion };
+    },
+    // Nobody waits for one attempt of a round; together they cost the disk less.
+    { patient: true, onShown: attempt.onShown },
+  );
 }
 
 /** Lets a failure that was kept before count now: it was held back until it was known that the node is online. */

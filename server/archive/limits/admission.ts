@@ -24,6 +24,7 @@ export class Admission implements AdmittedWrite {
   readonly #endings: (() => void)[] = [];
   #held: number;
   #received = 0;
+  #isCounted = false;
   #isOver = false;
 
   constructor(parts: AdmissionParts) {
@@ -39,11 +40,16 @@ export class Admission implements AdmittedWrite {
     this.#held += beyond;
   }
 
-  /** Counts it in the transaction that records it. What it held goes in the same turn, so it never counts twice. */
+  /** Counts it in the transaction that records it. */
   count(database: WriteDatabase): void {
-    if (this.#isOver) return;
+    if (this.#isOver || this.#isCounted) return;
+    this.#isCounted = true;
     this.#parts.count(database, this.#received);
-    this.end();
+  }
+
+  /** What was counted is seen: from this turn on it is no longer held, so that it never counts twice. */
+  shown(): void {
+    if (this.#isCounted) this.end();
   }
 
   onEnd(ending: () => void): void {

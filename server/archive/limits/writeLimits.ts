@@ -66,15 +66,24 @@ export class WriteLimits {
     const store = this.#store;
     return {
       ...store,
-      write: (change) => {
+      write: (change, options) => {
         const admission = this.#current.getStore();
-        if (admission === undefined) return store.write(change);
-        return store.write((database) => {
-          const before = lastEntry(database)?.seq ?? 0;
-          const result = change(database);
-          if ((lastEntry(database)?.seq ?? 0) > before) admission.count(database);
-          return result;
-        });
+        if (admission === undefined) return store.write(change, options);
+        return store.write(
+          (database) => {
+            const before = lastEntry(database)?.seq ?? 0;
+            const result = change(database);
+            if ((lastEntry(database)?.seq ?? 0) > before) admission.count(database);
+            return result;
+          },
+          {
+            ...options,
+            onShown: () => {
+              options?.onShown?.();
+              admission.shown();
+            },
+          },
+        );
       },
     };
   }

@@ -25,12 +25,13 @@ export class DurableCommit {
   }
 
   /**
-   * Runs `commit` and resolves when it is on stable storage. One at a time.
+   * Runs `commit` and resolves when it is on stable storage. One at a time. `onShown` is called in the turn in which the
+   * readers come to see it: whatever is counted until then by other means is neither missed nor counted twice.
    *
    * @throws what `commit` throws: then nothing is committed. What the sync fails with: then it is not known whether it
    * is, the readers keep what was there before, and nothing may be written any more.
    */
-  async commit(commit: () => void): Promise<void> {
+  async commit(commit: () => void, onShown: () => void): Promise<void> {
     beginSnapshot(this.#reading);
     try {
       commit();
@@ -42,5 +43,6 @@ export class DurableCommit {
     await this.#log.sync();
     this.#isUnsettled = false;
     endSnapshot(this.#reading);
+    onShown();
   }
 }

@@ -6,8 +6,16 @@ import type { WriteDatabase } from './open.ts';
 /** A change may not be asynchronous: the transaction would be over before it is. */
 type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
 
+export interface WriteOptions {
+  /** Waits a moment for others: each commit waits for the disk. */
+  patient?: boolean;
+  /** Called in the turn in which readers come to see the change, before anything else can be done. */
+  onShown?: (() => void) | undefined;
+}
+
 interface Waiting {
   change: (database: WriteDatabase) => unknown;
+  onShown: (() => void) | undefined;
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -66,16 +74,13 @@ export class Writer {
     return this.#failure;
   }
 
-  /**
-   * Runs the change in a transaction and resolves with its result when it is durable; rejects with what it threw. One
-   * that is `patient` waits a moment for others: each commit waits for the disk, and everything else waits for it.
-   */
+  /** Runs the change in a transaction and resolves with its result when it is durable; rejects with what it threw. */
   write<Result>(
     change: (database: WriteDatabase) => Synchronous<Result>,
-    { patient = false } = {},
+    { patient = false, onShown }: WriteOptions = {},
   ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.#waiting.push({ change, resolve: resolve as (result: unknown) => void, reject });
+      this.#waiting.push({ change, onShown, resolve: resolve as (result: unknown) => void, reject });
       if (patient && !this.#scheduled && this.#waiting.length < ENOUGH)
         this.#patience ??= setTimeout(() => this.#schedule(), PATIENCE_MS);
       else this.#scheduleWithExpected();
@@ -148,26 +153,26 @@ export class Writer {
 
   async #commit(): Promise<void> {
     this.#hasStepped = false;
+    const begun: Waiting[] = [];
     const outcomes: (() => void)[] = [];
     const until = performance.now() + MAX_TRANSACTION_MS;
-    let begun = 0;
     try {
       if (this.#failure) throw this.#failure;
       this.#run.begin();
-      for (const waiting of this.#waiting) {
-        begun += 1;
-        outcomes.push(this.#runInSavepoint(waiting));
+      for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+        begun.push(next);
+        outcomes.push(this.#runInSavepoint(next));
         if (performance.now() > until) break;
       }
-      await this.#durable.commit(this.#run.commit);
+      await this.#durable.commit(this.#run.commit, () => {
+        for (const answer of outcomes) answer();
+        for (const listener of this.#listeners) listener();
+      });
     } catch (error) {
       const refusal = this.#giveUp(error);
-      for (const { reject } of this.#waiting.splice(0, begun || this.#waiting.length)) reject(refusal);
-      return;
+      // Where nothing could be begun, those who come later would fare no better.
+      for (const { reject } of begun.length > 0 ? begun : this.#waiting.splice(0)) reject(refusal);
     }
-    this.#waiting.splice(0, outcomes.length);
-    for (const answer of outcomes) answer();
-    for (const listener of this.#listeners) listener();
   }
 
   /** One turn of a change in steps: as many steps as there is time for, or its commit. */
@@ -183,23 +188,27 @@ export class Writer {
         stepped.outcome = runUntil(stepped.steps, performance.now() + MAX_TRANSACTION_MS);
         return;
       }
-      await this.#durable.commit(this.#run.commit);
+      const { value } = stepped.outcome;
+      await this.#durable.commit(this.#run.commit, () => {
+        this.#stepped.shift();
+        stepped.resolve(value);
+        for (const listener of this.#listeners) listener();
+      });
     } catch (error) {
       this.#stepped.shift();
       stepped.reject(this.#giveUp(error));
-      return;
     }
-    this.#stepped.shift();
-    stepped.resolve(stepped.outcome.value);
-    for (const listener of this.#listeners) listener();
   }
 
-  #runInSavepoint({ change, resolve, reject }: Waiting): () => void {
+  #runInSavepoint({ change, onShown, resolve, reject }: Waiting): () => void {
     this.#run.savepoint();
     try {
       const result = change(this.#database);
       this.#run.release();
-      return () => resolve(result);
+      return () => {
+        onShown?.();
+        resolve(result);
+      };
     } catch (error) {
       // A full disk or an I/O error ends the whole transaction; the others of the batch are then refused too.
       if (!this.#database.inTransaction || isStorageError(error)) throw error;
