@@ -112,6 +112,7 @@ function decoded(beginning: Buffer, encoding: string | undefined): Buffer {
 const MAX_BROTLI_BYTES = 8_388_608;
 
 function frontPageReason({ url, final_url }: SeenPage): string | undefined {
+  if (url === final_url) return undefined;
   const asked = new URL(url);
   const got = new URL(final_url);
   const sameSite = withoutWww(asked.hostname) === withoutWww(got.hostname);
@@ -208,8 +209,7 @@ function shortTextIn(html: string): string | undefined {
   const parts: string[] = [];
   let length = 0;
   const add = (part: string) => {
-    // Of much text a part tells that it is too much.
-    const isMuch = part.length > 3 * SHORT_TEXT && folded(part.slice(0, 2 * SHORT_TEXT)).length > SHORT_TEXT;
+    const isMuch = part.length > SHORT_TEXT && hasMore(part, SHORT_TEXT);
     const text = isMuch ? '' : folded(part);
     length += isMuch ? Number.POSITIVE_INFINITY : text.length + Number(text !== '');
     if (text !== '') parts.push(text);
@@ -228,6 +228,18 @@ function shortTextIn(html: string): string | undefined {
     at = end + 1;
   }
   return length > SHORT_TEXT + 1 ? undefined : parts.join(' ');
+}
+
+/** Whether a text surely has more characters than so many that are no white space; told by its beginning, mostly. */
+function hasMore(text: string, most: number): boolean {
+  let count = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const isSpace = code <= 0x20 || code === 0xa0 || (code >= 0x1680 && code <= 0x3000) || code === 0xfeff;
+    if (!isSpace) count += 1;
+    if (count > most) return true;
+  }
+  return false;
 }
 
 function folded(text: string): string {

@@ -13,6 +13,8 @@ import type { Tally } from './tally.ts';
 /** So many captures are placed on the disk together, as long as they have no more bytes than this. */
 const BATCH = 512;
 const MOST_UNDER_WAY = 8_388_608;
+/** So many batches are on their way to the disk, or have come there, while another is recorded. */
+const AHEAD = 2;
 /** After so many of them, whoever else waits gets a turn. */
 const IN_ONE_TURN = 64;
 /** No transaction goes on for longer than this once its first capture is recorded: other writes wait meanwhile. */
@@ -36,20 +38,28 @@ export class Recording {
     const { spool } = this.#waiting;
     const total = spool.count();
     let done = 0;
-    let placing = this.#place(spool.after(undefined, BATCH));
+    let last: SpooledCapture | undefined;
+    /** In their order. The next are written to the disk while the first are recorded. */
+    const placing: Promise<Placed>[] = [];
+    const placeNext = () => {
+      const batch = spool.after(last, BATCH);
+      last = batch.at(-1) ?? last;
+      placing.push(this.#place(batch));
+    };
     try {
-      for (;;) {
-        const placed = await placing;
+      while (placing.length < AHEAD) placeNext();
+      for (let next = placing[0]; next; next = placing[0]) {
+        const placed = await next;
         if (placed.taken === 0) return;
         if (signal.aborted) return this.#tally.refuse('cancelled', total - done);
-        // The next are written to the disk while these are recorded.
-        placing = this.#place(spool.after(placed.last, BATCH));
+        placeNext();
         await this.#record(placed);
+        placing.shift();
         done += placed.taken;
         tell(done, total);
       }
     } finally {
-      await Promise.allSettled([placing]);
+      await Promise.allSettled(placing);
     }
   }
 
@@ -76,7 +86,7 @@ export class Recording {
       else if (keeping.length % IN_ONE_TURN === 0) await nextTurn();
     }
     await settle();
-    return { captures, kept, last: batch.at(-1), taken: batch.length };
+    return { captures, kept, taken: batch.length };
   }
 
   /** Keeps an object that waits; gives back how many bytes were kept. */
@@ -86,8 +96,14 @@ export class Recording {
     const { store } = this.#services;
     const staged = content ? await store.blobs.stageWhole(content) : large.get(sha256);
     if (!staged) return 0;
-    await keepMending(store, staged, 'journal');
+    // The next batch may hold it too; it is recorded after this one.
     large.delete(sha256);
+    try {
+      await keepMending(store, staged, 'journal');
+    } catch (error) {
+      large.set(sha256, staged);
+      throw error;
+    }
     return staged.bytes;
   }
 
@@ -136,7 +152,6 @@ interface Placed {
   captures: Capture[];
   /** How many bytes were kept for them that no row counts yet. */
   kept: number;
-  last: SpooledCapture | undefined;
   /** How many of what waited this was, the refused with it. */
   taken: number;
 }

@@ -23,6 +23,8 @@ const COLUMNS = 'n, at, source, sha256, record_id, payload_digest, record';
 export class CaptureSpool {
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[]>>();
+  /** A 1 for the number of each object that was given out. */
+  #taken = new Uint8Array(1_024);
 
   constructor(file: string) {
     this.#database = new Database(file);
@@ -35,8 +37,8 @@ export class CaptureSpool {
       CREATE INDEX by_time ON captures (at, n);
       CREATE INDEX by_record ON captures (record_id);
       CREATE INDEX by_moment ON captures (source, at);
-      CREATE INDEX by_payload ON captures (payload_digest, source);
-      CREATE TABLE objects (sha256 TEXT PRIMARY KEY, content BLOB NOT NULL);
+      CREATE INDEX by_payload ON captures (payload_digest, source) WHERE payload_digest IS NOT NULL;
+      CREATE TABLE objects (n INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, content BLOB NOT NULL);
       CREATE TABLE not_get (record_id TEXT PRIMARY KEY) WITHOUT ROWID;
       BEGIN`);
   }
@@ -65,11 +67,22 @@ export class CaptureSpool {
     return this.#statement('SELECT 1 FROM objects WHERE sha256 = ?').get(sha256) !== undefined;
   }
 
-  /** Gives an object's bytes out, once. */
+  /** Gives an object's bytes out, once. To delete them would take longer, and the file is removed soon. */
   takeObject(sha256: string): Buffer | undefined {
-    const row = this.#statement('SELECT content FROM objects WHERE sha256 = ?').get(sha256);
-    if (row) this.#statement('DELETE FROM objects WHERE sha256 = ?').run(sha256);
-    return (row as { content: Buffer } | undefined)?.content;
+    const found = this.#statement('SELECT n, content FROM objects WHERE sha256 = ?').get(sha256);
+    const row = found as { n: number; content: Buffer } | undefined;
+    if (!row || this.#taken[row.n] === 1) return undefined;
+    this.#markTaken(row.n);
+    return row.content;
+  }
+
+  #markTaken(n: number): void {
+    if (n >= this.#taken.length) {
+      const larger = new Uint8Array(2 * n);
+      larger.set(this.#taken);
+      this.#taken = larger;
+    }
+    this.#taken[n] = 1;
   }
 
   /** A request that was no GET, or the record that belongs to one. */
