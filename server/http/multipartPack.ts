@@ -16,6 +16,9 @@ import { checkedChunksOf } from './requestBody.ts';
 /** The files of the largest pack, its record, and the lines that part 5,000 files with long paths. */
 const MAX_BODY_BYTES = MAX_PACK_BYTES + MAX_RECORD_BYTES + 12 * MEBIBYTE;
 
+/** Of a body that is announced to be longer, the record is checked as soon as it is there, before the rest is sent. */
+const LONG_BODY_BYTES = MEBIBYTE;
+
 /** Small files arrive many to a chunk; this many are written at once, the others wait where they are. */
 const STAGED_AT_ONCE = 8;
 
@@ -26,7 +29,8 @@ const STAGED_AT_ONCE = 8;
  * @throws Problem 400 `invalid_multipart`; 413 `pack_too_large`, `body_too_large`; 422 for what the record breaks.
  */
 export async function readMultipartPack(request: Request, { blobs }: Pick<Store, 'blobs'>): Promise<NewPack> {
-  const parts = new PackParts(blobs);
+  const isShort = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= LONG_BODY_BYTES;
+  const parts = new PackParts(blobs, { checksRecordFirst: !isShort });
   const body = checkedChunksOf(request, MAX_BODY_BYTES, packTooLarge);
   let parser: busboy.Busboy | undefined;
   try {
@@ -83,6 +87,7 @@ function openParser(request: Request): busboy.Busboy {
 /** What has arrived of one upload. The first failure ends it. */
 class PackParts {
   readonly #blobs: Store['blobs'];
+  readonly #checksRecordFirst: boolean;
   readonly #failed = Promise.withResolvers<never>();
   readonly #atOnce = pLimit(STAGED_AT_ONCE);
   readonly #receiving: Promise<void>[] = [];
@@ -95,8 +100,9 @@ class PackParts {
   #bytes = 0;
   #failure: Error | undefined;
 
-  constructor(blobs: Store['blobs']) {
+  constructor(blobs: Store['blobs'], { checksRecordFirst }: { checksRecordFirst: boolean }) {
     this.#blobs = blobs;
+    this.#checksRecordFirst = checksRecordFirst;
     // Whoever races it is told; nobody else needs to be.
     this.#failed.promise.catch(() => {});
   }
@@ -148,8 +154,8 @@ class PackParts {
     if (this.#hasRecord) throw unreadable('there are two parts “record”');
     this.#hasRecord = true;
     this.#record = parseJsonBytes(bytes);
-    // Checked again with its files when they are there; this refuses the rest before it is sent.
-    checkBody(packUploadRecordSchema, this.#record);
+    // Checked in any case when its files are there.
+    if (this.#checksRecordFirst) checkBody(packUploadRecordSchema, this.#record);
   }
 
   async #receiveFile(
@@ -190,7 +196,8 @@ class PackParts {
 
   /** The record as it was sent; where it leaves `files` out, the parts stand for them. */
   #recordWithFiles(): unknown {
-    const record = this.#record as object;
+    const record = this.#record;
+    if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
     if (Object.hasOwn(record, 'files')) return record;
     const files = [...this.#mediaTypes].map(([path, media_type]): PackFile => {
       const { sha256, bytes } = this.#staged.get(path) as StagedBlob;

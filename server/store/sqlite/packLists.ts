@@ -20,19 +20,18 @@ export interface PackFilter {
 
 /** Makes a pack to be found by a value; to say so twice is no change. */
 export function addPackFilter(database: WriteDatabase, pack: number, { filter, value }: PackFilter): void {
-  const known = statement<{ id: number | bigint }>(
+  const add = statement(
     database,
-    'SELECT id FROM pack_filter_values WHERE filter = ? AND value = ?',
-  ).get(filter, value);
-  // Most values are those of packs before; to look first is quicker than to be refused by an index.
-  const id =
-    known?.id ??
-    statement(database, 'INSERT INTO pack_filter_values (filter, value) VALUES (?, ?)').run(filter, value)
-      .lastInsertRowid;
-  statement(database, 'INSERT INTO pack_filters (value, pack) VALUES (?, ?) ON CONFLICT DO NOTHING').run(
-    id,
-    pack,
+    `INSERT INTO pack_filters (value, pack)
+     SELECT id, ? FROM pack_filter_values WHERE filter = ? AND value = ? ON CONFLICT DO NOTHING`,
   );
+  // Most values are those of packs before: to make a new one only then costs these nothing.
+  if (add.run(pack, filter, value).changes > 0) return;
+  statement(
+    database,
+    'INSERT INTO pack_filter_values (filter, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  ).run(filter, value);
+  add.run(pack, filter, value);
 }
 
 export function removePackFilter(database: WriteDatabase, pack: number, { filter, value }: PackFilter): void {
