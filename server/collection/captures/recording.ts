@@ -44,7 +44,10 @@ export class Recording {
     const placeNext = () => {
       const batch = spool.after(last, BATCH);
       last = batch.at(-1) ?? last;
-      placing.push(this.#place(batch));
+      const placed = this.#place(batch);
+      // A failure is told in its turn; until then it is no unhandled one.
+      placed.catch(() => {});
+      placing.push(placed);
     };
     try {
       while (placing.length < AHEAD) placeNext();
@@ -54,7 +57,7 @@ export class Recording {
         if (signal.aborted) return this.#tally.refuse('cancelled', total - done);
         placeNext();
         await this.#record(placed);
-        placing.shift();
+        void placing.shift();
         done += placed.taken;
         tell(done, total);
       }
