@@ -24,8 +24,6 @@ export interface Store {
    */
   latest: () => ReadDatabase;
   readonly write: Writer['write'];
-  /** Announces a write that comes as soon as its blobs are kept, so that others share its commit. */
-  readonly expectWrite: Writer['expect'];
   /** The same for a change that takes longer than the event loop may be held. */
   readonly writeInSteps: Writer['writeInSteps'];
   /** Calls a listener after each commit; gives back how to stop that. */
@@ -89,7 +87,6 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
       // and neither is what is committed and not yet on stable storage.
       latest: () => (database.inTransaction || durable.isUnsettled ? read : database),
       write: (change, options) => writer.write(change, options),
-      expectWrite: () => writer.expect(),
       writeInSteps: (change) => writer.writeInSteps(change),
       onCommit: (listener) => writer.onCommit(listener),
       blobs,

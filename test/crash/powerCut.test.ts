@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { CollectionResult } from '../../shared/collection.ts';
 import type { Event } from '../../shared/event.ts';
+import type { Pack } from '../../shared/pack.ts';
 import type { ObjectMetadata } from '../../shared/source.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { aRecord } from '../support/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
 const SOURCES = 12;
+const PACKS = 12;
 
 let running: ServedNode | undefined;
 afterEach(async () => {
@@ -35,6 +38,13 @@ async function blobFiles(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
+/** What was never synced under its own name is gone, or is empty, as a power cut may leave it. */
+async function losePower(folder: string, count: number): Promise<void> {
+  const files = await blobFiles(folder);
+  expect(files).toHaveLength(count);
+  for (const [index, file] of files.entries()) await (index % 2 === 0 ? rm(file) : truncate(file, 0));
+}
+
 test('every object of an answered round is whole after a power cut that took its file or emptied it', async () => {
   const web = await ScriptedWeb.open();
   const folder = await temporaryFolder();
@@ -49,10 +59,7 @@ test('every object of an answered round is whole after a power cut that took its
   await end(running, 'SIGKILL');
   running = undefined;
 
-  // What was never synced under its own name is gone, as a power cut may leave it.
-  const files = await blobFiles(folder);
-  expect(files).toHaveLength(SOURCES);
-  for (const [index, file] of files.entries()) await (index % 2 === 0 ? rm(file) : truncate(file, 0));
+  await losePower(folder, SOURCES);
 
   const node = await openTestNode({ dataFolder: folder });
   const { items } = (await (await node.ask('/api/events')).json()) as { items: Event[] };
@@ -60,6 +67,32 @@ test('every object of an answered round is whole after a power cut that took its
   for (const { sha256 } of items) {
     const metadata = (await (await node.ask(`/archive/${sha256}/metadata`)).json()) as ObjectMetadata;
     expect(metadata.retrievals.map(({ intact }) => intact)).toEqual([true]);
+  }
+  expect(await readdir(join(folder, 'journal'))).toEqual([]);
+});
+
+test('every small pack that was answered is whole after a power cut that took its files or emptied them', async () => {
+  const folder = await temporaryFolder();
+  running = await serveNode(folder);
+  const { url, token_file } = running;
+  const headers = { Authorization: `Bearer ${await readFile(token_file, 'utf8')}` };
+  const uploads = Array.from({ length: PACKS }, async (_, number) => {
+    const form = new FormData();
+    form.append('record', JSON.stringify(aRecord({ title: `Pack ${number}` })));
+    form.append('files', new Blob([`data ${number}\n`.repeat(1_000)]), 'data.csv');
+    const answer = await fetch(`${url}/api/packs`, { method: 'POST', body: form, headers });
+    expect(answer.status).toBe(201);
+    return ((await answer.json()) as Pack).id;
+  });
+  const ids = await Promise.all(uploads);
+  await end(running, 'SIGKILL');
+  running = undefined;
+  await losePower(folder, PACKS);
+
+  const node = await openTestNode({ dataFolder: folder });
+  for (const id of ids) {
+    const verification = await (await node.ask(`/api/packs/${id}/verify`)).json();
+    expect(verification).toMatchObject({ id, ok: true });
   }
   expect(await readdir(join(folder, 'journal'))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DurableCommit } from '../../server/store/sqlite/durableCommit.ts';
 import { migrate } from '../../server/store/sqlite/migrate.ts';
 import {
@@ -43,7 +43,10 @@ beforeEach(async () => {
   migrate(writing);
   reading = openForReading(file);
   disk = new HeldDisk();
-  writer = new Writer(writing, new DurableCommit(writing, reading, disk));
+  writer = new Writer(
+    writing,
+    new DurableCommit(writing, reading, disk, { byThread: Number.POSITIVE_INFINITY }),
+  );
 });
 
 afterEach(async () => {
@@ -121,25 +124,44 @@ test('a commit that the disk has no room for is undone, and the next one is made
   expect(readSetting(reading, 'large')).toBeUndefined();
 });
 
-test('changes wait a moment for those that are announced, and share their commit', async () => {
-  const arrived = writer.expect();
-  const first = writer.write((database) => writeSetting(database, 'name', 'first'));
-  await new Promise(setImmediate);
-  await new Promise(setImmediate);
-  expect(readSetting(writing, 'name'), 'it waits').toBeUndefined();
-  const begun = disk.begun();
-  const second = writer.write((database) => writeSetting(database, 'other', 'second'));
-  arrived();
-  await begun;
-  disk.end?.();
-  await Promise.all([first, second]);
-  expect(disk.syncs).toBe(1);
-});
+describe('a disk that is quick syncs within the commit', () => {
+  /** Commits whose every look at the clock finds that so much time has passed. */
+  function commits(tookMs: number): () => Promise<void> {
+    let now = 0;
+    writer = new Writer(writing, new DurableCommit(writing, reading, disk, { now: () => (now += tookMs) }));
+    return async () => {
+      const syncs = disk.syncs;
+      const written = writer.write((database) => writeSetting(database, 'name', 'value'));
+      for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+      if (disk.syncs > syncs) disk.end?.();
+      await written;
+    };
+  }
 
-test('a change is made all the same where the one that was announced does not come', async () => {
-  writer.expect();
-  const { written } = await begin('first');
-  disk.end?.();
-  await written;
-  expect(shown()).toBe('first');
+  test('after a first one, no thread is asked', async () => {
+    const commit = commits(1);
+    for (let number = 0; number < 5; number += 1) await commit();
+    expect(disk.syncs).toBe(1);
+    expect(writing.pragma('synchronous', { simple: true }), 'FULL').toBe(2);
+    expect(shown()).toBe('value');
+  });
+
+  test('but a slow one leaves them to a thread, for longer each time that it is still slow', async () => {
+    const commit = commits(10);
+    for (let number = 0; number < 2 + 64; number += 1) await commit();
+    expect(disk.syncs).toBe(1 + 64);
+    for (let number = 0; number < 1 + 128; number += 1) await commit();
+    expect(disk.syncs).toBe(1 + 64 + 128);
+  });
+
+  test('nothing is shown or undone otherwise: a change that fails leaves no trace', async () => {
+    const commit = commits(1);
+    await commit();
+    const failing = writer.write((database) => {
+      writeSetting(database, 'name', 'lost');
+      throw new Error('It fails.');
+    });
+    await expect(failing).rejects.toThrow('It fails.');
+    expect(shown()).toBe('value');
+  });
 });

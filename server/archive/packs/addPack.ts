@@ -14,7 +14,7 @@ import type { Store } from '../../store/store.ts';
 import { rehashBlobs } from '../../workers/hashFiles.ts';
 import { FileFaults } from './fileFaults.ts';
 import { placePack } from './placePack.ts';
-import { readPackText } from './readPack.ts';
+import { newPackText, readPackText } from './readPack.ts';
 import { type CheckedRecord, checkRecord } from './record.ts';
 import { requireSameFiles } from './sameFiles.ts';
 
@@ -44,8 +44,9 @@ export interface AddedPack {
  * Adds a pack: the one way in for every kind of upload. When it resolves, the blobs, the record and the ledger entry
  * are on stable storage; whatever it throws, nothing is left of it and what was staged is discarded.
  *
- * A crash before the blobs are kept leaves files in `tmp/`, which the next start empties; one after that and before the
- * commit leaves blobs that no row names, which the next start sweeps. Neither can be seen by a reader.
+ * A crash before the blobs are kept leaves files in `tmp/` and records in the journal, which the next start empties; one
+ * after that and before the commit leaves blobs that no row names, which the next start sweeps. Neither can be seen by a
+ * reader.
  *
  * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; whatever the disk says.
  */
@@ -67,7 +68,8 @@ export async function addPack(
     const blobs = [...(staged?.values() ?? [])];
     await requireRoom?.(newBytes(store.latest(), blobs));
     await mendHeld(store, blobs);
-    const text = await keepAndRecord(store, blobs, checked);
+    await keepAll(blobs);
+    const text = await store.write((database) => recordPack(database, checked, store.instant()));
     return text === undefined ? there() : { id, created: true, text };
   } finally {
     // What is kept stays; what was refused, or was there already, goes.
@@ -149,26 +151,10 @@ async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<vo
   }
 }
 
-/** Keeps the blobs, then records the pack, together with others whose blobs are being kept. */
-async function keepAndRecord(
-  store: Store,
-  blobs: readonly StagedBlob[],
-  checked: CheckedRecord,
-): Promise<string | undefined> {
-  const arrived = store.expectWrite();
-  let recorded: Promise<string | undefined>;
-  try {
-    await keepAll(blobs);
-    recorded = store.write((database) => recordPack(database, checked, store.instant()));
-  } finally {
-    arrived();
-  }
-  return recorded;
-}
-
+/** Small ones by way of the journal: what comes at the same time is then on stable storage with one sync. */
 async function keepAll(staged: readonly StagedBlob[]): Promise<void> {
   const atOnce = pLimit(KEPT_AT_ONCE);
-  const kept = await Promise.allSettled(staged.map((blob) => atOnce(() => blob.keep())));
+  const kept = await Promise.allSettled(staged.map((blob) => atOnce(() => blob.keep('journal'))));
   for (const outcome of kept) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
@@ -187,5 +173,5 @@ function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string)
   }
   const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });
   placePack(database, checked, seq, at);
-  return readPackText(database, id);
+  return newPackText(database, id, checked.text);
 }

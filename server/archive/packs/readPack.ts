@@ -3,10 +3,12 @@ import { Problem } from '../../../shared/problems.ts';
 import { VERDICTS, type Verdict } from '../../../shared/vocabulary.ts';
 import type { ReadDatabase } from '../../store/sqlite/open.ts';
 import {
+  type FlagRow,
   flagsOf,
   type PackRow,
   packById,
   packsByEntry,
+  type ReplicationRow,
   recordTexts,
   replicationsOf,
   superseders,
@@ -28,6 +30,14 @@ export function requirePack(database: ReadDatabase, id: string): PackRow {
 export function readPackText(database: ReadDatabase, id: string): string {
   const [text = ''] = packTexts(database, [requirePack(database, id).ledger_entry]);
   return text;
+}
+
+/**
+ * The same of a pack that was recorded in this transaction, whose record has this text: nobody can have named it yet, so
+ * that only its row is read.
+ */
+export function newPackText(database: ReadDatabase, id: string, record: string): string {
+  return textOf(openingOf(requirePack(database, id), NOTHING_SAID), record);
 }
 
 /** A pack as a value, for what computes with it. @throws Problem `not_found` */
@@ -71,8 +81,12 @@ function* joined(
   );
   for (const entry of entries) {
     const record = records.get(entry);
-    if (record !== undefined) yield `${derived.get(entry)?.opening},${record.slice(1)}`;
+    if (record !== undefined) yield textOf(derived.get(entry)?.opening ?? '', record);
   }
+}
+
+function textOf(opening: string, record: string): string {
+  return `${opening},${record.slice(1)}`;
 }
 
 /** What the archive adds to each record, asked for all packs at once. */
@@ -85,29 +99,45 @@ function derivedFields(database: ReadDatabase, rows: readonly PackRow[]): Map<nu
   const flags = Map.groupBy(flagsOf(database, ids), ({ pack }) => pack);
   return new Map(
     rows.map((row) => {
-      const verdicts = replications.get(row.id) ?? [];
-      const count = (verdict: Verdict) => verdicts.filter((each) => each.verdict === verdict).length;
-      const fields = {
-        id: row.id,
-        digest: row.digest,
-        tag: row.tag,
-        replications: verdicts.map(({ pack, verdict, received_at }) => ({ pack, verdict, received_at })),
-        evidence: {
-          received_at: row.received_at,
-          bytes: row.bytes,
-          files: row.files,
-          ...(Object.fromEntries(VERDICTS.map((verdict) => [verdict, count(verdict)])) as Record<
-            Verdict,
-            number
-          >),
-          superseded_by: newer.get(row.id) ?? null,
-        },
-        flags: (flags.get(row.id) ?? []).map(({ reason, note, at }) => ({ reason, note, at })),
-        original_had_method: row.original_had_method === null ? null : row.original_had_method === 1,
-        ledger_entry: row.ledger_entry,
-      };
-      const opening = JSON.stringify(fields satisfies Omit<Pack, keyof PackRecord>).slice(0, -1);
+      const opening = openingOf(row, {
+        replications: replications.get(row.id) ?? [],
+        newer: newer.get(row.id) ?? null,
+        flags: flags.get(row.id) ?? [],
+      });
       return [row.ledger_entry, { opening, recordBytes: row.record_bytes }] as const;
     }),
   );
+}
+
+/** What others have said of a pack since it came. */
+interface Said {
+  replications: readonly ReplicationRow[];
+  newer: string | null;
+  flags: readonly FlagRow[];
+}
+
+const NOTHING_SAID: Said = { replications: [], newer: null, flags: [] };
+
+function openingOf(row: PackRow, { replications, newer, flags }: Said): string {
+  const count = (verdict: Verdict) => replications.filter((each) => each.verdict === verdict).length;
+  const fields = {
+    id: row.id,
+    digest: row.digest,
+    tag: row.tag,
+    replications: replications.map(({ pack, verdict, received_at }) => ({ pack, verdict, received_at })),
+    evidence: {
+      received_at: row.received_at,
+      bytes: row.bytes,
+      files: row.files,
+      ...(Object.fromEntries(VERDICTS.map((verdict) => [verdict, count(verdict)])) as Record<
+        Verdict,
+        number
+      >),
+      superseded_by: newer,
+    },
+    flags: flags.map(({ reason, note, at }) => ({ reason, note, at })),
+    original_had_method: row.original_had_method === null ? null : row.original_had_method === 1,
+    ledger_entry: row.ledger_entry,
+  };
+  return JSON.stringify(fields satisfies Omit<Pack, keyof PackRecord>).slice(0, -1);
 }

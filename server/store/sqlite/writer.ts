@@ -37,8 +37,6 @@ const MAX_TRANSACTION_MS = 10;
 /** A change that is in no hurry waits for others as long as this, or until so many wait. */
 const PATIENCE_MS = 20;
 const ENOUGH = 128;
-/** Changes that are known to come soon are waited for as long as this. */
-const EXPECTED_MS = 3;
 
 /**
  * Group commit. Changes that arrive together share one transaction, each in a savepoint of its own, so that one
@@ -56,9 +54,7 @@ export class Writer {
   /** Whether a change in steps has had its turn since others had theirs. */
   #hasStepped = false;
   #scheduled = false;
-  /** Fires when the changes that wait have waited for others long enough. */
   #patience: NodeJS.Timeout | undefined;
-  #expected = 0;
   #failure: Problem | undefined;
   #idle: (() => void)[] = [];
   readonly #listeners = new Set<() => void>();
@@ -83,21 +79,8 @@ export class Writer {
       this.#waiting.push({ change, onShown, resolve: resolve as (result: unknown) => void, reject });
       if (patient && !this.#scheduled && this.#waiting.length < ENOUGH)
         this.#patience ??= setTimeout(() => this.#schedule(), PATIENCE_MS);
-      else this.#scheduleWithExpected();
+      else this.#schedule();
     });
-  }
-
-  /**
-   * Announces a change that comes as soon as the disk has done what it is about. Others wait a moment for it: a commit
-   * costs about as much for many changes as for one. What is given back is called once the change was given to `write`,
-   * or will not come.
-   */
-  expect(): () => void {
-    this.#expected += 1;
-    return () => {
-      this.#expected -= 1;
-      if (this.#expected === 0 && this.#waiting.length > 0) this.#schedule();
-    };
   }
 
   /**
@@ -126,12 +109,6 @@ export class Writer {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  #scheduleWithExpected(): void {
-    const worthWaiting = this.#expected > 0 && this.#stepped.length === 0 && this.#waiting.length < ENOUGH;
-    if (!worthWaiting) this.#schedule();
-    else if (!this.#scheduled) this.#patience ??= setTimeout(() => this.#schedule(), EXPECTED_MS);
-  }
-
   #schedule(): void {
     clearTimeout(this.#patience);
     this.#patience = undefined;
@@ -147,7 +124,7 @@ export class Writer {
     if (stepped && isTurn) await this.#advance(stepped);
     else await this.#commit();
     this.#scheduled = false;
-    if (this.#waiting.length + this.#stepped.length > 0) return this.#scheduleWithExpected();
+    if (this.#waiting.length + this.#stepped.length > 0) return this.#schedule();
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
