@@ -1,5 +1,9 @@
 import { defineConfig } from '@playwright/test';
+import { keepCompiledCode } from './server/cli/compileCache.ts';
 import { chromiumLaunchOptions } from './test/support/chromium.ts';
+
+// For what is started beside the command line: the demonstration, `npm start`, the stand-in for Electron.
+keepCompiledCode();
 
 export default defineConfig({
   testDir: 'test/e2e',

@@ -1,4 +1,8 @@
 import { defineConfig } from 'vitest/config';
+import { keepCompiledCode } from './server/cli/compileCache.ts';
+
+// Threads and processes that the tests start read their code compiled, as those of the command line do.
+keepCompiledCode();
 
 export default defineConfig({
   test: {

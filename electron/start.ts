@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { openArchive, sentenceOf } from './openArchive.ts';
 import { readOptions, type StartOptions } from './options.ts';
 import { buildIfStale, ROOT } from './start/build.ts';
 import { findElectron } from './start/electronBinary.ts';
@@ -64,6 +63,8 @@ async function serveForBrowser({
     // npm passes on what the terminal has sent already: a second signal must not cut the closing short.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
   });
+  // The window's own process opens the archive; only without one is the node loaded here.
+  const { openArchive, sentenceOf } = await import('./openArchive.ts');
   const node = await openArchive({ dataFolder, port, collect: true }).catch((error: unknown) => {
     throw new Error(sentenceOf(error, port), { cause: error });
   });

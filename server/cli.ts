@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { main } from './cli/main.ts';
+import { keepCompiledCode } from './cli/compileCache.ts';
 
 // Whoever reads the output may stop early, as “| head” does; that is no failure of the command.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -7,4 +7,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
+keepCompiledCode();
+const { main } = await import('./cli/main.ts');
 process.exitCode = await main(process.argv.slice(2));

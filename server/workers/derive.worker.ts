@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { NotDerivableError, type NotDerivableReason } from '../collection/derived/notDerivable.ts';
 import { runTask } from '../collection/derived/runTask.ts';
 import type { DeriveTask, TaskResults } from '../collection/derived/tasks.ts';
@@ -13,6 +14,9 @@ export type DeriveReply =
   | { id: number; result: TaskResults[DeriveTask['task']] }
   | { id: number; refused: { reason: NotDerivableReason; sentence: string } }
   | { id: number; failure: string };
+
+// It is ended without warning, and so keeps what was compiled now, before it has read anything that is not ours.
+flushCompileCache();
 
 process.on('message', ({ id, task }: DeriveRequest) => {
   runTask(task).then(

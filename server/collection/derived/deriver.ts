@@ -157,10 +157,17 @@ export class Deriver {
   }
 }
 
-/** Windows' own libraries need to know where Windows is; Electron's program must know that it is to be Node. */
+/**
+ * Windows' own libraries need to know where Windows is; Electron's program must know that it is to be Node, and Node
+ * where it keeps what it compiled.
+ */
 function environment(): NodeJS.ProcessEnv {
-  const { SystemRoot } = process.env;
-  return { ELECTRON_RUN_AS_NODE: '1', ...(SystemRoot !== undefined && { SystemRoot }) };
+  const { SystemRoot, NODE_COMPILE_CACHE } = process.env;
+  return {
+    ELECTRON_RUN_AS_NODE: '1',
+    ...(SystemRoot !== undefined && { SystemRoot }),
+    ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
+  };
 }
 
 /** V8 aborts where the heap is full. */
