@@ -1,5 +1,5 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Pack } from '../../shared/pack.ts';
+import { complaintsAbout } from './support/accessibility.ts';
 import { expect, test } from './support/fixtures.ts';
 
 test('a pack is cited in every form, copied and saved as a file', async ({ page, context, node }) => {
@@ -39,13 +39,10 @@ test('the description of the interface is read by day and by night, on a wall an
   page,
 }) => {
   await page.goto('/api/docs');
+  // One of each kind of part: the page is long, and its parts are alike.
+  const parts = ['nav', 'header', '#addPack', '#readBlob', '#schema-Pack', '#problem-not_found'];
   for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    // One of each kind of part: the page is long, and its parts are alike.
-    const parts = ['nav', 'header', '#addPack', '#readBlob', '#schema-Pack', '#problem-not_found'];
-    const axe = parts.reduce((builder, part) => builder.include(part), new AxeBuilder({ page }));
-    if (colorScheme === 'dark') axe.withRules(['color-contrast']);
-    expect((await axe.analyze()).violations).toEqual([]);
+    expect(await complaintsAbout(page, colorScheme, parts)).toBe('');
   }
   await page.getByRole('navigation').getByTitle('Upload a pack').click();
   await expect(page.getByRole('heading', { name: 'Upload a pack' })).toBeInViewport();

@@ -1,5 +1,5 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page } from '@playwright/test';
+import { complaintsAbout } from './accessibility.ts';
 
 /** What a page must not do while a test runs: complain in its console, throw, or ask anybody but this machine. */
 export interface PageChecks {
@@ -38,25 +38,11 @@ export function createPageChecks(): PageChecks {
   };
 }
 
-/** By night only the colours differ, so only they are looked at again. */
 async function expectAccessible(page: Page): Promise<void> {
-  await expectNoViolations(page, 'light', new AxeBuilder({ page }));
-  await expectNoViolations(page, 'dark', new AxeBuilder({ page }).withRules(['color-contrast']));
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const complaints = await complaintsAbout(page, colorScheme);
+    // Softly, so that one run tells of every page.
+    expect.soft(complaints, `accessibility of ${page.url()} in ${colorScheme}`).toBe('');
+  }
   await page.emulateMedia({ colorScheme: null });
-}
-
-async function expectNoViolations(
-  page: Page,
-  colorScheme: 'light' | 'dark',
-  builder: AxeBuilder,
-): Promise<void> {
-  await page.emulateMedia({ colorScheme });
-  const { violations } = await builder.analyze();
-  const told = violations.map(({ id, help, nodes }) =>
-    [`${id}: ${help}`, ...nodes.map(({ html, failureSummary }) => `  ${html}\n  ${failureSummary}`)].join(
-      '\n',
-    ),
-  );
-  // Softly, so that one run tells of every page.
-  expect.soft(told.join('\n'), `accessibility of ${page.url()} in ${colorScheme}`).toBe('');
 }
