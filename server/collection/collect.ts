@@ -5,7 +5,13 @@ import { Problem } from '../../shared/problems.ts';
 import type { Log } from '../log.ts';
 import { updateNextCheck } from '../store/sqlite/dueTimes.ts';
 import { endRound, insertRound } from '../store/sqlite/rounds.ts';
-import { activeSources, type SourceRow, sourceById } from '../store/sqlite/sources.ts';
+import {
+  activeSources,
+  type ChosenSource,
+  type SourceRow,
+  sourceById,
+  sourceByKey,
+} from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
 import { type Check, type CheckServices, checkSource, nextCheckAt } from './checkSource.ts';
 import { HostHeldError } from './politeness.ts';
@@ -43,7 +49,7 @@ export class Collector {
    * Checks sources once the rounds before it are over. `choose` picks them then, so that none is checked that was
    * removed meanwhile. A round that is cancelled gives back what it had come to.
    */
-  collect(choose: () => SourceRow[], options: RoundOptions): Promise<CollectionResult> {
+  collect(choose: () => ChosenSource[], options: RoundOptions): Promise<CollectionResult> {
     const round = this.#last.then(() => new Round(this.#services, options).run(choose));
     this.#last = round.catch(() => {});
     return round;
@@ -56,7 +62,10 @@ export class Collector {
 }
 
 /** The sources of these ids, or all that are not paused. @throws Problem `unknown_source`. */
-export function chooseSources(store: Pick<Store, 'read'>, ids: readonly string[] | undefined): SourceRow[] {
+export function chooseSources(
+  store: Pick<Store, 'read'>,
+  ids: readonly string[] | undefined,
+): ChosenSource[] {
   if (ids === undefined) return activeSources(store.read);
   return [...new Set(ids)].map((id) => {
     const source = sourceById(store.read, id);
@@ -84,7 +93,8 @@ class Round {
   readonly #held: KeptRetrieval[] = [];
   readonly #counting: Promise<void>[] = [];
   #id = 0;
-  #hosts = 0;
+  /** Whether there are hosts enough to tell whether the fault is the node's own. */
+  #isTelling = false;
   #anyAnswered = false;
 
   constructor(services: CollectServices, options: RoundOptions) {
@@ -92,16 +102,16 @@ class Round {
     this.#options = options;
   }
 
-  async run(choose: () => SourceRow[]): Promise<CollectionResult> {
+  async run(choose: () => ChosenSource[]): Promise<CollectionResult> {
     const { store, clock } = this.#services;
-    const sources = choose();
+    const chosen = choose();
     const { startedBy, signal, progress } = this.#options;
-    progress(0, sources.length);
+    progress(0, chosen.length);
     this.#id = await store.write((database) =>
       insertRound(database, { started_by: startedBy, started_at: store.instant() }),
     );
-    this.#hosts = hostsOf(sources);
-    const outcomes = await this.#checkAll(sources);
+    this.#isTelling = await haveHostsThatTell(chosen);
+    const outcomes = await this.#checkAll(chosen);
     this.#result.observer_offline = !signal.aborted && this.#isOffline();
     if (!this.#result.observer_offline && !signal.aborted) this.#countHeld();
     await Promise.all(this.#counting);
@@ -123,15 +133,19 @@ class Round {
   }
 
   /** Begins every check, a slice at a time so that requests go on meanwhile; each waits for its own turn. */
-  async #checkAll(sources: readonly SourceRow[]): Promise<PromiseSettledResult<void>[]> {
+  async #checkAll(chosen: readonly ChosenSource[]): Promise<PromiseSettledResult<void>[]> {
     const { progress } = this.#options;
+    const { store } = this.#services;
     const checks: Promise<void>[] = [];
     let done = 0;
-    for (const [index, source] of sources.entries()) {
-      const check = this.#check(source, () => {
-        done += 1;
-        progress(done, sources.length);
-      });
+    const onDone = () => {
+      done += 1;
+      progress(done, chosen.length);
+    };
+    for (const [index, { key }] of chosen.entries()) {
+      const source = sourceByKey(store.read, key);
+      // One that was let go a moment ago is not asked for any more.
+      const check = source && !source.removed ? this.#check(source, onDone) : Promise.resolve(onDone());
       // Whether it failed is asked below, once all are over.
       check.catch(() => {});
       checks.push(check);
@@ -147,7 +161,7 @@ class Round {
         round: this.#id,
         signal,
         onAnswer: () => this.#onAnswer(),
-        mayHold: () => this.#hosts >= HOSTS_THAT_TELL && !this.#anyAnswered,
+        mayHold: () => this.#isTelling && !this.#anyAnswered,
         dueAt: (notBefore) => this.#dueAt(source, notBefore),
       });
       if (check.held) this.#held.push(check.held);
@@ -162,7 +176,7 @@ class Round {
 
   /** What is held back at the end of a round was met by hosts of which none answered. */
   #isOffline(): boolean {
-    return hostsOf(this.#held) >= HOSTS_THAT_TELL;
+    return new Set(this.#held.map(hostOf)).size >= HOSTS_THAT_TELL;
   }
 
   #onAnswer(): void {
@@ -206,6 +220,16 @@ class Round {
   }
 }
 
-function hostsOf(sources: readonly { url: string }[]): number {
-  return new Set(sources.map(({ url }) => new URL(url).hostname)).size;
+function hostOf({ url }: { url: string }): string {
+  return new URL(url).hostname;
+}
+
+/** Whether they are of hosts enough; thousands of one host are looked through a slice at a time. */
+async function haveHostsThatTell(sources: readonly { url: string }[]): Promise<boolean> {
+  const hosts = new Set<string>();
+  for (const [index, source] of sources.entries()) {
+    if (hosts.add(hostOf(source)).size >= HOSTS_THAT_TELL) return true;
+    if (index % SLICE === SLICE - 1) await setImmediate();
+  }
+  return false;
 }

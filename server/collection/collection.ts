@@ -78,7 +78,7 @@ export function openCollection({ store, settings, jobs, log }: CollectionConfig)
     startRound(ids) {
       if (closing.signal.aborted) throw shuttingDown();
       // Asked twice: now, so that who asks is told of an unknown source, and when the round's turn has come.
-      chooseSources(store, ids);
+      if (ids) chooseSources(store, ids);
       return jobs.start('collection', 'sources', ({ signal, progress }) =>
         collector.collect(() => chooseSources(store, ids), {
           startedBy: 'owner',

@@ -4,8 +4,8 @@ const FEWEST = 4;
 const MORE = 2;
 const LOOK_EVERY_MS = 10;
 /** Held for longer than this, the event loop is taken for free no more; and from here on for held too long. */
-const FREE_MS = 10;
-const TOO_LONG_MS = 20;
+const FREE_MS = 7;
+const TOO_LONG_MS = 14;
 
 /** Tells, again and again, for how long the event loop was held since it was last told; gives back how to stop that. */
 export type LoopWatch = (tell: (heldMs: number) => void) => () => void;

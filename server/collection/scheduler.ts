@@ -7,7 +7,7 @@ import {
   rescheduleDefaults,
   sourcesByDueTime,
 } from '../store/sqlite/dueTimes.ts';
-import { type SourceRow } from '../store/sqlite/sources.ts';
+import type { ChosenSource } from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
 import { type Collector, HOSTS_THAT_TELL, JITTER } from './collect.ts';
 import { MAX_HOLD_MS } from './politeness.ts';
@@ -93,18 +93,18 @@ export class Scheduler {
   }
 
   /** What is due, and of what is due soon the next ones. */
-  #due(): SourceRow[] {
+  #due(): ChosenSource[] {
     const { store, clock, settings } = this.#services;
     const now = clock.now();
     const everyMinutes = settings().collection_every_minutes;
-    const taken: SourceRow[] = [];
+    const taken: ChosenSource[] = [];
     const hosts = new Set<string>();
     for (const source of sourcesByDueTime(store.read, {
       now: instantOf(now),
       everyMinutes,
       ahead: TAKE_ALONG,
     })) {
-      const isDue = Date.parse(source.next_check_at ?? '') <= now;
+      const isDue = Date.parse(source.next_check_at) <= now;
       if (!isDue && taken.length >= MOST_TAKEN_ALONG && hosts.size >= HOSTS_THAT_TELL) break;
       taken.push(source);
       hosts.add(new URL(source.url).hostname);

@@ -1,5 +1,5 @@
 import { type ReadDatabase, statement, type WriteDatabase } from './open.ts';
-import { fromStored, type SourceRow, type StoredSource, WATCHED } from './sources.ts';
+import { type ChosenSource, WATCHED } from './sources.ts';
 
 /** A share of an interval from 0.95 to 1, by the source's number: what is made due anew together is due one by one. */
 const PARTED = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
@@ -9,17 +9,16 @@ const PARTED = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
  *
  * @param everyMinutes the node's own interval. @param ahead that share.
  */
-export function* sourcesByDueTime(
+export function sourcesByDueTime(
   database: ReadDatabase,
   soon: { now: string; everyMinutes: number; ahead: number },
-): Generator<SourceRow> {
-  const rows = statement<StoredSource>(
+): IterableIterator<ChosenSource & { next_check_at: string }> {
+  return statement<ChosenSource & { next_check_at: string }>(
     database,
-    `SELECT * FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @now,
+    `SELECT key, url, next_check_at FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @now,
        (coalesce(every_minutes, @everyMinutes) * @ahead) || ' minutes')
      ORDER BY next_check_at`,
   ).iterate(soon);
-  for (const row of rows) yield fromStored(row);
 }
 
 /** How many active sources are due between two instants. */

@@ -208,11 +208,15 @@ export function updateStanding(
 /** What is watched and not paused, in SQL. */
 export const WATCHED = 'removed = 0 AND paused = 0';
 
+/** A source that is to be checked: of thousands, the whole rows are read as their turn comes. */
+export type ChosenSource = Pick<SourceRow, 'key' | 'url'>;
+
 /** Sources that are watched and not paused, in the order they were added. */
-export function activeSources(database: ReadDatabase): SourceRow[] {
-  return statement<StoredSource>(database, `SELECT * FROM sources WHERE ${WATCHED} ORDER BY key`)
-    .all()
-    .map(fromStored);
+export function activeSources(database: ReadDatabase): ChosenSource[] {
+  return statement<ChosenSource>(
+    database,
+    `SELECT key, url FROM sources WHERE ${WATCHED} ORDER BY key`,
+  ).all();
 }
 
 /** Sources whose last counted answer was a failure, longest failing first. */
