@@ -11,8 +11,15 @@ test('the owner shares the node and invites somebody, who then contributes from 
   await expect(page.getByText('the network cannot reach this node at all')).toBeVisible();
   await checks.accessible(page);
 
+  // Both are chosen before the node has answered to the first.
+  const { promise: chosen, resolve: bothAreChosen } = Promise.withResolvers<void>();
+  await page.route('**/manage/sharing', async (route) => {
+    await chosen;
+    await route.continue();
+  });
   await page.getByRole('radio', { name: /^Contribute/ }).click();
   await page.getByRole('switch', { name: 'Contributions need an invitation' }).click();
+  bothAreChosen();
   await expect(page.getByText('Whoever has an invitation may add packs')).toBeVisible();
   await page.getByLabel('For whom').fill('Ada Lovelace');
   await page.getByRole('button', { name: 'Invite' }).click();

@@ -32,6 +32,8 @@ export function SharingMode({ sharing }: { sharing: Sharing }) {
   const queries = useQueryClient();
   const loadSession = useSession((state) => state.load);
   const set = useMutation({
+    // One after the other: the choice that was made last is the one that holds.
+    scope: { id: 'sharing' },
     mutationFn: (next: Sharing) => call('setSharing', { body: next }),
     onSuccess: async (next) => {
       queries.setQueryData(answerKey('readSharing', {}), next);
@@ -46,7 +48,7 @@ export function SharingMode({ sharing }: { sharing: Sharing }) {
         label="Who may reach this node"
         choices={MODES}
         value={shown.mode}
-        onChange={(mode) => set.mutate({ ...sharing, mode })}
+        onChange={(mode) => set.mutate({ ...shown, mode })}
       />
       <Switch
         className={classes.wants}
@@ -57,7 +59,7 @@ export function SharingMode({ sharing }: { sharing: Sharing }) {
             : 'Counts while contributions are open.'
         }
         checked={shown.require_invitation}
-        onChange={(event) => set.mutate({ ...sharing, require_invitation: event.currentTarget.checked })}
+        onChange={(event) => set.mutate({ ...shown, require_invitation: event.currentTarget.checked })}
       />
       {set.error && <ErrorNote error={set.error} />}
     </Section>
