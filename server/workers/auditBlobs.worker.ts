@@ -6,6 +6,7 @@ import { blobPath, databaseFile } from '../store/blobs/paths.ts';
 import { blobRow, blobRowsAfter } from '../store/sqlite/blobs.ts';
 import { lastingDamageOf } from '../store/sqlite/damages.ts';
 import { openForReading } from '../store/sqlite/open.ts';
+import { stepBack } from '../store/stepBack.ts';
 import type { AuditSlice, AuditSliceInput } from './auditBlobs.ts';
 
 /** A slice ends after this, so that what it found is recorded soon. */
@@ -17,6 +18,7 @@ const TELL_EVERY_BYTES = 16_777_216;
 /** What says that the bytes themselves cannot be had; other errors are the system's and no finding. */
 const UNREADABLE = new Set(['EIO', 'EISDIR', 'ELOOP', 'ENOTDIR', 'EBADMSG', 'EUCLEAN']);
 
+stepBack();
 const input = workerData as AuditSliceInput;
 const database = openForReading(databaseFile(input.folder), { isMapped: false });
 const buffer = Buffer.allocUnsafe(1_048_576);

@@ -1,8 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { verifyLedger } from '../ledger/verifyLedger.ts';
 import { openSnapshot } from '../store/sqlite/writeAheadLog.ts';
+import { stepBack } from '../store/stepBack.ts';
 import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
 
+stepBack();
 const { file } = workerData as { file: string };
 const database = await openSnapshot(file);
 try {

@@ -1,7 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import { stepBack } from '../stepBack.ts';
 import type { CheckpointTask } from './checkpointer.ts';
 
+stepBack();
 const database = new Database(workerData as string, { fileMustExist: true });
 database.pragma('synchronous = FULL');
 
