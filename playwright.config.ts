@@ -20,7 +20,9 @@ export default defineConfig({
   use: {
     browserName: 'chromium',
     launchOptions: chromiumLaunchOptions(),
-    trace: 'retain-on-failure',
+    // What is recorded of every test is paid for by every test: the pages as they were, without a film of them.
+    trace: { mode: 'retain-on-failure', screenshots: false },
+    screenshot: 'only-on-failure',
     // What moves would be measured half way.
     contextOptions: { reducedMotion: 'reduce' },
   },

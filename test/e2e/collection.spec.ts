@@ -8,6 +8,7 @@ test('what is typed for a new source outlives the dialog, and what is wrong with
   checks,
 }) => {
   checks.allow(/409/);
+  await setUp(page);
   await page.goto('/sources?add');
   const form = page.getByRole('dialog', { name: 'Watch a source' });
   await form.getByLabel('Address').fill(web.url('/missing'));
@@ -38,13 +39,12 @@ test('sources are searched, selected, paused, edited and let go; their history s
   web,
   checks,
 }) => {
-  await page.goto('/sources');
   for (const name of ['Alpha', 'Beta', 'Gamma']) {
     web.publish(`/${name}`, `<title>${name}</title>`);
     await watch(page, node, { url: web.url(`/${name}`), name, agency: name === 'Beta' ? 'Bureau' : '' });
   }
   await collect(page);
-  await page.reload();
+  await page.goto('/sources');
   const table = page.getByRole('table', { name: 'Watched sources' });
   await expect(table.getByRole('row')).toHaveCount(4);
   await page.getByRole('searchbox', { name: 'Search sources' }).fill('bet');
@@ -140,7 +140,6 @@ test('filters stand in the address, and a phone has the list and the event one a
   web,
   checks,
 }) => {
-  await page.goto('/timeline');
   web.publish('/one', 'one');
   web.publish('/two', 'two');
   await watch(page, node, { url: web.url('/one'), name: 'One', agency: 'First bureau' });

@@ -258,8 +258,6 @@ async function collectChanges(
   web: ScriptedWeb,
   changes: Change[],
 ): Promise<number[]> {
-  // The overview would ask for a status that is not well until the first round is over.
-  await page.goto('/ledger');
   await page.request.patch('/manage/settings', { data: { per_host_pause_ms: 0, retry_delays_seconds: [] } });
   const publish = (version: 'from' | 'to') => {
     for (const { name, type, [version]: body } of changes) {

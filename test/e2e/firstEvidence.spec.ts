@@ -15,6 +15,7 @@ test('a researcher publishes a first pack from files on disk, sees it and verifi
   checks,
   node,
 }) => {
+  await page.goto('/');
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await checks.accessible(page);
 
@@ -71,6 +72,7 @@ test('a researcher watches a first page, and what it said before and after stays
   const before = '<title>Notice</title><p>The station is open.</p>';
   const after = '<title>Notice</title><p>The station is closed.</p>';
   web.publish('/notice', before);
+  await page.goto('/');
   await openPage(page, 'Sources');
   await checks.accessible(page);
   await page.getByRole('button', { name: 'Watch the first source' }).click();

@@ -6,9 +6,8 @@ test('a saved head tells later that nothing was rewritten, or exactly what diffe
   page,
   checks,
 }, testInfo) => {
-  await page.goto('/ledger');
   await record(page, 3);
-  await page.reload();
+  await page.goto('/ledger');
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Save the head' }).click();
   const file = testInfo.outputPath('head.json');
@@ -42,9 +41,8 @@ test('an entry is found by its number, and one that was altered breaks the chain
   page,
   checks,
 }) => {
-  await page.goto('/ledger');
   await record(page, 60);
-  await page.reload();
+  await page.goto('/ledger');
   await expect(page.getByText('60 down to 11 of 60').first()).toBeVisible();
   await page.getByRole('button', { name: 'Older' }).first().click();
   await expect(page.getByText('10 down to 1 of 60').first()).toBeVisible();
@@ -79,7 +77,6 @@ test('a visitor verifies the ledger too, and is offered nothing that only the ow
   browser,
   checks,
 }) => {
-  await page.goto('/ledger');
   await record(page, 2);
   const visitor = await (await browser.newContext()).newPage();
   checks.watch(visitor);

@@ -6,7 +6,6 @@ test('noise rules are typed, refused at their field, tried, saved and run over p
   checks,
 }) => {
   checks.allow(/422/);
-  await page.goto('/timeline');
   await page.request.patch('/manage/settings', { data: { per_host_pause_ms: 0, retry_delays_seconds: [] } });
   const answer = await page.request.post('/manage/sources', {
     data: { url: web.url('/page'), name: 'Page' },

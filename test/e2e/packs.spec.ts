@@ -112,6 +112,8 @@ test('a comment and a flag are there for everybody, and recorded in the ledger',
 
 test('Ctrl-K finds a pack by its words, and anything pasted by its form', async ({ page, node, checks }) => {
   const pack = await publishPack(node, { title: 'Gulls at noon' });
+  await page.goto('/');
+  await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await page.keyboard.press('Control+k');
   const find = page.getByRole('dialog', { name: 'Find' });
   await expect(find.getByRole('textbox')).toBeFocused();

@@ -6,6 +6,7 @@ test('the owner shares the node and invites somebody, who then contributes from 
   node,
   browser,
 }) => {
+  await page.goto('/');
   await page.getByRole('link', { name: 'Sharing' }).click();
   await expect(page.getByRole('radio', { name: /^Off/ })).toBeChecked();
   await expect(page.getByText('the network cannot reach this node at all')).toBeVisible();
