@@ -77,8 +77,8 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     // A node that was killed may have committed what it never synced; it is shown from here on.
     await log.sync();
     const durable = new DurableCommit(database, read, log);
-    const writer = new Writer(database, durable);
     const checkpointer = new Checkpointer(databaseFile(folder));
+    const writer = new Writer(database, durable, () => checkpointer.room());
     writer.onCommit(checkpointer.committed);
     return {
       folder,

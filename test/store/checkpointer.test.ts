@@ -1,7 +1,12 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import { statement } from '../../server/store/sqlite/open.ts';
+import { Checkpointer } from '../../server/store/sqlite/checkpointer.ts';
+import { DurableCommit } from '../../server/store/sqlite/durableCommit.ts';
+import { migrate } from '../../server/store/sqlite/migrate.ts';
+import { openForReading, openForWriting, statement } from '../../server/store/sqlite/open.ts';
+import { WriteAheadLog } from '../../server/store/sqlite/writeAheadLog.ts';
+import { Writer } from '../../server/store/sqlite/writer.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
@@ -52,4 +57,38 @@ test('a store that is closed while its log is copied closes whole', async () => 
   open = undefined;
   expect(bytesOf(store)).toBeGreaterThan(6_000_000);
   expect(() => statSync(join(store.folder, 'strongroom.db-wal'))).toThrow('ENOENT');
+});
+
+test('a log that is written to without a pause is copied all the same, and does not grow without end', async () => {
+  const file = join(await temporaryFolder(), 'strongroom.db');
+  const writing = openForWriting(file);
+  migrate(writing);
+  const reading = openForReading(file);
+  const log = new WriteAheadLog(file);
+  const checkpointer = new Checkpointer(file);
+  const durable = new DurableCommit(writing, reading, log, { byThread: Number.POSITIVE_INFINITY });
+  const writer = new Writer(writing, durable, () => checkpointer.room());
+  writer.onCommit(checkpointer.committed);
+  let longest = 0;
+  const inSteps = (from: number) =>
+    writer.writeInSteps(function* (database) {
+      for (let row = from; row < from + 10; row += 1) {
+        statement(database, 'INSERT INTO settings VALUES (?, ?)').run(`row ${row}`, ROW);
+        yield;
+      }
+    });
+  for (let from = 0; from < 1_000; from += 10) {
+    await inSteps(from);
+    longest = Math.max(longest, statSync(`${file}-wal`).size);
+  }
+  expect(longest).toBeLessThan(40_000_000);
+  const { count } = statement<{ count: number }>(
+    reading,
+    "SELECT count(*) AS count FROM settings WHERE name LIKE 'row %'",
+  ).get() ?? { count: 0 };
+  expect(count).toBe(1_000);
+  await checkpointer.close();
+  log.close();
+  reading.close();
+  writing.close();
 });

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { stepBack } from '../stepBack.ts';
-import type { CheckpointTask } from './checkpointer.ts';
+import type { CheckpointAnswer, CheckpointTask } from './checkpointer.ts';
 
 stepBack();
 const database = new Database(workerData as string, { fileMustExist: true });
@@ -14,6 +14,6 @@ parentPort?.on('message', (task: CheckpointTask) => {
     return;
   }
   // Waits for nobody: what a reader or the writer still needs is left for the next time.
-  database.pragma('wal_checkpoint(PASSIVE)');
-  parentPort?.postMessage('done');
+  const [told] = database.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[];
+  parentPort?.postMessage({ isWhole: told?.log === told?.checkpointed } satisfies CheckpointAnswer);
 });

@@ -2,11 +2,15 @@ import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
 export type CheckpointTask = 'checkpoint' | 'end';
+/** Whether the log was copied to its end, so that the next commit begins it anew. */
+export type CheckpointAnswer = { isWhole: boolean };
 
 /** While there are commits, this long after the first of them. */
 const EVERY_MS = 500;
 /** A log that never grew beyond this is left to SQLite. */
 const SMALL_LOG_BYTES = 4_194_304;
+/** A log of this size is copied to its end before more is added: until it is, it can only grow. */
+const LONG_LOG_BYTES = 33_554_432;
 
 /**
  * Copies what is committed from the write-ahead log into the database file, in a thread of its own: it reads and syncs
@@ -18,6 +22,11 @@ export class Checkpointer {
   #timer: NodeJS.Timeout | undefined;
   #worker: Worker | undefined;
   #isBusy = false;
+  /** Whether nothing was committed since the log was copied to its end. */
+  #isWhole = false;
+  /** A reader that stays keeps the log from being copied to its end; it is not waited for again before this time. */
+  #waitNotBefore = 0;
+  #waiting: (() => void)[] = [];
 
   constructor(databaseFile: string) {
     this.#file = databaseFile;
@@ -25,16 +34,51 @@ export class Checkpointer {
 
   /** Something was committed. */
   readonly committed = (): void => {
+    this.#isWhole = false;
     this.#timer ??= setTimeout(() => this.#checkpoint(), EVERY_MS).unref();
   };
+
+  /** Resolves when more may be added to the log: nobody commits meanwhile. Undefined where it may be at once. */
+  room(): Promise<void> | undefined {
+    if (this.#isWhole || performance.now() < this.#waitNotBefore) return undefined;
+    if (this.#logBytes() < LONG_LOG_BYTES) return undefined;
+    return this.#copyAll();
+  }
+
+  async #copyAll(): Promise<void> {
+    // What is under way may have begun before the last commit.
+    if (this.#isBusy) await this.#pass();
+    this.#begin();
+    await this.#pass();
+    if (!this.#isWhole) this.#waitNotBefore = performance.now() + EVERY_MS;
+  }
+
+  /** Resolves when the thread has answered, or has ended. */
+  #pass(): Promise<void> {
+    this.#worker?.ref();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
 
   #checkpoint(): void {
     this.#timer = undefined;
     if (this.#isBusy) return this.committed();
-    if (!this.#worker && statSync(`${this.#file}-wal`).size < SMALL_LOG_BYTES) return;
+    if (this.#worker || this.#logBytes() >= SMALL_LOG_BYTES) this.#begin();
+  }
+
+  #begin(): void {
     this.#worker ??= this.#start();
     this.#isBusy = true;
     this.#worker.postMessage('checkpoint' satisfies CheckpointTask);
+  }
+
+  #end({ isWhole }: CheckpointAnswer): void {
+    this.#isBusy = false;
+    this.#isWhole = isWhole;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #logBytes(): number {
+    return statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   #start(): Worker {
@@ -43,8 +87,9 @@ export class Checkpointer {
       workerData: this.#file,
     });
     worker.unref();
-    worker.on('message', () => {
-      this.#isBusy = false;
+    worker.on('message', (answer: CheckpointAnswer) => {
+      worker.unref();
+      this.#end(answer);
     });
     // Without the thread the writing connection does it; the next time another thread is tried.
     worker.on('error', () => this.#forget(worker));
@@ -55,7 +100,7 @@ export class Checkpointer {
   #forget(worker: Worker): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
-    this.#isBusy = false;
+    this.#end({ isWhole: false });
   }
 
   /** Ends the thread and closes its connection. */

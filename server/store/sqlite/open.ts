@@ -13,6 +13,8 @@ const BUSY_TIMEOUT_MS = 5_000;
 
 /** Pages (of 4 KB) in the log beyond which the writing connection copies them itself; see `Checkpointer`. */
 const MOST_PAGES_IN_LOG = 16_384;
+/** A log that grew beyond this gives the room back when it is begun anew, so that its size tells what is in it. */
+const USUAL_LOG_BYTES = 16_777_216;
 
 /**
  * Pages that the writing connection holds at the most, in KB. Rows named by digests land all over their indexes: with
@@ -29,6 +31,7 @@ export function openForWriting(file: string): WriteDatabase {
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
   database.pragma(`wal_autocheckpoint = ${MOST_PAGES_IN_LOG}`);
+  database.pragma(`journal_size_limit = ${USUAL_LOG_BYTES}`);
   database.pragma('foreign_keys = ON');
   database.pragma('trusted_schema = OFF');
   // What a savepoint would have to restore is kept in memory: on disk it is a file for every shared transaction.

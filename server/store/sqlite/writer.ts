@@ -49,6 +49,7 @@ export class Writer {
   readonly #database: WriteDatabase;
   readonly #run: Control;
   readonly #durable: DurableCommit;
+  readonly #room: () => Promise<void> | undefined;
   #waiting: Waiting[] = [];
   #stepped: Stepped[] = [];
   /** Whether a change in steps has had its turn since others had theirs. */
@@ -59,7 +60,13 @@ export class Writer {
   #idle: (() => void)[] = [];
   readonly #listeners = new Set<() => void>();
 
-  constructor(database: WriteDatabase, durable: DurableCommit) {
+  /** @param room resolves when more may be committed, where that has to be waited for. */
+  constructor(
+    database: WriteDatabase,
+    durable: DurableCommit,
+    room: () => Promise<void> | undefined = () => undefined,
+  ) {
+    this.#room = room;
     this.#database = database;
     this.#run = controlOf(database);
     this.#durable = durable;
@@ -120,6 +127,7 @@ export class Writer {
   /** What comes while a commit waits for the disk waits for the next turn. */
   async #turn(): Promise<void> {
     const [stepped] = this.#stepped;
+    if (!stepped?.steps) await this.#room();
     const isTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
     if (stepped && isTurn) await this.#advance(stepped);
     else await this.#commit();
