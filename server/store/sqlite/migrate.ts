@@ -54,8 +54,8 @@ export function requireSchema(database: ReadDatabase): void {
 }
 
 /**
- * Brings the schema up to date, each step in a transaction of its own with `user_version`; a crash between steps
- * leaves a database that the next start goes on with.
+ * Brings the schema up to date: that of a new database in one transaction, an older one in one for each step, with its
+ * `user_version`. A crash between steps leaves a database that the next start goes on with.
  *
  * @throws NewerDatabaseError and changes nothing, where the database is of a later version.
  */
@@ -63,12 +63,14 @@ export function migrate(database: WriteDatabase, migrations: readonly Migration[
   const known = migrations.at(-1)?.number ?? 0;
   const found = database.pragma('user_version', { simple: true }) as number;
   if (found > known) throw new NewerDatabaseError(found, known);
-  for (const { number, sql } of migrations) {
-    if (number <= found) continue;
+  const missing = migrations.filter(({ number }) => number > found);
+  for (const steps of found === 0 ? [missing] : missing.map((step) => [step])) {
     database
       .transaction(() => {
-        database.exec(sql);
-        database.pragma(`user_version = ${number}`);
+        for (const { number, sql } of steps) {
+          database.exec(sql);
+          database.pragma(`user_version = ${number}`);
+        }
       })
       .immediate();
   }
