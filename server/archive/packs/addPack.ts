@@ -151,10 +151,10 @@ async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<vo
   }
 }
 
-/** Small ones by way of the journal: what comes at the same time is then on stable storage with one sync. */
+/** Small ones by way of the journal while it is short: what comes at the same time is then kept with one sync. */
 async function keepAll(staged: readonly StagedBlob[]): Promise<void> {
   const atOnce = pLimit(KEPT_AT_ONCE);
-  const kept = await Promise.allSettled(staged.map((blob) => atOnce(() => blob.keep('journal'))));
+  const kept = await Promise.allSettled(staged.map((blob) => atOnce(() => blob.keep('either'))));
   for (const outcome of kept) if (outcome.status === 'rejected') throw outcome.reason;
 }
 

@@ -71,10 +71,10 @@ export class BlobJournal {
    * @throws whatever the disk says of the journal itself: then none is kept.
    */
   async keep(blobs: readonly JournaledKeeping[]): Promise<(Error | undefined)[]> {
-    if (this.#hasUnsettled(MUCH_UNSETTLED_BYTES)) this.#relieve();
+    if (blobs.length === 0) return [];
+    if (!this.isShort) this.#relieve();
     const isTooMuch = () => this.#hasUnsettled(MOST_UNSETTLED_BYTES);
     if (isTooMuch()) await this.#settleWhile(isTooMuch);
-    if (blobs.length === 0) return [];
     const segment = this.#open ?? (await this.#begin());
     // From here on nothing waits, so that no segment is settled whose files are not all there.
     append(segment, blobs);
@@ -87,6 +87,11 @@ export class BlobJournal {
         return error instanceof Error ? error : new Error(String(error));
       }
     });
+  }
+
+  /** Whether more can come before anything has to be settled. */
+  get isShort(): boolean {
+    return !this.#hasUnsettled(MUCH_UNSETTLED_BYTES);
   }
 
   /** Settles what is older than that, oldest first. What fails stays in the journal, which the next start reads. */

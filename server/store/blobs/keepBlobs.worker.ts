@@ -3,8 +3,8 @@ import { BlobJournal } from './journal.ts';
 import { type Keeping, keepRound } from './keepRound.ts';
 import { ShardFolders } from './shardFolders.ts';
 
-/** Bytes to be kept: in their file at once, or, small ones, by way of the journal. */
-export type RoundKeeping = Keeping | (Required<Keeping> & { journaledAs: string });
+/** Bytes to be kept: in their file at once, or, small ones, by way of the journal, or there as long as it is short. */
+export type RoundKeeping = Keeping | (Required<Keeping> & { by: 'journal' | 'either'; sha256: string });
 
 export interface KeeperData {
   dataFolder: string;
@@ -41,16 +41,16 @@ function prepare(shards: readonly string[]): void {
 }
 
 async function keep(round: readonly RoundKeeping[]): Promise<void> {
-  const journaled = round.flatMap((keeping) =>
-    'journaledAs' in keeping ? [{ ...keeping, sha256: keeping.journaledAs }] : [],
-  );
-  const others = round.filter((keeping) => !('journaledAs' in keeping));
+  const isShort = journal.isShort;
+  const goesByJournal = (keeping: RoundKeeping) => 'by' in keeping && (keeping.by === 'journal' || isShort);
+  const journaled = round.filter((keeping) => 'by' in keeping).filter(goesByJournal);
+  const others = round.filter((keeping) => !goesByJournal(keeping));
   const [ofJournal, ofOthers] = await Promise.all([
     journal.keep(journaled).catch((error: Error) => journaled.map(() => error)),
     keepRound(others, folders),
   ]);
   const answer: RoundAnswer = round.map((keeping) => {
-    const failure = ('journaledAs' in keeping ? ofJournal : ofOthers).shift();
+    const failure = (goesByJournal(keeping) ? ofJournal : ofOthers).shift();
     return failure ? { message: failure.message, code: codeOf(failure) } : null;
   });
   parentPort?.postMessage(answer);

@@ -7,9 +7,10 @@ import { FIRST_BUFFER_BYTES, WriteBehind } from './writeBehind.ts';
 
 /**
  * How small bytes are put on stable storage: in their own file before anything else, or in the journal together with
- * others, and in their own file later. Bytes that are not small have their own file in any case.
+ * others, and in their own file later; or whichever is less work, which is the file where the journal is long already.
+ * Bytes that are not small have their own file in any case.
  */
-export type KeptBy = 'file' | 'journal';
+export type KeptBy = 'file' | 'journal' | 'either';
 
 /** Bytes that came whole and were hashed, until they are kept or discarded. */
 export interface StagedBlob {
@@ -140,7 +141,7 @@ export class Staging {
       const file = this.#temporaryFile();
       try {
         const keeping = { file, bytes: held, target: blobPath(this.#folder, sha256) };
-        await this.#keeper.keep(by === 'journal' ? { ...keeping, journaledAs: sha256 } : keeping);
+        await this.#keeper.keep(by === 'file' ? keeping : { ...keeping, by, sha256 });
       } catch (error) {
         await rm(file, { force: true });
         throw error;
