@@ -105,6 +105,16 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
     expect((await diffWhileAlive(node, event)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
   }, 30_000);
 
+  test('a rule that would run for ever is given up, named, marks nothing, and keeps nobody waiting', async () => {
+    const hostile = { kind: 'pattern', value: '^(\\w+\\s?)*$' };
+    const text = `${'word '.repeat(40)}!`;
+    const event = await change('text/plain', `${text} 1`, `${text} 2`, [hostile]);
+    const { diff, health } = await diffWhileAlive(node, event);
+    expect(diff.noise).toMatchObject({ is_noise: false, rules: [{ outcome: 'timed_out' }] });
+    expect(diff.summary).toMatchObject({ added: 1, removed: 1 });
+    expectAlive(health);
+  });
+
   test('a selector that looks everywhere, in elements two thousand deep', async () => {
     const deep = (end: string) => `${'<div><p>'.repeat(2_000)}${end}${'</p></div>'.repeat(2_000)}`;
     const rules = [{ kind: 'selector', value: Array.from({ length: 12 }, () => 'div').join(' ~ * ') }];

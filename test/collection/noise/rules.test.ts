@@ -7,7 +7,6 @@ import type { ProblemDocument } from '../../../shared/problems.ts';
 import type { WatchedSource } from '../../../shared/source.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
-import { diffWhileAlive, expectAlive } from '../diff/support.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;
@@ -157,19 +156,6 @@ describe('changes of a source with rules', () => {
     await node.node.sendJson('PATCH', `/manage/sources/${source.id}`, { noise_rules: [] });
     expect((await node.events(`source=${source.id}`)).map(({ is_noise }) => is_noise)).toEqual([null, null]);
     expect(await diffOf(event?.id)).toMatchObject({ summary: { added: 1 }, noise: { is_noise: null } });
-  });
-});
-
-describe('a rule that would run for ever', () => {
-  test('is given up, named, marks nothing, and keeps nobody waiting', async () => {
-    const hostile = { kind: 'pattern', value: '^(\\w+\\s?)*$' };
-    const text = `${'word '.repeat(40)}!`;
-    const source = await watchVersions([`${text} 1`, `${text} 2`], [hostile], 'text/plain');
-    const [event] = await node.events(`event_type=changed&source=${source.id}`);
-    const { diff, health } = await diffWhileAlive(node, event?.id ?? 0);
-    expect(diff.noise).toMatchObject({ is_noise: false, rules: [{ outcome: 'timed_out' }] });
-    expect(diff.summary).toMatchObject({ added: 1, removed: 1 });
-    expectAlive(health);
   });
 });
 
