@@ -12,16 +12,27 @@ export function streamed(
 ): Reply {
   return {
     write: async (response) => {
-      response.status(200).set({ 'Cache-Control': 'no-store', ...headers });
-      if (response.req.method === 'HEAD') return void response.end();
-      // A reader who goes away ends the iteration, and with it what it holds open.
-      await pipeline(Readable.from(paced(pieces()), { objectMode: false }), response).catch(
-        (error: unknown) => {
-          if (!response.closed) throw error;
-        },
-      );
+      const headed = () => response.status(200).set({ 'Cache-Control': 'no-store', ...headers });
+      if (response.req.method === 'HEAD') return void headed().end();
+      const made = paced(pieces());
+      try {
+        // Whatever fails before there is anything to send is told as a problem.
+        const first = await made.next();
+        if (first.done) return void headed().end();
+        await pipeline(Readable.from(resumed(first.value, made), { objectMode: false }), headed());
+      } catch (error) {
+        if (!response.closed) throw error;
+      } finally {
+        // A reader who goes away ends the iteration, and with it what it holds open.
+        await made.return();
+      }
     },
   };
+}
+
+async function* resumed<Piece>(first: Piece, rest: AsyncGenerator<Piece, void>): AsyncGenerator<Piece, void> {
+  yield first;
+  yield* rest;
 }
 
 /** For so long pieces are made one after the other before others have their turn. */
@@ -31,7 +42,7 @@ const TURN_MS = 10;
  * Lets others have their turn. Where pieces are made without waiting and the socket takes them at once, nothing else
  * would run until the end.
  */
-async function* paced<Piece>(pieces: Pieces<Piece>): AsyncGenerator<Piece> {
+async function* paced<Piece>(pieces: Pieces<Piece>): AsyncGenerator<Piece, void> {
   let turned = performance.now();
   for await (const piece of pieces) {
     yield piece;

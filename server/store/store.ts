@@ -75,7 +75,7 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     const log = new WriteAheadLog(databaseFile(folder));
     opened.push(() => log.close());
     // A node that was killed may have committed what it never synced; it is shown from here on.
-    await log.sync();
+    await log.settle(database);
     const durable = new DurableCommit(database, read, log);
     const checkpointer = new Checkpointer(databaseFile(folder));
     const writer = new Writer(database, durable, () => checkpointer.room());

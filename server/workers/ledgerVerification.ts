@@ -2,15 +2,21 @@ import { instantOf } from '../../shared/clock.ts';
 import type { LedgerVerification } from '../../shared/ledger.ts';
 import type { LedgerFindings } from '../ledger/verifyLedger.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
+import { requireSettled } from '../store/sqlite/writeAheadLog.ts';
 import type { Store } from '../store/store.ts';
 import { runWorker } from './runWorker.ts';
 import { SharedWork } from './sharedWork.ts';
 
-/** Verifies the whole ledger in a worker thread while requests go on. `tell` hears how many entries were checked. */
+/**
+ * Verifies the whole ledger in a worker thread while requests go on. `tell` hears how many entries were checked.
+ *
+ * @throws Problem as `requireSettled`
+ */
 export async function runLedgerVerification(
   { folder, clock }: Pick<Store, 'folder' | 'clock'>,
   { signal, tell }: { signal?: AbortSignal; tell?: (checked: number) => void } = {},
 ): Promise<LedgerVerification> {
+  requireSettled(databaseFile(folder));
   const started = clock.now();
   const { size, head, root, problems } = await runWorker<LedgerFindings, number>(
     'verifyLedger',

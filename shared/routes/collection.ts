@@ -80,7 +80,7 @@ export const collectionRoutes = {
         mediaTypes: ['text/csv'],
       },
     },
-    problems: ['invalid_format'],
+    problems: ['invalid_format', 'storage_failed'],
   }),
   readEventFeed: route({
     method: 'GET',

@@ -63,7 +63,7 @@ async function write({ file, bytes }: Keeping, syncFile: SyncFile): Promise<void
   }
 }
 
-function dataSync(descriptor: number): Promise<void> {
+export function dataSync(descriptor: number): Promise<void> {
   return new Promise((resolve, reject) =>
     fdatasync(descriptor, (error) => (error ? reject(error) : resolve())),
   );

@@ -1,7 +1,9 @@
-import { closeSync, fdatasync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { Problem } from '../../../shared/problems.ts';
 import { syncFolder } from '../blobs/durableFile.ts';
-import { openForReading, type ReadDatabase, statement } from './open.ts';
+import { dataSync, type SyncFile } from '../blobs/keepRound.ts';
+import { openForReading, type ReadDatabase, statement, type WriteDatabase } from './open.ts';
 
 /**
  * The write-ahead log as a file that is synced without holding the event loop. SQLite appends what is committed to it
@@ -10,10 +12,14 @@ import { openForReading, type ReadDatabase, statement } from './open.ts';
  * of it lets none of its locks go (https://sqlite.org/howtocorrupt.html, 2.2).
  */
 export class WriteAheadLog {
+  readonly #databaseFile: string;
   readonly #file: string;
+  readonly #syncFile: SyncFile;
   #descriptor: number | undefined;
 
-  constructor(databaseFile: string) {
+  constructor(databaseFile: string, syncFile: SyncFile = dataSync) {
+    this.#databaseFile = databaseFile;
+    this.#syncFile = syncFile;
     this.#file = `${databaseFile}-wal`;
   }
 
@@ -24,7 +30,22 @@ export class WriteAheadLog {
       this.#descriptor = openSync(this.#file, process.platform === 'win32' ? 'r+' : 'r');
       await syncFolder(dirname(this.#file));
     }
-    await dataSynced(this.#descriptor);
+    try {
+      await this.#syncFile(this.#descriptor);
+    } catch (error) {
+      writeFileSync(markOf(this.#databaseFile), '');
+      throw error;
+    }
+  }
+
+  /**
+   * Puts on stable storage what a node before this one committed, and is not known to have synced. Where a sync failed, a
+   * later one may succeed with nothing written; so all of it is then copied into the database file.
+   */
+  async settle(database: WriteDatabase): Promise<void> {
+    if (existsSync(markOf(this.#databaseFile))) database.pragma('wal_checkpoint(TRUNCATE)');
+    await this.sync();
+    rmSync(markOf(this.#databaseFile), { force: true });
   }
 
   close(): void {
@@ -33,15 +54,29 @@ export class WriteAheadLog {
   }
 }
 
-function dataSynced(descriptor: number): Promise<void> {
-  return new Promise((resolve, reject) =>
-    fdatasync(descriptor, (error) => (error ? reject(error) : resolve())),
+/** This file is there from a sync of the log that failed until a node is started again. */
+function markOf(databaseFile: string): string {
+  return `${databaseFile}-unsettled`;
+}
+
+/**
+ * Readers that come after a sync that failed cannot find out by a sync of their own: it may succeed with nothing written.
+ *
+ * @throws Problem `storage_failed` where it is not known whether all that is committed is on stable storage
+ */
+export function requireSettled(databaseFile: string): void {
+  if (!existsSync(markOf(databaseFile))) return;
+  throw new Problem(
+    'storage_failed',
+    'The disk failed while the node was writing, so it is not known what was stored. Check the disk, then start the node again.',
   );
 }
 
 /**
  * Opens a reading connection with a snapshot begun: all that is read over it is of one moment and on stable storage.
  * Without the sync it might see what was committed a moment ago and is lost if the power goes.
+ *
+ * @throws Problem as `requireSettled`
  */
 export async function openSnapshot(file: string, options?: { isMapped?: boolean }): Promise<ReadDatabase> {
   const database = openForReading(file, options);
@@ -49,6 +84,7 @@ export async function openSnapshot(file: string, options?: { isMapped?: boolean 
   try {
     beginSnapshot(database);
     await log.sync();
+    requireSettled(file);
     return database;
   } catch (error) {
     database.close();

@@ -1,0 +1,50 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { migrate } from '../../server/store/sqlite/migrate.ts';
+import { openForWriting, type WriteDatabase } from '../../server/store/sqlite/open.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
+import { openSnapshot, WriteAheadLog } from '../../server/store/sqlite/writeAheadLog.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack, problemOf } from '../support/packs.ts';
+
+/*
+ * A sync that failed may be followed by one that succeeds and has written nothing, so whoever opens the database anew
+ * cannot find out what is on stable storage.
+ */
+
+let writing: WriteDatabase | undefined;
+afterEach(async () => {
+  writing?.close();
+  await closeTestNodes();
+});
+
+test('after a sync of the log that failed nobody takes a snapshot until all of the log is settled', async () => {
+  const file = join(await temporaryFolder(), 'strongroom.db');
+  writing = openForWriting(file);
+  migrate(writing);
+  writeSetting(writing, 'name', 'committed');
+  const failing = new WriteAheadLog(file, () => Promise.reject(new Error('EIO: i/o error, fdatasync')));
+  await expect(failing.sync()).rejects.toThrow('EIO');
+  failing.close();
+  await expect(openSnapshot(file)).rejects.toMatchObject({ code: 'storage_failed' });
+
+  const log = new WriteAheadLog(file);
+  await log.settle(writing);
+  log.close();
+  const snapshot = await openSnapshot(file);
+  expect(readSetting(snapshot, 'name')).toBe('committed');
+  snapshot.close();
+});
+
+test('a node whose disk failed gives no dump, no lists as files and no verification of what it does not show itself', async () => {
+  const node = await openTestNode();
+  await addedPack(node);
+  await writeFile(join(node.dataFolder, 'strongroom.db-unsettled'), '');
+  for (const path of ['/api/dump.jsonl', '/api/events?format=csv', '/api/warc', '/api/ledger/verify'])
+    expect(await problemOf(node.ask(path)), path).toMatchObject({ status: 503, code: 'storage_failed' });
+  await node.close();
+  const again = await openTestNode({ dataFolder: node.dataFolder });
+  for (const path of ['/api/dump.jsonl', '/api/ledger/verify'])
+    expect((await again.ask(path)).status, path).toBe(200);
+});
