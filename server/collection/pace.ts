@@ -17,18 +17,24 @@ export type LoopWatch = (tell: (heldMs: number) => void) => () => void;
  * bears (RFC 5681, section 3.1). With sites that take their time, that is soon all that the settings allow.
  */
 export class Pace {
+  readonly #onMore: () => void;
   readonly #watch: LoopWatch;
   #stopWatching: (() => void) | undefined;
   #room = FEWEST;
   #underWay = 0;
+  /** Whether a request waits that the settings would allow. */
+  #isShort = false;
 
-  constructor(watch: LoopWatch = watchLoop) {
+  /** @param onMore called when there is room again for who found none: where all that is under way takes long, nothing else would tell. */
+  constructor(onMore: () => void, watch: LoopWatch = watchLoop) {
+    this.#onMore = onMore;
     this.#watch = watch;
   }
 
   /** Whether another request may begin, where the settings allow so many at once. */
   hasRoom(most: number): boolean {
     this.#room = Math.min(this.#room, Math.max(most, FEWEST));
+    this.#isShort = this.#underWay >= this.#room && this.#underWay < most;
     return this.#underWay < Math.min(this.#room, most);
   }
 
@@ -46,7 +52,9 @@ export class Pace {
 
   #adapt(heldMs: number): void {
     if (heldMs > TOO_LONG_MS) this.#room = Math.max(FEWEST, this.#room >> 1);
-    else if (heldMs < FREE_MS) this.#room += MORE;
+    if (heldMs >= FREE_MS) return;
+    this.#room += MORE;
+    if (this.#isShort) this.#onMore();
   }
 }
 

@@ -43,7 +43,7 @@ export class Politeness {
   readonly #clock: Clock;
   readonly #limits: () => Limits;
   readonly #hosts = new Map<string, Host>();
-  readonly #pace = new Pace();
+  readonly #pace = new Pace(() => this.#startNext());
   #wakeAt = Number.POSITIVE_INFINITY;
   #wake: AbortController | undefined;
 

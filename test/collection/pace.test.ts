@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { Pace } from '../../server/collection/pace.ts';
 
 /** A pace on an event loop that is held for as long as the test says. */
-function pace() {
+function pace(onMore = () => {}) {
   let tell: ((heldMs: number) => void) | undefined;
-  const paced = new Pace((told) => {
+  const paced = new Pace(onMore, (told) => {
     tell = told;
     return () => {
       tell = undefined;

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { HostHeldError, Politeness } from '../../server/collection/politeness.ts';
 import { TurnedClock } from '../support/turnedClock.ts';
 
@@ -40,6 +40,18 @@ test('per host, requests start a pause apart and at most 2 are under way', async
   expect(begun).toHaveLength(3);
   endOldest();
   endOldest();
+  await Promise.all(all);
+});
+
+test('hosts that take for ever keep none of the others waiting', async () => {
+  const clock = new TurnedClock();
+  const { begun, visit, endOldest } = requests(clock);
+  const hosts = Array.from({ length: 12 }, (_, number) => `host-${number}`);
+  const all = hosts.map((host) => visit(host));
+  await clock.turn(0);
+  expect(begun, 'a few at first').toHaveLength(4);
+  await vi.waitFor(() => expect(begun).toEqual(hosts), { timeout: 3000 });
+  for (const _ of hosts) endOldest();
   await Promise.all(all);
 });
 
