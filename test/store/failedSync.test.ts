@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { migrate } from '../../server/store/sqlite/migrate.ts';
-import { openForWriting, type WriteDatabase } from '../../server/store/sqlite/open.ts';
+import { openForReading, openForWriting, type WriteDatabase } from '../../server/store/sqlite/open.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
-import { openSnapshot, WriteAheadLog } from '../../server/store/sqlite/writeAheadLog.ts';
+import { beginSnapshot, openSnapshot, WriteAheadLog } from '../../server/store/sqlite/writeAheadLog.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { addedPack, problemOf } from '../support/packs.ts';
 
@@ -47,4 +47,15 @@ test('a node whose disk failed gives no dump, no lists as files and no verificat
   const again = await openTestNode({ dataFolder: node.dataFolder });
   for (const path of ['/api/dump.jsonl', '/api/ledger/verify'])
     expect((await again.ask(path)).status, path).toBe(200);
+});
+
+test('a snapshot that cannot be read leaves nothing begun that would hold its readers back for good', async () => {
+  const file = join(await temporaryFolder(), 'strongroom.db');
+  await writeFile(file, 'This is no database. '.repeat(400));
+  const reading = openForReading(file);
+  for (const time of ['first', 'second']) {
+    expect(() => beginSnapshot(reading), time).toThrow('file is not a database');
+    expect(reading.inTransaction, time).toBe(false);
+  }
+  reading.close();
 });

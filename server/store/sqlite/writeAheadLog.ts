@@ -94,10 +94,15 @@ export async function openSnapshot(file: string, options?: { isMapped?: boolean 
   }
 }
 
-/** Begins a snapshot: a deferred transaction has none before its first read. */
+/** Begins a snapshot, or none: a deferred transaction has none before its first read, which may fail. */
 export function beginSnapshot(database: ReadDatabase): void {
   statement(database, 'BEGIN').run();
-  statement(database, 'SELECT 1 FROM sqlite_schema LIMIT 1').get();
+  try {
+    statement(database, 'SELECT 1 FROM sqlite_schema LIMIT 1').get();
+  } catch (error) {
+    if (database.inTransaction) statement(database, 'ROLLBACK').run();
+    throw error;
+  }
 }
 
 export function endSnapshot(database: ReadDatabase): void {
