@@ -205,9 +205,10 @@ class Round {
     else result.unchanged += 1;
   }
 
-  /** When the source is due again; a host that asked for longer is given it. */
-  #dueAt(source: SourceRow, notBefore: number | null): string {
+  /** When the source is due again, by what its owner wants by now; a host that asked for longer is given it. */
+  #dueAt({ key, ...asked }: SourceRow, notBefore: number | null): string {
     const { store, clock, settings } = this.#services;
+    const source = sourceByKey(store.read, key) ?? { key, ...asked };
     const jitter = 1 - JITTER + 2 * JITTER * randomShare(store);
     const due = nextCheckAt(source, settings(), clock.now(), jitter);
     return notBefore !== null && instantOf(notBefore) > due ? instantOf(notBefore) : due;

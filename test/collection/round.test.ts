@@ -50,6 +50,24 @@ describe('rounds', () => {
     expect([(await first).events, (await second).events]).toEqual([[1], [2]]);
   });
 
+  test('an interval that is changed while a source is asked for holds from then on', async () => {
+    const node = await openCollectingNode();
+    let answer = () => {};
+    web.script('/page', (socket, request) => {
+      answer = () => void found('1')(socket, request);
+    });
+    const { id } = await node.watch(web.url('/page'));
+    const round = node.check();
+    await web.asked('/page');
+    const change = await node.node.sendJson('PATCH', `/manage/sources/${id}`, { every_minutes: 10_000 });
+    expect(change.status).toBe(200);
+    answer();
+    await round;
+    const { last_checked_at, next_check_at } = await node.source(id);
+    const minutes = (Date.parse(next_check_at ?? '') - Date.parse(last_checked_at ?? '')) / 60_000;
+    expect(minutes).toBeGreaterThan(9_000);
+  });
+
   test('a round that is cancelled ends at once, and records no attempt that it broke off', async () => {
     const node = await openCollectingNode();
     web.script('/page', silence);
