@@ -64,7 +64,10 @@ async function overview(): Promise<string> {
   ].join('\n');
 }
 
-function sentenceOf(error: unknown, command: Command): string {
+/** What is told of a failure: one sentence that says what to do where that is known. */
+export function sentenceOf(error: unknown, command: Command): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk is full: make room on it and start again.';
   const message = error instanceof Error ? error.message : String(error);
   const isUsage = error instanceof UsageError || (error instanceof TypeError && 'code' in error);
   return isUsage ? `${message} “strongroom ${command.name} --help” tells how to call it.` : message;

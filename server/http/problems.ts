@@ -64,6 +64,13 @@ function asProblem(error: unknown): Problem {
       cause: error,
     });
   }
+  if (codeOf(error) === 'EIO') {
+    return new Problem(
+      'storage_failed',
+      'The disk failed while it was read or written, and nothing was kept. Check the disk, then try again.',
+      { cause: error },
+    );
+  }
   return new Problem(
     'internal_error',
     'Something failed on this node; its log says what. Nothing was changed.',
@@ -74,5 +81,9 @@ function asProblem(error: unknown): Problem {
 }
 
 function isOutOfSpace(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+  return codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT';
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
