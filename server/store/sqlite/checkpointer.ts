@@ -88,7 +88,8 @@ export class Checkpointer {
     });
     worker.unref();
     worker.on('message', (answer: CheckpointAnswer) => {
-      worker.unref();
+      // One that is being ended is waited for.
+      if (this.#worker === worker) worker.unref();
       this.#end(answer);
     });
     // Without the thread the writing connection does it; the next time another thread is tried.
