@@ -39,7 +39,13 @@ export function launchStandIn(browser: Browser, mainFile: string, args: string[]
   let page: Page | undefined;
   const peer = createPeer(
     {
-      send: (message) => void (child.connected && child.send(message as object)),
+      send: (message) => {
+        if (!child.connected) return;
+        child.send(message as object, (error: NodeJS.ErrnoException | null) => {
+          // One that has ended in this very moment waits for no answer.
+          if (error && error.code !== 'EPIPE') throw error;
+        });
+      },
       listen: (receive) => void child.on('message', receive),
     },
     {
