@@ -100,7 +100,10 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
       if (!DIGEST_PATTERN.test(sha256) || !path.endsWith(`/${sha256}`)) {
         throw new DumpError(`${JSON.stringify(path)} is not named by its digest.`);
       }
-      await (await checked(member, sha256, await store.blobs.stage(member.read(), member.bytes))).keep();
+      const blob = await checked(member, sha256, await store.blobs.stage(member.read(), member.bytes));
+      await blob.keep();
+      // The rows come when the dump is read back; if they do not, the whole folder goes.
+      await blob.leave();
       blobs += 1;
     }
     return { ...(await restoreDump(store, dump.file)), blobs };

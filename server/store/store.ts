@@ -50,8 +50,8 @@ export interface StoreConfig {
 }
 
 /**
- * Opens a data folder, made if it is not there: takes the lock, brings the schema up to date, empties `tmp/` and sweeps
- * blobs that no row names.
+ * Opens a data folder, made if it is not there: takes the lock, brings the schema up to date and deals with what an
+ * interrupted write left (`BlobStore.recover`).
  *
  * @throws FolderInUseError, NewerDatabaseError; whatever the disk says.
  */
@@ -70,8 +70,7 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     const read = openForReading(databaseFile(folder));
     opened.push(() => read.close());
     const isNamed = (sha256: string) => blobBytes(read, sha256) !== undefined;
-    await blobs.recover(isNamed);
-    await blobs.sweep(isNamed);
+    await blobs.recover(isNamed, { mayDelete: true });
     const log = new WriteAheadLog(databaseFile(folder));
     opened.push(() => log.close());
     // A node that was killed may have committed what it never synced; it is shown from here on.
@@ -80,12 +79,17 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     const checkpointer = new Checkpointer(databaseFile(folder));
     const writer = new Writer(database, durable, () => checkpointer.room());
     writer.onCommit(checkpointer.committed);
+    // Between turns of the event loop only a change in steps is in a transaction; what it wrote is not to be seen yet,
+    // and neither is what is committed and not yet on stable storage.
+    const latest = () => (database.inTransaction || durable.isUnsettled ? read : database);
+    blobs.follow({
+      isNamed: (sha256) => (writer.failure ? undefined : blobBytes(latest(), sha256) !== undefined),
+      onCommit: (listener) => writer.onCommit(listener),
+    });
     return {
       folder,
       read,
-      // Between turns of the event loop only a change in steps is in a transaction; what it wrote is not to be seen yet,
-      // and neither is what is committed and not yet on stable storage.
-      latest: () => (database.inTransaction || durable.isUnsettled ? read : database),
+      latest,
       write: (change, options) => writer.write(change, options),
       writeInSteps: (change) => writer.writeInSteps(change),
       onCommit: (listener) => writer.onCommit(listener),

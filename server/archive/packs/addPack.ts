@@ -45,8 +45,8 @@ export interface AddedPack {
  * are on stable storage; whatever it throws, nothing is left of it and what was staged is discarded.
  *
  * A crash before the blobs are kept leaves files in `tmp/` and records in the journal, which the next start empties; one
- * after that and before the commit leaves blobs that no row names, which the next start sweeps. Neither can be seen by a
- * reader.
+ * after that and before the commit leaves blobs that no row names, which the next start knows from the journal and from
+ * `tmp/` and removes. Neither can be seen by a reader.
  *
  * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; whatever the disk says.
  */
@@ -72,7 +72,7 @@ export async function addPack(
     const text = await store.write((database) => recordPack(database, checked, store.instant()));
     return text === undefined ? there() : { id, created: true, text };
   } finally {
-    // What is kept stays; what was refused, or was there already, goes.
+    // What a row names stays; what was refused, or was there already, goes.
     await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
   }
 }
