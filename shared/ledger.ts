@@ -68,6 +68,8 @@ export const ledgerProblemSchema = z.strictObject({
     'wrong_digest',
     'missing_subject',
     'wrong_root',
+    /** The database cannot be read on from there; `actual` is what SQLite says. */
+    'database_damaged',
   ]),
   expected: z.string().nullable(),
   actual: z.string().nullable(),

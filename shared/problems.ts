@@ -68,6 +68,7 @@ export const PROBLEMS = {
   head_too_large: { status: 431, title: 'The address and the headers are too large' },
   internal_error: { status: 500, title: 'Something failed on this node' },
   blob_damaged: { status: 500, title: 'Stored bytes are missing or damaged' },
+  database_damaged: { status: 500, title: 'The database is damaged' },
   storage_failed: { status: 503, title: 'The node has stopped writing' },
   derivation_busy: { status: 503, title: 'Too many documents are being made' },
   shutting_down: { status: 503, title: 'The node is shutting down' },

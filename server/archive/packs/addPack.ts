@@ -3,6 +3,7 @@ import type { PackRecord } from '../../../shared/pack.ts';
 import { Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { isDamaged, recordChanged } from '../../fixity/damages.ts';
 import { keepMending } from '../../fixity/keepMending.ts';
+import { noticeDamage } from '../../fixity/noticeDamage.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { blobBytes } from '../../store/sqlite/blobs.ts';
@@ -147,6 +148,7 @@ async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<vo
     const there = found.get(blob.sha256) ?? null;
     if (there === blob.sha256 && !isDamaged(store.read, blob.sha256)) continue;
     if (there !== null) await recordChanged(store, blob, there);
+    else if ((await store.blobs.bytesOf(blob.sha256)) !== undefined) await noticeDamage(store, [blob.sha256]);
     await keepMending(store, blob);
   }
 }

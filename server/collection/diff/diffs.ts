@@ -17,6 +17,7 @@ import type { Store } from '../../store/store.ts';
 import { unpackContent } from '../derived/content.ts';
 import type { Deriver } from '../derived/deriver.ts';
 import { isKept, NotDerivableError, type NotDerivableReason } from '../derived/notDerivable.ts';
+import { noticeNotDerivable } from '../derived/noticeNotDerivable.ts';
 import { objectToRead } from '../derived/objectToRead.ts';
 import type { DiffResult } from '../derived/tasks.ts';
 import { readEvent } from '../events.ts';
@@ -142,6 +143,7 @@ export class Diffs {
       });
     } catch (error) {
       if (!(error instanceof NotDerivableError)) throw error;
+      await noticeNotDerivable(this.#store, error, [event.previous_sha256, event.sha256]);
       throw new Problem(
         isKept(error.reason) ? 'not_derivable' : 'blob_damaged',
         `The two versions cannot be compared: ${error.message}`,

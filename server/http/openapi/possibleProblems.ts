@@ -7,6 +7,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'unknown_host',
   'head_too_large',
   'internal_error',
+  'database_damaged',
 ];
 const CHANGING: readonly ProblemCode[] = ['foreign_origin', 'storage_failed', 'shutting_down'];
 const CONTRIBUTING: readonly ProblemCode[] = [

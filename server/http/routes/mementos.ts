@@ -12,7 +12,7 @@ import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { readyBlob } from '../readyBlob.ts';
-import { sendBlob } from '../sendBlob.ts';
+import { sendStored } from '../sendStored.ts';
 import { streamed } from '../streamed.ts';
 import { sealed } from './objects.ts';
 
@@ -62,7 +62,7 @@ export function mementoHandlers(store: Store): Pick<Handlers, MementoRoutes> {
         'Cache-Control': 'no-cache',
       };
       const ready = readyBlob({ blob, options: { ...options, headers } });
-      return { write: (response) => sendBlob(request, response, ready) };
+      return { write: (response) => sendStored(store, request, response, ready) };
     },
   };
 }

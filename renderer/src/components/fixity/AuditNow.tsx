@@ -43,10 +43,16 @@ function endWords({ state, error, result }: Job): string {
   if (state === 'cancelled') return 'The audit was stopped. What it found until then is recorded.';
   const found = auditResultSchema.safeParse(result).data;
   if (!found) return '';
+  if (!found.database.ok)
+    return `The database is damaged (${found.database.findings[0] ?? 'it cannot be read'}). Put back a copy of it that is sound.`;
   const read = `${countOf(found.checked, 'object')}, ${formatBytes(found.bytes)}, were read and hashed`;
   const mended =
     found.restored_objects > 0 ? ` ${countOf(found.restored_objects, 'object')} mended since.` : '';
+  const lost =
+    found.lost_and_found_objects > 0
+      ? ` ${countOf(found.lost_and_found_objects, 'file')} that no record names in lost-and-found.`
+      : '';
   return found.damaged_objects === 0
-    ? `${read}: every byte is what it was.${mended}`
-    : `${read}: ${countOf(found.damaged_objects, 'object')} damaged.${mended}`;
+    ? `${read}: every byte is what it was.${mended}${lost}`
+    : `${read}: ${countOf(found.damaged_objects, 'object')} damaged.${mended}${lost}`;
 }

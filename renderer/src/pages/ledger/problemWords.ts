@@ -8,4 +8,5 @@ export const PROBLEM_WORDS: Record<LedgerProblem['problem'], string> = {
   wrong_digest: 'What the archive holds is not what was recorded',
   missing_subject: 'The archive no longer holds what was recorded',
   wrong_root: 'The root of the tree does not follow from the entries',
+  database_damaged: 'The database is damaged and cannot be read',
 };
