@@ -48,11 +48,22 @@ export async function auditEverything(
   store: Store,
   { signal, progress, ...checked }: AuditOptions,
 ): Promise<AuditResult> {
-  const database = checked.database ?? (await checkDatabase(store, signal));
+  const started_at = store.instant();
+  const begin = () => store.write((writing) => insertAudit(writing, { started_by: 'owner', started_at }));
+  const end = (id: number, completed: boolean) =>
+    store.write((writing) => {
+      const ended_at = store.instant();
+      endAudit(writing, id, { ended_at, completed });
+      if (completed) breakOffAudits(writing, 'schedule', ended_at);
+    });
+  const database =
+    checked.database ??
+    (await checkDatabase(store, signal).catch(async (error: unknown) => {
+      if (signal.aborted) await end(await begin(), false);
+      throw error;
+    }));
   if (!database.ok) return { database, ...NOTHING_LOOKED_AT, ...noFindings() };
-  const id = await store.write((database) =>
-    insertAudit(database, { started_by: 'owner', started_at: store.instant() }),
-  );
+  const id = await begin();
   const tally = newTally();
   let completed = false;
   let lost = noFindings();
@@ -73,11 +84,7 @@ export async function auditEverything(
     completed = true;
     lost = await collectLost(store, signal);
   } finally {
-    await store.write((database) => {
-      const ended_at = store.instant();
-      endAudit(database, id, { ended_at, completed });
-      if (completed) breakOffAudits(database, 'schedule', ended_at);
-    });
+    await end(id, completed);
   }
   return {
     database,
