@@ -28,7 +28,7 @@ export const ledgerRoutes = {
     tag: 'Ledger',
     summary: 'Verify the ledger: every entry, link, the root, and every digest the archive can recompute',
     answers: { 200: { description: 'What was found', schema: ledgerVerificationSchema } },
-    problems: ['storage_failed'],
+    problems: ['storage_failed', 'busy'],
   }),
   readCheckpoint: route({
     method: 'GET',
