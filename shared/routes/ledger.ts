@@ -28,7 +28,7 @@ export const ledgerRoutes = {
     tag: 'Ledger',
     summary: 'Verify the ledger: every entry, link, the root, and every digest the archive can recompute',
     answers: { 200: { description: 'What was found', schema: ledgerVerificationSchema } },
-    problems: ['storage_failed', 'busy'],
+    problems: ['storage_failed'],
   }),
   readCheckpoint: route({
     method: 'GET',
@@ -87,6 +87,6 @@ export const ledgerRoutes = {
         mediaTypes: ['application/x-ndjson'],
       },
     },
-    problems: ['storage_failed'],
+    problems: ['storage_failed', 'busy'],
   }),
 };
