@@ -36,6 +36,8 @@ export interface Store {
   randomHex: (digits: number) => string;
   /** Bytes that are free for this user on the data folder's disk. */
   freeBytes: () => number;
+  /** How long the write-ahead log is. */
+  logBytes: () => number;
   /** Why nothing is written any more, or undefined. */
   failure: () => Error | undefined;
   /** Waits for what is being written, then closes. */
@@ -102,6 +104,7 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
         const { bavail, bsize } = statfsSync(folder);
         return bavail * bsize;
       },
+      logBytes: () => log.bytes,
       failure: () => writer.failure,
       close: async () => {
         await blobs.close();

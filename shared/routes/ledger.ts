@@ -87,6 +87,6 @@ export const ledgerRoutes = {
         mediaTypes: ['application/x-ndjson'],
       },
     },
-    problems: ['storage_failed'],
+    problems: ['storage_failed', 'busy'],
   }),
 };

@@ -2,6 +2,7 @@ import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
 import type { RouteSpec } from '../../../shared/routes/route.ts';
 
 const EVERYWHERE: readonly ProblemCode[] = [
+  'invalid_request',
   'unknown_parameter',
   'not_shared',
   'unknown_host',

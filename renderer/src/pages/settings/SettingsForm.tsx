@@ -112,7 +112,7 @@ interface SettingRowProps {
 function SettingRow({ field, input }: SettingRowProps) {
   const { name, label, meaning, unit, isWide } = field;
   const standard = DEFAULT_SETTINGS[name];
-  const hint = `Default ${Array.isArray(standard) ? standard.join(', ') : standard}`;
+  const hint = `Default ${standard === '' ? 'none' : Array.isArray(standard) ? standard.join(', ') : standard}`;
   const shared = {
     ...input,
     id: name,

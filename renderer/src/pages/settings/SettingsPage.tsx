@@ -4,6 +4,7 @@ import { ErrorNote } from '../../components/ErrorNote.tsx';
 import { Page } from '../../components/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { BrowserSettings } from './BrowserSettings.tsx';
+import { Sessions } from './Sessions.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
 import { StoredBytes } from './StoredBytes.tsx';
 
@@ -23,6 +24,7 @@ export default function SettingsPage() {
       {settings.error && <ErrorNote error={settings.error} onRetry={() => void settings.refetch()} />}
       {settings.data && <SettingsForm settings={settings.data} />}
       {settings.data && <StoredBytes />}
+      {settings.data && <Sessions />}
     </Page>
   );
 }

@@ -107,13 +107,36 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   },
   {
     title: 'Writes of visitors',
-    meaning: 'What visitors may add while the node is shared for contributions. You are exempt.',
+    meaning:
+      'What visitors may add while the node is shared for contributions. You are never refused by these; what you write counts as part of what everybody writes.',
     fields: [
       { name: 'ip_writes_per_hour', label: 'Writes from one address, per hour', meaning: '', unit: 'writes' },
       { name: 'ip_writes_per_day', label: 'Writes from one address, per day', meaning: '', unit: 'writes' },
       { name: 'ip_mb_per_day', label: 'Data from one address, per day', meaning: '', unit: 'MB' },
       { name: 'site_writes_per_hour', label: 'Writes from everybody, per hour', meaning: '', unit: 'writes' },
       { name: 'site_gb_per_day', label: 'Data from everybody, per day', meaning: '', unit: 'GB' },
+    ],
+  },
+  {
+    title: 'Public address',
+    meaning:
+      'Where the world reaches this node through a proxy that ends TLS. Who may do what is set on the page Sharing.',
+    fields: [
+      {
+        name: 'public_url',
+        label: 'Address',
+        meaning:
+          'Scheme, host and port, as in https://archive.example. Links use it, and cookies that are set there need TLS. The proxy must pass the Host header on. “serve --public-url” goes before it.',
+        unit: '',
+        isWide: true,
+      },
+      {
+        name: 'trusted_proxy',
+        label: 'The proxy’s own address',
+        meaning:
+          'Only where the proxy runs on another machine: its IP address, from which X-Forwarded-For is believed.',
+        unit: '',
+      },
     ],
   },
   {

@@ -13,7 +13,7 @@ export function WhoMayDoWhat({ sharing }: { sharing: Sharing }) {
       <dl className={classes.words}>
         <div>
           <dt>You</dt>
-          <dd>Everything: you are the owner, in this window and with your token.</dd>
+          <dd>Everything: you are the owner, in each browser that is signed in and with your token.</dd>
         </div>
         <div>
           <dt>Others</dt>
@@ -40,5 +40,5 @@ export function WhoMayDoWhat({ sharing }: { sharing: Sharing }) {
 function contributions({ mode, require_invitation }: Sharing): string {
   if (mode !== 'contribute') return 'Only yours.';
   const who = require_invitation ? 'Whoever has an invitation' : 'Whoever reaches the node';
-  return `${who} may add packs, studies, nodes, comments and flags, and move studies on. The limits in the settings bound how much an address, and everyone together, may write.`;
+  return `${who} may add packs, studies, nodes, comments and flags, and move studies on. The limits in the settings bound how much an address, and all of them together, may write; you are never refused by them.`;
 }
