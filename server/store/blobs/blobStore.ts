@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { isDigest } from '../../../shared/digest.ts';
 import { BlobKeeper } from './blobKeeper.ts';
 import { createFolder } from './durableFile.ts';
-import { isMissing } from './missing.ts';
+import { isMissing, isNoSpace } from './missing.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
 import { recoverJournal } from './recoverJournal.ts';
 import { type Chunks, type StagedBlob, type StagedFile, Staging } from './staging.ts';
@@ -14,6 +14,13 @@ export { isMissing } from './missing.ts';
 export { type KeptBy, type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
 
 const READ_SIZE = 1_048_576;
+
+export interface Recovery {
+  /** Whether the rows are known to be all that were ever acknowledged: else nobody knows what is a leftover. */
+  mayDelete: boolean;
+  /** Asked once `tmp/` is empty. */
+  hasRoom: () => boolean;
+}
 
 /**
  * The folder of blobs, each under its SHA-256. Bytes go through one gate: `Staging`. Nothing here knows who names a
@@ -96,19 +103,31 @@ export class BlobStore {
 
   /**
    * Makes the folders and empties `tmp/`: what lies there was never acknowledged. What a crash left in the journal is
-   * made good, as far as a row names it.
+   * made good, as far as a row names it; where the disk has no room for that, it stays in the journal.
    */
-  async recover(isNamed: (sha256: string) => boolean): Promise<void> {
+  async recover(isNamed: (sha256: string) => boolean, { mayDelete, hasRoom }: Recovery): Promise<void> {
     await createFolder(join(this.#folder, 'blobs'));
+    await this.#emptyTemporary();
+    if (!hasRoom()) return;
+    try {
+      await recoverJournal(this.#folder, mayDelete ? isNamed : () => true);
+    } catch (error) {
+      if (!isNoSpace(error)) throw error;
+      // What could not be written anew is in the journal still; its files are as the crash left them.
+      return this.#emptyTemporary();
+    }
+    if (mayDelete) await this.#sweep(isNamed);
+  }
+
+  async #emptyTemporary(): Promise<void> {
     const temporary = temporaryFolder(this.#folder);
     await createFolder(temporary);
     for (const name of await readdir(temporary))
       await rm(join(temporary, name), { recursive: true, force: true });
-    await recoverJournal(this.#folder, isNamed);
   }
 
   /** Removes blobs that no row names, left by a crash between rename and commit. Only before anything is written. */
-  async sweep(isNamed: (sha256: string) => boolean): Promise<number> {
+  async #sweep(isNamed: (sha256: string) => boolean): Promise<number> {
     let swept = 0;
     for await (const file of await opendir(join(this.#folder, 'blobs'), { recursive: true })) {
       if (!file.isFile() || !isDigest(file.name) || isNamed(file.name)) continue;

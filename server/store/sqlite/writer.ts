@@ -34,6 +34,10 @@ interface Stepped {
 export interface WriterOptions {
   /** Resolves when more may be committed, where that has to be waited for. */
   room?: () => Promise<void> | undefined;
+  /** Why nothing may be written for now, or undefined. */
+  refusal?: () => Problem | undefined;
+  /** Called when a commit is on stable storage, before anybody hears of it. */
+  onDurable?: () => void;
   /** Hears what a listener threw: what is committed cannot be refused any more. */
   warn?: (error: unknown) => void;
 }
@@ -67,10 +71,15 @@ export class Writer {
   #idle: (() => void)[] = [];
   readonly #listeners = new Set<() => void>();
   readonly #lastChanges = new Set<(database: WriteDatabase) => void>();
+  readonly #refusal: () => Problem | undefined;
+  readonly #onDurable: () => void;
   readonly #warn: (error: unknown) => void;
 
-  constructor(database: WriteDatabase, durable: DurableCommit, { room, warn }: WriterOptions = {}) {
+  constructor(database: WriteDatabase, durable: DurableCommit, options: WriterOptions = {}) {
+    const { room, refusal, onDurable, warn } = options;
     this.#room = room ?? (() => undefined);
+    this.#refusal = refusal ?? (() => undefined);
+    this.#onDurable = onDurable ?? (() => {});
     this.#warn = warn ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error)));
     this.#database = database;
     this.#run = controlOf(database);
@@ -156,15 +165,14 @@ export class Writer {
     const outcomes: (() => void)[] = [];
     const until = performance.now() + MAX_TRANSACTION_MS;
     try {
-      if (this.#failure) throw this.#failure;
-      this.#run.begin();
+      this.#begin();
       for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
         begun.push(next);
         outcomes.push(this.#runInSavepoint(next));
         if (performance.now() > until) break;
       }
       this.#changeLast();
-      await this.#durable.commit(this.#run.commit, () => this.#callEach([...outcomes, ...this.#listeners]));
+      await this.#durable.commit(this.#run.commit, () => this.#tellEach([...outcomes, ...this.#listeners]));
     } catch (error) {
       const refusal = this.#giveUp(error);
       // Where nothing could be begun, those who come later would fare no better.
@@ -178,7 +186,7 @@ export class Writer {
     try {
       if (this.#failure) throw this.#failure;
       if (!stepped.steps) {
-        this.#run.begin();
+        this.#begin();
         stepped.steps = stepped.change(this.#database);
       }
       if (!stepped.outcome) {
@@ -189,7 +197,7 @@ export class Writer {
       this.#changeLast();
       await this.#durable.commit(this.#run.commit, () => {
         this.#stepped.shift();
-        this.#callEach([() => stepped.resolve(value), ...this.#listeners]);
+        this.#tellEach([() => stepped.resolve(value), ...this.#listeners]);
       });
     } catch (error) {
       this.#stepped.shift();
@@ -197,13 +205,19 @@ export class Writer {
     }
   }
 
+  #begin(): void {
+    const refusal = this.#failure ?? this.#refusal();
+    if (refusal) throw refusal;
+    this.#run.begin();
+  }
+
   #changeLast(): void {
     for (const change of this.#lastChanges) change(this.#database);
   }
 
-  /** Calls all of them, whatever one of them throws: the others know nothing of it, and what they hear of is committed. */
-  #callEach(calls: readonly (() => void)[]): void {
-    for (const call of calls) {
+  /** Says that a commit is durable: calls all of them, whatever one of them throws: the others know nothing of it, and what they hear of is committed. */
+  #tellEach(calls: readonly (() => void)[]): void {
+    for (const call of [this.#onDurable, ...calls]) {
       try {
         call();
       } catch (error) {
