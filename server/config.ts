@@ -19,6 +19,8 @@ export interface NodeConfig {
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;
+  /** Goes on with a database that is behind what was acknowledged or signed, with a new key. */
+  acceptRollback?: boolean;
   /** The built interface. */
   rendererFolder?: string;
 }

@@ -2,8 +2,9 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { AuditResult, DamageProblem } from '../../shared/fixity.ts';
 import { auditEverything } from '../fixity/audit.ts';
+import { openArchive } from '../ledger/openArchive.ts';
 import { FolderInUseError } from '../store/folderLock.ts';
-import { openStore, type Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { auditBlobs } from '../workers/auditBlobs.ts';
 import {
   archiveFolder,
@@ -63,7 +64,7 @@ export const audit: Command = {
 
 async function openUnlessInUse(folder: string): Promise<Store | undefined> {
   try {
-    return await openStore({ folder, clock: systemClock });
+    return (await openArchive({ folder, clock: systemClock })).store;
   } catch (error) {
     if (error instanceof FolderInUseError) return undefined;
     throw error;

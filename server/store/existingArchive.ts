@@ -68,9 +68,12 @@ function beginningOf(file: string): string | undefined {
 
 /** What only an archive has, by the names that an owner sees. */
 function whatIsLeft(folder: string): string[] {
-  const files = [join(folder, 'key'), headFile(folder), join(folder, 'checkpoint')].filter((file) =>
-    existsSync(file),
-  );
+  const files = [
+    join(folder, 'key'),
+    join(folder, 'key.next'),
+    headFile(folder),
+    join(folder, 'checkpoint'),
+  ].filter((file) => existsSync(file));
   const log = `${databaseFile(folder)}-wal`;
   if ((statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0) files.push(log);
   const folders = [join(folder, 'blobs'), journalFolder(folder), join(folder, 'lost-and-found')];

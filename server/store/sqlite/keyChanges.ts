@@ -21,6 +21,9 @@ export function insertKeyChange(database: WriteDatabase, { ledger_entry, type, r
 
 /** Every change of the key, in the order of the ledger: there are a few at the most. */
 export function allKeyChanges(database: ReadDatabase): KeyChangeRow[] {
+  // Also asked of a database that an older version made and none has opened since.
+  const table = statement(database, "SELECT 1 FROM sqlite_schema WHERE name = 'key_changes'").get();
+  if (table === undefined) return [];
   return parsed(
     statement<Kept>(
       database,
