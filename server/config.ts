@@ -23,6 +23,8 @@ export interface NodeConfig {
   publicUrl?: string | undefined;
   /** How long readers are waited for, and how many; tests shorten it. */
   readers?: Partial<ReaderLimits>;
+  /** Goes on with a database that is behind what was acknowledged or signed, with a new key. */
+  acceptRollback?: boolean;
   /** The built interface. */
   rendererFolder?: string;
 }

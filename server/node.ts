@@ -44,7 +44,7 @@ import { sourceHandlers } from './http/routes/sources.ts';
 import { studiesHandlers } from './http/routes/studies.ts';
 import { warcHandlers } from './http/routes/warc.ts';
 import { storedBytesFirst } from './http/storedBytesFirst.ts';
-import { openNodeKey } from './ledger/nodeKey.ts';
+import { openArchive } from './ledger/openArchive.ts';
 import { Listeners } from './listeners.ts';
 import { createLog } from './log.ts';
 import { openInvitations } from './owner/invitations.ts';
@@ -53,7 +53,6 @@ import { OwnerSessions } from './owner/sessions.ts';
 import { SharingSwitch } from './owner/sharing.ts';
 import { tellListening } from './store/listening.ts';
 import { openSettings } from './store/settings.ts';
-import { openStore } from './store/store.ts';
 import { Jobs } from './workers/jobs.ts';
 
 /** A node that runs: where it is reached and how it is ended. */
@@ -72,13 +71,20 @@ export interface RunningNode {
 /**
  * Opens a data folder and serves it. This is the one place where the rooms are wired together.
  *
- * @throws FolderInUseError, NewerDatabaseError, and what `listen` throws (a port in use).
+ * @throws what `openArchive` throws, and what `listen` throws (a port in use).
  */
 export async function openNode(config: NodeConfig): Promise<RunningNode> {
   const clock = config.clock ?? systemClock;
   const log = config.log ?? createLog();
   const host = config.host ?? DEFAULT_HOST;
-  const store = await openStore({ folder: config.dataFolder, clock, random: config.random });
+  const { store, key, checkpoints, keyChange } = await openArchive({
+    folder: config.dataFolder,
+    clock,
+    random: config.random,
+    warn: (details, sentence) => log.warn(details, sentence),
+    acceptRollback: config.acceptRollback,
+  });
+  if (keyChange) log.warn(keyChange, 'A rollback was accepted: the archive has a new key.');
   let close = () => store.close();
   try {
     const keys = await openOwnerKeys(store, config.tokenFile ?? join(config.dataFolder, 'owner-token'));
@@ -91,7 +97,6 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const exports = new Exports(store, readers);
     const publicAddress = new PublicAddress(config.publicUrl, settings);
     const sharing = new SharingSwitch(settings, listeners);
-    const key = await openNodeKey(store);
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log });
@@ -111,8 +116,8 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...commentsHandlers(counted),
         ...citationsHandlers(store, nodeName, publicAddress),
         ...blobsHandlers(store),
-        ...ledgerHandlers(store, key),
-        ...dumpHandlers(store, key, exports),
+        ...ledgerHandlers(store, checkpoints),
+        ...dumpHandlers(store, checkpoints, exports),
         ...sourceHandlers(store, collection),
         ...captureHandlers(collection.captures),
         ...collectionHandlers(store, settings),

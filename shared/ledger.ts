@@ -16,6 +16,8 @@ export const ENTRY_TYPES = [
   'event.recorded',
   'object.damaged',
   'object.restored',
+  'key.renewed',
+  'ledger.rolled_back',
 ] as const;
 export type EntryType = (typeof ENTRY_TYPES)[number];
 

@@ -3,9 +3,10 @@ import { systemClock } from '../../shared/clock.ts';
 import type { AuditResult, DamageProblem, DatabaseCheck, LostAndFoundFindings } from '../../shared/fixity.ts';
 import { auditEverything } from '../fixity/audit.ts';
 import { listLost, noFindings } from '../fixity/lostAndFound.ts';
+import { openArchive } from '../ledger/openArchive.ts';
 import { lostFiles } from '../store/blobs/lostAndFound.ts';
 import { FolderInUseError } from '../store/folderLock.ts';
-import { openStore, type Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { auditBlobs } from '../workers/auditBlobs.ts';
 import { checkDatabase } from '../workers/checkDatabase.ts';
 import {
@@ -70,7 +71,7 @@ export const audit: Command = {
 
 async function openUnlessInUse(folder: string): Promise<Store | undefined> {
   try {
-    return await openStore({ folder, clock: systemClock });
+    return (await openArchive({ folder, clock: systemClock })).store;
   } catch (error) {
     if (error instanceof FolderInUseError) return undefined;
     throw error;

@@ -6,7 +6,7 @@ import { digestOf } from './digestOf.ts';
 import { createFolder } from './durableFile.ts';
 import { LostAndFound, type LostFile } from './lostAndFound.ts';
 import { marksIn } from './markers.ts';
-import { isMissing } from './missing.ts';
+import { isMissing, isNoSpace } from './missing.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
 import { recoverJournal } from './recoverJournal.ts';
 import { type Chunks, type StagedBlob, type StagedFile, Staging } from './staging.ts';
@@ -19,6 +19,13 @@ export { type KeptBy, type StagedBlob, type StagedFile, TooManyBytesError } from
 /** What is committed, and when more is. */
 export interface CommittedRows extends Rows {
   onCommit: (listener: () => void) => unknown;
+}
+
+export interface Recovery {
+  /** Whether the rows are known to be all that were ever acknowledged: else nobody knows what is a leftover. */
+  mayDelete: boolean;
+  /** Asked once `tmp/` is empty. */
+  hasRoom: () => boolean;
 }
 
 /**
@@ -105,21 +112,45 @@ export class BlobStore {
   /**
    * Deals with what a process before this one left, and reads no folder below `blobs/` for it: makes good what the
    * journal holds and a row names, and empties `tmp/`, where nothing was acknowledged. Blobs that the journal or a
-   * marker knows and no row names are the leftovers of writes that were never acknowledged.
-   *
-   * @param mayDelete whether the rows are known to be all that were ever acknowledged. Else leftovers are not known for
-   * what they are, and go to `lost-and-found/`.
+   * marker knows and no row names are the leftovers of writes that were never acknowledged. Where the disk has no room,
+   * all that stays as it is for the next start.
    */
-  async recover(isNamed: (sha256: string) => boolean, { mayDelete }: { mayDelete: boolean }): Promise<void> {
+  async recover(isNamed: (sha256: string) => boolean, { mayDelete, hasRoom }: Recovery): Promise<void> {
     await createFolder(join(this.#folder, 'blobs'));
+    const marks = marksIn(await this.#emptyTemporary());
+    await this.#lost.open();
+    if (!hasRoom()) return;
+    try {
+      await this.#dealWithLeftovers(marks, isNamed, mayDelete);
+    } catch (error) {
+      if (!isNoSpace(error)) throw error;
+      // What could not be written anew is in the journal still; its files are as the crash left them.
+      await this.#emptyTemporary();
+      return;
+    }
+    for (const name of await readdir(temporaryFolder(this.#folder)))
+      await rm(join(temporaryFolder(this.#folder), name), { force: true });
+    await this.#lost.takeBack(isNamed);
+  }
+
+  /** Removes all of `tmp/` but the markers; gives back their names. */
+  async #emptyTemporary(): Promise<string[]> {
     const temporary = temporaryFolder(this.#folder);
     await createFolder(temporary);
-    const names = await readdir(temporary);
-    const marks = marksIn(names);
-    const isMarker = (name: string) => marksIn([name]).size > 0;
-    for (const name of names)
-      if (!isMarker(name)) await rm(join(temporary, name), { recursive: true, force: true });
-    await this.#lost.open();
+    const markers: string[] = [];
+    for (const name of await readdir(temporary)) {
+      if (marksIn([name]).size > 0) markers.push(name);
+      else await rm(join(temporary, name), { recursive: true, force: true });
+    }
+    return markers;
+  }
+
+  /** Makes good what the journal holds and a row names; deletes, or puts by, what the journal or a marker alone knows. */
+  async #dealWithLeftovers(
+    marks: ReturnType<typeof marksIn>,
+    isNamed: (sha256: string) => boolean,
+    mayDelete: boolean,
+  ): Promise<void> {
     const left = new Set<string>();
     const leave = async (sha256: string) => {
       if (left.has(sha256)) return;
@@ -134,8 +165,6 @@ export class BlobStore {
       for (const { sha256 } of unseen) await leave(sha256);
     });
     for (const sha256 of marks.keys()) if (!isNamed(sha256)) await leave(sha256);
-    for (const name of names) if (isMarker(name)) await rm(join(temporary, name), { force: true });
-    await this.#lost.takeBack(isNamed);
   }
 
   /**

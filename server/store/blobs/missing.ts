@@ -14,3 +14,8 @@ export function isUnreadable(error: unknown): boolean {
 function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
+
+/** Whether it failed because the disk, or this account's share of it, is full. */
+export function isNoSpace(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}

@@ -8,6 +8,7 @@ import { migration as captures } from './migrations/0007-captures.ts';
 import { migration as requests } from './migrations/0008-requests.ts';
 import { migration as fixity } from './migrations/0009-fixity.ts';
 import { migration as noReplace } from './migrations/0010-no-replace.ts';
+import { migration as keyChanges } from './migrations/0012-key-changes.ts';
 import { migration as ownerSessions } from './migrations/0015-owner-sessions.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
@@ -28,6 +29,7 @@ const MIGRATIONS: readonly Migration[] = [
   requests,
   fixity,
   noReplace,
+  keyChanges,
   ownerSessions,
 ];
 
@@ -49,10 +51,23 @@ export class OtherSchemaError extends Error {
   }
 }
 
+/** The number of the last step that a database has had; 0 where it has no table yet. */
+export function schemaOf(database: ReadDatabase): number {
+  return database.pragma('user_version', { simple: true }) as number;
+}
+
+/** @throws NewerDatabaseError where the database is of a later version than this program */
+export function requireKnownSchema(
+  database: ReadDatabase,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
+  const known = migrations.at(-1)?.number ?? 0;
+  if (schemaOf(database) > known) throw new NewerDatabaseError(schemaOf(database), known);
+}
+
 /** @throws OtherSchemaError where the schema is not exactly this version's */
 export function requireSchema(database: ReadDatabase): void {
-  const found = database.pragma('user_version', { simple: true });
-  if (found !== MIGRATIONS.at(-1)?.number) throw new OtherSchemaError();
+  if (schemaOf(database) !== MIGRATIONS.at(-1)?.number) throw new OtherSchemaError();
 }
 
 /**
@@ -62,9 +77,8 @@ export function requireSchema(database: ReadDatabase): void {
  * @throws NewerDatabaseError and changes nothing, where the database is of a later version.
  */
 export function migrate(database: WriteDatabase, migrations: readonly Migration[] = MIGRATIONS): void {
-  const known = migrations.at(-1)?.number ?? 0;
-  const found = database.pragma('user_version', { simple: true }) as number;
-  if (found > known) throw new NewerDatabaseError(found, known);
+  requireKnownSchema(database, migrations);
+  const found = schemaOf(database);
   const missing = migrations.filter(({ number }) => number > found);
   for (const steps of found === 0 ? [missing] : missing.map((step) => [step])) {
     database

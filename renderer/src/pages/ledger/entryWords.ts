@@ -5,8 +5,10 @@ import {
   IconFlag,
   IconFlask2,
   IconHistory,
+  IconKey,
   IconMessage,
   IconPackage,
+  IconRestore,
   IconStatusChange,
   IconWorldCog,
   IconWorldPlus,
@@ -32,6 +34,8 @@ export const ENTRY_LOOKS: Record<EntryType, EntryLook> = {
   'event.recorded': { word: 'event recorded', icon: IconHistory },
   'object.damaged': { word: 'object damaged', icon: IconAlertTriangle },
   'object.restored': { word: 'object restored', icon: IconBandage },
+  'key.renewed': { word: 'key renewed', icon: IconKey },
+  'ledger.rolled_back': { word: 'ledger rolled back', icon: IconRestore },
 };
 
 /** The page of what an entry records, where there is one. */
