@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { NodeConfig } from '../config.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 
 /** How a command ended: 0 done, 1 a check failed, 2 wrong use or it could not be done. */
@@ -11,7 +12,8 @@ export interface Command {
   summary: string;
   /** The whole of `--help`. */
   help: string;
-  run(args: string[]): Promise<ExitCode>;
+  /** `node` is what the program that runs the command gives to a node that it opens. */
+  run(args: string[], node: Partial<NodeConfig>): Promise<ExitCode>;
 }
 
 /** The command was called with words it does not take. */
