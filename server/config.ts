@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../shared/clock.ts';
 import type { Log } from './log.ts';
+import type { StartChild } from './workers/child.ts';
 
 /** How a node is opened; what is left out has the default of `strongroom serve`. */
 export interface NodeConfig {
@@ -27,6 +28,8 @@ export interface NodeConfig {
   acceptRollback?: boolean;
   /** The built interface. */
   rendererFolder?: string;
+  /** How processes of its own are started; forked by Node unless said otherwise. */
+  startChild?: StartChild;
 }
 
 /** What readers may hold of the node. */

@@ -100,7 +100,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log });
-    const derived = openDerived({ store, log });
+    const derived = openDerived({ store, log, startChild: config.startChild });
     const diffs = new Diffs(store, derived.deriver);
     const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log });
     const sessions = new OwnerSessions(store, log);

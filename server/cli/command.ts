@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import type { NodeConfig } from '../config.ts';
 import { hasDatabase } from '../store/existingArchive.ts';
 
 /** How a command ended: 0 done, 1 a check failed, 2 wrong use or it could not be done. */
@@ -10,7 +11,8 @@ export interface Command {
   summary: string;
   /** The whole of `--help`. */
   help: string;
-  run(args: string[]): Promise<ExitCode>;
+  /** `node` is what the program that runs the command gives to a node that it opens. */
+  run(args: string[], node: Partial<NodeConfig>): Promise<ExitCode>;
 }
 
 /** The command was called with words it does not take. */

@@ -25,7 +25,7 @@ export const serve: Command = {
   name: 'serve',
   summary: 'run the node without a window',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, config): Promise<ExitCode> {
     const { values } = parseArgs({
       args,
       options: {
@@ -41,6 +41,7 @@ export const serve: Command = {
     // Heard from the first moment on: a signal while the node opens must not leave it half open.
     const signalled = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     const node = await openNode({
+      ...config,
       dataFolder: resolve(values.data),
       host: values.host,
       port: portOf(values.port),

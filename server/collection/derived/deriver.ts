@@ -1,8 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Problem } from '../../../shared/problems.ts';
 import type { Log } from '../../log.ts';
+import { type Child, type ChildEnd, forkNode, type StartChild } from '../../workers/child.ts';
 import type { DeriveReply, DeriveRequest } from '../../workers/derive.worker.ts';
 import { workerUrl } from '../../workers/runWorker.ts';
 import { NotDerivableError } from './notDerivable.ts';
@@ -37,14 +36,16 @@ const MOST_WAITING = 64;
 export class Deriver {
   readonly #log: Log;
   readonly #waiting: Waiting[] = [];
-  #process: ChildProcess | undefined;
+  readonly #startChild: StartChild;
+  #process: Child | undefined;
   #current: Waiting | undefined;
   #timer: NodeJS.Timeout | undefined;
   #nextId = 1;
   #isClosed = false;
 
-  constructor(log: Log) {
+  constructor(log: Log, startChild: StartChild = forkNode) {
     this.#log = log;
+    this.#startChild = startChild;
   }
 
   /**
@@ -87,28 +88,20 @@ export class Deriver {
     }, next.timeoutMs);
   }
 
-  #startProcess(): ChildProcess {
-    const started = fork(fileURLToPath(workerUrl('derive')), {
-      // Hostile bytes are read there: no native add-on is loaded, and little of the environment is known.
-      execArgv: [`--max-old-space-size=${MOST_HEAP_MB}`, '--no-addons'],
-      env: environment(),
-      serialization: 'advanced',
-      // What libraries say to the console of what they read is for nobody.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
+  #startProcess(): Child {
     // A process that was given up may still say a last word; it is no longer listened to.
     const isCurrent = () => this.#process === started;
-    started.on('message', (reply: DeriveReply) => {
-      if (isCurrent() && reply.id === this.#current?.id) this.#answer(reply);
+    const started = this.#startChild({
+      script: fileURLToPath(workerUrl('derive')),
+      heapMb: MOST_HEAP_MB,
+      onMessage: (message) => {
+        const reply = message as DeriveReply;
+        if (isCurrent() && reply.id === this.#current?.id) this.#answer(reply);
+      },
+      onEnd: (end) => {
+        if (isCurrent()) this.#lose(end.outOfMemory ? outOfMemory() : endedEarly(end));
+      },
     });
-    started.on('error', (error) => {
-      if (isCurrent()) this.#lose(error);
-    });
-    started.on('exit', (code, signal) => {
-      if (isCurrent()) this.#lose(isOutOfMemory(code, signal) ? outOfMemory() : endedEarly(code, signal));
-    });
-    started.unref();
-    started.channel?.unref();
     return started;
   }
 
@@ -143,7 +136,7 @@ export class Deriver {
   async #endProcess(): Promise<void> {
     const ended = this.#process;
     this.#process = undefined;
-    if (ended?.kill('SIGKILL')) await once(ended, 'exit');
+    await ended?.kill();
   }
 
   /** Ends the process; who waits is told that the node is being closed. */
@@ -157,30 +150,12 @@ export class Deriver {
   }
 }
 
-/**
- * Windows' own libraries need to know where Windows is; Electron's program must know that it is to be Node, and Node
- * where it keeps what it compiled.
- */
-function environment(): NodeJS.ProcessEnv {
-  const { SystemRoot, NODE_COMPILE_CACHE } = process.env;
-  return {
-    ELECTRON_RUN_AS_NODE: '1',
-    ...(SystemRoot !== undefined && { SystemRoot }),
-    ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
-  };
-}
-
-/** V8 aborts where the heap is full. */
-function isOutOfMemory(code: number | null, signal: NodeJS.Signals | null): boolean {
-  return signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134;
-}
-
 function outOfMemory(): NotDerivableError {
   return new NotDerivableError('out_of_memory', 'It took too much memory.');
 }
 
-function endedEarly(code: number | null, signal: NodeJS.Signals | null): Error {
-  return new Error(`The process ended early with ${signal ?? code}.`);
+function endedEarly({ reason }: ChildEnd): Error {
+  return new Error(`The process ended early: ${reason}.`);
 }
 
 function toolFailed(cause?: Error): NotDerivableError {
