@@ -135,6 +135,8 @@ export const RETRIEVAL_ERRORS = [
   'robots_unreachable',
   'storage_full',
   'redirected',
+  'invalid_url',
+  'check_failed',
 ] as const;
 export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
 export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];

@@ -48,6 +48,7 @@ const FINAL_ERRORS: ReadonlySet<RetrievalError> = new Set([
   'redirect_refused',
   'robots_disallowed',
   'storage_full',
+  'invalid_url',
 ]);
 
 function isOwnRefusal(error: RetrievalError | null): boolean {
