@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../shared/clock.ts';
+import type { Network } from './collection/attempt.ts';
 import type { Log } from './log.ts';
 
 /** How a node is opened; what is left out has the default of `strongroom serve`. */
@@ -19,6 +20,8 @@ export interface NodeConfig {
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;
+  /** How the collector looks names up, and which addresses it takes for private. */
+  network?: Partial<Network>;
   /** The built interface. */
   rendererFolder?: string;
 }

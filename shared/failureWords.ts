@@ -24,7 +24,7 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
   },
   redirect_refused: {
     what: 'A public address led to a private one, which was refused',
-    hint: 'If that is meant, let this source be at a private address.',
+    hint: 'If that is meant, watch the private address itself, or remove this source and add it again.',
   },
   tls_error: {
     what: 'The secure connection could not be made',

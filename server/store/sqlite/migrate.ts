@@ -8,6 +8,7 @@ import { migration as captures } from './migrations/0007-captures.ts';
 import { migration as requests } from './migrations/0008-requests.ts';
 import { migration as fixity } from './migrations/0009-fixity.ts';
 import { migration as noReplace } from './migrations/0010-no-replace.ts';
+import { migration as privateSources } from './migrations/0014-private-sources.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 /** One numbered step of the schema; steps are never edited once a version with them is out. */
@@ -27,6 +28,7 @@ const MIGRATIONS: readonly Migration[] = [
   requests,
   fixity,
   noReplace,
+  privateSources,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

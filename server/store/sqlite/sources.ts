@@ -16,6 +16,8 @@ export interface SourceSettings {
   /** What of its versions is no news. */
   noise_rules: NoiseRule[];
   paused: boolean;
+  /** Whether it may be at a private address; null where nobody decided, and its address says so itself. */
+  allow_private: boolean | null;
 }
 
 /** How a source stands: what the table of states counts, and what the last check met. */
@@ -50,7 +52,7 @@ export interface SourceRow extends SourceSettings, SourceStanding {
 /** A source as SQLite holds it. */
 export type StoredSource = Omit<
   SourceRow,
-  'tags' | 'headers' | 'noise_rules' | 'ignore_robots' | 'paused' | 'removed'
+  'tags' | 'headers' | 'noise_rules' | 'ignore_robots' | 'paused' | 'removed' | 'allow_private'
 > & {
   tags: string;
   headers: string;
@@ -58,6 +60,7 @@ export type StoredSource = Omit<
   ignore_robots: number;
   paused: number;
   removed: number;
+  allow_private: number | null;
 };
 
 /** @throws SyntaxError where the row is damaged. */
@@ -86,6 +89,7 @@ function readWith(row: StoredSource, parse: (text: string, empty: unknown) => un
     ignore_robots: row.ignore_robots === 1,
     paused: row.paused === 1,
     removed: row.removed === 1,
+    allow_private: row.allow_private === null ? null : row.allow_private === 1,
   };
 }
 
@@ -113,9 +117,9 @@ export function insertSource(
   const { lastInsertRowid } = statement(
     database,
     `INSERT INTO sources (id, url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers,
-       noise_rules, rules_digest, paused, removed, added_at, revision, state, failures, consecutive, next_check_at)
+       noise_rules, rules_digest, paused, allow_private, removed, added_at, revision, state, failures, consecutive, next_check_at)
      VALUES (@id, @url, @name, @agency, @tags, @every_minutes, @max_object_mb, @ignore_robots, @headers,
-       @noise_rules, @rules_digest, @paused, 0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
+       @noise_rules, @rules_digest, @paused, @allow_private, 0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
   ).run({ ...settingsForSql(source), ...identityForSql(source) });
   const key = Number(lastInsertRowid);
   indexSource(database, key, source);
@@ -138,7 +142,7 @@ export function updateSource(
     database,
     `UPDATE sources SET name = @name, agency = @agency, tags = @tags, every_minutes = @every_minutes,
        max_object_mb = @max_object_mb, ignore_robots = @ignore_robots, headers = @headers, noise_rules = @noise_rules,
-       rules_digest = @rules_digest, paused = @paused, removed = @removed, added_at = @added_at, revision = @revision, next_check_at = @next_check_at
+       rules_digest = @rules_digest, paused = @paused, allow_private = @allow_private, removed = @removed, added_at = @added_at, revision = @revision, next_check_at = @next_check_at
      WHERE key = @key`,
   ).run({
     ...settingsForSql(source),
@@ -163,6 +167,7 @@ function settingsForSql(source: SourceSettings) {
     noise_rules: source.noise_rules.length > 0 ? JSON.stringify(source.noise_rules) : null,
     rules_digest: rulesDigest(source.noise_rules),
     paused: Number(source.paused),
+    allow_private: source.allow_private === null ? null : Number(source.allow_private),
   };
 }
 
