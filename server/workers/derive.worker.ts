@@ -9,8 +9,9 @@ export interface DeriveRequest {
   task: DeriveTask;
 }
 
-/** What it answers: what was made, why nothing could be made, or that the code failed. */
+/** What it answers: first that it has started; then what was made, why nothing could be made, or that the code failed. */
 export type DeriveReply =
+  | { isReady: true }
   | { id: number; result: TaskResults[DeriveTask['task']] }
   | { id: number; refused: { reason: NotDerivableReason; sentence: string } }
   | { id: number; failure: string };
@@ -28,6 +29,8 @@ process.on('message', ({ id, task }: DeriveRequest) => {
     },
   );
 });
+
+reply({ isReady: true });
 
 function reply(message: DeriveReply): void {
   process.send?.(message);
