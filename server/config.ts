@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../shared/clock.ts';
+import type { Network } from './collection/attempt.ts';
 import type { Log } from './log.ts';
 import type { StartChild } from './workers/child.ts';
 
@@ -26,6 +27,8 @@ export interface NodeConfig {
   readers?: Partial<ReaderLimits>;
   /** Goes on with a database that is behind what was acknowledged or signed, with a new key. */
   acceptRollback?: boolean;
+  /** How the collector looks names up, and which addresses it takes for private. */
+  network?: Partial<Network>;
   /** The built interface. */
   rendererFolder?: string;
   /** How processes of its own are started; forked by Node unless said otherwise. */

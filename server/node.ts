@@ -99,7 +99,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const sharing = new SharingSwitch(settings, listeners);
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
-    const collection = openCollection({ store, settings, jobs, log });
+    const collection = openCollection({ store, settings, jobs, log, network: config.network });
     const derived = openDerived({ store, log, startChild: config.startChild });
     const diffs = new Diffs(store, derived.deriver);
     const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log });

@@ -23,8 +23,8 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
     hint: 'Watch the address that a browser ends at.',
   },
   redirect_refused: {
-    what: 'A redirect led to a private address and was refused',
-    hint: 'If that is meant, watch the private address itself.',
+    what: 'A public address led to a private one, which was refused',
+    hint: 'If that is meant, watch the private address itself, or remove this source and add it again.',
   },
   tls_error: {
     what: 'The secure connection could not be made',
@@ -63,6 +63,14 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
   redirected: {
     what: 'The archive holds a redirect here',
     hint: 'What it leads to is a capture of its own address.',
+  },
+  invalid_url: {
+    what: 'The stored address is no http or https address',
+    hint: 'Remove this source, and add the right address.',
+  },
+  check_failed: {
+    what: 'This node failed while it checked the source',
+    hint: 'The node’s log says why. The other sources were checked.',
   },
 };
 

@@ -10,8 +10,9 @@ export interface DeriveRequest {
   task: DeriveTask;
 }
 
-/** What it answers: what was made, why nothing could be made, or that the code failed. */
+/** What it answers: first that it has started; then what was made, why nothing could be made, or that the code failed. */
 export type DeriveReply =
+  | { isReady: true }
   | { id: number; result: TaskResults[DeriveTask['task']] }
   | { id: number; refused: { reason: NotDerivableReason; sentence: string } }
   | { id: number; failure: string };
@@ -31,3 +32,5 @@ parent.listen(({ id, task }) => {
     },
   );
 });
+
+parent.reply({ isReady: true });

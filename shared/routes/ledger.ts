@@ -100,6 +100,6 @@ export const ledgerRoutes = {
         mediaTypes: ['application/x-ndjson'],
       },
     },
-      problems: ['storage_failed', 'disk_nearly_full', 'busy'],
+    problems: ['storage_failed', 'disk_nearly_full', 'busy'],
   }),
 };

@@ -5,7 +5,11 @@ import type { Handlers } from '../app.ts';
 import type { Exports } from '../exports.ts';
 import { asFile } from '../streamed.ts';
 
-export function dumpHandlers(store: Store, checkpoints: Checkpoints, exports: Exports): Pick<Handlers, 'readDump'> {
+export function dumpHandlers(
+  store: Store,
+  checkpoints: Checkpoints,
+  exports: Exports,
+): Pick<Handlers, 'readDump'> {
   const headers = asFile('application/x-ndjson; charset=utf-8', 'dump.jsonl');
   return { readDump: () => exports.streamed(headers, () => writeDump(store, checkpoints)) };
 }

@@ -9,6 +9,7 @@ import { migration as requests } from './migrations/0008-requests.ts';
 import { migration as fixity } from './migrations/0009-fixity.ts';
 import { migration as noReplace } from './migrations/0010-no-replace.ts';
 import { migration as keyChanges } from './migrations/0012-key-changes.ts';
+import { migration as privateSources } from './migrations/0014-private-sources.ts';
 import { migration as ownerSessions } from './migrations/0015-owner-sessions.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
@@ -30,6 +31,7 @@ const MIGRATIONS: readonly Migration[] = [
   fixity,
   noReplace,
   keyChanges,
+  privateSources,
   ownerSessions,
 ];
 
