@@ -23,7 +23,7 @@ const SYNC_BYTES = 262_144;
 const CHUNK_BYTES = 524_288;
 /** Of so many answers at once. The buffers of a reader that stalls are held as long as it is waited for, so more get small ones. */
 const LARGE_AT_ONCE = 64;
-const SMALL_CHUNK_BYTES = 32_768;
+const SMALL_CHUNK_BYTES = 65_536;
 let underWay = 0;
 
 /**

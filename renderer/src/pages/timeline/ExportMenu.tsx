@@ -1,4 +1,5 @@
 import { Button, Popover } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import {
   IconChevronDown,
   IconClockHour4,
@@ -8,7 +9,9 @@ import {
   IconTable,
   type TablerIcon,
 } from '@tabler/icons-react';
-import { addressOf } from '../../api/client.ts';
+import type { MouseEvent } from 'react';
+import { addressOf, reach } from '../../api/client.ts';
+import { describeError } from '../../components/ErrorNote.tsx';
 import classes from './ExportMenu.module.css';
 
 export interface ExportMenuProps {
@@ -38,7 +41,9 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
               <a
                 href={address}
                 className={classes.form}
-                {...(isPage ? { target: '_blank', rel: 'noopener noreferrer' } : { download: '' })}
+                {...(isPage
+                  ? { target: '_blank', rel: 'noopener noreferrer' }
+                  : { download: '', onClick: (click) => void takeAway(click) })}
               >
                 <Icon size={16} aria-hidden className={classes.icon} />
                 <span className={classes.name}>{name}</span>
@@ -51,6 +56,22 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
     </Popover>
   );
 }
+
+/** A file that the node cannot make now would be a broken download without a word, so it is asked before. */
+async function takeAway(click: MouseEvent<HTMLAnchorElement>): Promise<void> {
+  const { href } = click.currentTarget;
+  click.preventDefault();
+  try {
+    const { status } = await reach(href, { method: 'HEAD' });
+    // The answer is a file, so the page stays where it is; a refusal of another kind is shown as the node tells it.
+    if (status !== 503) window.location.assign(href);
+    else notifications.show({ color: 'red', message: BUSY });
+  } catch (error) {
+    notifications.show({ color: 'red', message: describeError(error).sentence });
+  }
+}
+
+const BUSY = 'The node makes as many exports as it can at once. Try again in a minute.';
 
 interface Form {
   name: string;
