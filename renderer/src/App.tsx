@@ -6,7 +6,7 @@ import { createBrowserRouter, RouterProvider } from 'react-router';
 import { isRefusal } from './api/client.ts';
 import { desktop } from './desktop.ts';
 import { pageRoutes } from './pages/routes.tsx';
-import { cssVariables, theme } from './theme.ts';
+import { cssVariables, theme } from './styles/theme.ts';
 
 /** What the node refused once it would refuse again; only silence is worth another try. */
 function createQueryClient(): QueryClient {

@@ -7,8 +7,8 @@ import {
   eventAt,
   rankOf,
   sliceOf,
-} from '../../renderer/src/pages/timeline/eventRanks.ts';
-import { elementHeightOf, TallScroll } from '../../renderer/src/pages/timeline/tallScroll.ts';
+} from '../../renderer/src/pages/timeline/list/eventRanks.ts';
+import { elementHeightOf, TallScroll } from '../../renderer/src/pages/timeline/list/tallScroll.ts';
 import type { Event } from '../../shared/event.ts';
 
 /** What the node answers when it holds `total` events, of which the id is the place from the oldest. */

@@ -1,7 +1,7 @@
 import { type ComponentType, lazy } from 'react';
 import type { RouteObject } from 'react-router';
-import { BrokenPage } from '../components/BrokenPage.tsx';
-import { Shell } from '../components/Shell.tsx';
+import { BrokenPage } from '../components/layout/BrokenPage.tsx';
+import { Shell } from '../components/layout/Shell.tsx';
 
 type PageModule = Promise<{ default: ComponentType }>;
 
@@ -20,7 +20,7 @@ export const pageRoutes: RouteObject[] = [
       pageAt('/packs', () => import('./packs/PacksPage.tsx')),
       pageAt('/packs/:id', () => import('./packs/PackPage.tsx')),
       pageAt('/sources', () => import('./sources/SourcesPage.tsx')),
-      pageAt('/sources/:id', () => import('./sources/SourcePage.tsx')),
+      pageAt('/sources/:id', () => import('./sources/detail/SourcePage.tsx')),
       pageAt('/search', () => import('./search/SearchPage.tsx')),
       pageAt('/timeline/:id?', () => import('./timeline/TimelinePage.tsx')),
       pageAt('/ledger', () => import('./ledger/LedgerPage.tsx')),

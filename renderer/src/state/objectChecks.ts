@@ -1,6 +1,6 @@
 import { create } from 'zustand';
 import { hashObject } from '../api/hashObject.ts';
-import type { Verified } from '../components/DigestChip.tsx';
+import type { Verified } from '../components/data/DigestChip.tsx';
 import { runLocalJob } from './runLocalJob.ts';
 
 /** The check of one archived object by this browser: its bytes fetched, hashed here, compared with its name. */

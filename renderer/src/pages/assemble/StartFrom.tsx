@@ -3,7 +3,7 @@ import { useCallback, useEffect } from 'react';
 import { useSearchParams } from 'react-router';
 import type { Pack } from '../../../../shared/pack.ts';
 import { useCall } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { isTouched, useDraft } from './draft.ts';
 import { newVersionOf, replicationOf } from './draftFromPack.ts';
 import { useDraftFiles } from './files/draftFiles.ts';

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { Link, useLocation } from 'react-router';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { Page } from '../../components/Page.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { Page } from '../../components/layout/Page.tsx';
 
 /** For an address that is none of the interface's. */
 export default function MissingPage() {

@@ -7,8 +7,8 @@ import { newNodeSchema } from '../../../../shared/node.ts';
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
 import { answerKey } from '../../api/useCall.ts';
-import { DialogButtons } from '../../components/DialogButtons.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
 
 export interface NewNodeDialogProps {
   opened: boolean;

@@ -1,7 +1,7 @@
 import { Link } from 'react-router';
-import { DamagedObjects } from '../../components/fixity/DamagedObjects.tsx';
-import { useFixity } from '../../components/fixity/useFixity.ts';
-import { Section } from '../../components/Section.tsx';
+import { DamagedObjects } from '../../components/content/fixity/DamagedObjects.tsx';
+import { useFixity } from '../../components/content/fixity/useFixity.ts';
+import { Section } from '../../components/layout/Section.tsx';
 import { useIsOwner } from '../../state/session.ts';
 
 const SHOWN = 5;

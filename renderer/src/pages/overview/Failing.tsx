@@ -1,9 +1,9 @@
 import { Link } from 'react-router';
 import { failureWords } from '../../../../shared/failureWords.ts';
 import { useCall } from '../../api/useCall.ts';
-import { Section } from '../../components/Section.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
-import { VirtualList } from '../../components/VirtualList.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { countOf } from '../../format/size.ts';
 import classes from './Lately.module.css';
 

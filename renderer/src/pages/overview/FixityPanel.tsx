@@ -1,8 +1,8 @@
 import { Link } from 'react-router';
 import { useCall } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { useFixity } from '../../components/fixity/useFixity.ts';
-import { TimeText } from '../../components/TimeText.tsx';
+import { useFixity } from '../../components/content/fixity/useFixity.ts';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { type Health, Panel } from './Panel.tsx';

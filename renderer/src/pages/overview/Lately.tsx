@@ -1,11 +1,11 @@
 import { Link } from 'react-router';
 import type { Event } from '../../../../shared/event.ts';
 import { useCall } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
-import { StateBadge } from '../../components/StateBadge.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
-import { VirtualList } from '../../components/VirtualList.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { countOf } from '../../format/size.ts';
 import { dayOf } from '../../format/time.ts';
 import { useLook } from '../../state/look.ts';

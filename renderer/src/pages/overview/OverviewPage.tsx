@@ -1,5 +1,5 @@
 import { useCall } from '../../api/useCall.ts';
-import { Page } from '../../components/Page.tsx';
+import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { Counts } from './Counts.tsx';
 import { Damaged } from './Damaged.tsx';

@@ -6,7 +6,7 @@ import { newFlagSchema } from '../../../../shared/pack.ts';
 import { FLAG_REASONS, type FlagReason } from '../../../../shared/vocabulary.ts';
 import { call } from '../../api/client.ts';
 import { answerKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 
 const REASONS: Record<FlagReason, string> = {
   privacy: 'It holds what is private to somebody',

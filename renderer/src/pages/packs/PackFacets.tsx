@@ -2,11 +2,11 @@ import { Button, Pill, Popover, Select, Switch, TextInput } from '@mantine/core'
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { LICENSES, OUTCOMES, TAGS, VERDICTS } from '../../../../shared/vocabulary.ts';
-import { clearButton } from '../../components/clearButton.ts';
-import { NodePicker } from '../../components/pickers/NodePicker.tsx';
-import { PackPicker } from '../../components/pickers/PackPicker.tsx';
-import { StudyPicker } from '../../components/pickers/StudyPicker.tsx';
-import { SearchField } from '../../components/SearchField.tsx';
+import { clearButton } from '../../components/forms/clearButton.ts';
+import { NodePicker } from '../../components/forms/pickers/NodePicker.tsx';
+import { PackPicker } from '../../components/forms/pickers/PackPicker.tsx';
+import { StudyPicker } from '../../components/forms/pickers/StudyPicker.tsx';
+import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
 import classes from './PackFacets.module.css';
 

@@ -3,10 +3,10 @@ import { IconDownload } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { PackFile } from '../../../../shared/pack.ts';
 import { addressOf } from '../../api/client.ts';
-import { DigestChip } from '../../components/DigestChip.tsx';
-import { FilePreview } from '../../components/preview/FilePreview.tsx';
-import { Section } from '../../components/Section.tsx';
-import { VirtualList } from '../../components/VirtualList.tsx';
+import { FilePreview } from '../../components/content/preview/FilePreview.tsx';
+import { DigestChip } from '../../components/data/DigestChip.tsx';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import classes from './PackFiles.module.css';
 

@@ -1,5 +1,5 @@
 import type { Pack } from '../../../../shared/pack.ts';
-import { StateBadge } from '../../components/StateBadge.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
 import classes from './PackHead.module.css';
 
 /** The ORCID iD's own page; the icon of ORCID is not used, the number says what it is. */

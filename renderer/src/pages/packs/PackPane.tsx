@@ -1,8 +1,8 @@
 import { Button, Spoiler } from '@mantine/core';
 import { Link } from 'react-router';
 import { useCall } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Markdown } from '../../components/Markdown.tsx';
+import { Markdown } from '../../components/content/Markdown.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes } from '../../format/size.ts';
 import { PackFacts } from './PackFacts.tsx';
 import { PackAuthors, PackBadges } from './PackHead.tsx';

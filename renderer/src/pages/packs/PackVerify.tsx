@@ -10,9 +10,9 @@ import {
 import { useEffect, useRef, useState } from 'react';
 import type { Pack } from '../../../../shared/pack.ts';
 import { call } from '../../api/client.ts';
-import { DigestChip } from '../../components/DigestChip.tsx';
-import { describeError } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
+import { DigestChip } from '../../components/data/DigestChip.tsx';
+import { describeError } from '../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { countOf, formatCount } from '../../format/size.ts';
 import classes from './PackVerify.module.css';
 import { type Check, checkHere, checksOf, type Finding, withNodeFindings } from './verifyHere.ts';

@@ -1,6 +1,6 @@
 import type { Pack } from '../../../../shared/pack.ts';
 import { VERDICTS } from '../../../../shared/vocabulary.ts';
-import { STATES } from '../../components/states.ts';
+import { STATES } from '../../components/data/states.ts';
 import classes from './ReplicationCounts.module.css';
 
 /** How often a pack was replicated with which verdict: a shape and a number each; nothing where there is none. */

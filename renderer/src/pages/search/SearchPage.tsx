@@ -1,14 +1,14 @@
 import { Link, useSearchParams } from 'react-router';
 import type { FoundText } from '../../../../shared/derived.ts';
 import { useCall } from '../../api/useCall.ts';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Page } from '../../components/Page.tsx';
-import { Pager } from '../../components/Pager.tsx';
-import { SearchField } from '../../components/SearchField.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { Pager } from '../../components/data/Pager.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { SearchField } from '../../components/forms/SearchField.tsx';
+import { Page } from '../../components/layout/Page.tsx';
 import { useUrlFilters } from '../../state/urlFilters.ts';
-import { ArchivedChip } from '../timeline/ArchivedChip.tsx';
+import { ArchivedChip } from '../timeline/event/ArchivedChip.tsx';
 import classes from './SearchPage.module.css';
 import { SnippetText } from './SnippetText.tsx';
 

@@ -1,8 +1,8 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { LookSwitch } from '../../components/LookSwitch.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { LookSwitch } from '../../components/layout/LookSwitch.tsx';
 import { desktop } from '../../desktop.ts';
 import { useLook, type Zone } from '../../state/look.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';

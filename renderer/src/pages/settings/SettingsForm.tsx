@@ -6,7 +6,7 @@ import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../../../../sha
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
 import { answerKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import classes from './SettingsPage.module.css';
 import { SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
 

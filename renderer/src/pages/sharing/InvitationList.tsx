@@ -3,9 +3,9 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Invitation } from '../../../../shared/invitation.ts';
 import { call } from '../../api/client.ts';
 import { answerKey } from '../../api/useCall.ts';
-import { type Column, DataTable } from '../../components/DataTable.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { type Column, DataTable } from '../../components/data/DataTable.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 
 /** The invitations that hold, newest first, each with what came of it. */
 export function InvitationList({ invitations }: { invitations: readonly Invitation[] }) {

@@ -6,8 +6,8 @@ import { type CreatedInvitation, newInvitationSchema } from '../../../../shared/
 import type { Sharing } from '../../../../shared/settings.ts';
 import { call } from '../../api/client.ts';
 import { answerKey, useCall } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { InvitationList } from './InvitationList.tsx';
 import { InvitationToken } from './InvitationToken.tsx';
 import classes from './SharingPage.module.css';

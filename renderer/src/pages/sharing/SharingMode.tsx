@@ -4,10 +4,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { SharingMode as Mode, Sharing } from '../../../../shared/settings.ts';
 import { call } from '../../api/client.ts';
 import { answerKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { useSession } from '../../state/session.ts';
-import { type Choice, ChoiceCards } from '../assemble/ChoiceCards.tsx';
+import { type Choice, ChoiceCards } from '../assemble/sections/ChoiceCards.tsx';
 import classes from './SharingPage.module.css';
 
 const MODES: readonly Choice<Mode>[] = [

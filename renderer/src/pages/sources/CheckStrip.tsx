@@ -1,5 +1,5 @@
 import { failureWords } from '../../../../shared/failureWords.ts';
-import { Hint } from '../../components/Hint.tsx';
+import { Hint } from '../../components/feedback/Hint.tsx';
 import { countOf } from '../../format/size.ts';
 import classes from './CheckStrip.module.css';
 

@@ -1,11 +1,11 @@
 import { Button, Select } from '@mantine/core';
 import { SOURCE_STATES } from '../../../../shared/source.ts';
-import { clearButton } from '../../components/clearButton.ts';
-import { SearchField } from '../../components/SearchField.tsx';
-import { STATES } from '../../components/states.ts';
+import { STATES } from '../../components/data/states.ts';
+import { clearButton } from '../../components/forms/clearButton.ts';
+import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
+import { useKnownWords } from './form/useKnownWords.ts';
 import classes from './SourceFilterBar.module.css';
-import { useKnownWords } from './useKnownWords.ts';
 
 export const SOURCE_FILTERS = ['q', 'state', 'agency', 'tag'] as const;
 export type SourceFilterName = (typeof SOURCE_FILTERS)[number];

@@ -7,9 +7,9 @@ import { newStudySchema } from '../../../../shared/study.ts';
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
 import { answerKey } from '../../api/useCall.ts';
-import { DialogButtons } from '../../components/DialogButtons.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { NodePicker } from '../../components/pickers/NodePicker.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
+import { NodePicker } from '../../components/forms/pickers/NodePicker.tsx';
 
 export interface NewStudyDialogProps {
   opened: boolean;

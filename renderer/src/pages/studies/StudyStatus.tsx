@@ -11,8 +11,8 @@ import {
 } from '../../../../shared/study.ts';
 import { call } from '../../api/client.ts';
 import { answerKey } from '../../api/useCall.ts';
-import { DialogButtons } from '../../components/DialogButtons.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
 import { useMayContribute } from '../../state/session.ts';
 
 /** How a move is called, from where it starts: `running` resumes what was abandoned. */

@@ -5,11 +5,11 @@ import type { Study, StudyTable as Table } from '../../../../shared/study.ts';
 import type { Outcome, Tag } from '../../../../shared/vocabulary.ts';
 import { addressOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { clearButton } from '../../components/clearButton.ts';
-import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
-import { StateBadge } from '../../components/StateBadge.tsx';
+import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { clearButton } from '../../components/forms/clearButton.ts';
+import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
 import classes from './StudyTable.module.css';
 

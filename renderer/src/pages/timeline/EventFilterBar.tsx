@@ -4,11 +4,11 @@ import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
 import { EVENT_TYPES, SELF } from '../../../../shared/event.ts';
 import { useCall } from '../../api/useCall.ts';
-import { clearButton } from '../../components/clearButton.ts';
-import { SearchField } from '../../components/SearchField.tsx';
-import { STATES } from '../../components/states.ts';
+import { STATES } from '../../components/data/states.ts';
+import { clearButton } from '../../components/forms/clearButton.ts';
+import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
-import { useKnownWords } from '../sources/useKnownWords.ts';
+import { useKnownWords } from '../sources/form/useKnownWords.ts';
 import classes from './EventFilterBar.module.css';
 import type { EventFilterName } from './eventFilters.ts';
 

@@ -1,5 +1,5 @@
 import { IconFilterOff } from '@tabler/icons-react';
-import { Hint } from '../../components/Hint.tsx';
+import { Hint } from '../../components/feedback/Hint.tsx';
 import classes from './NoiseMark.module.css';
 
 /** A change that the source's noise rules explain wholly: said quietly, and never hidden. */

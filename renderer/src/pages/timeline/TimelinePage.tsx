@@ -3,16 +3,16 @@ import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowLeft, IconX } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { Link, useLocation, useNavigate, useParams } from 'react-router';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Page } from '../../components/Page.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
 import { useLook } from '../../state/look.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { DensityStrip } from './density/DensityStrip.tsx';
-import { EventDetails } from './EventDetails.tsx';
 import { EventFilterBar } from './EventFilterBar.tsx';
-import { EventList } from './EventList.tsx';
 import { ExportMenu } from './ExportMenu.tsx';
+import { EventDetails } from './event/EventDetails.tsx';
 import { EVENT_FILTERS, type EventFilters, queryOf } from './eventFilters.ts';
+import { EventList } from './list/EventList.tsx';
 import classes from './TimelinePage.module.css';
 
 /** Below this width an event has the page for itself. */

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import type { Pack } from '../../../../../shared/pack.ts';
 import { addressOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
-import { ErrorNote } from '../../../components/ErrorNote.tsx';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes } from '../../../format/size.ts';
 import { runLocalJob } from '../../../state/runLocalJob.ts';
 import { useDraftFiles } from './draftFiles.ts';

@@ -2,7 +2,7 @@ import { ActionIcon, TextInput, Tooltip } from '@mantine/core';
 import { IconAlertTriangle, IconPencil, IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import { filePathFault } from '../../../../../shared/filePath.ts';
-import { DigestChip } from '../../../components/DigestChip.tsx';
+import { DigestChip } from '../../../components/data/DigestChip.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
 import { useAssembly } from '../assembly.ts';
 import { fieldId } from '../draftRecord.ts';

@@ -1,9 +1,9 @@
 import { Button, FileButton } from '@mantine/core';
 import { IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
 import { useRef } from 'react';
-import { VirtualList } from '../../../components/VirtualList.tsx';
+import { VirtualList } from '../../../components/data/VirtualList.tsx';
 import { useAssembly } from '../assembly.ts';
-import { FormSection } from '../FormSection.tsx';
+import { FormSection } from '../sections/FormSection.tsx';
 import { BringFiles } from './BringFiles.tsx';
 import { type DraftFile, useDraftFiles } from './draftFiles.ts';
 import { FileRow } from './FileRow.tsx';

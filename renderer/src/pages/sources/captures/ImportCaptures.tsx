@@ -1,6 +1,6 @@
 import { Modal, SegmentedControl, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { DialogButtons } from '../../../components/DialogButtons.tsx';
+import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
 import { type CaptureDraft, type CaptureDraftErrors, importOf, useCaptureDraft } from './captureDraft.ts';
 import { useCaptureRun } from './captureRun.ts';
 import classes from './ImportCaptures.module.css';

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { WatchedSource } from '../../../../../shared/source.ts';
 import { call } from '../../../api/client.ts';
 import { answerKey, useCall } from '../../../api/useCall.ts';
-import { ErrorNote } from '../../../components/ErrorNote.tsx';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import outcome from '../CheckOutcome.module.css';
 import { useCollectionRun } from '../collectionRun.ts';
 

@@ -1,6 +1,6 @@
 import { Button, FileButton } from '@mantine/core';
 import { IconFile } from '@tabler/icons-react';
-import { useFileDrop } from '../../../components/useFileDrop.ts';
+import { useFileDrop } from '../../../components/forms/useFileDrop.ts';
 import { formatBytes } from '../../../format/size.ts';
 import type { CaptureDraft } from './captureDraft.ts';
 import classes from './ImportCaptures.module.css';

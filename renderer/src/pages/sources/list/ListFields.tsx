@@ -1,9 +1,9 @@
 import { FileButton, SegmentedControl, Textarea, UnstyledButton } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type ListForm, MAX_LIST_BYTES } from '../../../../../shared/sourceList.ts';
-import { DialogButtons } from '../../../components/DialogButtons.tsx';
-import { ErrorNote } from '../../../components/ErrorNote.tsx';
-import { useFileDrop } from '../../../components/useFileDrop.ts';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
+import { useFileDrop } from '../../../components/forms/useFileDrop.ts';
 import { formatBytes } from '../../../format/size.ts';
 import classes from './AddList.module.css';
 import { useListDraft } from './listDraft.ts';

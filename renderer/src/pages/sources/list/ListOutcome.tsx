@@ -1,9 +1,9 @@
 import { Button, Group } from '@mantine/core';
 import { Link } from 'react-router';
 import { LIST_OUTCOMES, type SourceImport } from '../../../../../shared/sourceList.ts';
-import { CopyButton } from '../../../components/CopyButton.tsx';
-import { StateBadge } from '../../../components/StateBadge.tsx';
-import { VirtualList } from '../../../components/VirtualList.tsx';
+import { StateBadge } from '../../../components/data/StateBadge.tsx';
+import { VirtualList } from '../../../components/data/VirtualList.tsx';
+import { CopyButton } from '../../../components/forms/CopyButton.tsx';
 import classes from './AddList.module.css';
 
 type Item = SourceImport['items'][number];

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { NoiseRule } from '../../../../../shared/noise.ts';
 import { call } from '../../../api/client.ts';
-import { ErrorNote } from '../../../components/ErrorNote.tsx';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { DiffContent } from '../../timeline/diff/EventDiff.tsx';
 import classes from './NoiseTrial.module.css';
 

@@ -2,7 +2,7 @@ import { Switch } from '@mantine/core';
 import { useState } from 'react';
 import type { Diff, DiffSide, ImageParts } from '../../../../../shared/diff.ts';
 import { addressOf } from '../../../api/client.ts';
-import { MAX_IMAGE_BYTES, previewKind } from '../../../components/preview/previewKind.ts';
+import { MAX_IMAGE_BYTES, previewKind } from '../../../components/content/preview/previewKind.ts';
 import { formatBytes } from '../../../format/size.ts';
 import { dimensions } from './diffWords.ts';
 import classes from './ImageDiff.module.css';

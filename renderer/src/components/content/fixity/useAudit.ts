@@ -1,0 +1,35 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import type { Job } from '../../../../../shared/job.ts';
+import { call } from '../../../api/client.ts';
+import { answerKey } from '../../../api/useCall.ts';
+import { useFollowedJob } from '../../../state/followJob.ts';
+import { useJobs } from '../../../state/jobs.ts';
+
+/** The audit that runs now, or the last one that this page saw, whoever started it; and a way to start one. */
+export function useAudit(): { job: Job | undefined; start: () => void; isStarting: boolean; error: unknown } {
+  const told = useJobs(({ node }) =>
+    Object.values(node)
+      .filter(({ kind }) => kind === 'audit')
+      .reduce<Job | undefined>(
+        (last, job) => (!last || job.started_at > last.started_at ? job : last),
+        undefined,
+      ),
+  );
+  const job = useFollowedJob(told?.id);
+  const client = useQueryClient();
+  const start = useMutation({
+    mutationFn: () => call('startAudit'),
+    onSuccess: (answer) => {
+      if ('id' in answer) useJobs.getState().tellNodeJob(answer);
+    },
+  });
+  const state = job?.state;
+  useEffect(() => {
+    if (!state || state === 'running') return;
+    for (const name of ['readStatus', 'listAudits', 'listDamages'] as const) {
+      void client.invalidateQueries({ queryKey: answerKey(name) });
+    }
+  }, [state, client]);
+  return { job, start: () => start.mutate(), isStarting: start.isPending, error: start.error };
+}

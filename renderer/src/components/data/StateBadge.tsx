@@ -1,0 +1,39 @@
+import { formatCount } from '../../format/size.ts';
+import { Hint } from '../feedback/Hint.tsx';
+import classes from './StateBadge.module.css';
+import { STATES, type StateKind, type StateLook, type StateValue } from './states.ts';
+
+export interface StateBadgeProps<Kind extends StateKind> {
+  kind: Kind;
+  value: StateValue<Kind>;
+  /** `plain` for dense tables; `boxed` where the badge stands alone. */
+  look?: 'plain' | 'boxed';
+  /** A number beside the word. */
+  count?: number;
+}
+
+/** A state as a shape, a word and a colour; what it means is told on hover. */
+export function StateBadge<Kind extends StateKind>({
+  kind,
+  value,
+  look = 'plain',
+  count,
+}: StateBadgeProps<Kind>) {
+  const states = STATES[kind] as Record<StateValue<Kind>, StateLook>;
+  const { word, icon: Icon, tone, meaning } = states[value];
+  return (
+    <Hint label={meaning} maxWidth={280}>
+      {(trigger) => (
+        <span
+          {...trigger}
+          className={`${classes.badge} ${look === 'boxed' ? classes.boxed : ''}`}
+          data-tone={tone}
+        >
+          <Icon size={15} stroke={1.9} aria-hidden />
+          {count !== undefined && <span className="numeric">{formatCount(count)}</span>}
+          <span>{word}</span>
+        </span>
+      )}
+    </Hint>
+  );
+}

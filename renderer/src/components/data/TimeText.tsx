@@ -1,0 +1,40 @@
+import { useSyncExternalStore } from 'react';
+import { exactTime, relativeTime } from '../../format/time.ts';
+import { useLook } from '../../state/look.ts';
+import { Hint } from '../feedback/Hint.tsx';
+
+const TICK_MS = 15_000;
+
+function subscribeToTicks(tell: () => void): () => void {
+  const timer = setInterval(tell, TICK_MS);
+  return () => clearInterval(timer);
+}
+
+/** The time in whole seconds, looked at anew every few seconds. */
+function useNow(): number {
+  return useSyncExternalStore(subscribeToTicks, () => Math.floor(Date.now() / 1000) * 1000);
+}
+
+export interface TimeTextProps {
+  /** An RFC 3339 instant. */
+  at: string;
+  /** `exact` writes the instant and tells the distance on hover; the other way round otherwise. */
+  show?: 'relative' | 'exact';
+}
+
+/** An instant: relative, with the exact one on hover, in the person's zone or UTC as they chose. */
+export function TimeText({ at, show = 'relative' }: TimeTextProps) {
+  const now = useNow();
+  const zone = useLook((look) => look.zone);
+  const near = relativeTime(at, now);
+  const exact = exactTime(at, zone);
+  return (
+    <Hint label={show === 'relative' ? exact : near}>
+      {(trigger) => (
+        <time {...trigger} dateTime={at} className="nowrap numeric">
+          {show === 'relative' ? near : exact}
+        </time>
+      )}
+    </Hint>
+  );
+}

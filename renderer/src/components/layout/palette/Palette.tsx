@@ -1,0 +1,153 @@
+import '@mantine/spotlight/styles.layer.css';
+import { useDebouncedValue } from '@mantine/hooks';
+import { Spotlight } from '@mantine/spotlight';
+import {
+  IconArrowRight,
+  IconFileSearch,
+  IconFlask2,
+  IconPackage,
+  IconSearch,
+  IconWorldSearch,
+} from '@tabler/icons-react';
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { useNavigate } from 'react-router';
+import type { FoundText } from '../../../../../shared/derived.ts';
+import { useCall } from '../../../api/useCall.ts';
+import { authorsLine } from '../../../format/authors.ts';
+import { usePlaces } from '../places.ts';
+import { directHits } from './directHit.ts';
+
+const PAUSE_MS = 150;
+const FOUND_PER_KIND = 5;
+
+interface Found {
+  to: string;
+  label: string;
+  description?: string;
+  icon: ReactNode;
+}
+
+/** Ctrl-K: goes to any page, finds packs, studies, sources and texts by their words, and anything pasted by its form. */
+export function Palette() {
+  const [query, setQuery] = useState('');
+  const navigate = useNavigate();
+  const groups = usePaletteGroups(query);
+  const list = useRef<HTMLDivElement>(null);
+  // What the node found comes after the typing, when the library has looked for a first one already.
+  const takeFirst = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || list.current?.querySelector('[data-selected]')) return;
+    list.current?.querySelector<HTMLElement>('[data-action]')?.click();
+  };
+  return (
+    <Spotlight.Root
+      query={query}
+      onQueryChange={setQuery}
+      shortcut={['mod + K']}
+      // It opens from a field that is being typed in, too.
+      tagsToIgnore={[]}
+      scrollable
+      centered={false}
+      yOffset="12vh"
+      overlayProps={{ backgroundOpacity: 0.35, blur: 0 }}
+      maxHeight={480}
+      attributes={{ content: { 'aria-label': 'Find' } }}
+      clearQueryOnClose
+    >
+      <Spotlight.Search
+        aria-label="Find a page, a pack, a study, a source, an id or a digest"
+        placeholder="A page, words, an id, a digest, an address"
+        leftSection={<IconSearch size={18} aria-hidden />}
+        onKeyDown={takeFirst}
+      />
+      <Spotlight.ActionsList ref={list} aria-label="What was found">
+        {groups.map(([title, found]) => (
+          <Spotlight.ActionsGroup key={title} label={title}>
+            {found.map(({ to, label, description, icon }) => (
+              <Spotlight.Action
+                key={to + label}
+                label={label}
+                description={description}
+                leftSection={icon}
+                onClick={() => void navigate(to)}
+              />
+            ))}
+          </Spotlight.ActionsGroup>
+        ))}
+        {groups.length === 0 && <Spotlight.Empty>Nothing has these words.</Spotlight.Empty>}
+      </Spotlight.ActionsList>
+    </Spotlight.Root>
+  );
+}
+
+function usePaletteGroups(query: string): [title: string, found: Found[]][] {
+  const [settled] = useDebouncedValue(query.trim(), PAUSE_MS);
+  const hits = directHits(query, window.location.origin);
+  const search = { query: { q: settled, limit: FOUND_PER_KIND } };
+  const options = { enabled: settled !== '' && hits.length === 0, keepPrevious: true };
+  const packs = useCall('listPacks', search, options);
+  const studies = useCall('listStudies', search, options);
+  const sources = useCall('listSources', search, options);
+  const texts = useCall('searchTexts', search, options);
+  const places = usePlaces().flatMap((group) => group.places);
+  const words = query.trim().toLowerCase();
+
+  const pages = places
+    .filter(({ word }) => word.toLowerCase().includes(words))
+    .map(({ to, word, icon: Icon }) => ({ to, label: word, icon: <Icon size={18} aria-hidden /> }));
+  const direct = hits.map((hit) => ({ ...hit, icon: <IconArrowRight size={18} aria-hidden /> }));
+  const found: [string, Found[]][] = [
+    ['Go to', direct],
+    ['Pages', pages],
+  ];
+  if (options.enabled) {
+    found.push(
+      [
+        'Packs',
+        (packs.data?.items ?? []).map((pack) => ({
+          to: `/packs/${pack.id}`,
+          label: pack.title,
+          description: authorsLine(pack.authors),
+          icon: <IconPackage size={18} aria-hidden />,
+        })),
+      ],
+      [
+        'Studies',
+        (studies.data?.items ?? []).map((study) => ({
+          to: `/studies/${study.id}`,
+          label: study.title,
+          description: study.status,
+          icon: <IconFlask2 size={18} aria-hidden />,
+        })),
+      ],
+      [
+        'Sources',
+        (sources.data?.items ?? []).map((source) => ({
+          to: `/sources/${source.id}`,
+          label: source.name || source.url,
+          description: source.name ? source.url : undefined,
+          icon: <IconWorldSearch size={18} aria-hidden />,
+        })),
+      ],
+      ['In the texts', foundTexts(settled, texts.data?.items ?? [])],
+    );
+  }
+  return found.filter(([, items]) => items.length > 0);
+}
+
+/** Sources whose current version says it, and the way to all of them. */
+function foundTexts(words: string, items: readonly FoundText[]): Found[] {
+  if (items.length === 0) return [];
+  const icon = <IconFileSearch size={18} aria-hidden />;
+  const all = {
+    to: `/search?${new URLSearchParams({ q: words }).toString()}`,
+    label: 'All texts that say this',
+    icon,
+  };
+  const each = items.map(({ source, snippet }) => ({
+    to: `/sources/${source.id}`,
+    label: source.name || source.url,
+    description: snippet.text,
+    icon,
+  }));
+  return [...each, all];
+}

@@ -1,0 +1,78 @@
+import { SegmentedControl, TagsInput, Textarea, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { Markdown } from '../../../components/content/Markdown.tsx';
+import { useAssembly, useField } from '../assembly.ts';
+import classes from './AboutSection.module.css';
+import { FormSection } from './FormSection.tsx';
+
+/** What the pack is: its title, its summary, its keywords. */
+export function AboutSection() {
+  const { draft, change } = useAssembly();
+  const title = useField('title');
+  const keywords = useField('keywords');
+  return (
+    <FormSection title="What it is">
+      <TextInput
+        {...title}
+        label="Title"
+        required
+        withAsterisk={false}
+        value={draft.title}
+        onChange={(event) => change({ title: event.currentTarget.value })}
+      />
+      <Summary />
+      <TagsInput
+        {...keywords}
+        label="Keywords"
+        description="Press Enter after each."
+        value={draft.keywords}
+        onChange={(next) => change({ keywords: next })}
+        splitChars={[',', ';']}
+        maxTags={50}
+      />
+    </FormSection>
+  );
+}
+
+function Summary() {
+  const { draft, change } = useAssembly();
+  const [view, setView] = useState('write');
+  const summary = useField('summary');
+  return (
+    <div>
+      <div className={classes.summaryHead}>
+        <label htmlFor={summary.id} className={classes.label}>
+          Summary
+        </label>
+        <SegmentedControl
+          size="xs"
+          aria-label="The summary as"
+          value={view}
+          onChange={setView}
+          data={[
+            { value: 'write', label: 'Write' },
+            { value: 'read', label: 'Read' },
+          ]}
+        />
+      </div>
+      {view === 'write' ? (
+        <Textarea
+          {...summary}
+          aria-describedby={`${summary.id}-hint`}
+          autosize
+          minRows={4}
+          maxRows={20}
+          value={draft.summary}
+          onChange={(event) => change({ summary: event.currentTarget.value })}
+        />
+      ) : (
+        <div className={classes.preview}>
+          {draft.summary ? <Markdown text={draft.summary} /> : <p className="muted">Nothing yet.</p>}
+        </div>
+      )}
+      <p id={`${summary.id}-hint`} className="muted small">
+        What was asked, what was done, what was found. Markdown.
+      </p>
+    </div>
+  );
+}

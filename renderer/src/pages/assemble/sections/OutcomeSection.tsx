@@ -1,0 +1,41 @@
+import { LICENSES, type License, OUTCOMES } from '../../../../../shared/vocabulary.ts';
+import { STATES } from '../../../components/data/states.ts';
+import { useAssembly, useField } from '../assembly.ts';
+import { ChoiceCards } from './ChoiceCards.tsx';
+import { FormSection } from './FormSection.tsx';
+
+const LICENSE_MEANINGS: Record<License, string> = {
+  'CC-BY-4.0': 'Anybody may use it, change it and pass it on, as long as they name the authors.',
+  'CC0-1.0': 'Anybody may do anything with it. You give up every right that can be given up.',
+};
+
+/** What came out, and what others may do with it. */
+export function OutcomeSection() {
+  const { draft, change } = useAssembly();
+  const outcome = useField('outcome');
+  const license = useField('license');
+  return (
+    <>
+      <FormSection title="Outcome" hint="What was found, against what was expected.">
+        <ChoiceCards
+          id={outcome.id}
+          error={outcome.error}
+          label="Outcome"
+          choices={OUTCOMES.map((value) => ({ value, ...STATES.outcome[value] }))}
+          value={draft.outcome}
+          onChange={(value) => change({ outcome: value })}
+        />
+      </FormSection>
+      <FormSection title="Licence" hint="What others may do with the files. It cannot be changed later.">
+        <ChoiceCards
+          id={license.id}
+          error={license.error}
+          label="Licence"
+          choices={LICENSES.map((value) => ({ value, word: value, meaning: LICENSE_MEANINGS[value] }))}
+          value={draft.license}
+          onChange={(value) => change({ license: value })}
+        />
+      </FormSection>
+    </>
+  );
+}

@@ -1,0 +1,48 @@
+import { Button, Group, Modal, Stack } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from 'react-router';
+import type { WatchedSource } from '../../../../../shared/source.ts';
+import { call } from '../../../api/client.ts';
+import { answerKey } from '../../../api/useCall.ts';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+
+export interface RemoveSourceProps {
+  source: WatchedSource;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Asks before a source is no longer watched, and says what stays. */
+export function RemoveSource({ source, opened, onClose }: RemoveSourceProps) {
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const remove = useMutation({
+    mutationFn: () => call('removeSource', { params: { id: source.id } }),
+    onSuccess: () => {
+      onClose();
+      void client.invalidateQueries({ queryKey: answerKey('listWatchedSources') });
+      void client.invalidateQueries({ queryKey: answerKey('readWatchedSource') });
+      void navigate('/sources');
+    },
+  });
+  return (
+    <Modal opened={opened} onClose={onClose} title="Stop watching this source?">
+      <Stack gap="md">
+        <p className="wrap-anywhere">
+          <strong>{source.name || source.url}</strong> will not be checked any more. Its versions, events and
+          retrievals stay in the archive and on the timeline, and adding the same address again goes on where
+          it stopped.
+        </p>
+        {remove.isError && <ErrorNote error={remove.error} />}
+        <Group justify="flex-end" gap="sm">
+          <Button variant="default" onClick={onClose} data-autofocus>
+            Go on watching
+          </Button>
+          <Button color="red" onClick={() => remove.mutate()} loading={remove.isPending}>
+            Stop watching
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,16 @@
+import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
+import { useCall } from '../../../api/useCall.ts';
+
+/** The agencies and tags that sources bear, to choose from: of the first sources, where there are very many. */
+export function useKnownWords(): { agencies: string[]; tags: string[] } {
+  const { data } = useCall('listSources', { query: { limit: MAX_LIST_LIMIT } });
+  const sources = data?.items ?? [];
+  return {
+    agencies: sorted(sources.map(({ agency }) => agency)),
+    tags: sorted(sources.flatMap(({ tags }) => tags)),
+  };
+}
+
+function sorted(words: string[]): string[] {
+  return [...new Set(words)].filter(Boolean).sort((left, right) => left.localeCompare(right));
+}

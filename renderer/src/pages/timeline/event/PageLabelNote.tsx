@@ -1,0 +1,30 @@
+import { IconAlertTriangle } from '@tabler/icons-react';
+import type { PageLabel } from '../../../../../shared/event.ts';
+import { Hint } from '../../../components/feedback/Hint.tsx';
+import classes from './PageLabelNote.module.css';
+
+const WORDS: Record<PageLabel['label'], string> = {
+  error_page: 'looks like an error page',
+  bot_wall: 'looks like a bot wall',
+};
+
+/** A page that answered as if all were well and may not be what it seems; the reason on hover, or beside it. */
+export function PageLabelNote({ label, withReason = false }: { label: PageLabel; withReason?: boolean }) {
+  const words = (
+    <>
+      <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
+      {WORDS[label.label]}
+      {withReason && `: ${label.reason}`}
+    </>
+  );
+  if (withReason) return <span className={classes.note}>{words}</span>;
+  return (
+    <Hint label={label.reason} maxWidth={320}>
+      {(trigger) => (
+        <span {...trigger} className={classes.note}>
+          {words}
+        </span>
+      )}
+    </Hint>
+  );
+}

@@ -1,0 +1,138 @@
+import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { Event } from '../../../../../shared/event.ts';
+import { call } from '../../../api/client.ts';
+import { BLOCK, blocksFor, type EventPage, eventAt, rankOf, sliceOf } from './eventRanks.ts';
+import { useEventStream } from './useEventStream.ts';
+
+type Query = Record<string, string | undefined>;
+
+/** However many events happen at once, the newest page is asked for at most this often. */
+const REFRESH_MS = 1_000;
+
+export interface EventRows {
+  /** How many rows the list has; undefined until the node has answered. */
+  shown: number | undefined;
+  /** How many came since that the list does not show yet. */
+  waiting: number;
+  showWaiting: () => void;
+  /** The row, or undefined while it is on its way. */
+  rowAt: (index: number) => Event | undefined;
+  error: unknown;
+  retry: () => void;
+  /** Whether the node tells of new events as they happen. */
+  live: boolean;
+}
+
+/**
+ * The rows of the timeline from one index to another, whatever is above and below. New events wait until they are asked
+ * for, so that nothing moves under the reader's eyes; with `follow` (the list is at its top) they come in at once.
+ */
+export function useEventRows(query: Query, first: number, last: number, follow: boolean): EventRows {
+  const newest = useQuery({
+    queryKey: ['listEvents', 'newest', query],
+    queryFn: ({ signal }) => readPage(query, 0, BLOCK, signal),
+  });
+  const total = newest.data?.total;
+  const [adopted, setAdopted] = useState<number>();
+  const shown =
+    total === undefined ? adopted : follow || adopted === undefined ? total : Math.min(adopted, total);
+  // What the list shows is remembered, so that what comes after it can be told to wait.
+  if (shown !== adopted) setAdopted(shown);
+
+  const asked = useReachedRange(first, last);
+  const needed = shown ? blocksFor(asked.first, asked.last, shown, newest.data) : [];
+  const blocks = useQueries({
+    queries: needed.map((block) => ({
+      queryKey: ['listEvents', 'block', query, block],
+      queryFn: ({ signal }: { signal: AbortSignal }) => readBlock(query, block, total ?? 0, signal),
+      // A block of the past never changes.
+      staleTime: Number.POSITIVE_INFINITY,
+      gcTime: 60_000,
+    })),
+  });
+  const live = useEventStream(useRefresh(query));
+  const failed = [newest, ...blocks].find((answer) => answer.isError);
+  return {
+    shown,
+    waiting: total === undefined || shown === undefined ? 0 : total - shown,
+    showWaiting: () => setAdopted(total),
+    rowAt: (index) => {
+      if (!shown) return undefined;
+      const rank = rankOf(index, shown);
+      const pages: (EventPage | undefined)[] = [newest.data, ...blocks.map(({ data }) => data)];
+      for (const page of pages) {
+        const event = page && eventAt(page, rank);
+        if (event) return event;
+      }
+      return undefined;
+    },
+    error: failed?.error,
+    retry: () => {
+      for (const answer of [newest, ...blocks]) if (answer.isError) void answer.refetch();
+    },
+    live,
+  };
+}
+
+/** A range this many rows away is not fetched before the list rests there. */
+const LEAP_ROWS = 2 * BLOCK;
+const REST_MS = 100;
+
+/**
+ * The rows to fetch: those in sight, but while the scroll bar is dragged past a thousand pages not each of them, which
+ * the node would all have to read.
+ */
+function useReachedRange(first: number, last: number): { first: number; last: number } {
+  const [reached, setReached] = useState({ first, last });
+  const isSame = reached.first === first && reached.last === last;
+  if (!isSame && Math.abs(first - reached.first) <= LEAP_ROWS) setReached({ first, last });
+  useEffect(() => {
+    if (isSame) return;
+    const timer = setTimeout(() => setReached({ first, last }), REST_MS);
+    return () => clearTimeout(timer);
+  }, [isSame, first, last]);
+  return reached;
+}
+
+/** Asks for the newest page again, at once and then not more often than `REFRESH_MS`. */
+function useRefresh(query: Query): () => void {
+  const client = useQueryClient();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const latest = useRef(query);
+  useEffect(() => {
+    latest.current = query;
+  }, [query]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return useCallback(() => {
+    if (timer.current !== undefined) return;
+    timer.current = setTimeout(() => {
+      timer.current = undefined;
+      void client.invalidateQueries({ queryKey: ['listEvents', 'newest', latest.current] });
+    }, REFRESH_MS);
+  }, [client]);
+}
+
+async function readPage(
+  query: Query,
+  offset: number,
+  limit: number,
+  signal: AbortSignal,
+): Promise<EventPage> {
+  const { items, total } = await call('listEvents', { query: { ...query, offset, limit }, signal });
+  return { items, total, offset };
+}
+
+/** Events that happen between two requests move the offsets: then the block is asked for where it lies now. */
+async function readBlock(
+  query: Query,
+  block: number,
+  total: number,
+  signal: AbortSignal,
+): Promise<EventPage> {
+  const { offset, limit } = sliceOf(block, total);
+  const page = await readPage(query, offset, limit, signal);
+  if (page.total <= total) return page;
+  const now = sliceOf(block, page.total);
+  return readPage(query, now.offset, now.limit, signal);
+}
