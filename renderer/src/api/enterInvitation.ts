@@ -1,6 +1,8 @@
 import { answerOf, reach } from './client.ts';
 
-/** Sends the form with a visitor's token; the node answers with a cookie. Throws ApiProblem or NodeUnreachable. */
+/**
+ * Sends a visitor's invitation token. The node sets a session cookie. Throws ApiProblem or NodeUnreachable.
+ */
 export async function enterInvitation(form: HTMLFormElement): Promise<void> {
   const typed = new FormData(form).get('token');
   const token = typeof typed === 'string' ? typed : '';

@@ -8,9 +8,8 @@ export interface HashedObject {
 }
 
 /**
- * Fetches bytes and hashes them here, as they come, so that nothing is held whole. No cache is asked: what is hashed is
- * what the node holds at this moment.
- *
+ * Downloads an object and hashes it as a stream, so that memory use stays constant. Bypasses the HTTP cache:
+ * the result must describe what the node stores now.
  * @throws ApiProblem, NodeUnreachable, or an AbortError when the signal is aborted.
  */
 export async function hashObject(

@@ -1,10 +1,10 @@
 import { addressOf, answerOf, NotTheNode, reach } from './client.ts';
 
-/** What can be said of an archived object without its bytes. */
+/** The headers of an archived object. */
 export interface ObjectHead {
   bytes: number | null;
   contentType: string | null;
-  /** A usual file name ending for the type, with its dot; empty where there is none. */
+  /** The usual file extension for the media type, with its dot. Empty if there is none. */
   extension: string;
 }
 
@@ -28,7 +28,7 @@ const EXTENSIONS: Partial<Record<string, string>> = {
   'image/webp': '.webp',
 };
 
-/** Asks for an archived object's headers alone. Throws ApiProblem or NodeUnreachable. */
+/** Sends a HEAD request for an archived object. Throws ApiProblem or NodeUnreachable. */
 export async function readObjectHead(sha256: string, signal?: AbortSignal): Promise<ObjectHead> {
   const address = addressOf('readObject', { params: { sha256 } });
   const response = await reach(address, { method: 'HEAD', signal });
@@ -39,7 +39,7 @@ export async function readObjectHead(sha256: string, signal?: AbortSignal): Prom
   return { bytes: length === null ? null : Number(length), contentType, extension: EXTENSIONS[type] ?? '' };
 }
 
-/** The answer to HEAD has no words that could say what is wrong, so a byte is asked for, and its refusal is thrown. */
+/** A HEAD response has no body, so request one byte to get the error document. */
 async function tellRefusal(address: string, signal?: AbortSignal): Promise<never> {
   const refused = await reach(address, { signal, headers: { Range: 'bytes=0-0' } });
   await answerOf(refused);

@@ -11,7 +11,7 @@ import {
   reach,
 } from './client.ts';
 
-/** The routes that read their body as it streams in, by media type. */
+/** The routes whose request body is streamed, by media type. */
 export type StreamRouteName = {
   [Name in RouteName]: RouteTable[Name] extends { body: { kind: 'stream' } } ? Name : never;
 }[RouteName];
@@ -19,12 +19,12 @@ export type StreamRouteName = {
 export interface StreamToSend {
   query?: QueryValues;
   body: Blob | string;
-  /** What the body is; one of those that the route takes. */
+  /** The media type of the body; one that the route accepts. */
   mediaType: string;
   signal?: AbortSignal;
 }
 
-/** Sends a body as it stands to a route that streams. Throws ApiProblem, NodeUnreachable or NotTheNode. */
+/** Sends a body unchanged to a streaming route. Throws ApiProblem, NodeUnreachable or UnexpectedResponse. */
 export async function sendStream<Name extends StreamRouteName>(
   name: Name,
   { query, body, mediaType, signal }: StreamToSend,
@@ -41,17 +41,16 @@ export async function sendStream<Name extends StreamRouteName>(
 export interface Upload {
   query?: QueryValues;
   body: Blob | FormData;
-  /** Left out for a form, which says it itself. */
+  /** Omitted for a FormData body: the browser sets it. */
   mediaType?: string;
   signal: AbortSignal;
-  /** How many bytes have been sent, and of how many. */
+  /** Receives the bytes sent so far and the total. */
   tell: (done: number, total: number | null) => void;
 }
 
 /**
- * Sends a large body and tells how much has been sent, which XMLHttpRequest alone can.
- *
- * @throws ApiProblem, NodeUnreachable, NotTheNode, or an AbortError when it is cancelled.
+ * Sends a large body and reports upload progress, which only XMLHttpRequest can do.
+ * @throws ApiProblem, NodeUnreachable, UnexpectedResponse, or an AbortError when it is cancelled.
  */
 export function upload<Name extends StreamRouteName>(
   name: Name,
@@ -70,7 +69,7 @@ export function upload<Name extends StreamRouteName>(
       else if (request.status >= 300 || answer === null) reject(new NotTheNode(request.status));
       else resolve(answer as AnswerOf<RouteTable[Name]>);
     };
-    request.onerror = () => reject(new NodeUnreachable(new Error('The upload was cut off.')));
+    request.onerror = () => reject(new NodeUnreachable(new Error('The upload was interrupted.')));
     request.onabort = () => reject(new DOMException('The upload was cancelled.', 'AbortError'));
     signal.addEventListener('abort', () => request.abort(), { once: true });
     request.send(body);

@@ -5,19 +5,19 @@ import { type CallOptions, call } from './client.ts';
 
 type Asked<Name extends RouteName> = Pick<CallOptions<RouteTable[Name]>, 'params' | 'query'>;
 
-/** The key under which an answer is kept; without `asked`, of every answer of the route. */
+/** The cache key of a response. Without `asked`, it matches every response of the route. */
 export function answerKey<Name extends RouteName>(name: Name, asked?: Asked<Name>): readonly unknown[] {
   return asked ? [name, asked.params ?? {}, asked.query ?? {}] : [name];
 }
 
 export interface UseCallOptions {
   enabled?: boolean;
-  /** Shows the answer to the last question until the next one's is there: for lists that are filtered and paged. */
+  /** Keeps showing the previous response until the next one has arrived. For filtered and paginated lists. */
   keepPrevious?: boolean;
   refetchInterval?: number;
 }
 
-/** Reads a route of the node and keeps the answer at hand for every page. */
+/** Requests a route of the node. Responses are cached and shared between pages. */
 export function useCall<Name extends RouteName>(
   name: Name,
   asked: Asked<Name> = {},

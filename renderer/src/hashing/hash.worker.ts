@@ -1,12 +1,12 @@
 import { hashStream } from './sha256.ts';
 
-/** What the page asks of the worker. */
+/** A request to the worker. */
 export interface HashRequest {
   id: string;
   file: File;
 }
 
-/** What the worker tells: bytes hashed so far, then the digest or the sentence of what went wrong. */
+/** A message from the worker: progress, then the digest or an error message. */
 export type HashReply =
   | { id: string; state: 'hashing'; bytes: number }
   | { id: string; state: 'done'; sha256: string }
@@ -19,7 +19,7 @@ const scope = self as unknown as {
   postMessage(reply: HashReply): void;
 };
 
-/** Files are hashed one after the other: two at once would only make both slower. */
+/** Files are hashed one at a time: two at once would slow both down. */
 let queue = Promise.resolve();
 
 scope.onmessage = ({ data }) => {
@@ -37,9 +37,9 @@ async function hashFile({ id, file }: HashRequest): Promise<void> {
     scope.postMessage(
       bytes === file.size
         ? { id, state: 'done', sha256 }
-        : { id, state: 'failed', error: 'The file changed while it was read. Drop it again.' },
+        : { id, state: 'failed', error: 'The file changed while it was being read. Add it again.' },
     );
   } catch {
-    scope.postMessage({ id, state: 'failed', error: 'The file could not be read. Drop it again.' });
+    scope.postMessage({ id, state: 'failed', error: 'The file could not be read. Add it again.' });
   }
 }

@@ -1,7 +1,8 @@
 import type { HashReply, HashRequest } from './hash.worker.ts';
 
 /**
- * Hashes files in a worker, so that typing goes on smoothly. Ends the worker when all are done; answers how to stop.
+ * Hashes files in a worker, so that the page stays responsive. The worker ends after the last file. Returns a
+ * function that stops it.
  */
 export function hashFiles(files: readonly HashRequest[], tell: (reply: HashReply) => void): () => void {
   if (files.length === 0) return () => {};
@@ -13,7 +14,8 @@ export function hashFiles(files: readonly HashRequest[], tell: (reply: HashReply
     if (left === 0) worker.terminate();
   };
   worker.onerror = () => {
-    for (const { id } of files) tell({ id, state: 'failed', error: 'Hashing could not be started here.' });
+    for (const { id } of files)
+      tell({ id, state: 'failed', error: 'Hashing could not be started in this browser.' });
     worker.terminate();
   };
   for (const file of files) worker.postMessage(file);

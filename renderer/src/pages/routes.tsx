@@ -5,7 +5,7 @@ import { Shell } from '../components/layout/Shell.tsx';
 
 type PageModule = Promise<{ default: ComponentType }>;
 
-/** A page that is loaded when it is first opened. The addresses are those of shared/pages.ts. */
+/** Loads a page when it is first opened. The paths are defined in shared/pages.ts. */
 function pageAt(path: string, load: () => PageModule): RouteObject {
   const Content = lazy(load);
   return { path, element: <Content />, errorElement: <BrokenPage /> };

@@ -5,8 +5,8 @@ import { useJobs } from './jobs.ts';
 const ASK_AGAIN_MS = 2_000;
 
 /**
- * A job of the node as it stands now: as the stream told it, and, should the stream be broken, as it is asked for
- * while it is not known to have ended.
+ * The current state of a job of the node: from the stream, with polling as a fallback while the job has not
+ * ended.
  */
 export function useFollowedJob(id: string | undefined): Job | undefined {
   const told = useJobs((state) => (id === undefined ? undefined : state.node[id]));

@@ -1,7 +1,7 @@
 import { create } from 'zustand';
 import { persist } from 'zustand/middleware';
 
-/** How instants are written: in the person's own zone or in UTC. */
+/** Whether times are shown in the person's own time zone or in UTC. */
 export type Zone = 'local' | 'utc';
 
 interface Look {
@@ -9,7 +9,7 @@ interface Look {
   setZone: (zone: Zone) => void;
 }
 
-/** How the person wants things shown; day and night are kept by Mantine's own colour scheme manager. */
+/** Display settings of this browser. The theme is stored by Mantine's colour scheme manager. */
 export const useLook = create<Look>()(
   persist((set) => ({ zone: 'local', setZone: (zone) => set({ zone }) }), { name: 'strongroom-look' }),
 );

@@ -1,19 +1,19 @@
 import { type LocalJob, useJobs } from './jobs.ts';
 
-/** What work on this page is given: a signal that is aborted when it is cancelled, and how it tells its progress. */
+/** What a job receives: an abort signal and a function to report progress. */
 export interface LocalRun {
   signal: AbortSignal;
   tell: (done: number, total: number | null) => void;
 }
 
-/** What is over sooner than this needs no line in the tray. */
+/** Shorter jobs are not shown in the tray. */
 const UNLISTED_MS = 500;
 /** Progress is shown at most this often. */
 const TELL_EVERY_MS = 100;
 
 /**
- * Runs work of this page as a job: it goes on when the person leaves the page, shows in the tray once it takes long,
- * and can be cancelled there. Settles with the work itself; a cancelled one rejects with an AbortError.
+ * Runs a job in this page. It continues when the person leaves the page, appears in the tray after a while,
+ * and can be cancelled there. Settles with the work; a cancelled job rejects with an AbortError.
  */
 export async function runLocalJob<Result>(
   about: Pick<LocalJob, 'title' | 'unit' | 'href'> & { abort?: AbortController; total?: number },

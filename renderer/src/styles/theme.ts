@@ -6,7 +6,7 @@ import {
   type MantineThemeOverride,
 } from '@mantine/core';
 
-/** The one accent: ink, from the palest wash to almost black. */
+/** The accent colour in ten shades. */
 const ink: MantineColorsTuple = [
   '#eef2f9',
   '#dbe3f1',
@@ -39,7 +39,8 @@ export const theme: MantineThemeOverride = createTheme({
   primaryColor: 'ink',
   primaryShade: { light: 8, dark: 3 },
   autoContrast: true,
-  // By night the accent is pale, so what is written on it is dark: a library's own contrast knows one look only.
+  // In the dark theme the accent is pale and needs dark text; Mantine's auto contrast considers only one
+  // theme.
   variantColorResolver: (input) => {
     const isInk = input.color === undefined || input.color === 'ink';
     if (isInk && input.variant === 'filled') return FILLED;
@@ -58,19 +59,19 @@ export const theme: MantineThemeOverride = createTheme({
     Button: { defaultProps: { size: 'sm' } },
     TextInput: { defaultProps: { size: 'sm' } },
     Textarea: { defaultProps: { size: 'sm' } },
-    // A list that opens by itself would cover what comes after it for whoever only passes through.
+    // Dropdowns that open on focus would cover the content for keyboard users who pass through.
     Select: { defaultProps: { size: 'sm', checkIconPosition: 'right', openOnFocus: false } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 250, transitionProps: { duration: 80 } } },
     Notification: { styles: { description: { color: 'var(--muted)' } } },
     CloseButton: { defaultProps: { 'aria-label': 'Close' } },
-    // Beside the page's own header a dialog's would be a second banner.
+    // A dialog's header must not be a second banner landmark.
     ModalHeader: { defaultProps: { component: 'div' } },
     DrawerHeader: { defaultProps: { component: 'div' } },
     Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.35 } } },
   },
 });
 
-/** Mantine's own variables take the tokens of styles/tokens.css, so that there is one place for colours. */
+/** Maps Mantine's variables to the tokens in styles/tokens.css, the single source of colours. */
 export const cssVariables: CSSVariablesResolver = () => {
   const shared = {
     '--mantine-color-body': 'var(--paper)',

@@ -17,7 +17,7 @@ const FORMS: { value: CitationFormat; label: string }[] = [
   { value: 'datacite', label: 'DataCite' },
 ];
 
-/** How to cite a pack or a study, in every form, to copy or to save. */
+/** The citation of a pack or a study in every format, to copy or to save. */
 export function Citation({ item }: { item: string }) {
   const [form, setForm] = useState<CitationFormat>('apa');
   const params = { id: item };
@@ -36,7 +36,7 @@ export function Citation({ item }: { item: string }) {
       actions={
         <SegmentedControl
           size="xs"
-          aria-label="Form of the citation"
+          aria-label="Citation format"
           value={form}
           onChange={(value) => setForm(value as CitationFormat)}
           data={FORMS}
@@ -60,7 +60,7 @@ export function Citation({ item }: { item: string }) {
               download
               leftSection={<IconDownload size={14} aria-hidden />}
             >
-              Save as a file
+              Save as file
             </Button>
           </div>
         </div>

@@ -15,10 +15,10 @@ import { Section } from '../layout/Section.tsx';
 import classes from './Comments.module.css';
 
 const MAX_SHOWN = 500;
-/** The name that this browser's person last commented under. */
+/** The name last used to comment in this browser. */
 const AUTHOR_KEY = 'strongroom-comment-author';
 
-/** The comments of a pack or a study, oldest first, with the replies beneath what they answer. */
+/** The comments on a pack or a study, oldest first, with replies below the comment they answer. */
 export function Comments({ item }: { item: string }) {
   const mayContribute = useMayContribute();
   const [replyTo, setReplyTo] = useState<Comment>();
@@ -29,7 +29,7 @@ export function Comments({ item }: { item: string }) {
   return (
     <Section title="Comments">
       {comments.error && <ErrorNote error={comments.error} onRetry={() => void comments.refetch()} />}
-      {comments.data && all.length === 0 && <p className="muted">Nobody has commented yet.</p>}
+      {comments.data && all.length === 0 && <p className="muted">No comments yet.</p>}
       <ol className={classes.list}>
         {all.filter(isTop).map((comment) => (
           <CommentThread
@@ -92,7 +92,7 @@ function CommentThread({ comment, all, onReply }: ThreadProps) {
   );
 }
 
-/** Whoever chose to reply goes on to write. */
+/** Moves the focus to the text field when someone clicks Reply. */
 function focusOnce(element: HTMLTextAreaElement | null): void {
   element?.focus();
 }
@@ -105,7 +105,7 @@ interface CommentFormProps {
 
 function CommentForm({ item, replyTo, onDone }: CommentFormProps) {
   const queries = useQueryClient();
-  // A half-written comment outlives a look at another page, and a reload.
+  // A draft comment survives navigation and a reload.
   const draftKey = `comment on ${replyTo?.id ?? item}`;
   const form = useForm({
     initialValues: {
@@ -132,7 +132,7 @@ function CommentForm({ item, replyTo, onDone }: CommentFormProps) {
         <p className={classes.head}>
           <span className="muted">In reply to {replyTo.author}</span>
           <Button variant="subtle" size="compact-xs" onClick={onDone}>
-            Not a reply
+            Cancel reply
           </Button>
         </p>
       )}
@@ -145,7 +145,7 @@ function CommentForm({ item, replyTo, onDone }: CommentFormProps) {
       />
       <Textarea
         label={replyTo ? 'Reply' : 'Comment'}
-        description="It is recorded in the ledger and cannot be taken back."
+        description="Comments are recorded in the ledger and cannot be deleted."
         autosize
         minRows={3}
         maxRows={16}

@@ -3,11 +3,11 @@ import remarkGfm from 'remark-gfm';
 import classes from './Markdown.module.css';
 
 /**
- * Text that somebody uploaded is never trusted: raw HTML is dropped, an image is told by its words and its address and
- * is not fetched, and headings are set below those of the page.
+ * Uploaded text is not trusted. Raw HTML is dropped. Images are shown as their alt text and URL and are not
+ * loaded. Headings are demoted below the page's own.
  */
 const components: Components = {
-  // An address that is not fit to be followed, such as a script's, comes here empty.
+  // An unsafe URL, such as `javascript:`, arrives here empty.
   a: ({ href, children }) =>
     href ? (
       <a href={href} target="_blank" rel="noopener noreferrer nofollow">
@@ -34,7 +34,7 @@ const components: Components = {
   ),
 };
 
-/** Markdown as it was written by an uploader, with GitHub's tables and lists. */
+/** Renders Markdown written by an uploader, with GitHub's tables and lists. */
 export function Markdown({ text }: { text: string }) {
   return (
     <div className={classes.prose}>

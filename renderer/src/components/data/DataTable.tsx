@@ -6,27 +6,27 @@ import classes from './DataTable.module.css';
 export interface Column<Row> {
   id: string;
   header: string;
-  /** What stands in the header instead of its words, such as a box that selects every row. */
+  /** Replaces the header text, for example with a checkbox that selects every row. */
   headerControl?: ReactNode;
   cell: (row: Row) => ReactNode;
-  /** A CSS width; the columns without one share what is left. */
+  /** A CSS width. Columns without one share the remaining space. */
   width?: string;
   align?: 'start' | 'end';
-  /** The name to sort by; the header becomes a button. */
+  /** The sort key. If set, the header is a button. */
   sortKey?: string;
-  /** Left out where the table is narrower than this. */
+  /** Hides the column if the table is narrower than this. */
   hideBelow?: 'narrow' | 'medium' | 'wide';
 }
 
 export interface DataTableProps<Row> {
-  /** What the table lists, for screen readers. */
+  /** The table's accessible name. */
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   rowKey: (row: Row) => string | number;
-  /** What a click on a row, beside its links and buttons, does. */
+  /** Called when a row is clicked outside its links and buttons. */
   onOpen?: (row: Row) => void;
-  /** The key of the row that is open. */
+  /** The key of the open row. */
   openKey?: string | number;
   /** `name` ascending, `-name` descending. */
   sort?: string;
@@ -34,8 +34,8 @@ export interface DataTableProps<Row> {
 }
 
 /**
- * A dense table. One cell of each row holds the row's `RowLink`: the arrow keys go from row to row along these, Enter
- * follows them, and a click anywhere in a row opens it.
+ * A dense table. One cell of each row contains the row's `RowLink`. The arrow keys move between these links,
+ * Enter follows one, and a click anywhere in a row opens it.
  */
 export function DataTable<Row>({
   caption,
@@ -119,15 +119,15 @@ function HeaderCell<Row>({
 }
 
 export interface RowLinkProps {
-  /** The address of what the row stands for. */
+  /** The row's own URL. */
   to: string;
-  /** What a plain click does instead of going there; with a modifier key the browser does as always. */
+  /** Replaces navigation on a plain click. A click with a modifier key keeps the browser's behaviour. */
   onOpen?: () => void;
   isOpen?: boolean;
   children: ReactNode;
 }
 
-/** The link of a row. */
+/** The link of a table row. */
 export function RowLink({ to, onOpen, isOpen, children }: RowLinkProps) {
   return (
     <Link

@@ -5,7 +5,7 @@ import { Hint } from '../feedback/Hint.tsx';
 import { useCopied } from '../forms/useCopied.ts';
 import classes from './DigestChip.module.css';
 
-/** What a check of a digest found: whether it held, when, and against what. */
+/** The result of a digest check: whether it matched, when, and against what. */
 export interface Verified {
   ok: boolean;
   at: string;
@@ -15,12 +15,12 @@ export interface Verified {
 
 export interface DigestChipProps {
   digest: string;
-  /** What the digest is of, for screen readers: `fingerprint`, `digest of data.csv`. */
+  /** What the digest belongs to, for screen readers: `fingerprint`, `digest of data.csv`. */
   label?: string;
   verified?: Verified;
 }
 
-/** The first 8 digits of a digest; the whole on hover or focus; a click copies it. */
+/** Shows the first 8 digits of a digest. Hover or focus shows all of it; a click copies it. */
 export function DigestChip({ digest, label = 'digest', verified }: DigestChipProps) {
   const { copied, copy } = useCopied();
   const zone = useLook((look) => look.zone);

@@ -2,11 +2,11 @@ import type { ReactNode } from 'react';
 import classes from './Facts.module.css';
 
 export interface FactsProps {
-  /** By name, or as pairs, in the order in which they are shown. */
+  /** By name, or as pairs, in display order. */
   facts: Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
 }
 
-/** Names and values, one beneath the other. Facts whose value is null, undefined or false are left out. */
+/** A list of names and values. Entries whose value is null, undefined or false are omitted. */
 export function Facts({ facts }: FactsProps) {
   const pairs = Array.isArray(facts) ? facts : Object.entries(facts);
   return (

@@ -4,11 +4,11 @@ export interface MeterProps {
   label: string;
   value: number;
   max: number;
-  /** Whether the value lies beyond the limit. */
+  /** Whether the value exceeds the limit. */
   isOver?: boolean;
 }
 
-/** How much of a limit is used, as a thin bar; the numbers stand beside it. */
+/** A thin bar that shows how much of a limit is used. The numbers are shown next to it. */
 export function Meter({ label, value, max, isOver = false }: MeterProps) {
   return (
     <meter

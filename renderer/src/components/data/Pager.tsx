@@ -3,9 +3,9 @@ import { formatCount } from '../../format/size.ts';
 import classes from './Pager.module.css';
 
 export interface PagerProps {
-  /** What is counted: `packs`. */
+  /** The plural of what is listed: `packs`. */
   what: string;
-  /** One of them, where that is not `what` without its last letter: `entry`. */
+  /** The singular, if it is not `what` without its last letter: `entry`. */
   one?: string;
   total: number;
   limit: number;
@@ -13,13 +13,13 @@ export interface PagerProps {
   onOffset: (offset: number) => void;
 }
 
-/** Which rows of how many are shown, and the way to the next ones. */
+/** Shows the current range and the total, with links to the previous and next page. */
 export function Pager({ what, one = what.slice(0, -1), total, limit, offset, onOffset }: PagerProps) {
   const last = Math.min(offset + limit, total);
   const range =
     total <= limit && offset === 0 ? '' : `${formatCount(offset + 1)} to ${formatCount(last)} of `;
   return (
-    <nav className={classes.pager} aria-label={`Pages of ${what}`}>
+    <nav className={classes.pager} aria-label={`Pagination of ${what}`}>
       <span className="muted numeric" aria-live="polite">
         {range}
         {formatCount(total)} {total === 1 ? one : what}

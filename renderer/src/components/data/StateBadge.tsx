@@ -6,13 +6,13 @@ import { STATES, type StateKind, type StateLook, type StateValue } from './state
 export interface StateBadgeProps<Kind extends StateKind> {
   kind: Kind;
   value: StateValue<Kind>;
-  /** `plain` for dense tables; `boxed` where the badge stands alone. */
+  /** `plain` for dense tables, `boxed` for a badge on its own. */
   look?: 'plain' | 'boxed';
-  /** A number beside the word. */
+  /** A number after the label. */
   count?: number;
 }
 
-/** A state as a shape, a word and a colour; what it means is told on hover. */
+/** A state as an icon, a label and a colour. A tooltip explains it. */
 export function StateBadge<Kind extends StateKind>({
   kind,
   value,

@@ -10,19 +10,19 @@ function subscribeToTicks(tell: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** The time in whole seconds, looked at anew every few seconds. */
+/** The current time in whole seconds, updated every few seconds. */
 function useNow(): number {
   return useSyncExternalStore(subscribeToTicks, () => Math.floor(Date.now() / 1000) * 1000);
 }
 
 export interface TimeTextProps {
-  /** An RFC 3339 instant. */
+  /** An RFC 3339 timestamp. */
   at: string;
-  /** `exact` writes the instant and tells the distance on hover; the other way round otherwise. */
+  /** `exact` shows the timestamp and puts the relative time in the tooltip. The default is the reverse. */
   show?: 'relative' | 'exact';
 }
 
-/** An instant: relative, with the exact one on hover, in the person's zone or UTC as they chose. */
+/** A point in time, relative, with the exact timestamp on hover, in the person's time zone or UTC. */
 export function TimeText({ at, show = 'relative' }: TimeTextProps) {
   const now = useNow();
   const zone = useLook((look) => look.zone);

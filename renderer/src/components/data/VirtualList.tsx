@@ -2,7 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type ReactNode, useRef } from 'react';
 import classes from './VirtualList.module.css';
 
-/** Up to here a list is simply drawn whole, which finds with the browser's search and prints. */
+/** Lists up to this length are rendered in full, so that the browser can search and print them. */
 const DRAWN_WHOLE = 60;
 const ROW_HEIGHT = 38;
 
@@ -13,7 +13,7 @@ export interface VirtualListProps<Item> {
   render: (item: Item) => ReactNode;
 }
 
-/** Rows between hairlines; of a long list only those in sight are drawn. */
+/** A list of rows. For a long list only the visible rows are rendered. */
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
   if (props.items.length > DRAWN_WHOLE) return <ScrolledList {...props} />;
   const { label, items, keyOf, render } = props;
@@ -28,7 +28,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
 
 function ScrolledList<Item>({ label, items, keyOf, render }: VirtualListProps<Item>) {
   const frame = useRef<HTMLDivElement>(null);
-  // No compiler memoizes what this gives back.
+  // The React compiler cannot memoize what this hook returns.
   // oxlint-disable-next-line react/incompatible-library
   const rows = useVirtualizer({
     count: items.length,

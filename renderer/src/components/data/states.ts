@@ -31,7 +31,7 @@ import type { Outcome, Tag, Verdict } from '../../../../shared/vocabulary.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'quiet';
 
-/** How one state is shown: a shape, a word and a colour, never the colour alone; and what it means. */
+/** How a state is displayed: an icon, a label and a colour, never the colour alone, and an explanation. */
 export interface StateLook {
   word: string;
   icon: TablerIcon;
@@ -44,20 +44,20 @@ const outcome: Record<Outcome, StateLook> = {
     word: 'positive',
     icon: IconCirclePlus,
     tone: 'good',
-    meaning: 'What was expected was found.',
+    meaning: 'The result supports the expectation.',
   },
   negative: {
     word: 'negative',
     icon: IconCircleMinus,
     tone: 'bad',
-    meaning: 'The opposite of what was expected was found.',
+    meaning: 'The result contradicts the expectation.',
   },
   null: { word: 'null', icon: IconCircle, tone: 'quiet', meaning: 'No effect was found.' },
   mixed: {
     word: 'mixed',
     icon: IconCircleHalf2,
     tone: 'warn',
-    meaning: 'Some of what was expected was found and some was not.',
+    meaning: 'The result supports the expectation in part.',
   },
 };
 
@@ -66,13 +66,14 @@ const tag: Record<Tag, StateLook> = {
     word: 'replicable',
     icon: IconRepeat,
     tone: 'accent',
-    meaning: 'A method is given, and the uploader claims that it is complete.',
+    meaning: 'The pack includes a method, and the uploader states that it is complete.',
   },
   'report-only': {
     word: 'report-only',
     icon: IconFileText,
     tone: 'quiet',
-    meaning: 'There is no complete method: the result is reported and cannot be checked by running it again.',
+    meaning:
+      'The pack has no complete method. The result is reported but cannot be reproduced from this pack.',
   },
 };
 
@@ -81,48 +82,48 @@ const verdict: Record<Verdict, StateLook> = {
     word: 'reproduced',
     icon: IconEqual,
     tone: 'good',
-    meaning: 'The replication found the same result.',
+    meaning: 'The replication obtained the same result.',
   },
   partial: {
     word: 'partial',
     icon: IconAdjustments,
     tone: 'warn',
-    meaning: 'The replication found a part of the result.',
+    meaning: 'The replication obtained part of the result.',
   },
   failed: {
     word: 'failed',
     icon: IconCircleX,
     tone: 'bad',
-    meaning: 'The replication did not find the result.',
+    meaning: 'The replication did not obtain the result.',
   },
 };
 
 const study: Record<StudyStatus, StateLook> = {
-  planned: { word: 'planned', icon: IconCircleDashed, tone: 'quiet', meaning: 'Not begun yet.' },
-  running: { word: 'running', icon: IconCircleDot, tone: 'accent', meaning: 'Under way.' },
-  completed: { word: 'completed', icon: IconCircleCheck, tone: 'good', meaning: 'Done.' },
-  abandoned: { word: 'abandoned', icon: IconBan, tone: 'warn', meaning: 'Given up; it can be resumed.' },
+  planned: { word: 'planned', icon: IconCircleDashed, tone: 'quiet', meaning: 'Not started.' },
+  running: { word: 'running', icon: IconCircleDot, tone: 'accent', meaning: 'In progress.' },
+  completed: { word: 'completed', icon: IconCircleCheck, tone: 'good', meaning: 'Completed.' },
+  abandoned: { word: 'abandoned', icon: IconBan, tone: 'warn', meaning: 'Abandoned. It can be resumed.' },
 };
 
 const source: Record<SourceState, StateLook> = {
-  new: { word: 'new', icon: IconCircleDashed, tone: 'quiet', meaning: 'Nothing has been retrieved yet.' },
+  new: { word: 'new', icon: IconCircleDashed, tone: 'quiet', meaning: 'Not retrieved yet.' },
   available: {
     word: 'available',
     icon: IconCircleCheck,
     tone: 'good',
-    meaning: 'The last checks gave an object.',
+    meaning: 'The last check retrieved the source.',
   },
   unavailable: {
     word: 'unavailable',
     icon: IconPlugConnectedX,
     tone: 'warn',
-    meaning: 'Several checks in a row failed.',
+    meaning: 'Several consecutive checks failed.',
   },
   gone: {
     word: 'gone',
     icon: IconCircleX,
     tone: 'bad',
-    meaning: 'The address answers that there is nothing any more.',
+    meaning: 'The server reports that the resource no longer exists.',
   },
 };
 
@@ -131,54 +132,54 @@ const event: Record<EventType, StateLook> = {
     word: 'first seen',
     icon: IconCirclePlus,
     tone: 'accent',
-    meaning: 'The source gave an object for the first time.',
+    meaning: 'The source was retrieved for the first time.',
   },
   changed: {
     word: 'changed',
     icon: IconPencil,
     tone: 'warn',
-    meaning: 'The source gave other bytes than before; both versions are kept.',
+    meaning: 'The content changed. Both versions are kept.',
   },
   unavailable: {
     word: 'unavailable',
     icon: IconPlugConnectedX,
     tone: 'warn',
-    meaning: 'Several checks in a row failed.',
+    meaning: 'Several consecutive checks failed.',
   },
   disappeared: {
     word: 'disappeared',
     icon: IconCircleX,
     tone: 'bad',
-    meaning: 'The address answered twice that there is nothing any more.',
+    meaning: 'The server reported twice that the resource no longer exists.',
   },
   recovered: {
     word: 'recovered',
     icon: IconArrowBackUp,
     tone: 'good',
-    meaning: 'The source gives an object again.',
+    meaning: 'The source can be retrieved again.',
   },
 };
 
 const job: Record<Job['state'], StateLook> = {
-  running: { word: 'running', icon: IconClock, tone: 'accent', meaning: 'Under way.' },
+  running: { word: 'running', icon: IconClock, tone: 'accent', meaning: 'In progress.' },
   done: { word: 'done', icon: IconCircleCheck, tone: 'good', meaning: 'Done.' },
-  failed: { word: 'failed', icon: IconCircleX, tone: 'bad', meaning: 'It could not be done.' },
-  cancelled: { word: 'cancelled', icon: IconBan, tone: 'quiet', meaning: 'It was stopped.' },
+  failed: { word: 'failed', icon: IconCircleX, tone: 'bad', meaning: 'The job failed.' },
+  cancelled: { word: 'cancelled', icon: IconBan, tone: 'quiet', meaning: 'The job was cancelled.' },
 };
 
 const listed: Record<(typeof LIST_OUTCOMES)[number], StateLook> = {
-  added: { word: 'added', icon: IconCirclePlus, tone: 'good', meaning: 'It is watched from now on.' },
+  added: { word: 'added', icon: IconCirclePlus, tone: 'good', meaning: 'The source is now watched.' },
   already: {
-    word: 'already there',
+    word: 'already watched',
     icon: IconEqual,
     tone: 'quiet',
-    meaning: 'It was watched before and stays as it is.',
+    meaning: 'The source was already watched. It is unchanged.',
   },
   refused: {
-    word: 'refused',
+    word: 'rejected',
     icon: IconCircleX,
     tone: 'bad',
-    meaning: 'It was not added; the reason is beside it.',
+    meaning: 'The source was not added. The reason is shown next to it.',
   },
 };
 
@@ -187,19 +188,19 @@ const damage: Record<DamageProblem, StateLook> = {
     word: 'missing',
     icon: IconCircleDashed,
     tone: 'bad',
-    meaning: 'There is no file where its bytes should be.',
+    meaning: 'The file is missing on disk.',
   },
   changed: {
     word: 'changed',
     icon: IconCircleX,
     tone: 'bad',
-    meaning: 'Its file holds other bytes than were stored.',
+    meaning: 'The file on disk does not match its digest.',
   },
   unreadable: {
     word: 'unreadable',
     icon: IconBan,
     tone: 'bad',
-    meaning: 'The disk does not give its bytes.',
+    meaning: 'The disk cannot read the file.',
   },
 };
 
@@ -211,16 +212,16 @@ const audit = {
     meaning: 'Every object was read and hashed.',
   },
   running: {
-    word: 'under way',
+    word: 'running',
     icon: IconClock,
     tone: 'accent',
-    meaning: 'It goes on, a little now and then.',
+    meaning: 'The audit runs in small steps.',
   },
   broken_off: {
-    word: 'broken off',
+    word: 'incomplete',
     icon: IconCircleHalf2,
     tone: 'quiet',
-    meaning: 'It did not come to its end; what it found is recorded.',
+    meaning: 'The audit did not finish. Its findings are recorded.',
   },
 } as const satisfies Record<string, StateLook>;
 
@@ -229,14 +230,19 @@ const noise = {
     word: 'noise',
     icon: IconCircleDashed,
     tone: 'quiet',
-    meaning: 'The rules explain all that changed.',
+    meaning: 'The noise rules explain the whole change.',
   },
-  news: { word: 'news', icon: IconPencil, tone: 'warn', meaning: 'Something changed that no rule names.' },
+  news: {
+    word: 'change',
+    icon: IconPencil,
+    tone: 'warn',
+    meaning: 'The change is not explained by any noise rule.',
+  },
   unknown: {
-    word: 'not known',
+    word: 'unknown',
     icon: IconQuestionMark,
     tone: 'quiet',
-    meaning: 'The rules could not be applied to this change.',
+    meaning: 'The noise rules could not be applied to this change.',
   },
 } as const satisfies Record<string, StateLook>;
 
@@ -245,7 +251,7 @@ const mark = {
     word: 'flagged',
     icon: IconFlag,
     tone: 'warn',
-    meaning: 'Somebody says that something is wrong with it.',
+    meaning: 'Someone has reported a problem with this pack.',
   },
   paused: {
     word: 'paused',
@@ -257,7 +263,7 @@ const mark = {
     word: 'superseded',
     icon: IconArrowBackUp,
     tone: 'quiet',
-    meaning: 'There is a newer version of it.',
+    meaning: 'A newer version exists.',
   },
 } as const satisfies Record<string, StateLook>;
 

@@ -3,13 +3,13 @@ import classes from './EmptyState.module.css';
 
 export interface EmptyStateProps {
   title: string;
-  /** What will be here, in a sentence. */
+  /** One sentence about what will appear here. */
   children: ReactNode;
-  /** The first step, as a button or a link. */
+  /** A button or link for the first step. */
   action?: ReactNode;
 }
 
-/** Says what will be here and offers the first step. */
+/** Shown in place of an empty list: what will appear here, and the first step. */
 export function EmptyState({ title, children, action }: EmptyStateProps) {
   return (
     <div className={classes.empty}>

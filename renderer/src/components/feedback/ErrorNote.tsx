@@ -8,7 +8,7 @@ export interface ErrorNoteProps {
   onRetry?: () => void;
 }
 
-/** What went wrong, where it went wrong: a sentence, the code small beneath, and a way to try again. */
+/** An error message at the place of the error, with its code and a Try again button. */
 export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
   const { sentence, code } = describeError(error);
   return (
@@ -27,10 +27,10 @@ export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
   );
 }
 
-/** The sentence for a person and, where the node gave one, the code that it can be looked up by. */
+/** The message for the person and, if the node sent one, the error code. */
 export function describeError(error: unknown): { sentence: string; code?: string } {
   if (error instanceof ApiProblem) return { sentence: error.message, code: error.document.code };
   if (error instanceof NodeUnreachable) return { sentence: error.message, code: 'node_unreachable' };
   if (error instanceof Error && error.message) return { sentence: error.message };
-  return { sentence: 'Something failed in this page. Load it again.' };
+  return { sentence: 'This page failed. Reload it.' };
 }

@@ -4,7 +4,7 @@ import { type FocusEvent, type KeyboardEvent, type PointerEvent, type ReactNode,
 
 const OPEN_DELAY_MS = 250;
 
-/** What the element that a hint belongs to must bear. */
+/** The props that the trigger element must have. */
 export interface HintTrigger {
   onPointerEnter: (event: PointerEvent<HTMLElement>) => void;
   onPointerLeave: () => void;
@@ -15,14 +15,14 @@ export interface HintTrigger {
 
 export interface HintProps {
   label: ReactNode;
-  /** In pixels; longer labels are broken into lines. */
+  /** In pixels. Longer labels wrap. */
   maxWidth?: number;
   children: (trigger: HintTrigger) => ReactNode;
 }
 
 /**
- * A tooltip that costs nothing until it is wanted: for what stands in every row of long tables, where a hundred sets of
- * Mantine's own would be made and thrown away with each turn of the wheel. Escape puts it away.
+ * A tooltip that creates no DOM until it is shown. Long tables have one per cell, and mounting a hundred
+ * Mantine tooltips on every scroll is slow. Escape closes it.
  */
 export function Hint({ label, maxWidth, children }: HintProps) {
   const [target, setTarget] = useState<HTMLElement>();

@@ -6,14 +6,14 @@ export interface JobBarProps {
   title: string;
   done: number;
   total: number | null;
-  /** `bytes` is written in units of bytes; any other word as a count. */
+  /** `bytes` is shown as kB, MB and so on. Any other unit is shown as a count. */
   unit: string;
   /** Units per second. */
   rate: number;
   onCancel?: () => void;
 }
 
-/** Progress in numbers: how much of how much, how fast, how long still; and a way to stop it. */
+/** The progress of a job: amount done, rate, time left, and a Cancel button. */
 export function JobBar({ title, done, total, unit, rate, onCancel }: JobBarProps) {
   const amount = (value: number) =>
     unit === 'bytes' ? formatBytes(value) : `${formatCount(Math.round(value))} ${unit}`;

@@ -13,18 +13,18 @@ import classes from './JobsTray.module.css';
 const KIND_TITLES: Record<JobKind, string> = {
   collection: 'Checking sources',
   ledger_verification: 'Verifying the ledger',
-  audit: 'Re-hashing what is stored',
+  audit: 'Re-hashing stored objects',
   mirror: 'Mirroring a node',
   import: 'Importing',
   noise: 'Applying noise rules',
 };
 
-/** Where what came of it is shown, for work that has a place of its own. */
+/** The page that shows the result, for jobs that have one. */
 const KIND_PLACES: Partial<Record<JobKind, string>> = {
   audit: '/settings#stored-bytes',
 };
 
-/** Long work at the bottom of every page: what runs, and what ended and was not put away yet. */
+/** The jobs at the bottom of every page: those that run, and those that ended and were not dismissed. */
 export function JobsTray() {
   const { node, local, dismissed, dismiss } = useJobs();
   const [cancelError, setCancelError] = useState<unknown>();
@@ -43,7 +43,7 @@ export function JobsTray() {
       href: KIND_PLACES[job.kind],
     }),
   );
-  // Of the same work done again and again only the last is told; what failed stays until it is put away.
+  // Of successful jobs with the same title only the last is shown. Failed jobs stay until dismissed.
   const last = new Map(nodeJobs.map((job) => [job.title, job.id]));
   const isTold = ({ id, state, title }: LocalJob) => state !== 'done' || last.get(title) === id;
   const shown = [...Object.values(local), ...nodeJobs.filter(isTold)].filter(
@@ -51,7 +51,7 @@ export function JobsTray() {
   );
   if (shown.length === 0) return null;
   return (
-    <section aria-label="Long work" className={classes.tray}>
+    <section aria-label="Background jobs" className={classes.tray}>
       {cancelError !== undefined && <p role="alert">{describeError(cancelError).sentence}</p>}
       <ul>
         {shown.map((job) => (
@@ -74,12 +74,12 @@ function EndedJob({ job, onDismiss }: { job: LocalJob; onDismiss: () => void }) 
       <span className={classes.title}>{job.title}</span>
       <StateBadge kind="job" value={job.state} />
       {job.state === 'failed' && job.error && <span className="muted">{job.error}</span>}
-      {job.href && <Link to={job.href}>Show</Link>}
+      {job.href && <Link to={job.href}>View</Link>}
       <ActionIcon
         variant="subtle"
         color="gray"
         size="sm"
-        aria-label={`Put away: ${job.title}`}
+        aria-label={`Dismiss: ${job.title}`}
         onClick={onDismiss}
       >
         <IconX size={15} />

@@ -6,15 +6,15 @@ import { JobBar } from './JobBar.tsx';
 
 export interface NodeJobBarProps {
   title: string;
-  /** Undefined while the node has not told of it yet. */
+  /** Undefined until the node has reported the job. */
   job: Job | undefined;
-  /** Undefined while it is not known: then it cannot be cancelled. */
+  /** Undefined until known; the job cannot be cancelled before. */
   jobId: string | undefined;
-  /** What is counted until the job says so. */
+  /** The unit to show until the job reports its own. */
   unit: JobUnit;
 }
 
-/** The progress of a job of the node, and a way to cancel it. */
+/** The progress of a job that runs on the node, with a Cancel button. */
 export function NodeJobBar({ title, job, jobId, unit }: NodeJobBarProps) {
   const [error, setError] = useState<unknown>();
   const cancel = () => {

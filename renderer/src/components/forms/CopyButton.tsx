@@ -2,7 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconCheck, IconCopy } from '@tabler/icons-react';
 import { useCopied } from './useCopied.ts';
 
-/** Copies a text; says so for a moment. `what` names it for the tooltip and for screen readers. */
+/** Copies text to the clipboard. `what` describes it in the tooltip and to screen readers. */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const { copied, copy } = useCopied();
   const label = copied ? 'Copied' : `Copy ${what}`;

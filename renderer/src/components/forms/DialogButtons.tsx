@@ -1,14 +1,14 @@
 import { Button, Group } from '@mantine/core';
 
 export interface DialogButtonsProps {
-  /** What the form does: `Create the study`. */
+  /** The label of the submit button: `Create study`. */
   submit: string;
   isPending: boolean;
   isDisabled?: boolean;
   onCancel: () => void;
 }
 
-/** The end of a dialog's form. */
+/** The Cancel and submit buttons of a dialog's form. */
 export function DialogButtons({ submit, isPending, isDisabled, onCancel }: DialogButtonsProps) {
   return (
     <Group justify="flex-end" gap="sm">

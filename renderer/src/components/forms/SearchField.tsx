@@ -6,19 +6,20 @@ import { useState } from 'react';
 const PAUSE_MS = 250;
 
 export interface SearchFieldProps {
-  /** What is searched, for screen readers: `Search the sources`. */
+  /** The accessible name: `Search sources`. */
   label: string;
   placeholder?: string;
   value: string;
   onChange: (value: string) => void;
 }
 
-/** A search as it is typed: it is told on once the typing pauses, or at once on Enter. */
+/** A search field. `onChange` is called once typing pauses, or at once on Enter. */
 export function SearchField({ label, placeholder, value, onChange }: SearchFieldProps) {
   const [typed, setTyped] = useState(value);
   const [focused, setFocused] = useState(false);
   const [seen, setSeen] = useState(value);
-  // What comes from elsewhere (the address, a cleared filter) is taken over, but never from under who is typing.
+  // Follows changes from outside (the URL, a cleared filter), but never overwrites a field while someone
+  // types.
   if (value !== seen) {
     setSeen(value);
     if (!focused) setTyped(value);
@@ -38,7 +39,7 @@ export function SearchField({ label, placeholder, value, onChange }: SearchField
         typed && (
           <CloseButton
             size="sm"
-            aria-label="Clear the search"
+            aria-label="Clear search"
             onClick={() => {
               setTyped('');
               tellNow('');

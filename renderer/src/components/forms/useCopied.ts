@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 
 const SHOWN_MS = 1600;
 
-/** Puts text on the clipboard and remembers for a moment that it did. */
+/** Copies text to the clipboard and reports success for a moment. */
 export function useCopied(): { copied: boolean; copy: (text: string) => void } {
   const [copied, setCopied] = useState(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -15,7 +15,7 @@ export function useCopied(): { copied: boolean; copy: (text: string) => void } {
   return { copied, copy: (text) => void copy(text) };
 }
 
-/** Over plain http a browser has no clipboard API; the older way still works there. */
+/** Browsers offer no clipboard API over plain HTTP; the deprecated `execCommand` still works there. */
 async function writeClipboard(text: string): Promise<boolean> {
   if (navigator.clipboard && window.isSecureContext) {
     return navigator.clipboard.writeText(text).then(

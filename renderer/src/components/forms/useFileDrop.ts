@@ -1,13 +1,13 @@
 import { type RefObject, useEffect, useRef, useState } from 'react';
 
 export interface FileDrop<Target extends HTMLElement> {
-  /** For the element that files are dropped on. */
+  /** Event handlers for the drop target. */
   ref: RefObject<Target | null>;
-  /** Whether something hovers over it. */
+  /** Whether a file is being dragged over it. */
   isOver: boolean;
 }
 
-/** Takes a file that is dropped on an element. A second way only: beside it there must be one by keyboard. */
+/** Accepts a file dropped on an element. There must also be a way to choose a file by keyboard. */
 export function useFileDrop<Target extends HTMLElement>(onFile: (file: File) => void): FileDrop<Target> {
   const ref = useRef<Target>(null);
   const latest = useRef(onFile);
@@ -20,7 +20,7 @@ export function useFileDrop<Target extends HTMLElement>(onFile: (file: File) => 
     if (!element) return;
     const over = (event: DragEvent) => {
       if (!event.dataTransfer?.types.includes('Files')) return;
-      // Without this the browser would open the file instead.
+      // Without this, the browser would open the file.
       event.preventDefault();
       setIsOver(true);
     };

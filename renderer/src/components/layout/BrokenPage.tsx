@@ -3,13 +3,13 @@ import { NodeUnreachable } from '../../api/client.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { Page } from './Page.tsx';
 
-/** Stands where a page failed to load or to draw; the rest of the interface goes on. */
+/** Shown in place of a page that failed to load or render. The rest of the interface keeps working. */
 export function BrokenPage() {
   const error = useRouteError();
-  // Every browser words it in its own way, with an address that helps nobody.
+  // Each browser words a failed module load differently, with a URL that helps no one.
   const isUnloaded = error instanceof TypeError && /module script|dynamically imported/i.test(error.message);
   return (
-    <Page title="This page could not be shown">
+    <Page title="This page could not be loaded">
       <ErrorNote
         error={isUnloaded ? new NodeUnreachable(error) : error}
         onRetry={() => window.location.reload()}

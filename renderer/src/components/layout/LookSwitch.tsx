@@ -2,19 +2,19 @@ import { SegmentedControl, useMantineColorScheme } from '@mantine/core';
 import { IconDeviceDesktop, IconMoon, IconSun, type TablerIcon } from '@tabler/icons-react';
 
 const LOOKS: { value: 'light' | 'dark' | 'auto'; word: string; icon: TablerIcon }[] = [
-  { value: 'light', word: 'Day', icon: IconSun },
-  { value: 'dark', word: 'Night', icon: IconMoon },
-  { value: 'auto', word: 'As the system', icon: IconDeviceDesktop },
+  { value: 'light', word: 'Light', icon: IconSun },
+  { value: 'dark', word: 'Dark', icon: IconMoon },
+  { value: 'auto', word: 'System', icon: IconDeviceDesktop },
 ];
 
-/** Day, night, or as the system has it. */
+/** Selects the light, dark or system theme. */
 export function LookSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
     <SegmentedControl
       size="xs"
       fullWidth
-      aria-label="Look"
+      aria-label="Theme"
       value={colorScheme}
       onChange={(value) => setColorScheme(value as typeof colorScheme)}
       data={LOOKS.map(({ value, word, icon: Icon }) => ({

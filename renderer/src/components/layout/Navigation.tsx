@@ -6,7 +6,7 @@ import { LookSwitch } from './LookSwitch.tsx';
 import classes from './Navigation.module.css';
 import { usePlaces } from './places.ts';
 
-/** The way to every page, whose node this is and who is looking. */
+/** The main navigation, with the node's name and the visitor's role. */
 export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
   const session = useSession((state) => state.session);
   const owner = useIsOwner();
@@ -25,7 +25,7 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
       )}
       <button type="button" className={classes.find} onClick={spotlight.open}>
         <IconSearch size={16} aria-hidden />
-        Find
+        Search
         <kbd>{/Mac|iP/.test(navigator.platform) ? '⌘' : 'Ctrl'} K</kbd>
       </button>
       {groups.map(({ title, places }) => (
@@ -53,17 +53,17 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
 
 function WhoIsLooking({ owner }: { owner: boolean }) {
   const needsInvitation = useNeedsInvitation();
-  if (owner) return <p className={classes.who}>Signed in as the owner</p>;
+  if (owner) return <p className={classes.who}>Signed in as owner</p>;
   if (needsInvitation) {
     return (
       <p className={classes.who}>
-        You are visiting. <Link to="/sharing">Enter an invitation</Link> to contribute.
+        You are a visitor. <Link to="/sharing">Enter an invitation</Link> to contribute.
       </p>
     );
   }
   return (
     <p className={classes.who}>
-      You are visiting. The owner signs in with the one-time link that the node printed when it started.
+      You are a visitor. The owner signs in with the one-time link that the node printed when it started.
     </p>
   );
 }

@@ -2,7 +2,7 @@ import { type ReactNode, useEffect } from 'react';
 import { useSession } from '../../state/session.ts';
 import classes from './Page.module.css';
 
-/** Puts the page's name, then the node's, in the window's title. */
+/** Sets the window title to the page's name and the node's name. */
 export function usePageTitle(title: string): void {
   const node = useSession((state) => state.session?.node);
   useEffect(() => {
@@ -12,14 +12,14 @@ export function usePageTitle(title: string): void {
 
 export interface PageProps {
   title: string;
-  /** One sentence beneath the title. */
+  /** One sentence below the title. */
   lead?: ReactNode;
-  /** What can be done here, to the right of the title. */
+  /** Buttons to the right of the title. */
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** One page: its heading, what can be done, and its content. */
+/** A page: title, actions and content. */
 export function Page({ title, lead, actions, children }: PageProps) {
   usePageTitle(title);
   return (

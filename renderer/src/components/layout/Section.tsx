@@ -7,7 +7,7 @@ export interface SectionProps {
   children: ReactNode;
 }
 
-/** A part of a page under its own heading. */
+/** A section of a page with its own heading. */
 export function Section({ title, actions, children }: SectionProps) {
   const id = useId();
   return (

@@ -10,7 +10,7 @@ import { Navigation } from './Navigation.tsx';
 import { Palette } from './palette/Palette.tsx';
 import classes from './Shell.module.css';
 
-/** What stands around every page: navigation at the left (a bar on top where it is narrow) and the jobs at the bottom. */
+/** The layout around every page: navigation on the left (on top if narrow) and jobs at the bottom. */
 export function Shell() {
   const { session, error, load } = useSession();
   const [menuOpen, menu] = useDisclosure(false);
@@ -20,14 +20,14 @@ export function Shell() {
   useEffect(() => {
     menu.close();
     window.scrollTo(0, 0);
-    // The menu's functions never change: this runs when the page does.
+    // Closes the menu when the page changes. The disclosure's functions never change.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [pathname]);
 
   return (
     <div className={classes.shell}>
       <a href="#main" className={classes.skip}>
-        Skip to the content
+        Skip to content
       </a>
       <header className={classes.bar}>
         <Burger

@@ -3,7 +3,7 @@ import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import classes from './SplitView.module.css';
 
-/** From this width on a row opens beside its list; below it, the row's own page is gone to. */
+/** From this width, a row opens next to the list. Below it, the row's own page opens. */
 const WIDE = '(min-width: 80em)';
 
 export function useIsWide(): boolean {
@@ -11,22 +11,22 @@ export function useIsWide(): boolean {
 }
 
 export interface SplitViewProps {
-  /** What the pane shows, for screen readers. */
+  /** The accessible name of the pane. */
   label: string;
-  /** Nothing where nothing is open. */
+  /** Undefined if nothing is open. */
   pane: ReactNode;
   onClose: () => void;
   children: ReactNode;
 }
 
-/** A list, and beside it the one thing of the list that is open. */
+/** A list with the open item next to it. */
 export function SplitView({ label, pane, onClose, children }: SplitViewProps) {
   return (
     <div className={classes.split} data-open={pane ? true : undefined}>
       <div className={classes.list}>{children}</div>
       {pane && (
         <aside className={classes.pane} aria-label={label}>
-          <CloseButton className={classes.close} aria-label="Close the pane" onClick={onClose} />
+          <CloseButton className={classes.close} aria-label="Close pane" onClick={onClose} />
           {pane}
         </aside>
       )}

@@ -14,12 +14,12 @@ import {
 } from '@tabler/icons-react';
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
 
-/** A page that the navigation and the palette lead to. */
+/** A page in the navigation and the palette. */
 export interface Place {
   to: string;
   word: string;
   icon: TablerIcon;
-  /** Who is offered it; everybody where it is left out. */
+  /** Who may see it; everyone if omitted. */
   for?: 'owner' | 'contributor';
 }
 
@@ -34,9 +34,9 @@ const GROUPS: PlaceGroup[] = [
     title: 'Archive',
     places: [
       { to: '/packs', word: 'Packs', icon: IconPackage },
-      { to: '/assemble', word: 'Assemble a pack', icon: IconPackageImport, for: 'contributor' },
+      { to: '/assemble', word: 'New pack', icon: IconPackageImport, for: 'contributor' },
       { to: '/studies', word: 'Studies', icon: IconFlask2 },
-      { to: '/nodes', word: 'Nodes', icon: IconBinaryTree2 },
+      { to: '/nodes', word: 'Subjects', icon: IconBinaryTree2 },
     ],
   },
   {
@@ -44,10 +44,10 @@ const GROUPS: PlaceGroup[] = [
     places: [
       { to: '/sources', word: 'Sources', icon: IconWorldSearch },
       { to: '/timeline', word: 'Timeline', icon: IconHistory },
-      { to: '/search', word: 'Search the texts', icon: IconFileSearch },
+      { to: '/search', word: 'Text search', icon: IconFileSearch },
     ],
   },
-  { title: 'Proof', places: [{ to: '/ledger', word: 'Ledger', icon: IconBook2 }] },
+  { title: 'Verification', places: [{ to: '/ledger', word: 'Ledger', icon: IconBook2 }] },
   {
     title: '',
     places: [
@@ -57,7 +57,7 @@ const GROUPS: PlaceGroup[] = [
   },
 ];
 
-/** The pages that whoever is looking is offered. */
+/** The pages that the current visitor may see. */
 export function usePlaces(): PlaceGroup[] {
   const owner = useIsOwner();
   const mayContribute = useMayContribute();

@@ -31,17 +31,17 @@ import { StandsOn } from './sections/StandsOn.tsx';
 
 const SETTLED_MS = 200;
 
-/** Assembles a pack from files and a record, and publishes it to this node. */
+/** The form in which a pack is created from files and a record, and published. */
 export default function AssemblePage() {
   const mayContribute = useMayContribute();
   const isKnown = useSession((state) => state.session !== undefined);
   if (!isKnown) return <p className="muted">Loading…</p>;
   if (!mayContribute) {
     return (
-      <Page title="Assemble a pack">
-        <EmptyState title="Only the owner can publish here">
-          You are visiting this node. Its owner signs in with the one-time link that the node printed when it
-          started; visitors can publish where the owner shares the node for contributions.
+      <Page title="New pack">
+        <EmptyState title="You cannot publish on this node">
+          You are a visitor. The owner signs in with the one-time link that the node printed when it started.
+          Visitors can publish if the owner opens the node for contributions.
         </EmptyState>
       </Page>
     );
@@ -77,8 +77,8 @@ function Assembly() {
   const assembly: Assembly = { draft, change, errorOf, touch };
   return (
     <Page
-      title="Assemble a pack"
-      lead="Files and a record of who made them, what came out and how to do it again. What is published here can be verified by anybody, and never changes."
+      title="New pack"
+      lead="Files plus a record of the authors, the outcome and the method. Anyone can verify a published pack. It never changes."
       actions={<StartOver isEnabled={!isPublishing} />}
     >
       <AssemblyContext value={assembly}>
@@ -86,7 +86,7 @@ function Assembly() {
         <StandsOn />
         <DropArea isEnabled={!isPublishing} onFiles={add} onError={tellUnread} />
         <div className={classes.columns}>
-          <fieldset disabled={isPublishing} className={classes.form} aria-label="The record">
+          <fieldset disabled={isPublishing} className={classes.form} aria-label="Record">
             <FilesSection />
             <AboutSection />
             <AuthorsSection />
@@ -103,7 +103,7 @@ function Assembly() {
   );
 }
 
-/** What the node said about single fields when it refused the draft; once the draft is changed, that is past. */
+/** The node's field errors for the draft that it refused. They are cleared when the draft changes. */
 function useRefusals(): Issue[] {
   const draft = useDraft((state) => state.draft);
   const files = useDraftFiles((state) => state.files);
@@ -117,12 +117,14 @@ function isNew(known: readonly Issue[]): (issue: Issue) => boolean {
   return (issue) => !known.some(({ field, message }) => field === issue.field && message === issue.message);
 }
 
-/** A field's error is shown once it was left, or once publishing was tried; not while somebody is on the way to it. */
+/**
+ * Shows a field's error after the field was left or publishing was tried, not while someone is still typing.
+ */
 function useShownErrors(issues: readonly Issue[]) {
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [isAll, setIsAll] = useState(false);
-  // Later than the check of what was typed last: an error that is past already must not flash up and move what is
-  // about to be clicked.
+  // Waits until validation has settled, so that an outdated error does not flash up and move what is about to
+  // be clicked.
   const touch = useCallback((field: string) => {
     setTimeout(() => setTouched((before) => new Set(before).add(field)), SETTLED_MS + 100);
   }, []);
@@ -131,7 +133,10 @@ function useShownErrors(issues: readonly Issue[]) {
   return { errorOf, touch, showAll: () => setIsAll(true) };
 }
 
-/** Goes to the pack once it is published, and says whether the node recorded the fingerprint that was computed here. */
+/**
+ * Opens the pack after it was published, and reports whether the node's fingerprint matches the one computed
+ * here.
+ */
 function useTellPublished(): void {
   const { publication, settle } = usePublication();
   const navigate = useNavigate();
@@ -141,15 +146,15 @@ function useTellPublished(): void {
     const { pack, fingerprint } = publication;
     const isSame = pack.digest === fingerprint;
     notifications.show({
-      title: isSame ? 'Published' : 'Published with another fingerprint',
+      title: isSame ? 'Published' : 'Published with a different fingerprint',
       message: isSame
-        ? 'The node recorded the very fingerprint that was computed here.'
-        : 'The node recorded a fingerprint other than the one computed here. Verify the pack.',
+        ? 'The node recorded the fingerprint that this browser computed.'
+        : 'The fingerprint recorded by the node differs from the one computed in this browser. Verify the pack.',
       color: isSame ? undefined : 'red',
       autoClose: isSame ? 6000 : false,
     });
     settle();
-    // A new pack shows on its original, its earlier version, its study, its node and in every list.
+    // A new pack appears on its original, its previous version, its study, its subject and in every list.
     void queries.invalidateQueries();
     void navigate(`/packs/${pack.id}`);
   }, [publication, settle, navigate, queries]);
@@ -157,7 +162,7 @@ function useTellPublished(): void {
 
 function tellUnread(error: unknown): void {
   notifications.show({
-    title: 'Something that was dropped could not be read',
+    title: 'Some files could not be read',
     message: describeError(error).sentence,
     color: 'red',
   });
@@ -179,12 +184,12 @@ function StartOver({ isEnabled }: { isEnabled: boolean }) {
         Start over
       </Button>
       <Modal opened={isAsking} onClose={ask.close} title="Start over?">
-        <p>Everything that was typed and dropped here is taken away. What is published stays.</p>
+        <p>This removes everything you have entered and all files. Published packs are not affected.</p>
         <Group justify="flex-end" mt="lg" gap="sm">
           <Button variant="default" onClick={startOver}>
             Start over
           </Button>
-          <Button onClick={ask.close}>Keep the draft</Button>
+          <Button onClick={ask.close}>Keep draft</Button>
         </Group>
       </Modal>
     </>

@@ -15,24 +15,24 @@ import { type DraftFile, useDraftFiles } from './files/draftFiles.ts';
 import classes from './LivePanel.module.css';
 import { usePublication } from './publication.ts';
 
-/** So many open points are listed; the others follow as these are settled. */
+/** How many open issues are listed at once. */
 const MAX_LISTED = 8;
 
 export interface LivePanelProps {
   issues: readonly Issue[];
-  /** Of the record as it stands; undefined while something is missing. */
+  /** The fingerprint of the current record; undefined while the record is incomplete. */
   fingerprint: string | undefined;
   onPublish: () => void;
 }
 
-/** What will come of the draft as it stands: size, tag, fingerprint, what is missing; and the way to publish it. */
+/** The state of the draft (size, tag, fingerprint, open issues) and the Publish button. */
 export function LivePanel({ issues, fingerprint, onPublish }: LivePanelProps) {
   const { draft, change, errorOf } = useAssembly();
   const files = useDraftFiles((state) => state.files);
   const isUnsaved = useDraft((state) => state.isUnsaved);
   const publication = usePublication((state) => state.publication);
   return (
-    <aside className={classes.panel} aria-label="What will be published">
+    <aside className={classes.panel} aria-label="Publish">
       <Size files={files} />
       <TagAndWhy draft={draft} />
       <div className={classes.part}>
@@ -42,7 +42,7 @@ export function LivePanel({ issues, fingerprint, onPublish }: LivePanelProps) {
             <DigestChip digest={fingerprint} label="fingerprint" />
           </p>
         ) : (
-          <p className={classes.quiet}>Computed once the record is complete.</p>
+          <p className={classes.quiet}>Computed when the record is complete.</p>
         )}
       </div>
       <Missing issues={issues} />
@@ -50,7 +50,7 @@ export function LivePanel({ issues, fingerprint, onPublish }: LivePanelProps) {
         <Checkbox
           id="field/terms_version"
           label={`I accept the terms of ${TERMS_VERSION}`}
-          description="I may publish these files under this licence. What is published is recorded for good and cannot be taken back."
+          description="I have the right to publish these files under this licence. Published packs are recorded permanently and cannot be withdrawn."
           checked={draft.acceptsTerms}
           error={errorOf('field/terms_version')}
           onChange={(event) => change({ acceptsTerms: event.currentTarget.checked })}
@@ -67,13 +67,13 @@ export function LivePanel({ issues, fingerprint, onPublish }: LivePanelProps) {
           onClick={onPublish}
           leftSection={<IconPackageExport size={19} aria-hidden />}
         >
-          Publish to this node
+          Publish
         </Button>
       )}
       <p className={classes.quiet}>
         {isUnsaved
-          ? 'This browser does not keep the draft: its storage is full or closed. Publish before you leave.'
-          : 'The draft is kept in this browser as you type.'}
+          ? 'This browser cannot save the draft because its storage is full or disabled. Publish before you leave.'
+          : 'The draft is saved in this browser as you type.'}
       </p>
     </aside>
   );
@@ -85,18 +85,13 @@ function Size({ files }: { files: readonly DraftFile[] }) {
   return (
     <div className={classes.part}>
       <h3>Size</h3>
-      <Meter
-        label="Size of the files against the limit of a pack"
-        value={bytes}
-        max={MAX_PACK_BYTES}
-        isOver={isOver}
-      />
+      <Meter label="Total file size and the pack limit" value={bytes} max={MAX_PACK_BYTES} isOver={isOver} />
       <p className="numeric" data-over={isOver || undefined}>
         {formatBytes(bytes)} of {formatBytes(MAX_PACK_BYTES)}, {countOf(files.length, 'file')}
       </p>
       <p className={`${classes.quiet} numeric`}>
         {formatCount(bytes)} of {formatCount(MAX_PACK_BYTES)} bytes
-        {isOver && `: ${formatCount(bytes - MAX_PACK_BYTES)} too many`}
+        {isOver && `: ${formatCount(bytes - MAX_PACK_BYTES)} over the limit`}
       </p>
     </div>
   );
@@ -118,25 +113,25 @@ function TagAndWhy({ draft }: { draft: Draft }) {
 function tagAndWhy({ hasMethod, method }: Draft): { tag: Tag; why: string } {
   const isGiven = hasMethod && (method.text.trim() !== '' || method.link.trim() !== '');
   if (!isGiven) {
-    return { tag: 'report-only', why: 'No method is given, so nobody can run it again from this pack.' };
+    return { tag: 'report-only', why: 'The pack has no method, so it cannot be reproduced.' };
   }
   if (!method.complete) {
-    return { tag: 'report-only', why: 'A method is given, but you do not claim that it is complete.' };
+    return { tag: 'report-only', why: 'The pack has a method, but it is not marked as complete.' };
   }
-  return { tag: 'replicable', why: 'A method is given, and you claim that it is complete.' };
+  return { tag: 'replicable', why: 'The pack has a method that is marked as complete.' };
 }
 
 function Missing({ issues }: { issues: readonly Issue[] }) {
   if (issues.length === 0) {
     return (
       <p className={classes.ready}>
-        <IconCircleCheck size={18} aria-hidden /> Nothing is missing
+        <IconCircleCheck size={18} aria-hidden /> Ready to publish
       </p>
     );
   }
   return (
     <div className={classes.part}>
-      <h3>Still missing</h3>
+      <h3>To do before publishing</h3>
       <ul className={classes.missing}>
         {issues.slice(0, MAX_LISTED).map(({ field, message }) => (
           <li key={field + message}>
@@ -147,7 +142,7 @@ function Missing({ issues }: { issues: readonly Issue[] }) {
         ))}
       </ul>
       {issues.length > MAX_LISTED && (
-        <p className={classes.quiet}>{countOf(issues.length - MAX_LISTED, 'more point')}</p>
+        <p className={classes.quiet}>{countOf(issues.length - MAX_LISTED, 'more item')}</p>
       )}
     </div>
   );

@@ -8,7 +8,7 @@ import { isTouched, useDraft } from './draft.ts';
 import { newVersionOf, replicationOf } from './draftFromPack.ts';
 import { useDraftFiles } from './files/draftFiles.ts';
 
-/** Starts the draft from the pack that the address names, and asks first where that would lose what is there. */
+/** Starts a draft from the pack named in the URL. Asks first if that would replace an existing draft. */
 export function StartFrom() {
   const [search, setSearch] = useSearchParams();
   const supersedes = search.get('supersedes');
@@ -36,16 +36,16 @@ export function StartFrom() {
   if (id === null) return null;
   if (pack.error) return <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />;
   return (
-    <Modal opened={ready !== undefined && hasWork} onClose={done} title="There is an unfinished draft">
+    <Modal opened={ready !== undefined && hasWork} onClose={done} title="Unfinished draft">
       <p>
         {draft.title.trim() ? `“${draft.title.trim()}” has` : 'A draft has'} not been published. Starting{' '}
         {supersedes ? 'a new version' : 'a replication'} of “{ready?.title}” would replace it.
       </p>
       <Group justify="flex-end" mt="lg" gap="sm">
         <Button variant="default" onClick={() => ready && start(ready)}>
-          Replace the draft
+          Replace draft
         </Button>
-        <Button onClick={done}>Keep the draft</Button>
+        <Button onClick={done}>Keep draft</Button>
       </Group>
     </Modal>
   );

@@ -2,11 +2,11 @@ import { createContext, useContext } from 'react';
 import type { Draft } from './draft.ts';
 import { fieldId } from './draftRecord.ts';
 
-/** What every part of the form shares: the draft, how to change it, and what is wrong where. */
+/** The state shared by all parts of the form: the draft, how to change it, and its errors. */
 export interface Assembly {
   draft: Draft;
   change: (changes: Partial<Draft>) => void;
-  /** The message of a field that may be shown: once the field was left, or publishing was tried. */
+  /** A field's error, if it may be shown: after the field was left or publishing was tried. */
   errorOf: (field: string) => string | undefined;
   touch: (field: string) => void;
 }
@@ -15,18 +15,18 @@ export const AssemblyContext = createContext<Assembly | undefined>(undefined);
 
 export function useAssembly(): Assembly {
   const assembly = useContext(AssemblyContext);
-  if (!assembly) throw new Error('useAssembly is for the parts of the assembly page.');
+  if (!assembly) throw new Error('usePackForm must be used inside the pack form.');
   return assembly;
 }
 
-/** The props that bind a form field to its place in the record: where to jump to, and what is wrong with it. */
+/** The props that connect a form field to its path in the record: the id to jump to and the error. */
 export function useField(...steps: (string | number)[]) {
   const { errorOf, touch } = useAssembly();
   const id = fieldId(...steps);
   return { id, error: errorOf(id), onBlur: () => touch(id) };
 }
 
-/** Goes to the field that an issue is about, or to the part of the page that it is in. */
+/** Scrolls to and focuses the field of an issue, or the section that contains it. */
 export function jumpToField(field: string): void {
   for (let id = field; id.includes('/'); id = id.slice(0, id.lastIndexOf('/'))) {
     const element = document.getElementById(id);

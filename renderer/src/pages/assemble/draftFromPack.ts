@@ -1,7 +1,7 @@
 import type { Pack } from '../../../../shared/pack.ts';
 import { type Draft, type DraftResult, emptyDraft, rowKey } from './draft.ts';
 
-/** A draft of a newer version of a pack: all of its record, to be changed. */
+/** A draft of a new version of a pack, with the full record of the previous one. */
 export function newVersionOf(pack: Pack): Draft {
   return {
     ...emptyDraft(),
@@ -31,7 +31,7 @@ export function newVersionOf(pack: Pack): Draft {
   };
 }
 
-/** A draft of a replication: other people's work, so only what the two have in common is taken over. */
+/** A draft of a replication. Only what both packs have in common is copied: it is other people's work. */
 export function replicationOf(pack: Pack): Draft {
   return {
     ...emptyDraft(),

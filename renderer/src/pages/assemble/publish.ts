@@ -8,8 +8,7 @@ export interface PublishRun {
 }
 
 /**
- * Uploads a pack: the record, then a part per file with its whole path as name.
- *
+ * Uploads a pack: the record, then one part per file, with its path as the file name.
  * @throws ApiProblem, NodeUnreachable, or an AbortError when it is cancelled.
  */
 export function uploadPack(

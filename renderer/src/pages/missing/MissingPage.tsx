@@ -3,21 +3,21 @@ import { Link, useLocation } from 'react-router';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 
-/** For an address that is none of the interface's. */
+/** Shown for an unknown path. */
 export default function MissingPage() {
   const { pathname } = useLocation();
   return (
-    <Page title="There is no such page">
+    <Page title="Page not found">
       <EmptyState
-        title="Nothing is kept at this address"
+        title="There is nothing at this address"
         action={
           <Button component={Link} to="/">
-            Go to the overview
+            Go to overview
           </Button>
         }
       >
-        <code className="wrap-anywhere">{pathname}</code> is no page of this node. It may have been mistyped,
-        or the link that led here was cut short.
+        <code className="wrap-anywhere">{pathname}</code> does not exist on this node. Check the address for
+        typing errors.
       </EmptyState>
     </Page>
   );

@@ -13,14 +13,14 @@ import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
 export interface NewNodeDialogProps {
   opened: boolean;
   onClose: () => void;
-  /** The node that the new one hangs beneath; none for a node at the top. */
+  /** The path of the parent subject; undefined for a top-level subject. */
   parent?: string;
 }
 
-/** Creates a node and goes to it. */
+/** Creates a subject and opens its page. */
 export function NewNodeDialog({ opened, onClose, parent }: NewNodeDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title={parent ? `New node beneath ${parent}` : 'New node'}>
+    <Modal opened={opened} onClose={onClose} title={parent ? `New subject below ${parent}` : 'New subject'}>
       <NewNodeForm onClose={onClose} parent={parent} />
     </Modal>
   );
@@ -43,7 +43,7 @@ function NewNodeForm({ onClose, parent }: Omit<NewNodeDialogProps, 'opened'>) {
       await navigate(`/nodes/${node.path}`);
     },
   });
-  /** The last step of the path follows the title, until the path is typed by hand. */
+  /** The last part of the path follows the title until the path is edited. */
   const setTitle = (title: string) => {
     const prefix = parent ? `${parent}/` : '';
     if (!form.isDirty('path') || form.values.path === prefix + pathStepOf(form.values.title)) {
@@ -62,7 +62,7 @@ function NewNodeForm({ onClose, parent }: Omit<NewNodeDialogProps, 'opened'>) {
         />
         <TextInput
           label="Path"
-          description="Small letters, digits and hyphens; a slash goes one step down. It cannot be changed later."
+          description="Lowercase letters, digits and hyphens. Use a slash for each level. It cannot be changed later."
           className="mono"
           {...form.getInputProps('path')}
         />
@@ -74,13 +74,13 @@ function NewNodeForm({ onClose, parent }: Omit<NewNodeDialogProps, 'opened'>) {
           {...form.getInputProps('description')}
         />
         {create.error && <ErrorNote error={create.error} />}
-        <DialogButtons submit="Create the node" isPending={create.isPending} onCancel={onClose} />
+        <DialogButtons submit="Create subject" isPending={create.isPending} onCancel={onClose} />
       </Stack>
     </form>
   );
 }
 
-/** A title as a step of a path: `Forêt & feu` as `foret-feu`. */
+/** Converts a title to a path segment: `Forêt & feu` to `foret-feu`. */
 function pathStepOf(title: string): string {
   return title
     .normalize('NFD')

@@ -20,24 +20,24 @@ import { NewStudyDialog } from '../studies/NewStudyDialog.tsx';
 import { NewNodeDialog } from './NewNodeDialog.tsx';
 import classes from './NodePage.module.css';
 
-/** One node: where it hangs, what hangs beneath it, and the newest studies and packs. */
+/** A subject: its position in the tree, its children, and its newest studies and packs. */
 export default function NodePage() {
   const path = useParams()['*'] ?? '';
   const node = useCall('readNode', { params: { path } });
   if (node.error) {
     const isMissing = node.error instanceof ApiProblem && node.error.document.status === 404;
     return (
-      <Page title={isMissing ? 'There is no such node' : 'Node'}>
+      <Page title={isMissing ? 'Subject not found' : 'Subject'}>
         {isMissing ? (
           <EmptyState
-            title="No node has this path"
+            title="No subject has this path"
             action={
               <Button component={Link} to="/nodes">
-                See all nodes
+                All subjects
               </Button>
             }
           >
-            The tree has no node <code className="wrap-anywhere">{path}</code>.
+            There is no subject <code className="wrap-anywhere">{path}</code>.
           </EmptyState>
         ) : (
           <ErrorNote error={node.error} onRetry={() => void node.refetch()} />
@@ -52,8 +52,8 @@ export default function NodePage() {
 function WholeNode({ node }: { node: NodeAnswer }) {
   return (
     <>
-      <nav aria-label="Where this node hangs" className={classes.crumbs}>
-        <Link to="/nodes">Nodes</Link>
+      <nav aria-label="Path to this subject" className={classes.crumbs}>
+        <Link to="/nodes">Subjects</Link>
         {node.ancestors.map((ancestor) => (
           <Link key={ancestor.path} to={`/nodes/${ancestor.path}`}>
             {ancestor.title}
@@ -64,8 +64,8 @@ function WholeNode({ node }: { node: NodeAnswer }) {
         <p className={`${classes.about} muted small`}>
           <span className="mono">{node.path}</span>
           <span>
-            {countOf(node.counts.studies, 'study', 'studies')} and {countOf(node.counts.packs, 'pack')} here
-            and beneath
+            {countOf(node.counts.studies, 'study', 'studies')} and {countOf(node.counts.packs, 'pack')} in
+            this subject and below
           </span>
           <Link to={`/ledger?from=${node.ledger_entry}`}>entry {formatCount(node.ledger_entry)}</Link>
         </p>
@@ -90,7 +90,7 @@ function NodeActions({ path }: { path: string }) {
   return (
     <>
       <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newNode.open}>
-        Node beneath
+        Subject below
       </Button>
       <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newStudy.open}>
         Study
@@ -104,9 +104,9 @@ function NodeActions({ path }: { path: string }) {
 function Children({ node }: { node: NodeAnswer }) {
   if (node.children.length === 0) return null;
   return (
-    <Section title="Beneath">
+    <Section title="Below this subject">
       <VirtualList
-        label="Nodes beneath"
+        label="Subjects below"
         items={node.children}
         keyOf={(child) => child.path}
         render={(child) => (
@@ -127,11 +127,11 @@ function Studies({ node }: { node: NodeAnswer }) {
     <Section
       title="Studies"
       actions={
-        node.counts.studies > 0 && <Link to={`/studies?node=${node.path}`}>All, with those beneath</Link>
+        node.counts.studies > 0 && <Link to={`/studies?node=${node.path}`}>All, including those below</Link>
       }
     >
       {node.studies.length === 0 ? (
-        <p className="muted">No study hangs at this node itself.</p>
+        <p className="muted">No study is filed under this subject.</p>
       ) : (
         <VirtualList
           label="Studies"
@@ -153,10 +153,12 @@ function Packs({ node }: { node: NodeAnswer }) {
   return (
     <Section
       title="Packs"
-      actions={node.counts.packs > 0 && <Link to={`/packs?node=${node.path}`}>All, with those beneath</Link>}
+      actions={
+        node.counts.packs > 0 && <Link to={`/packs?node=${node.path}`}>All, including those below</Link>
+      }
     >
       {node.packs.length === 0 ? (
-        <p className="muted">No pack hangs at this node itself.</p>
+        <p className="muted">No pack is filed under this subject.</p>
       ) : (
         <VirtualList
           label="Packs"

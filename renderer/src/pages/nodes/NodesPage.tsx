@@ -12,24 +12,24 @@ import { useMayContribute } from '../../state/session.ts';
 import { NewNodeDialog } from './NewNodeDialog.tsx';
 import classes from './NodesPage.module.css';
 
-/** The tree of nodes: the subjects that studies and packs are ordered by. */
+/** The tree of subjects. */
 export default function NodesPage() {
   const mayContribute = useMayContribute();
   const tree = useCall('readTree');
   const [isCreating, creating] = useDisclosure(false);
   const create = mayContribute && (
     <Button onClick={creating.open} leftSection={<IconPlus size={17} aria-hidden />}>
-      New node
+      New subject
     </Button>
   );
   return (
-    <Page title="Nodes" lead="The subjects that studies and packs are ordered by." actions={create}>
+    <Page title="Subjects" lead="The tree in which studies and packs are filed." actions={create}>
       <NewNodeDialog opened={isCreating} onClose={creating.close} />
       {tree.error && <ErrorNote error={tree.error} onRetry={() => void tree.refetch()} />}
       {tree.data?.nodes.length === 0 && (
-        <EmptyState title="There is no node yet" action={create}>
-          A node is a subject with a path, such as <code>biology/ecology/birds</code>. Studies and packs hang
-          at nodes, and a node counts all that is beneath it.
+        <EmptyState title="No subjects yet" action={create}>
+          A subject has a path, such as <code>biology/ecology/birds</code>. Studies and packs are filed under
+          subjects. The counts of a subject include everything below it.
         </EmptyState>
       )}
       {tree.data && tree.data.nodes.length > 0 && (

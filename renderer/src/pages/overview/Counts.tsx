@@ -3,7 +3,7 @@ import { useCall } from '../../api/useCall.ts';
 import { formatCount } from '../../format/size.ts';
 import classes from './Counts.module.css';
 
-/** How much the archive holds, by kind. */
+/** The size of the archive, by kind. */
 export function Counts() {
   const packs = useCall('listPacks', { query: { limit: 1 } });
   const studies = useCall('listStudies', { query: { limit: 1 } });
@@ -17,7 +17,7 @@ export function Counts() {
     ['events', stats.data?.events, '/timeline'],
   ];
   return (
-    <section aria-label="How much the archive holds">
+    <section aria-label="Archive contents">
       <ul className={classes.counts}>
         {counts.map(([word, count, to]) => (
           <li key={word}>

@@ -6,13 +6,13 @@ import { useIsOwner } from '../../state/session.ts';
 
 const SHOWN = 5;
 
-/** The objects that are damaged now; nothing where there is none. */
+/** The objects that are damaged now. Renders nothing if there are none. */
 export function Damaged() {
   const isOwner = useIsOwner();
   const { fixity } = useFixity();
   if (!fixity || fixity.damaged_objects === 0) return null;
   return (
-    <Section title="Damaged" actions={isOwner && <Link to="/settings#stored-bytes">What to do</Link>}>
+    <Section title="Damaged" actions={isOwner && <Link to="/settings#stored-bytes">How to repair</Link>}>
       <DamagedObjects fixity={fixity} limit={SHOWN} />
     </Section>
   );

@@ -9,15 +9,15 @@ import classes from './Lately.module.css';
 
 const SHOWN = 5;
 
-/** The sources that do not answer as they should, with what they answered; nothing where all are well. */
+/** The sources whose checks fail, with the reason. Renders nothing if there are none. */
 export function Failing() {
   const status = useCall('readStatus');
   const failing = status.data?.failing ?? [];
   if (failing.length === 0) return null;
   return (
-    <Section title="Needs a look" actions={<Link to="/sources">Sources</Link>}>
+    <Section title="Failing sources" actions={<Link to="/sources">Sources</Link>}>
       <VirtualList
-        label="Sources that fail"
+        label="Failing sources"
         items={failing.slice(0, SHOWN)}
         keyOf={({ source }) => source.id}
         render={({ source, error, status: answered, since, consecutive }) => (
@@ -33,7 +33,7 @@ export function Failing() {
         )}
       />
       {failing.length > SHOWN && (
-        <p className={classes.none}>And {countOf(failing.length - SHOWN, 'other')}.</p>
+        <p className={classes.none}>…and {countOf(failing.length - SHOWN, 'more')}.</p>
       )}
     </Section>
   );

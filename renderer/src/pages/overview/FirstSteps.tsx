@@ -8,26 +8,26 @@ export interface FirstStepsProps {
   hasSource: boolean;
 }
 
-/** What to do on a fresh node; gone as soon as it is done. */
+/** The first steps on a new node. Each disappears when it is done. */
 export function FirstSteps({ hasPack, hasSource }: FirstStepsProps) {
   if (hasPack && hasSource) return null;
   return (
     <section className={classes.steps} aria-labelledby="first-steps">
-      <h2 id="first-steps">First steps</h2>
+      <h2 id="first-steps">Getting started</h2>
       <ol>
         <Step
           isDone={hasPack}
-          title="Publish a first pack"
-          says="Drop the files of a result, say who made it and what came out. It gets a fingerprint that anybody can check."
+          title="Publish your first pack"
+          says="Add the files of a result, its authors and its outcome. The pack gets a fingerprint that anyone can verify."
           to="/assemble"
-          action="Assemble a pack"
+          action="New pack"
         />
         <Step
           isDone={hasSource}
-          title="Watch a first source"
-          says="Give the address of a page or a file. It is fetched again and again, and every version is kept byte for byte."
+          title="Watch your first source"
+          says="Enter the address of a page or a file. It is fetched on a schedule, and every version is kept byte for byte."
           to="/sources?add=1"
-          action="Add a source"
+          action="Watch a source"
         />
       </ol>
     </section>

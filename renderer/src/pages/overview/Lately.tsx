@@ -14,17 +14,17 @@ import classes from './Lately.module.css';
 const SHOWN = 8;
 const REFRESH_MS = 15_000;
 
-/** The newest events, and how many there were since the last visit. */
+/** The newest events, and their number since the last visit. */
 export function LatestEvents({ since }: { since: string | undefined }) {
   const zone = useLook((look) => look.zone);
   const events = useCall('listEvents', { query: { limit: SHOWN } }, { refetchInterval: REFRESH_MS });
   const fresh = useCall('listEvents', { query: { limit: 1, since } }, { enabled: since !== undefined });
   return (
-    <Section title="What changed" actions={<Link to="/timeline">Timeline</Link>}>
+    <Section title="Recent changes" actions={<Link to="/timeline">Timeline</Link>}>
       {since && fresh.data && (
         <p className={classes.since}>
           {fresh.data.total === 0 ? (
-            'Nothing'
+            'No events'
           ) : (
             <Link to={`/timeline?since=${dayOf(since, zone)}`}>{countOf(fresh.data.total, 'event')}</Link>
           )}{' '}
@@ -33,11 +33,11 @@ export function LatestEvents({ since }: { since: string | undefined }) {
       )}
       {events.error && <ErrorNote error={events.error} onRetry={() => void events.refetch()} />}
       {events.data?.total === 0 && (
-        <p className={classes.none}>Nothing yet. Each change of a watched source will be told here.</p>
+        <p className={classes.none}>No changes yet. Changes of watched sources will appear here.</p>
       )}
       {events.data && events.data.total > 0 && (
         <VirtualList
-          label="The newest events"
+          label="Newest events"
           items={events.data.items}
           keyOf={(event) => String(event.id)}
           render={(event) => (
@@ -63,18 +63,18 @@ function EventLine({ event, isNew }: { event: Event; isNew: boolean }) {
   );
 }
 
-/** The packs that arrived last. */
+/** The packs received last. */
 export function LatestPacks() {
   const packs = useCall('listPacks', { query: { limit: SHOWN } }, { refetchInterval: REFRESH_MS });
   return (
     <Section title="New packs" actions={<Link to="/packs">All packs</Link>}>
       {packs.error && <ErrorNote error={packs.error} onRetry={() => void packs.refetch()} />}
       {packs.data?.total === 0 && (
-        <p className={classes.none}>None yet. The newest packs of the archive will be listed here.</p>
+        <p className={classes.none}>No packs yet. The newest packs will appear here.</p>
       )}
       {packs.data && packs.data.total > 0 && (
         <VirtualList
-          label="The newest packs"
+          label="Newest packs"
           items={packs.data.items}
           keyOf={(pack) => pack.id}
           render={(pack) => (

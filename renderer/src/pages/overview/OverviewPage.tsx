@@ -10,7 +10,7 @@ import { useLastVisit } from './lastVisit.ts';
 import classes from './OverviewPage.module.css';
 import { Wellness } from './Wellness.tsx';
 
-/** Whether the node is well, what it holds and what changed lately. */
+/** The node's health, its contents and its recent changes. */
 export default function OverviewPage() {
   const isOwner = useIsOwner();
   const since = useLastVisit();

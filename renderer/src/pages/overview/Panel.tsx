@@ -7,7 +7,7 @@ export type Health = 'well' | 'warning' | 'bad' | 'idle';
 export interface PanelProps {
   title: string;
   health: Health;
-  /** How it is, in a few words. */
+  /** The status in a few words. */
   says: ReactNode;
   children?: ReactNode;
 }
@@ -19,7 +19,7 @@ const ICONS = {
   idle: IconCircleDashed,
 };
 
-/** One answer to whether the node is well: a shape, a few words, what more there is to know. */
+/** One aspect of the node's health: an icon, a short status and details. */
 export function Panel({ title, health, says, children }: PanelProps) {
   const Icon = ICONS[health];
   return (

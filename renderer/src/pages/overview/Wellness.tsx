@@ -15,14 +15,14 @@ import classes from './Wellness.module.css';
 
 const REFRESH_MS = 15_000;
 
-/** Whether the node is well, in four answers: does it collect, is its ledger there, are the bytes what they were, has it room. */
+/** The node's health in four panels: collection, ledger, stored bytes and disk space. */
 export function Wellness({ hasSource }: { hasSource: boolean | undefined }) {
   const isOwner = useIsOwner();
-  // Without a source there is nothing to ask about, and the answer would be a 503.
+  // Without sources the status is a 503 response, so it is not requested.
   const status = useCall('readStatus', {}, { enabled: hasSource ?? false, refetchInterval: REFRESH_MS });
   const storage = useCall('readStorage', {}, { enabled: isOwner, refetchInterval: REFRESH_MS });
   return (
-    <section className={classes.panels} aria-label="How the node is">
+    <section className={classes.panels} aria-label="Node health">
       {status.error ? (
         <ErrorNote error={status.error} onRetry={() => void status.refetch()} />
       ) : (
@@ -44,18 +44,18 @@ function CollectionPanel({ status, hasSource }: CollectionPanelProps) {
   if (hasSource === false) {
     return (
       <Panel title="Collection" health="idle" says="No source is watched">
-        <Link to="/sources">Watch one</Link>
+        <Link to="/sources">Watch a source</Link>
       </Panel>
     );
   }
-  if (!status) return <Panel title="Collection" health="idle" says="Asking…" />;
+  if (!status) return <Panel title="Collection" health="idle" says="Loading…" />;
   const { sources, failing, last_completed_collection_at: last, ok } = status;
   const health: Health = ok && failing.length === 0 ? 'well' : 'warning';
   const says = !ok
-    ? 'Nothing was checked for 24 hours'
+    ? 'No checks in the last 24 hours'
     : failing.length > 0
       ? `${countOf(failing.length, 'source')} ${failing.length === 1 ? 'fails' : 'fail'}`
-      : 'All sources answer';
+      : 'All sources available';
   return (
     <Panel title="Collection" health={health} says={says}>
       <p>
@@ -70,14 +70,16 @@ function CollectionPanel({ status, hasSource }: CollectionPanelProps) {
             Last round <TimeText at={last} />
           </>
         ) : (
-          'No round was completed yet'
+          'No completed round yet'
         )}
       </p>
     </Panel>
   );
 }
 
-/** What the last verification since the node started found; nothing where there was none, or for visitors. */
+/**
+ * The result of the last verification since the node started. Undefined for visitors or if there was none.
+ */
 function useLastVerification(): LedgerVerification | undefined {
   const isOwner = useIsOwner();
   const jobs = useCall(
@@ -93,19 +95,19 @@ function LedgerPanel() {
   const ledger = useCall('readLedger', { query: { limit: 1 } }, { refetchInterval: REFRESH_MS });
   const verified = useLastVerification();
   if (ledger.error) return <ErrorNote error={ledger.error} onRetry={() => void ledger.refetch()} />;
-  if (!ledger.data) return <Panel title="Ledger" health="idle" says="Asking…" />;
+  if (!ledger.data) return <Panel title="Ledger" health="idle" says="Loading…" />;
   const { head, total } = ledger.data;
-  if (total === 0) return <Panel title="Ledger" health="idle" says="Nothing is recorded yet" />;
-  // Having entries is no sign of health: only a verification is.
+  if (total === 0) return <Panel title="Ledger" health="idle" says="No entries yet" />;
+  // Entries alone are no sign of health; only a verification is.
   const health: Health = !verified ? 'idle' : verified.ok ? 'well' : 'warning';
   return (
     <Panel
       title="Ledger"
       health={health}
-      says={verified && !verified.ok ? 'Not as it was recorded' : countOf(total, 'entry', 'entries')}
+      says={verified && !verified.ok ? 'Verification failed' : countOf(total, 'entry', 'entries')}
     >
       <p>
-        Root <DigestChip digest={head.root} label="root of the ledger" />
+        Root <DigestChip digest={head.root} label="ledger root" />
       </p>
       <p>
         {verified ? (
@@ -114,7 +116,7 @@ function LedgerPanel() {
             {formatCount(verified.size)}
           </>
         ) : (
-          <Link to="/ledger">Verify it</Link>
+          <Link to="/ledger">Verify</Link>
         )}
       </p>
     </Panel>
@@ -123,20 +125,20 @@ function LedgerPanel() {
 
 const NO_ROOM: Record<NonNullable<Storage['no_room']>, string> = {
   data_cap_reached: 'The archive is full',
-  disk_nearly_full: 'The disk is nearly full',
+  disk_nearly_full: 'The disk is almost full',
 };
 
 function RoomPanel({ storage }: { storage: Storage }) {
   const { held_bytes, cap_bytes, free_bytes, no_room } = storage;
   return (
     <Panel
-      title="Room"
+      title="Storage"
       health={no_room ? 'warning' : 'well'}
-      says={no_room ? NO_ROOM[no_room] : 'There is room'}
+      says={no_room ? NO_ROOM[no_room] : 'Enough space'}
     >
-      <Meter label="Bytes held against the archive’s limit" value={held_bytes} max={cap_bytes} />
+      <Meter label="Stored bytes and the archive limit" value={held_bytes} max={cap_bytes} />
       <p>
-        {formatBytes(held_bytes)} of <Link to="/settings">{formatBytes(cap_bytes)}</Link> held
+        {formatBytes(held_bytes)} of <Link to="/settings">{formatBytes(cap_bytes)}</Link> used
       </p>
       <p>{formatBytes(free_bytes)} free on the disk</p>
     </Panel>

@@ -25,7 +25,7 @@ export const FACETS = [
 ] as const;
 export type Facet = (typeof FACETS)[number];
 
-/** How an active filter is told where only its value would be unclear. */
+/** The label of an active filter whose value alone would be ambiguous. */
 const FACET_WORDS: Record<Exclude<Facet, 'q'>, string> = {
   outcome: 'outcome',
   tag: 'tag',
@@ -46,10 +46,10 @@ const SELECTS: { facet: Facet; label: string; values: readonly string[] }[] = [
   { facet: 'license', label: 'Licence', values: LICENSES },
 ];
 
-/** Before each option's value: the library takes the outcome `null` for no choice at all. */
+/** The prefix of each option's value: Mantine treats the outcome `null` as no selection. */
 const OPTION = 'is ';
 
-/** Search and filters of the packs; what is set is told beneath and can be taken away one by one. */
+/** Search and filters of the packs. Active filters are listed below and can be removed one by one. */
 export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
   const { values, set, clear, isAny } = filters;
   return (
@@ -58,7 +58,7 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
         <div className={classes.search}>
           <SearchField
             label="Search packs"
-            placeholder="Words in title, summary, authors, keywords, method"
+            placeholder="Title, summary, authors, keywords, method"
             value={values.q ?? ''}
             onChange={(q) => set({ q })}
           />
@@ -86,7 +86,7 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
               size="md"
               withRemoveButton
               removeButtonProps={{
-                'aria-label': `Take away ${facet === 'q' ? 'the search' : FACET_WORDS[facet]}`,
+                'aria-label': `Remove filter: ${facet === 'q' ? 'search' : FACET_WORDS[facet]}`,
                 tabIndex: 0,
                 'aria-hidden': false,
               }}
@@ -131,7 +131,7 @@ function MoreFilters({ values, set }: Pick<UrlFilters<Facet>, 'values' | 'set'>)
             onChange={(study) => set({ study: study ?? '' })}
           />
           <NodePicker
-            label="Node, with all beneath it"
+            label="Subject (including those below)"
             value={values.node ?? null}
             onChange={(node) => set({ node: node ?? '' })}
           />

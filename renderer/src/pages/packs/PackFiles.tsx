@@ -10,7 +10,7 @@ import { Section } from '../../components/layout/Section.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import classes from './PackFiles.module.css';
 
-/** The files of a pack: what each is, its digest, a look into it, and its bytes. */
+/** The files of a pack, with digest, preview and download. */
 export function PackFiles({ files, bytes }: { files: readonly PackFile[]; bytes: number }) {
   const [shown, setShown] = useState<PackFile>();
   return (
@@ -23,7 +23,7 @@ export function PackFiles({ files, bytes }: { files: readonly PackFile[]; bytes:
       }
     >
       {files.length === 0 ? (
-        <p className="muted">This pack is a record alone; it has no files.</p>
+        <p className="muted">This pack has no files, only a record.</p>
       ) : (
         <VirtualList
           label="Files"

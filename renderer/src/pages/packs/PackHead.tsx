@@ -2,7 +2,7 @@ import type { Pack } from '../../../../shared/pack.ts';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import classes from './PackHead.module.css';
 
-/** The ORCID iD's own page; the icon of ORCID is not used, the number says what it is. */
+/** The ORCID iD is shown as a link without ORCID's icon. */
 function orcidAddress(orcid: string): string {
   return `https://orcid.org/${orcid}`;
 }

@@ -24,24 +24,25 @@ import { PackReplications } from './PackReplications.tsx';
 import { PackResults } from './PackResults.tsx';
 import { PackVerify } from './PackVerify.tsx';
 
-/** All of one pack. */
+/** The page of one pack. */
 export default function PackPage() {
   const { id = '' } = useParams();
   const pack = useCall('readPack', { params: { id } });
   if (pack.error) {
     const isMissing = pack.error instanceof ApiProblem && pack.error.document.status === 404;
     return (
-      <Page title={isMissing ? 'There is no such pack' : 'Pack'}>
+      <Page title={isMissing ? 'Pack not found' : 'Pack'}>
         {isMissing ? (
           <EmptyState
             title="No pack has this id"
             action={
               <Button component={Link} to="/packs">
-                See all packs
+                All packs
               </Button>
             }
           >
-            This node holds no pack <code className="wrap-anywhere">{id}</code>. It may be on another node.
+            This node does not have the pack <code className="wrap-anywhere">{id}</code>. Another node may
+            have it.
           </EmptyState>
         ) : (
           <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />
@@ -58,7 +59,7 @@ function WholePack({ pack }: { pack: Pack }) {
     <Page title={pack.title} actions={<PackActions pack={pack} />}>
       {pack.evidence.superseded_by && (
         <p className={classes.notice}>
-          <IconArrowRight size={17} aria-hidden /> There is a newer version of this pack:{' '}
+          <IconArrowRight size={17} aria-hidden /> A newer version of this pack exists:{' '}
           <PackLink id={pack.evidence.superseded_by} />
         </p>
       )}
@@ -86,7 +87,7 @@ function WholePack({ pack }: { pack: Pack }) {
           <Citation item={pack.id} />
           <Comments item={pack.id} />
         </div>
-        <aside className={classes.facts} aria-label="Facts">
+        <aside className={classes.facts} aria-label="Details">
           <PackFacts pack={pack} />
         </aside>
       </div>
@@ -105,7 +106,7 @@ function PackActions({ pack }: { pack: Pack }) {
       variant="default"
       leftSection={<IconDownload size={17} aria-hidden />}
     >
-      Pack file
+      Download pack
     </Button>
   );
   if (!mayContribute) return download;
@@ -148,13 +149,13 @@ function Method({ method }: { method: Pack['method'] }) {
   return (
     <Section title="Method">
       {method === null ? (
-        <p className="muted">No method is given.</p>
+        <p className="muted">No method.</p>
       ) : (
         <div className={classes.method}>
           <p className="muted">
             {method.complete
-              ? 'The uploader claims that this is all that is needed to do it again.'
-              : 'The uploader says that this is not all that is needed to do it again.'}
+              ? 'The uploader states that the method is complete.'
+              : 'The uploader states that the method is not complete.'}
           </p>
           {method.link && (
             <p className="wrap-anywhere">
@@ -164,7 +165,7 @@ function Method({ method }: { method: Pack['method'] }) {
             </p>
           )}
           {method.text && (
-            <Spoiler maxHeight={360} showLabel="Show all of the method" hideLabel="Show less">
+            <Spoiler maxHeight={360} showLabel="Show full method" hideLabel="Show less">
               <p className={classes.methodText}>{method.text}</p>
             </Spoiler>
           )}

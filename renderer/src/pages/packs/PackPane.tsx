@@ -11,7 +11,7 @@ import { PackResults } from './PackResults.tsx';
 
 const MAX_RESULTS = 12;
 
-/** A pack beside the list it is in: enough to know whether it is the one that was looked for. */
+/** A short view of a pack next to the list. */
 export function PackPane({ id }: { id: string }) {
   const pack = useCall('readPack', { params: { id } }, { keepPrevious: true });
   if (pack.error) return <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />;
@@ -27,7 +27,7 @@ export function PackPane({ id }: { id: string }) {
       <PackAuthors authors={authors.slice(0, 6)} />
       <PackBadges pack={pack.data} />
       {summary && (
-        <Spoiler maxHeight={200} showLabel="Show all of the summary" hideLabel="Show less">
+        <Spoiler maxHeight={200} showLabel="Show full summary" hideLabel="Show less">
           <Markdown text={summary} />
         </Spoiler>
       )}
@@ -37,7 +37,7 @@ export function PackPane({ id }: { id: string }) {
         {countOf(files.length, 'file')}, {formatBytes(evidence.bytes)}
       </p>
       <Button component={Link} to={`/packs/${id}`} variant="default">
-        Open the whole pack
+        Open pack
       </Button>
       <PackFacts pack={pack.data} />
     </div>

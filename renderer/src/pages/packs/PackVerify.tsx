@@ -17,15 +17,15 @@ import { countOf, formatCount } from '../../format/size.ts';
 import classes from './PackVerify.module.css';
 import { type Check, checkHere, checksOf, type Finding, withNodeFindings } from './verifyHere.ts';
 
-/** So many claims are listed one by one; of more, the files that are as they should be are only counted. */
+/** Above this many claims, matching files are only counted. */
 const MAX_LISTED = 40;
 
-/** Verify: each claim about the pack, recomputed twice: by the node from its disk, and by this browser. */
+/** Verifies every claim about the pack twice: by the node from its disk, and in this browser. */
 export function PackVerify({ pack }: { pack: Pack }) {
   const { checks, isRunning, start } = useVerification(pack);
   return (
     <Section
-      title="Verify"
+      title="Verification"
       actions={
         <Button
           variant="default"
@@ -33,7 +33,7 @@ export function PackVerify({ pack }: { pack: Pack }) {
           loading={isRunning}
           leftSection={<IconShieldCheck size={17} aria-hidden />}
         >
-          {checks ? 'Verify again' : 'Verify now'}
+          {checks ? 'Verify' : 'Verify'}
         </Button>
       }
     >
@@ -41,15 +41,16 @@ export function PackVerify({ pack }: { pack: Pack }) {
         <Findings checks={checks} isRunning={isRunning} />
       ) : (
         <p className="muted">
-          The node reads every stored byte again, and this browser fetches the same bytes and hashes them
-          itself.
+          The node re-reads every stored byte. This browser downloads the same bytes and hashes them itself.
         </p>
       )}
     </Section>
   );
 }
 
-/** A pack may have thousands of files: as many are fetched at once, and the findings are drawn at most this often. */
+/**
+ * A pack can have thousands of files. Limits the parallel downloads and how often the findings are rendered.
+ */
 const AT_ONCE = 4;
 const SHOW_EVERY_MS = 100;
 
@@ -116,10 +117,10 @@ function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: 
     <div className={classes.findings}>
       <output className={classes.verdict} data-fault={faults > 0 || undefined}>
         {isRunning
-          ? `Checking: ${formatCount(fine)} of ${countOf(checks.length, 'claim')} hold so far.`
+          ? `Verifying: ${formatCount(fine)} of ${countOf(checks.length, 'claim')} verified so far.`
           : faults > 0
-            ? `${countOf(faults, 'claim')} of ${formatCount(checks.length)} could not be confirmed.`
-            : `All ${countOf(checks.length, 'claim')} hold, for the node and for this browser.`}
+            ? `${countOf(faults, 'claim')} of ${formatCount(checks.length)} could not be verified.`
+            : `All ${countOf(checks.length, 'claim')} verified, by the node and by this browser.`}
       </output>
       <div className={classes.frame}>
         <table className={classes.table}>
@@ -128,7 +129,7 @@ function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: 
               <th scope="col">Claim</th>
               <th scope="col">Digest</th>
               <th scope="col">This browser</th>
-              <th scope="col">The node</th>
+              <th scope="col">Node</th>
             </tr>
           </thead>
           <tbody>
@@ -151,7 +152,7 @@ function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: 
       </div>
       {isMany && !isRunning && fine > listed.filter(isFine).length && (
         <p className="muted small">
-          {countOf(fine - listed.filter(isFine).length, 'more file')}, each as it was recorded.
+          {countOf(fine - listed.filter(isFine).length, 'more file')}, all matching.
         </p>
       )}
     </div>
@@ -167,8 +168,8 @@ function isFine({ here, node }: Check): boolean {
 }
 
 function nameOf(check: Check) {
-  if (check.what === 'fingerprint') return 'The record has this fingerprint';
-  if (check.what === 'ledger') return 'The ledger recorded this fingerprint';
+  if (check.what === 'fingerprint') return 'Fingerprint of the record';
+  if (check.what === 'ledger') return 'Fingerprint in the ledger';
   return <code>{check.path}</code>;
 }
 
@@ -177,13 +178,13 @@ function FindingText({ finding }: { finding: Finding }) {
     case 'waiting':
       return (
         <span className={classes.finding}>
-          <IconCircleDashed size={15} aria-hidden /> waiting
+          <IconCircleDashed size={15} aria-hidden /> pending
         </span>
       );
     case 'running':
       return (
         <span className={classes.finding}>
-          <IconLoader2 size={15} className={classes.spin} aria-hidden /> checking
+          <IconLoader2 size={15} className={classes.spin} aria-hidden /> verifying
         </span>
       );
     case 'matches':

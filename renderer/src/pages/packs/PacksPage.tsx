@@ -25,7 +25,7 @@ const VIEW = ['sort', 'offset', 'open'] as const;
 /** A new filter starts from the first page. */
 const RESET = ['offset'] as const;
 
-/** Every pack of the archive: searched, filtered, sorted; a row opens beside the list. */
+/** The list of packs with search, filters and sorting. A row opens next to the list. */
 export default function PacksPage() {
   const mayContribute = useMayContribute();
   const filters = useUrlFilters(FACETS, RESET);
@@ -45,7 +45,7 @@ export default function PacksPage() {
   };
   const assemble = (
     <Button component={Link} to="/assemble" leftSection={<IconPackageImport size={17} aria-hidden />}>
-      Assemble a pack
+      New pack
     </Button>
   );
   const page = packs.data;
@@ -58,7 +58,7 @@ export default function PacksPage() {
       )}
       {page && page.total > 0 && (
         <SplitView
-          label="The pack that is open"
+          label="Open pack"
           pane={isWide && open && <PackPane id={open} />}
           onClose={() => view.set({ open: '' })}
         >
@@ -184,18 +184,18 @@ function NoPacks({ isFiltered, onClear, assemble }: NoPacksProps) {
         title="No pack matches"
         action={
           <Button variant="default" onClick={onClear}>
-            Clear the filters
+            Clear filters
           </Button>
         }
       >
-        All the words must occur, and every filter must hold.
+        A pack must contain all words and match every filter.
       </EmptyState>
     );
   }
   return (
-    <EmptyState title="The archive holds no pack yet" action={assemble}>
-      A pack is a bundle of research files with a record: who made it, what came of it, and how to do it
-      again. Packs will be listed here, newest first.
+    <EmptyState title="No packs yet" action={assemble}>
+      A pack is a bundle of research files with a record of the authors, the outcome and the method. Packs
+      will appear here, newest first.
     </EmptyState>
   );
 }

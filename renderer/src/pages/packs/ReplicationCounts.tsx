@@ -3,7 +3,7 @@ import { VERDICTS } from '../../../../shared/vocabulary.ts';
 import { STATES } from '../../components/data/states.ts';
 import classes from './ReplicationCounts.module.css';
 
-/** How often a pack was replicated with which verdict: a shape and a number each; nothing where there is none. */
+/** The number of replications by verdict, each as an icon and a number. */
 export function ReplicationCounts({ evidence }: { evidence: Pack['evidence'] }) {
   const present = VERDICTS.filter((verdict) => evidence[verdict] > 0);
   if (present.length === 0) {

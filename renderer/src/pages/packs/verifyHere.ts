@@ -3,14 +3,14 @@ import { addressOf, call } from '../../api/client.ts';
 import { hashObject } from '../../api/hashObject.ts';
 import { fingerprintHere } from '../../hashing/sha256.ts';
 
-/** One thing that is claimed of a pack, and what was found when it was recomputed. */
+/** A claim about a pack and what recomputing it found. */
 export interface Check {
   what: 'fingerprint' | 'ledger' | 'blob';
   path?: string;
   expected: string;
-  /** As this browser found it, from what the node sent. */
+  /** The finding of this browser, from what the node sent. */
   here: Finding;
-  /** As the node found it, from what it has stored. */
+  /** The finding of the node, from its stored bytes. */
   node: Finding;
 }
 
@@ -21,7 +21,7 @@ export type Finding =
   | { state: 'differs'; actual: string | null }
   | { state: 'failed'; reason: string };
 
-/** Everything about a pack that can be checked, in the order it is checked. */
+/** All verifiable claims about a pack, in the order in which they are verified. */
 export function checksOf(pack: Pack): Check[] {
   const waiting = { here: { state: 'waiting' }, node: { state: 'running' } } as const;
   return [
@@ -36,13 +36,16 @@ export function checksOf(pack: Pack): Check[] {
   ];
 }
 
-/** Recomputes one claim in this browser from what the node sends, trusting none of the node's own findings. */
+/** Recomputes one claim in this browser from what the node sends. Does not use the node's own findings. */
 export async function checkHere(pack: Pack, check: Check, signal: AbortSignal): Promise<Finding> {
   try {
     const actual = await recompute(pack, check, signal);
     return actual === check.expected ? { state: 'matches' } : { state: 'differs', actual };
   } catch (error) {
-    return { state: 'failed', reason: error instanceof Error ? error.message : 'It could not be checked.' };
+    return {
+      state: 'failed',
+      reason: error instanceof Error ? error.message : 'The claim could not be verified.',
+    };
   }
 }
 
@@ -57,7 +60,7 @@ async function recompute(pack: Pack, check: Check, signal: AbortSignal): Promise
   }
 }
 
-/** The digest that the pack's ledger entry holds, if the entry is of this pack and hashes to its own hash. */
+/** The digest in the pack's ledger entry, if the entry belongs to the pack and its own hash is correct. */
 async function digestInLedger(pack: Pack, signal: AbortSignal): Promise<string | null> {
   const page = await call('readLedger', { query: { from: pack.ledger_entry, limit: 1 }, signal });
   const entry = page.items[0];
@@ -71,13 +74,13 @@ async function digestOfBlob(sha256: string, signal: AbortSignal): Promise<string
   return (await hashObject(address, { signal, tell: () => {} })).sha256;
 }
 
-/** Writes the node's findings beside this browser's. */
+/** Adds the node's findings to the browser's. */
 export function withNodeFindings(checks: readonly Check[], verification: PackVerification): Check[] {
   const keyOf = (what: string, path = '') => `${what} ${path}`;
   const found = new Map(verification.checks.map((check) => [keyOf(check.check, check.path), check]));
   return checks.map((check) => {
     const finding = found.get(keyOf(check.what, check.path));
-    if (!finding) return { ...check, node: { state: 'failed', reason: 'The node did not check this.' } };
+    if (!finding) return { ...check, node: { state: 'failed', reason: 'The node did not verify this.' } };
     return {
       ...check,
       node: finding.ok ? { state: 'matches' } : { state: 'differs', actual: finding.actual },

@@ -14,10 +14,10 @@ import classes from './CheckOutcome.module.css';
 import { useCollectionRun } from './collectionRun.ts';
 import { outcomeWords, resultOf } from './outcomeWords.ts';
 
-/** So many of the events that a check brought are named; the timeline has them all. */
+/** How many of the check's events are listed; the timeline has all of them. */
 const NAMED_EVENTS = 6;
 
-/** The check that was asked for: its progress in numbers, then what it found in words. */
+/** The check that was started here: its progress, then its result. */
 export function CheckOutcome() {
   const { jobId, what, error, isStarting, clear } = useCollectionRun();
   const job = useFollowedJob(jobId);
@@ -54,13 +54,13 @@ export function CheckOutcome() {
       <div className={classes.words}>
         <p>
           <strong>
-            {job.state === 'cancelled' ? 'The check was stopped.' : result && outcomeWords(result)}
+            {job.state === 'cancelled' ? 'The check was cancelled.' : result && outcomeWords(result)}
           </strong>
-          {result && result.failed > 0 && ' Why is told beside each source.'}
+          {result && result.failed > 0 && ' The reason is shown next to each source.'}
         </p>
         {result && result.events.length > 0 && <NewEvents ids={result.events} />}
       </div>
-      <CloseButton aria-label="Put the outcome away" onClick={clear} />
+      <CloseButton aria-label="Dismiss the result" onClick={clear} />
     </output>
   );
 }

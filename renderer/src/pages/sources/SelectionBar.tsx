@@ -13,7 +13,7 @@ export interface SelectionBarProps {
   onClear: () => void;
 }
 
-/** What can be done with the sources that are selected. */
+/** Bulk actions for the selected sources. */
 export function SelectionBar({ ids, onClear }: SelectionBarProps) {
   const check = useCollectionRun((run) => run.start);
   const client = useQueryClient();
@@ -54,7 +54,7 @@ export function SelectionBar({ ids, onClear }: SelectionBarProps) {
           Resume
         </Button>
         <Button size="xs" variant="subtle" onClick={onClear}>
-          Select none
+          Clear selection
         </Button>
       </Group>
       {pause.isError && <ErrorNote error={pause.error} />}

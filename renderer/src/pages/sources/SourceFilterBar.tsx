@@ -12,7 +12,7 @@ export type SourceFilterName = (typeof SOURCE_FILTERS)[number];
 
 const STATE_OPTIONS = SOURCE_STATES.map((value) => ({ value, label: STATES.source[value].word }));
 
-/** The filters of the sources; what is set stands in the page's address. */
+/** The filters of the source list, kept in the URL. */
 export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterName> }) {
   const { values, set, clear, isAny } = filters;
   const { agencies, tags } = useKnownWords();
@@ -21,7 +21,7 @@ export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterN
       <div className={classes.search}>
         <SearchField
           label="Search sources"
-          placeholder="Search URLs, names, agencies, tags"
+          placeholder="URL, name, agency or tag"
           value={values.q ?? ''}
           onChange={(q) => set({ q })}
         />
@@ -48,7 +48,7 @@ export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterN
   );
 }
 
-/** What the address asks for is offered too, also when no source that is known here bears it. */
+/** Values from the URL are offered even if no loaded source has them. */
 function withOwn(words: string[], own: string | undefined): string[] {
   return own && !words.includes(own) ? [own, ...words] : words;
 }

@@ -24,11 +24,11 @@ import { type SeenSource, useSources } from './useSources.ts';
 
 const PAGE_ROWS = 100;
 const RESET_BY_FILTERS = ['offset'];
-/** What the address may ask to be opened at once. */
+/** Dialogs that the URL can open. */
 const DIALOGS = ['add', 'list', 'captures'] as const;
 type Dialog = (typeof DIALOGS)[number];
 
-/** Every watched source, and for the owner everything that can be done with them. */
+/** The list of watched sources and, for the owner, their actions. */
 export default function SourcesPage() {
   const isOwner = useIsOwner();
   const [search, setSearch] = useSearchParams();
@@ -61,7 +61,7 @@ export default function SourcesPage() {
   return (
     <Page
       title="Sources"
-      lead="What this node watches: each is fetched again and again, and every version that differs is kept."
+      lead="Watched web pages and files. Each is fetched on a schedule, and every version is kept."
       actions={isOwner && <Actions canCheck={total > 0} onOpen={open} />}
     >
       <CheckOutcome />
@@ -111,7 +111,7 @@ function Actions({ canCheck, onOpen }: { canCheck: boolean; onOpen: (name: Dialo
         leftSection={<IconListDetails size={16} aria-hidden />}
         onClick={() => onOpen('list')}
       >
-        Add a list
+        Add list
       </Button>
       <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => onOpen('add')}>
         Watch a source
@@ -123,7 +123,7 @@ function Actions({ canCheck, onOpen }: { canCheck: boolean; onOpen: (name: Dialo
 function SourcesTable({ sources, isOwner }: { sources: readonly SeenSource[]; isOwner: boolean }) {
   const navigate = useNavigate();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  // A source that is no longer on the page is no longer selected: nothing unseen is acted on.
+  // Sources that left the page are deselected, so that no action applies to unseen rows.
   const shown = sources.filter(({ id }) => selected.has(id)).map(({ id }) => id);
   const select = (id: string, isSelected: boolean) => {
     const next = new Set(selected);
@@ -167,25 +167,25 @@ function NoSources({ isOwner, isFiltered, onOpen, onClear }: NoSourcesProps) {
   if (isFiltered) {
     return (
       <EmptyState
-        title="No source is like that"
+        title="No source matches"
         action={
           <Button variant="default" onClick={onClear}>
-            Clear the filters
+            Clear filters
           </Button>
         }
       >
-        No source matches all of the filters.
+        A source must match every filter.
       </EmptyState>
     );
   }
   return (
     <EmptyState
-      title="Nothing is watched yet"
-      action={isOwner && <Button onClick={() => onOpen('add')}>Watch the first source</Button>}
+      title="No sources yet"
+      action={isOwner && <Button onClick={() => onOpen('add')}>Watch a source</Button>}
     >
       {isOwner
-        ? 'Give the address of a page or a file. It is fetched at once and then on schedule, and whatever changes is kept, byte for byte, with the proof of when it was seen.'
-        : 'The sources that the owner of this node watches will be listed here.'}
+        ? 'Enter the address of a page or a file. It is fetched now and then on a schedule. Every version is kept byte for byte, with proof of when it was retrieved.'
+        : 'Sources that the owner of this node watches will appear here.'}
     </EmptyState>
   );
 }

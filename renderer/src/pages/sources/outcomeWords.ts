@@ -5,13 +5,13 @@ import { countOf } from '../../format/size.ts';
 
 const resultSchema: z.ZodType<CollectionResult> = collectionResultSchema;
 
-/** The result of a collection that ran as a job, or undefined while there is none. */
+/** The result of a collection job; undefined until it is known. */
 export function resultOf(job: Job | undefined): CollectionResult | undefined {
   const parsed = resultSchema.safeParse(job?.result);
   return parsed.success ? parsed.data : undefined;
 }
 
-/** A round of checks in one sentence: `3 sources checked: 1 changed, 2 unchanged.` */
+/** A collection run in one sentence: `3 sources checked: 1 changed, 2 unchanged.` */
 export function outcomeWords({
   checked,
   changed,
@@ -20,9 +20,9 @@ export function outcomeWords({
   observer_offline,
 }: CollectionResult): string {
   if (observer_offline) {
-    return 'No host could be reached, so the fault is taken to be this machine’s own network. No source’s state was touched.';
+    return 'No host could be reached. This machine is probably offline, so no source’s state was changed.';
   }
-  if (checked === 0) return 'There was nothing to check.';
+  if (checked === 0) return 'No sources to check.';
   const parts = [
     changed > 0 && `${changed} new or changed`,
     unchanged > 0 && `${unchanged} unchanged`,

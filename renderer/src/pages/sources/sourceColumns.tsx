@@ -21,7 +21,7 @@ const state: Column<SeenSource> = {
   ),
 };
 
-/** So many tags are named in the list; the page of the source has them all. */
+/** How many tags are shown in the list; the source's page shows all. */
 const SHOWN_TAGS = 3;
 
 const name: Column<SeenSource> = {
@@ -64,7 +64,7 @@ const checked: Column<SeenSource> = {
         <CheckStrip checks={recent_checks} />
       </span>
     ) : (
-      <span className="muted">not yet</span>
+      <span className="muted">never</span>
     ),
 };
 
@@ -74,7 +74,7 @@ const next: Column<SeenSource> = {
   hideBelow: 'wide',
   width: '8rem',
   cell: ({ next_check_at: at, paused }) =>
-    at ? <TimeText at={at} /> : <span className="muted">{paused ? 'when resumed' : 'not planned'}</span>,
+    at ? <TimeText at={at} /> : <span className="muted">{paused ? 'paused' : 'none planned'}</span>,
 };
 
 const change: Column<SeenSource> = {
@@ -97,7 +97,7 @@ const change: Column<SeenSource> = {
     ),
 };
 
-/** Why the last check gave no object; it stands with the source, because few have one and it needs room. */
+/** Why the last check failed, shown below the source's name. */
 function Failure({
   source: { last_error, last_status = null, consecutive_failures = 0 },
 }: {
@@ -113,10 +113,10 @@ function Failure({
   );
 }
 
-/** What a visitor sees of the sources. */
+/** The columns for visitors. */
 export const VISITOR_COLUMNS: readonly Column<SeenSource>[] = [state, name, agency, checked, change];
 
-/** What the owner sees, with a box to select each by. */
+/** The columns for the owner, with a checkbox per row. */
 export function ownerColumns(
   selected: ReadonlySet<string>,
   onSelect: (id: string, isSelected: boolean) => void,

@@ -42,7 +42,7 @@ const COLUMNS: Column<Study>[] = [
   },
   {
     id: 'node',
-    header: 'Node',
+    header: 'Subject',
     width: '14rem',
     hideBelow: 'medium',
     cell: (study) => <span className="mono small muted">{study.node}</span>,
@@ -64,7 +64,7 @@ const COLUMNS: Column<Study>[] = [
   },
 ];
 
-/** Every study: a question that packs answer together. */
+/** The list of studies. */
 export default function StudiesPage() {
   const mayContribute = useMayContribute();
   const filters = useUrlFilters(FILTERS, VIEW);
@@ -89,7 +89,7 @@ export default function StudiesPage() {
         <div className={classes.search}>
           <SearchField
             label="Search studies"
-            placeholder="Words in title, question, description"
+            placeholder="Title, question or description"
             value={filters.values.q ?? ''}
             onChange={(q) => filters.set({ q })}
           />
@@ -105,8 +105,8 @@ export default function StudiesPage() {
           w={140}
         />
         <NodePicker
-          aria-label="Node, with all beneath it"
-          placeholder="Node"
+          aria-label="Subject (including those below)"
+          placeholder="Subject"
           value={filters.values.node ?? null}
           onChange={(node) => filters.set({ node: node ?? '' })}
           w={240}
@@ -118,17 +118,17 @@ export default function StudiesPage() {
           title="No study matches"
           action={
             <Button variant="default" onClick={filters.clear}>
-              Clear the filters
+              Clear filters
             </Button>
           }
         >
-          All the words must occur, and every filter must hold.
+          A study must contain all words and match every filter.
         </EmptyState>
       )}
       {page?.total === 0 && !filters.isAny && (
-        <EmptyState title="There is no study yet" action={create}>
-          A study is a question that several packs answer together, such as one result tried again by five
-          labs. Its table puts their results side by side.
+        <EmptyState title="No studies yet" action={create}>
+          A study is a question that several packs help to answer, such as one result repeated by five labs.
+          Its table compares their results.
         </EmptyState>
       )}
       {page && page.total > 0 && (

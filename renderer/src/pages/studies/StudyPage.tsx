@@ -19,24 +19,24 @@ import classes from './StudyPage.module.css';
 import { StudyStatus } from './StudyStatus.tsx';
 import { StudyTable } from './StudyTable.tsx';
 
-/** One study: its question, its status, and the results of its packs side by side. */
+/** The page of one study: question, status and the results of its packs. */
 export default function StudyPage() {
   const { id = '' } = useParams();
   const study = useCall('readStudy', { params: { id } });
   if (study.error) {
     const isMissing = study.error instanceof ApiProblem && study.error.document.status === 404;
     return (
-      <Page title={isMissing ? 'There is no such study' : 'Study'}>
+      <Page title={isMissing ? 'Study not found' : 'Study'}>
         {isMissing ? (
           <EmptyState
             title="No study has this id"
             action={
               <Button component={Link} to="/studies">
-                See all studies
+                All studies
               </Button>
             }
           >
-            This node holds no study <code className="wrap-anywhere">{id}</code>.
+            This node does not have the study <code className="wrap-anywhere">{id}</code>.
           </EmptyState>
         ) : (
           <ErrorNote error={study.error} onRetry={() => void study.refetch()} />
@@ -70,7 +70,7 @@ function WholeStudy({ study }: { study: Study }) {
               </Link>
             ),
             Created: <TimeText at={study.created_at} show="exact" />,
-            'In the ledger': (
+            Ledger: (
               <Link to={`/ledger?from=${study.ledger_entry}`}>Entry {formatCount(study.ledger_entry)}</Link>
             ),
           }}

@@ -14,7 +14,7 @@ import type { EventFilterName } from './eventFilters.ts';
 
 const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[value].word }));
 
-/** Every filter of the timeline; what is set stands in the page's address. */
+/** The filters of the timeline, kept in the URL. */
 export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterName> }) {
   const { values, set } = filters;
   const narrow = useMediaQuery('(max-width: 47.99em)');
@@ -26,7 +26,7 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
       <div className={classes.search}>
         <SearchField
           label="Search events"
-          placeholder="Search URLs, names, agencies, tags, digests"
+          placeholder="URL, name, agency, tag or digest"
           value={values.q ?? ''}
           onChange={(q) => set({ q })}
         />
@@ -52,13 +52,13 @@ function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFi
   return (
     <>
       <Select
-        aria-label="Type of event"
+        aria-label="Event type"
         placeholder="Any type"
         data={TYPE_OPTIONS}
         value={values.event_type ?? null}
         onChange={(event_type) => set({ event_type: event_type ?? '' })}
         clearable
-        clearButtonProps={clearButton('Any type of event')}
+        clearButtonProps={clearButton('Any event type')}
         w={130}
       />
       <WordFilter
@@ -86,7 +86,7 @@ interface FieldProps {
   onChange: (value: string) => void;
 }
 
-/** One word of those that are known, or any other; taken when it is chosen, or on Enter. */
+/** A choice of known values or free text, applied on selection or on Enter. */
 function WordFilter({ label, data, value = '', onChange }: FieldProps & { data: string[] }) {
   const [typed, setTyped] = useState(value);
   const [seen, setSeen] = useState(value);
@@ -124,7 +124,7 @@ function DayFilter({ label, value = '', onChange }: FieldProps) {
   return (
     <TextInput
       type="date"
-      aria-label={label === 'From' ? 'From this day on' : 'Up to this day'}
+      aria-label={label === 'From' ? 'From date' : 'To date'}
       leftSection={<span className={classes.word}>{label}</span>}
       leftSectionWidth={label === 'From' ? 48 : 32}
       value={value}
@@ -136,15 +136,15 @@ function DayFilter({ label, value = '', onChange }: FieldProps) {
   );
 }
 
-/** The filter that other pages set: one source, named if it has had an event. */
+/** The source filter, which other pages set. Shows the source's name if it has an event. */
 function SourceFilter({ id, onClear }: { id: string; onClear: () => void }) {
   const events = useCall('listEvents', { query: { source: id, limit: 1 } });
   const source = events.data?.items[0]?.source;
   const name = source ? source.name || source.url : id;
   return (
     <span className={classes.chip}>
-      Only {name}
-      <CloseButton size="xs" aria-label={`Not only ${name}`} onClick={onClear} />
+      Source: {name}
+      <CloseButton size="xs" aria-label={`Remove filter: ${name}`} onClick={onClear} />
     </span>
   );
 }

@@ -12,13 +12,13 @@ import { addressOf } from '../../api/client.ts';
 import classes from './ExportMenu.module.css';
 
 export interface ExportMenuProps {
-  /** The filters as the node takes them. */
+  /** The filters as query parameters. */
   query: Record<string, string | undefined>;
-  /** The address of the source that all of it is about, for its TimeMap. */
+  /** The URL of the source, for its TimeMap. Set if the list is filtered by source. */
   sourceUrl?: string;
 }
 
-/** The forms in which other programs read the timeline: a feed, a table, an archive, a list of mementos. */
+/** The export formats of the timeline: feed, table, web archive and TimeMap. */
 export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
   return (
     <Popover position="bottom-end" width={310} trapFocus returnFocus shadow="md">
@@ -28,10 +28,10 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
           leftSection={<IconDownload size={16} aria-hidden />}
           rightSection={<IconChevronDown size={14} aria-hidden />}
         >
-          Take away
+          Export
         </Button>
       </Popover.Target>
-      <Popover.Dropdown aria-label="Take away" p={4}>
+      <Popover.Dropdown aria-label="Export" p={4}>
         <ul className={classes.forms}>
           {formsOf(query, sourceUrl).map(({ name, about, address, icon: Icon, isPage }) => (
             <li key={name}>
@@ -57,7 +57,7 @@ interface Form {
   about: string;
   address: string;
   icon: TablerIcon;
-  /** Whether a browser shows it; others are files to keep. */
+  /** Whether a browser displays it. Other formats are downloaded. */
   isPage: boolean;
 }
 
@@ -69,14 +69,14 @@ function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined)
   const forms: Form[] = [
     {
       name: 'Atom feed',
-      about: 'to follow these events in a feed reader',
+      about: 'Follow these events in a feed reader',
       address: addressOf('readEventFeed', { query }),
       icon: IconRss,
       isPage: true,
     },
     {
       name: 'CSV',
-      about: 'all of these events as a table',
+      about: 'These events as a table',
       address: addressOf('listEvents', { query: { ...query, format: 'csv' } }),
       icon: IconTable,
       isPage: false,
@@ -84,8 +84,8 @@ function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined)
     {
       name: 'WARC',
       about: isNarrower
-        ? 'every attempt with its bytes; of the filters, only source and days hold'
-        : 'every attempt with its bytes, for other archives',
+        ? 'Retrievals with their contents; only the source and date filters apply'
+        : 'Retrievals with their contents, for other archives',
       address: addressOf('exportWarc', { query: { source, since, until, gzip: true } }),
       icon: IconFileZip,
       isPage: false,
@@ -94,7 +94,7 @@ function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined)
   if (sourceUrl !== undefined) {
     forms.push({
       name: 'TimeMap',
-      about: 'every observation, for Memento clients',
+      about: 'All observations, for Memento clients',
       address: addressOf('readTimeMap', { params: { url: sourceUrl } }),
       icon: IconClockHour4,
       isPage: true,

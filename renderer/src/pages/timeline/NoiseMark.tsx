@@ -2,11 +2,11 @@ import { IconFilterOff } from '@tabler/icons-react';
 import { Hint } from '../../components/feedback/Hint.tsx';
 import classes from './NoiseMark.module.css';
 
-/** A change that the source's noise rules explain wholly: said quietly, and never hidden. */
+/** Marks a change that is fully explained by noise rules. */
 export function NoiseMark() {
   return (
     <Hint
-      label="The noise rules of its source explain all that changed. Both versions are kept as always."
+      label="The noise rules of this source explain the whole change. Both versions are kept."
       maxWidth={280}
     >
       {(trigger) => (

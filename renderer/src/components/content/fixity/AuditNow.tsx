@@ -9,14 +9,14 @@ import { NodeJobBar } from '../../feedback/NodeJobBar.tsx';
 import classes from './AuditNow.module.css';
 import { useAudit } from './useAudit.ts';
 
-/** Re-hashes everything that is stored, on a click; how far it is, and what came of it. */
+/** Starts an audit, which re-hashes everything that is stored, and shows its progress and result. */
 export function AuditNow() {
   const { job, start, isStarting, error } = useAudit();
   const isRunning = job?.state === 'running';
   return (
     <div className={classes.audit}>
       {isRunning ? (
-        <NodeJobBar title="Re-hashing what is stored" job={job} jobId={job.id} unit="bytes" />
+        <NodeJobBar title="Re-hashing stored objects" job={job} jobId={job.id} unit="bytes" />
       ) : (
         <Button
           variant="default"
@@ -24,7 +24,7 @@ export function AuditNow() {
           loading={isStarting}
           onClick={start}
         >
-          Audit now
+          Start audit
         </Button>
       )}
       {error !== null && error !== undefined && <ErrorNote error={error} onRetry={start} />}
@@ -40,13 +40,13 @@ export function AuditNow() {
 
 function endWords({ state, error, result }: Job): string {
   if (state === 'failed') return error ?? 'The audit failed. Try again.';
-  if (state === 'cancelled') return 'The audit was stopped. What it found until then is recorded.';
+  if (state === 'cancelled') return 'The audit was stopped. Its findings so far are recorded.';
   const found = auditResultSchema.safeParse(result).data;
   if (!found) return '';
-  const read = `${countOf(found.checked, 'object')}, ${formatBytes(found.bytes)}, were read and hashed`;
+  const read = `${countOf(found.checked, 'object')} (${formatBytes(found.bytes)}) re-hashed`;
   const mended =
-    found.restored_objects > 0 ? ` ${countOf(found.restored_objects, 'object')} mended since.` : '';
+    found.restored_objects > 0 ? ` ${countOf(found.restored_objects, 'object')} repaired since.` : '';
   return found.damaged_objects === 0
-    ? `${read}: every byte is what it was.${mended}`
-    : `${read}: ${countOf(found.damaged_objects, 'object')} damaged.${mended}`;
+    ? `${read}. No damage found.${mended}`
+    : `${read}. ${countOf(found.damaged_objects, 'object')} damaged.${mended}`;
 }

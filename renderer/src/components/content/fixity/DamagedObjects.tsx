@@ -9,11 +9,10 @@ import type { DamagedObject, KnownFixity } from './useFixity.ts';
 
 export interface DamagedObjectsProps {
   fixity: Pick<KnownFixity, 'damaged' | 'damaged_objects'>;
-  /** So many are listed. */
   limit?: number;
 }
 
-/** The objects whose bytes are not what they were: what is wrong, since when, and what is there instead. */
+/** The damaged objects: what is wrong, since when, and what the disk holds instead. */
 export function DamagedObjects({ fixity: { damaged, damaged_objects }, limit = 100 }: DamagedObjectsProps) {
   const shown = damaged.slice(0, limit);
   const more = damaged_objects - shown.length;
@@ -25,7 +24,7 @@ export function DamagedObjects({ fixity: { damaged, damaged_objects }, limit = 1
         keyOf={({ sha256 }) => sha256}
         render={(object) => <Damaged object={object} />}
       />
-      {more > 0 && <p className="small muted">And {countOf(more, 'other')}.</p>}
+      {more > 0 && <p className="small muted">…and {countOf(more, 'other')}.</p>}
     </>
   );
 }
@@ -42,7 +41,7 @@ function Damaged({
       <span className="muted small numeric">{exactBytes(bytes)}</span>
       {found && (
         <span className="small">
-          now <DigestChip digest={found} label="digest of what is there instead" />
+          found instead: <DigestChip digest={found} label="digest of the bytes found instead" />
         </span>
       )}
       <span className="muted small">
@@ -53,24 +52,25 @@ function Damaged({
   );
 }
 
-/** What the owner can do about it. */
+/** Repair instructions for the owner. */
 export function HowToMend() {
   return (
     <div className={classes.mend}>
       <p>
-        <strong>What to do.</strong> Right bytes mend it, wherever they come from, because their digest proves
-        them:
+        <strong>How to repair.</strong> Correct bytes repair an object wherever they come from, because their
+        digest proves them. Do one of these:
       </p>
       <ul>
-        <li>check the source again, if it still gives the same bytes;</li>
+        <li>check the source again, if it still serves the same bytes;</li>
         <li>publish the same pack again, or import the same captures again;</li>
         <li>
-          copy the file from a backup to <code>blobs/ab/cd/…</code> in the data folder, under its digest. It
-          is looked at every ten minutes.
+          restore the file from a backup to <code>blobs/ab/cd/…</code> in the data folder, under its digest.
+          The node checks this folder every ten minutes.
         </li>
       </ul>
       <p>
-        Damaged bytes are never thrown away: they are kept aside. If several are damaged, look at the disk.
+        Damaged bytes are never deleted. The node moves them aside. If several objects are damaged, check the
+        disk.
       </p>
     </div>
   );

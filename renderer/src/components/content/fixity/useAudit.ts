@@ -6,7 +6,7 @@ import { answerKey } from '../../../api/useCall.ts';
 import { useFollowedJob } from '../../../state/followJob.ts';
 import { useJobs } from '../../../state/jobs.ts';
 
-/** The audit that runs now, or the last one that this page saw, whoever started it; and a way to start one. */
+/** The running audit or the last one seen on this page, whoever started it, and a function to start one. */
 export function useAudit(): { job: Job | undefined; start: () => void; isStarting: boolean; error: unknown } {
   const told = useJobs(({ node }) =>
     Object.values(node)

@@ -3,22 +3,21 @@ import { useCall } from '../../../api/useCall.ts';
 import { useIsOwner } from '../../../state/session.ts';
 
 const REFRESH_MS = 15_000;
-/** Among so many of the newest audits the last whole one is looked for. */
+/** How many recent audits are searched for the last complete one. */
 const AUDITS = 20;
 const DAMAGES = 100;
 
 export type DamagedObject = Fixity['damaged'][number];
 
 export interface KnownFixity extends Pick<Fixity, 'checked' | 'damaged_objects'> {
-  /** Null where there was none; undefined where this reader is not told. */
+  /** Null if there was none. Undefined if the reader may not see it. */
   last_completed_audit_at: string | null | undefined;
-  /** The first of them. */
   damaged: readonly DamagedObject[];
 }
 
 /**
- * How sound the stored bytes are, by the node's status. A node that watches nothing has no collection to tell of and
- * answers 503 there; of such a one the damages and audits themselves are asked for.
+ * The condition of the stored bytes. A node without sources has no collection status (it answers 503), so its
+ * damages and audits are requested directly.
  */
 export function useFixity(): { fixity: KnownFixity | undefined; error: unknown; refetch: () => void } {
   const isOwner = useIsOwner();

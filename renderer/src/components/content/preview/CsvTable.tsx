@@ -6,12 +6,12 @@ import { MAX_TABLE_ROWS } from './previewKind.ts';
 
 export interface CsvTableProps {
   text: string;
-  /** Whether the text is all of the file; otherwise its last line may be cut and is left out. */
+  /** Whether `text` is the whole file. If not, the last line may be cut off and is dropped. */
   isWhole: boolean;
   isTabbed: boolean;
 }
 
-/** The first rows of a CSV file as a table; as text where it cannot be read as one. */
+/** The first rows of a CSV file as a table, or as plain text if it cannot be parsed. */
 export function CsvTable({ text, isWhole, isTabbed }: CsvTableProps) {
   const rows = useMemo(() => readRows(text, isWhole, isTabbed), [text, isWhole, isTabbed]);
   if (!rows || rows.length === 0) {
@@ -21,9 +21,9 @@ export function CsvTable({ text, isWhole, isTabbed }: CsvTableProps) {
   const shown = body.slice(0, MAX_TABLE_ROWS);
   return (
     <>
-      {/* It scrolls, so the keyboard must reach it. */}
+      {/* The table scrolls, so it must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <section className={classes.table} aria-label="The rows of the file" tabIndex={0}>
+      <section className={classes.table} aria-label="Rows of the file" tabIndex={0}>
         <table>
           <thead>
             <tr>
@@ -48,8 +48,8 @@ export function CsvTable({ text, isWhole, isTabbed }: CsvTableProps) {
         </table>
       </section>
       <p className="muted small">
-        {formatCount(shown.length)} {isWhole && shown.length === body.length ? 'rows' : 'rows shown of more'},{' '}
-        {formatCount(header.length)} columns
+        {isWhole && shown.length === body.length ? '' : 'First '}
+        {formatCount(shown.length)} rows, {formatCount(header.length)} columns
       </p>
     </>
   );

@@ -6,23 +6,25 @@ import classes from './FilePreview.module.css';
 import { MAX_IMAGE_BYTES, MAX_JSON_BYTES, MAX_TEXT_BYTES, previewKind } from './previewKind.ts';
 
 export interface FilePreviewProps {
-  /** Where the bytes are. */
+  /** The URL of the bytes. */
   address: string;
   path: string;
   mediaType: string;
   bytes: number;
 }
 
-/** What is in a file, as far as it can be shown safely and quickly. */
+/** Previews a file, if that is safe and fast. */
 export function FilePreview(props: FilePreviewProps) {
   const { path, mediaType, bytes } = props;
   const kind = previewKind(path, mediaType);
   if (bytes === 0) return <p className="muted">The file is empty.</p>;
   if (kind === 'none')
-    return <p className="muted">There is no preview of this kind of file. Download it to open it.</p>;
+    return <p className="muted">No preview is available for this type of file. Download it to open it.</p>;
   if (kind === 'image') {
     return bytes > MAX_IMAGE_BYTES ? (
-      <p className="muted">The image is too large to be shown here ({formatBytes(bytes)}). Download it.</p>
+      <p className="muted">
+        The image is too large to preview ({formatBytes(bytes)}). Download it to view it.
+      </p>
     ) : (
       <ImagePreview {...props} />
     );
@@ -35,10 +37,10 @@ interface Beginning {
   isWhole: boolean;
 }
 
-/** The beginning of a file as text, asked for as a range so that a large file is not fetched for its first lines. */
+/** The start of a text file, loaded with a range request so that a large file is not downloaded in full. */
 async function readBeginning(address: string, limit: number, signal: AbortSignal): Promise<Beginning> {
   const response = await fetch(address, { signal, headers: { Range: `bytes=0-${limit - 1}` } });
-  if (!response.ok) throw new Error(`The node answered ${response.status} instead of the file.`);
+  if (!response.ok) throw new Error(`The file could not be loaded (status ${response.status}).`);
   const bytes = new Uint8Array(await response.arrayBuffer());
   const size = Number(response.headers.get('Content-Range')?.split('/')[1] ?? bytes.length);
   const isWhole = size <= limit;
@@ -57,17 +59,21 @@ function TextPreview({ address, bytes, kind, path }: FilePreviewProps & { kind: 
   if (beginning.error) {
     return <ErrorNote error={beginning.error} onRetry={() => void beginning.refetch()} />;
   }
-  if (!beginning.data) return <p className="muted">Reading…</p>;
+  if (!beginning.data) return <p className="muted">Loading…</p>;
   const { text, isWhole } = beginning.data;
   if (text.includes('\u0000')) {
-    return <p className="muted">The file is named like text, but its bytes are none. Download it.</p>;
+    return (
+      <p className="muted">
+        The file is named like a text file but is not UTF-8 text. Download it to open it.
+      </p>
+    );
   }
   return (
     <div className={classes.preview}>
       {kind === 'csv' ? (
         <CsvTable text={text} isWhole={isWhole} isTabbed={/\.tsv$/i.test(path)} />
       ) : (
-        // A long text is scrolled in a box of its own, which the keyboard must reach.
+        // Long text scrolls in its own box, which must be reachable by keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <pre className={classes.text} tabIndex={0} aria-label={`Content of ${path}`}>
           {kind === 'json' && isWhole ? indentJson(text) : text}
@@ -75,14 +81,15 @@ function TextPreview({ address, bytes, kind, path }: FilePreviewProps & { kind: 
       )}
       {!isWhole && (
         <p className="muted small">
-          The first {formatBytes(limit)} of {formatBytes(bytes)} are shown. Download the file for all of it.
+          The first {formatBytes(limit)} of {formatBytes(bytes)} are shown. Download the file to see all of
+          it.
         </p>
       )}
     </div>
   );
 }
 
-/** Indented where it is JSON; as it is where it is not. */
+/** Indents JSON; returns other text unchanged. */
 function indentJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -96,7 +103,7 @@ function ImagePreview({ address, path }: FilePreviewProps) {
     queryKey: ['image', address],
     queryFn: async ({ signal }) => {
       const response = await fetch(address, { signal });
-      if (!response.ok) throw new Error(`The node answered ${response.status} instead of the image.`);
+      if (!response.ok) throw new Error(`The image could not be loaded (status ${response.status}).`);
       return response.blob();
     },
     staleTime: Number.POSITIVE_INFINITY,
@@ -104,11 +111,11 @@ function ImagePreview({ address, path }: FilePreviewProps) {
   });
   if (image.error) return <ErrorNote error={image.error} onRetry={() => void image.refetch()} />;
   const blob = image.data;
-  if (!blob) return <p className="muted">Reading…</p>;
+  if (!blob) return <p className="muted">Loading…</p>;
   return <img ref={(element) => showBlob(element, blob)} className={classes.image} alt={path} />;
 }
 
-/** Gives an image its bytes by an address of this page's own, which is given up with the image. */
+/** Creates an object URL for an image and revokes it when the component unmounts. */
 function showBlob(image: HTMLImageElement | null, blob: Blob): (() => void) | undefined {
   if (!image) return undefined;
   const address = URL.createObjectURL(blob);

@@ -1,4 +1,7 @@
-/** How a file can be shown. Nothing that could run a script is ever rendered: SVG and HTML are shown as their text. */
+/**
+ * How a file is previewed. Nothing that could run a script is rendered: SVG and HTML are shown as source
+ * text.
+ */
 export type PreviewKind = 'image' | 'csv' | 'json' | 'text' | 'none';
 
 const RASTER = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
@@ -15,7 +18,7 @@ export function previewKind(path: string, mediaType: string): PreviewKind {
   return 'none';
 }
 
-/** No more than this is read for a preview of text; the rest is for the download. */
+/** Size limits of previews. */
 export const MAX_TEXT_BYTES = 262_144;
 export const MAX_JSON_BYTES = 2_097_152;
 export const MAX_IMAGE_BYTES = 26_214_400;

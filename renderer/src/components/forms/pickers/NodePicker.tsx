@@ -4,7 +4,7 @@ import { useCall } from '../../../api/useCall.ts';
 import { clearButton } from '../clearButton.ts';
 import type { PickerProps } from './SearchSelect.tsx';
 
-/** Chooses a node of the tree. */
+/** Selects a subject from the tree. */
 export function NodePicker({ value, onChange, ...rest }: PickerProps) {
   const tree = useCall('readTree');
   const nodes = flatten(tree.data?.nodes ?? []);
@@ -20,7 +20,7 @@ export function NodePicker({ value, onChange, ...rest }: PickerProps) {
       clearable
       clearButtonProps={clearButton(`Clear: ${rest['aria-label'] ?? rest.label}`)}
       limit={200}
-      nothingFoundMessage="No node has these words."
+      nothingFoundMessage="No subject matches."
     />
   );
 }

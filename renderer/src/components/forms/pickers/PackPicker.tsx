@@ -3,7 +3,7 @@ import { useCall } from '../../../api/useCall.ts';
 import { authorsLine } from '../../../format/authors.ts';
 import { type PickerOption, type PickerProps, SearchSelect, usePickerSearch } from './SearchSelect.tsx';
 
-/** Chooses a pack of this archive by the words in it. */
+/** Selects a pack of this archive by searching. */
 export function PackPicker(props: PickerProps) {
   const { search, setTyped } = usePickerSearch();
   const found = useCall('listPacks', { query: { q: search, limit: 20 } }, { keepPrevious: true });
@@ -18,7 +18,7 @@ export function PackPicker(props: PickerProps) {
       options={(found.data?.items ?? []).map(optionOf)}
       chosen={chosen.data && optionOf(chosen.data)}
       onType={setTyped}
-      nothingFound="No pack has these words."
+      nothingFound="No pack matches."
     />
   );
 }

@@ -23,7 +23,7 @@ export interface PickerProps
 
 const PAUSE_MS = 200;
 
-/** What is typed into a picker once the typing pauses. */
+/** The search text, debounced. */
 export function usePickerSearch(): { search: string; setTyped: (text: string) => void } {
   const [typed, setTyped] = useState('');
   const [search] = useDebouncedValue(typed, PAUSE_MS);
@@ -31,15 +31,15 @@ export function usePickerSearch(): { search: string; setTyped: (text: string) =>
 }
 
 export interface SearchSelectProps extends PickerProps {
-  /** What the node found for what is typed. */
+  /** The search results. */
   options: readonly PickerOption[];
-  /** The chosen one, where the node was asked for it apart. */
+  /** The selected option, if it was loaded separately. */
   chosen: PickerOption | undefined;
   onType: (text: string) => void;
   nothingFound: string;
 }
 
-/** A select whose options the node searches as one types. */
+/** A select whose options come from a search on the node. */
 export function SearchSelect({
   options,
   chosen,
@@ -62,7 +62,7 @@ export function SearchSelect({
       searchable
       clearable
       clearButtonProps={clearButton(`Clear: ${rest['aria-label'] ?? rest.label}`)}
-      // The node has searched already.
+      // The node has already filtered the options.
       filter={({ options: found }) => found}
       onSearchChange={(text) => onType(data.some(({ label }) => label === text) ? '' : text)}
       nothingFoundMessage={nothingFound}

@@ -1,7 +1,7 @@
 import { useCall } from '../../../api/useCall.ts';
 import { type PickerProps, SearchSelect, usePickerSearch } from './SearchSelect.tsx';
 
-/** Chooses a study by its title. */
+/** Selects a study by its title. */
 export function StudyPicker(props: PickerProps) {
   const { search, setTyped } = usePickerSearch();
   const found = useCall('listStudies', { query: { q: search, limit: 20 } }, { keepPrevious: true });
@@ -20,7 +20,7 @@ export function StudyPicker(props: PickerProps) {
       }))}
       chosen={chosen.data && { value: chosen.data.id, label: chosen.data.title }}
       onType={setTyped}
-      nothingFound="No study has these words."
+      nothingFound="No study matches."
     />
   );
 }

@@ -27,13 +27,16 @@ interface Found {
   icon: ReactNode;
 }
 
-/** Ctrl-K: goes to any page, finds packs, studies, sources and texts by their words, and anything pasted by its form. */
+/**
+ * Ctrl+K: opens any page, searches packs, studies, sources and texts, and resolves pasted ids, digests and
+ * URLs.
+ */
 export function Palette() {
   const [query, setQuery] = useState('');
   const navigate = useNavigate();
   const groups = usePaletteGroups(query);
   const list = useRef<HTMLDivElement>(null);
-  // What the node found comes after the typing, when the library has looked for a first one already.
+  // Results arrive after typing, when Mantine has already looked for a first option to select.
   const takeFirst = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || list.current?.querySelector('[data-selected]')) return;
     list.current?.querySelector<HTMLElement>('[data-action]')?.click();
@@ -43,23 +46,23 @@ export function Palette() {
       query={query}
       onQueryChange={setQuery}
       shortcut={['mod + K']}
-      // It opens from a field that is being typed in, too.
+      // The shortcut works in text fields too.
       tagsToIgnore={[]}
       scrollable
       centered={false}
       yOffset="12vh"
       overlayProps={{ backgroundOpacity: 0.35, blur: 0 }}
       maxHeight={480}
-      attributes={{ content: { 'aria-label': 'Find' } }}
+      attributes={{ content: { 'aria-label': 'Search' } }}
       clearQueryOnClose
     >
       <Spotlight.Search
-        aria-label="Find a page, a pack, a study, a source, an id or a digest"
-        placeholder="A page, words, an id, a digest, an address"
+        aria-label="Search pages, packs, studies, sources, ids and digests"
+        placeholder="Page, words, id, digest or URL"
         leftSection={<IconSearch size={18} aria-hidden />}
         onKeyDown={takeFirst}
       />
-      <Spotlight.ActionsList ref={list} aria-label="What was found">
+      <Spotlight.ActionsList ref={list} aria-label="Search results">
         {groups.map(([title, found]) => (
           <Spotlight.ActionsGroup key={title} label={title}>
             {found.map(({ to, label, description, icon }) => (
@@ -73,7 +76,7 @@ export function Palette() {
             ))}
           </Spotlight.ActionsGroup>
         ))}
-        {groups.length === 0 && <Spotlight.Empty>Nothing has these words.</Spotlight.Empty>}
+        {groups.length === 0 && <Spotlight.Empty>No results.</Spotlight.Empty>}
       </Spotlight.ActionsList>
     </Spotlight.Root>
   );
@@ -128,19 +131,19 @@ function usePaletteGroups(query: string): [title: string, found: Found[]][] {
           icon: <IconWorldSearch size={18} aria-hidden />,
         })),
       ],
-      ['In the texts', foundTexts(settled, texts.data?.items ?? [])],
+      ['Text search', foundTexts(settled, texts.data?.items ?? [])],
     );
   }
   return found.filter(([, items]) => items.length > 0);
 }
 
-/** Sources whose current version says it, and the way to all of them. */
+/** Sources whose current version matches, and a link to all results. */
 function foundTexts(words: string, items: readonly FoundText[]): Found[] {
   if (items.length === 0) return [];
   const icon = <IconFileSearch size={18} aria-hidden />;
   const all = {
     to: `/search?${new URLSearchParams({ q: words }).toString()}`,
-    label: 'All texts that say this',
+    label: 'All text search results',
     icon,
   };
   const each = items.map(({ source, snippet }) => ({

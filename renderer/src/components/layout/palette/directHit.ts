@@ -1,10 +1,10 @@
-/** What a pasted text points at by its form alone, and the page that shows it. */
+/** A page that pasted text refers to by its format alone. */
 export interface DirectHit {
   to: string;
   label: string;
 }
 
-/** Reads an id, a digest, an entry's number, a node's path or an address of this node; none where it is just words. */
+/** Recognises ids, digests, ledger entry numbers, subject paths and URLs. Returns none for plain words. */
 export function directHits(text: string, origin: string): DirectHit[] {
   const pasted = text.trim();
   if (/^pk_[0-9a-f]{20}$/.test(pasted)) return [{ to: `/packs/${pasted}`, label: `Pack ${pasted}` }];
@@ -13,8 +13,8 @@ export function directHits(text: string, origin: string): DirectHit[] {
   const digest = pasted.toLowerCase().replace(/^sha256:/, '');
   if (/^[0-9a-f]{64}$/.test(digest)) {
     return [
-      { to: `/packs/pk_${digest.slice(0, 20)}`, label: 'The pack with this fingerprint' },
-      { to: `/timeline?q=${digest}`, label: 'What happened to the object with this digest' },
+      { to: `/packs/pk_${digest.slice(0, 20)}`, label: 'Pack with this fingerprint' },
+      { to: `/timeline?q=${digest}`, label: 'Events of the object with this digest' },
     ];
   }
   if (/^#?\d{1,15}$/.test(pasted)) {
@@ -22,7 +22,7 @@ export function directHits(text: string, origin: string): DirectHit[] {
     return number > 0 ? [{ to: `/ledger?from=${number}`, label: `Ledger entry ${number}` }] : [];
   }
   if (/^[a-z0-9-]+(\/[a-z0-9-]+)+$/.test(pasted))
-    return [{ to: `/nodes/${pasted}`, label: `Node ${pasted}` }];
+    return [{ to: `/nodes/${pasted}`, label: `Subject ${pasted}` }];
   return addressHits(pasted, origin);
 }
 
@@ -32,7 +32,7 @@ function addressHits(pasted: string, origin: string): DirectHit[] {
   if (url.origin === origin) return [{ to: url.pathname + url.search, label: `Go to ${url.pathname}` }];
   const query = encodeURIComponent(pasted);
   return [
-    { to: `/sources?q=${query}`, label: 'Watched sources with this address' },
-    { to: `/timeline?q=${query}`, label: 'What happened to this address' },
+    { to: `/sources?q=${query}`, label: 'Watched sources with this URL' },
+    { to: `/timeline?q=${query}`, label: 'Events of this URL' },
   ];
 }

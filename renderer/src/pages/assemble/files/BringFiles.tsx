@@ -10,7 +10,7 @@ import { runLocalJob } from '../../../state/runLocalJob.ts';
 import { useDraftFiles } from './draftFiles.ts';
 import type { PathFile } from './readDropped.ts';
 
-/** Offers the files of the version before, for a new version that changes only some of them. */
+/** Offers to reuse the files of the previous version in a new version. */
 export function BringFiles({ from }: { from: string }) {
   const pack = useCall('readPack', { params: { id: from } });
   const { files, add } = useDraftFiles();
@@ -39,7 +39,7 @@ export function BringFiles({ from }: { from: string }) {
         leftSection={<IconCopy size={16} aria-hidden />}
         onClick={() => void bring()}
       >
-        Take over {countOf(missing.length, 'file')} of the earlier version ({formatBytes(bytes)})
+        Reuse {countOf(missing.length, 'file')} from the previous version ({formatBytes(bytes)})
       </Button>
       {error !== undefined && <ErrorNote error={error} />}
     </>
@@ -49,13 +49,13 @@ export function BringFiles({ from }: { from: string }) {
 function fetchFiles(wanted: Pack['files']): Promise<PathFile[]> {
   const total = wanted.reduce((sum, file) => sum + file.bytes, 0);
   return runLocalJob(
-    { title: 'Fetching the files of the earlier version', unit: 'bytes', total },
+    { title: 'Fetching files of the previous version', unit: 'bytes', total },
     async ({ signal, tell }) => {
       const fetched: PathFile[] = [];
       let done = 0;
       for (const { path, sha256, media_type } of wanted) {
         const response = await fetch(addressOf('readBlob', { params: { sha256 } }), { signal });
-        if (!response.ok) throw new Error(`${path} could not be fetched (${response.status}).`);
+        if (!response.ok) throw new Error(`${path} could not be fetched (status ${response.status}).`);
         const file = new File([await response.blob()], path.split('/').at(-1) ?? path, { type: media_type });
         fetched.push({ path, file });
         done += file.size;

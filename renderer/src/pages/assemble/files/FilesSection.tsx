@@ -10,7 +10,7 @@ import { FileRow } from './FileRow.tsx';
 import classes from './FilesSection.module.css';
 import { readChosen } from './readDropped.ts';
 
-/** The files of the pack: dropped, chosen, named anew, taken out. */
+/** The files of the pack: add, rename and remove. */
 export function FilesSection() {
   const { draft, errorOf } = useAssembly();
   const { files, note, add, remove, rename } = useDraftFiles();
@@ -18,7 +18,7 @@ export function FilesSection() {
   const forgetChosen = useRef<() => void>(null);
   const addChosen = (chosen: File[]) => {
     add(chosen.map((file) => ({ path: file.name, file })));
-    // A file that is taken out and chosen again would be no change to the browser.
+    // Resets the input, so that a file can be chosen again after it was removed.
     forgetChosen.current?.();
   };
   const choose = (
@@ -36,7 +36,7 @@ export function FilesSection() {
   return (
     <FormSection
       title="Files"
-      hint="The data, the code, whatever shows the result. They are kept byte for byte, under the paths below."
+      hint="Data, code and anything else that supports the result. Files are stored byte for byte under the paths below."
       field="field/files"
       error={errorOf('field/files')}
       actions={files.length > 0 && choose}
@@ -68,12 +68,12 @@ export function FilesSection() {
             size="compact-sm"
             onClick={() => rename(new Map(files.map(({ id, path }) => [id, path.slice(folder.length)])))}
           >
-            Leave out the leading folder {folder}
+            Remove the top folder {folder}
           </Button>
         )}
         {files.length > 1 && (
           <Button variant="subtle" size="compact-sm" onClick={() => remove(files.map(({ id }) => id))}>
-            Take all out
+            Remove all
           </Button>
         )}
       </div>
@@ -82,7 +82,7 @@ export function FilesSection() {
   );
 }
 
-/** The folder, with its slash, that all of the files lie in. */
+/** The top folder that contains all files, with its slash. */
 function commonFolder(files: readonly DraftFile[]): string | undefined {
   const first = files[0]?.path ?? '';
   const folder = first.slice(0, first.indexOf('/') + 1);
@@ -100,7 +100,7 @@ function FolderButton() {
         ref={input}
         type="file"
         hidden
-        aria-label="A folder"
+        aria-label="Top folder"
         {...{ webkitdirectory: '' }}
         onChange={(event) => {
           add(readChosen(event.currentTarget.files));
@@ -112,7 +112,7 @@ function FolderButton() {
         leftSection={<IconFolderPlus size={17} aria-hidden />}
         onClick={() => input.current?.click()}
       >
-        Add a folder
+        Add folder
       </Button>
     </>
   );

@@ -10,13 +10,13 @@ import { keepManifest, readManifest } from './manifest.ts';
 import { mediaTypeOf } from './mediaType.ts';
 import { isSystemFile, type PathFile } from './readDropped.ts';
 
-/** A file of the draft. */
+/** A file in the draft. */
 export interface DraftFile {
   id: string;
   path: string;
   mediaType: string;
   bytes: number;
-  /** Absent where the browser could not keep the bytes: the file must be dropped again. */
+  /** Undefined if the browser could not store the contents; the file must be added again. */
   file: File | undefined;
   sha256: string | undefined;
   /** Bytes hashed so far. */
@@ -27,7 +27,7 @@ export interface DraftFile {
 interface DraftFilesState {
   files: DraftFile[];
   isRestored: boolean;
-  /** What the person should know of the last change: files left out, replaced or not kept. */
+  /** A message about the last change: files skipped, replaced or not stored. */
   note: string | undefined;
   add: (added: readonly PathFile[]) => void;
   remove: (ids: readonly string[]) => void;
@@ -35,11 +35,11 @@ interface DraftFilesState {
   restore: () => Promise<void>;
 }
 
-const NOT_KEPT = 'This browser cannot keep the files: after a reload they must be dropped again.';
-/** A thousand small files are hashed in a moment; the page is drawn anew at most this often meanwhile. */
+const NOT_KEPT = 'This browser cannot store the files. Add them again after a reload.';
+/** A thousand small files are hashed in a moment. Limits how often the page is rendered meanwhile. */
 const SHOW_EVERY_MS = 80;
 
-/** The draft's files, kept in this browser so that a reload or a crash loses none. */
+/** The draft's files, stored in this browser so that a reload or a crash loses none. */
 export const useDraftFiles = create<DraftFilesState>()((set, get) => {
   const remember = () => {
     if (!keepManifest(get().files)) set({ note: NOT_KEPT });
@@ -136,7 +136,7 @@ function draftFileOf({ path, file }: PathFile): DraftFile {
   };
 }
 
-/** The files whose bytes are copied, the smallest first: what no pack can hold anyway is not. */
+/** The files to store, smallest first, up to what a pack can hold. */
 function keptOf(files: readonly DraftFile[]): { kept: KeptFile[]; tooLarge: number } {
   const kept: KeptFile[] = [];
   let bytes = 0;
@@ -155,15 +155,15 @@ function noteOf(
 ): string | undefined {
   const exchanged = replaced.filter(({ file }) => file).length;
   const notes = [
-    leftOut > 0 && `${countOf(leftOut, 'file')} of the operating system left out.`,
-    exchanged > 0 && `${countOf(exchanged, 'file')} of the same path replaced.`,
-    tooLarge > 0 && `After a reload ${countOf(tooLarge, 'large file')} must be dropped again.`,
-    total > MAX_PACK_FILES && `A pack has at most ${MAX_PACK_FILES} files.`,
+    leftOut > 0 && `${countOf(leftOut, 'system file')} skipped.`,
+    exchanged > 0 && `${countOf(exchanged, 'file')} with the same path replaced.`,
+    tooLarge > 0 && `Add ${countOf(tooLarge, 'large file')} again after a reload.`,
+    total > MAX_PACK_FILES && `A pack can contain at most ${MAX_PACK_FILES} files.`,
   ];
   return notes.filter(Boolean).join(' ') || undefined;
 }
 
-/** Bytes that stay behind do no harm: they are in no manifest, and the next visit removes them. */
+/** A failure is harmless: unlisted contents are deleted on the next visit. */
 function forgetQuietly(files: readonly { id: string }[]): void {
   if (files.length > 0) forgetFiles(files.map(({ id }) => id)).catch(() => {});
 }

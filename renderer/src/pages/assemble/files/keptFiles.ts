@@ -1,4 +1,4 @@
-/** The bytes of one of the draft's files, as IndexedDB keeps them. */
+/** The contents of a draft file, as stored in IndexedDB. */
 export interface KeptFile {
   id: string;
   file: File;
@@ -16,7 +16,7 @@ function open(): Promise<IDBDatabase> {
   });
 }
 
-/** Resolves once the change is committed; rejects where the browser refuses to keep it. */
+/** Resolves when the transaction is committed. Rejects if the browser refuses it. */
 async function inStore<Result>(
   mode: IDBTransactionMode,
   use: (store: IDBObjectStore) => IDBRequest<Result> | undefined,
@@ -27,7 +27,7 @@ async function inStore<Result>(
       const transaction = database.transaction(STORE, mode);
       const request = use(transaction.objectStore(STORE));
       transaction.oncomplete = () => resolve(request?.result);
-      transaction.onabort = () => reject(transaction.error ?? new Error('IndexedDB refused.'));
+      transaction.onabort = () => reject(transaction.error ?? new Error('IndexedDB refused the change.'));
     });
   } finally {
     database.close();
@@ -38,7 +38,7 @@ export async function readKeptFiles(): Promise<KeptFile[]> {
   return (await inStore('readonly', (store) => store.getAll() as IDBRequest<KeptFile[]>)) ?? [];
 }
 
-/** @throws where the browser has no room or keeps nothing. */
+/** @throws if storage is full or disabled. */
 export async function keepFiles(files: readonly KeptFile[]): Promise<void> {
   await inStore('readwrite', (store) => {
     for (const { id, file } of files) store.put({ id, file });

@@ -5,13 +5,13 @@ import { useAssembly, useField } from '../assembly.ts';
 import classes from './AboutSection.module.css';
 import { FormSection } from './FormSection.tsx';
 
-/** What the pack is: its title, its summary, its keywords. */
+/** Title, summary and keywords. */
 export function AboutSection() {
   const { draft, change } = useAssembly();
   const title = useField('title');
   const keywords = useField('keywords');
   return (
-    <FormSection title="What it is">
+    <FormSection title="About">
       <TextInput
         {...title}
         label="Title"
@@ -24,7 +24,7 @@ export function AboutSection() {
       <TagsInput
         {...keywords}
         label="Keywords"
-        description="Press Enter after each."
+        description="Press Enter after each keyword."
         value={draft.keywords}
         onChange={(next) => change({ keywords: next })}
         splitChars={[',', ';']}
@@ -46,12 +46,12 @@ function Summary() {
         </label>
         <SegmentedControl
           size="xs"
-          aria-label="The summary as"
+          aria-label="Summary view"
           value={view}
           onChange={setView}
           data={[
             { value: 'write', label: 'Write' },
-            { value: 'read', label: 'Read' },
+            { value: 'read', label: 'Preview' },
           ]}
         />
       </div>
@@ -67,11 +67,11 @@ function Summary() {
         />
       ) : (
         <div className={classes.preview}>
-          {draft.summary ? <Markdown text={draft.summary} /> : <p className="muted">Nothing yet.</p>}
+          {draft.summary ? <Markdown text={draft.summary} /> : <p className="muted">Nothing to preview.</p>}
         </div>
       )}
       <p id={`${summary.id}-hint`} className="muted small">
-        What was asked, what was done, what was found. Markdown.
+        Describe the question, the work and the findings. Markdown is supported.
       </p>
     </div>
   );

@@ -5,7 +5,7 @@ import { type DraftAuthor, emptyAuthor } from '../draft.ts';
 import { FormSection } from './FormSection.tsx';
 import classes from './RowFields.module.css';
 
-/** Who made it, in the order in which they are to be cited. */
+/** The authors, in citation order. */
 export function AuthorsSection() {
   const { draft, change, errorOf } = useAssembly();
   const { authors } = draft;
@@ -17,7 +17,7 @@ export function AuthorsSection() {
   return (
     <FormSection
       title="Authors"
-      hint="In the order in which they are to be cited. An ORCID iD tells two people of one name apart; its check digit is checked."
+      hint="In citation order. An ORCID iD distinguishes people with the same name."
       field="field/authors"
       error={errorOf('field/authors')}
       actions={
@@ -26,7 +26,7 @@ export function AuthorsSection() {
           leftSection={<IconPlus size={16} aria-hidden />}
           onClick={() => set([...authors, emptyAuthor()])}
         >
-          Add an author
+          Add author
         </Button>
       }
     >
@@ -61,7 +61,7 @@ export function AuthorsSection() {
                 variant="subtle"
                 color="gray"
                 disabled={authors.length === 1}
-                aria-label={`Take out author ${index + 1}`}
+                aria-label={`Remove author ${index + 1}`}
                 onClick={() => set(authors.toSpliced(index, 1))}
               >
                 <IconX size={16} />

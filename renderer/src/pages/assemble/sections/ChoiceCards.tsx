@@ -18,7 +18,7 @@ export interface ChoiceCardsProps<Value extends string> {
   error?: string;
 }
 
-/** A choice of a few, each with what it means beside it. */
+/** A choice between a few options, each with an explanation. */
 export function ChoiceCards<Value extends string>({
   label,
   choices,

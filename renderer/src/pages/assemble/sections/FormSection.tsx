@@ -3,16 +3,16 @@ import classes from './FormSection.module.css';
 
 export interface FormSectionProps {
   title: string;
-  /** What is asked for here, and why. */
+  /** What is asked for, and why. */
   hint?: ReactNode;
-  /** The id that an issue about the whole part jumps to. */
+  /** The id that issues of the whole section jump to. */
   field?: string;
   error?: string;
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** A part of the form under its own heading. */
+/** A section of the form with its own heading. */
 export function FormSection({ title, hint, field, error, actions, children }: FormSectionProps) {
   const id = useId();
   return (

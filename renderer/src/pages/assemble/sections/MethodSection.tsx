@@ -4,19 +4,19 @@ import type { Draft } from '../draft.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';
 
-/** How it was done, and whether that is all that is needed to do it again. */
+/** The method, and whether it is complete. */
 export function MethodSection() {
   const { draft, change } = useAssembly();
   return (
     <FormSection
       title="Method"
-      hint="How it was done. With a complete method the pack is tagged replicable; without one it is report-only."
+      hint="How the result was obtained. A pack with a complete method is tagged replicable; without one it is tagged report-only."
     >
       <ChoiceCards
         label="Method"
         choices={[
-          { value: 'given', word: 'There is a method', meaning: 'As a text, as a link, or both.' },
-          { value: 'none', word: 'There is none', meaning: 'The result is reported, and that is all.' },
+          { value: 'given', word: 'There is a method', meaning: 'Text, a link, or both.' },
+          { value: 'none', word: 'No method', meaning: 'The pack only reports the result.' },
         ]}
         value={draft.hasMethod ? 'given' : 'none'}
         onChange={(value) => change({ hasMethod: value === 'given' })}
@@ -55,7 +55,7 @@ function MethodFields() {
       />
       <Checkbox
         label="The method is complete"
-        description="I claim that nothing more than this is needed to do it again. Anybody may try, and publish what came of it."
+        description="The method contains everything needed to reproduce the result. Others may try, and publish their outcome."
         checked={method.complete}
         onChange={(event) => set({ complete: event.currentTarget.checked })}
       />

@@ -5,18 +5,18 @@ import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';
 
 const LICENSE_MEANINGS: Record<License, string> = {
-  'CC-BY-4.0': 'Anybody may use it, change it and pass it on, as long as they name the authors.',
-  'CC0-1.0': 'Anybody may do anything with it. You give up every right that can be given up.',
+  'CC-BY-4.0': 'Anyone may use, change and share the files if they credit the authors.',
+  'CC0-1.0': 'Anyone may use the files for any purpose. You waive all rights that can be waived.',
 };
 
-/** What came out, and what others may do with it. */
+/** The outcome and the licence. */
 export function OutcomeSection() {
   const { draft, change } = useAssembly();
   const outcome = useField('outcome');
   const license = useField('license');
   return (
     <>
-      <FormSection title="Outcome" hint="What was found, against what was expected.">
+      <FormSection title="Outcome" hint="How the result compares with the expectation.">
         <ChoiceCards
           id={outcome.id}
           error={outcome.error}
@@ -26,7 +26,10 @@ export function OutcomeSection() {
           onChange={(value) => change({ outcome: value })}
         />
       </FormSection>
-      <FormSection title="Licence" hint="What others may do with the files. It cannot be changed later.">
+      <FormSection
+        title="Licence"
+        hint="What others may do with the files. It cannot be changed after publishing."
+      >
         <ChoiceCards
           id={license.id}
           error={license.error}

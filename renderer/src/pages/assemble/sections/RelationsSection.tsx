@@ -12,7 +12,7 @@ import classes from './RowFields.module.css';
 
 const RELATIONS = RELATION_TYPES.map((value) => ({ value, label: relationWords(value) }));
 
-/** What it has to do with other work: replications, versions, publications. */
+/** Related work: replications, versions and publications. */
 export function RelationsSection() {
   const { draft, change } = useAssembly();
   const supersedes = useField('supersedes');
@@ -21,7 +21,7 @@ export function RelationsSection() {
       <FormSection title="Replication" field="field/replicates">
         <Checkbox
           label="This pack replicates another one"
-          description="Somebody’s result was tried again, with whatever outcome."
+          description="It repeats someone else’s work, whatever the outcome."
           checked={draft.replicates !== null}
           onChange={(event) =>
             change({
@@ -34,8 +34,8 @@ export function RelationsSection() {
       <FormSection title="Earlier version">
         <PackPicker
           {...supersedes}
-          label="This is a newer version of"
-          description="Both stay in the archive; the earlier one will point here."
+          label="This is a new version of an earlier pack"
+          description="Both versions stay in the archive. The earlier one links to this one."
           value={draft.supersedes}
           onChange={(value) => change({ supersedes: value })}
         />
@@ -55,7 +55,7 @@ function ReplicationFields({ replicates }: { replicates: NonNullable<Draft['repl
     <>
       <PackPicker
         {...pack}
-        label="The pack that was tried again"
+        label="Original pack"
         value={replicates.pack}
         onChange={(value) => set({ pack: value })}
       />
@@ -70,7 +70,7 @@ function ReplicationFields({ replicates }: { replicates: NonNullable<Draft['repl
       <Textarea
         {...note}
         label="Note (optional)"
-        description="What was done differently, and where the results part."
+        description="What was done differently, and where the results differ."
         autosize
         minRows={2}
         maxRows={12}
@@ -88,7 +88,7 @@ function RelatedWorks() {
   return (
     <FormSection
       title="Related works"
-      hint="Papers, data or software elsewhere, by DOI, address or SHA-256 digest."
+      hint="Papers, data or software elsewhere, by DOI, URL or SHA-256 digest."
       field="field/related"
       actions={
         <Button
@@ -96,7 +96,7 @@ function RelatedWorks() {
           leftSection={<IconPlus size={16} aria-hidden />}
           onClick={() => set([...related, { key: rowKey(), relation: 'IsSupplementTo', identifier: '' }])}
         >
-          Add a related work
+          Add related work
         </Button>
       }
     >
@@ -113,7 +113,7 @@ function RelatedWorks() {
                 <ActionIcon
                   variant="subtle"
                   color="gray"
-                  aria-label={`Take out related work ${index + 1}`}
+                  aria-label={`Remove related work ${index + 1}`}
                   onClick={() => set(related.toSpliced(index, 1))}
                 >
                   <IconX size={16} />

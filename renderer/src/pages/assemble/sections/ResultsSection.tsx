@@ -18,7 +18,7 @@ function emptyResult(): DraftResult {
   return { key: rowKey(), name: '', type: 'number', value: '' };
 }
 
-/** The results as names and values, which a study's table compares across packs. */
+/** Named results, which a study's table compares across packs. */
 export function ResultsSection() {
   const { draft, change } = useAssembly();
   const { results } = draft;
@@ -32,7 +32,7 @@ export function ResultsSection() {
   return (
     <FormSection
       title="Results"
-      hint="The numbers that matter, by name. The table of a study puts the same name from many packs side by side. Rows can be pasted from a spreadsheet."
+      hint="The key numbers, by name. A study’s table compares results of the same name across packs. You can paste rows from a spreadsheet."
       field="field/results"
       actions={
         <Button
@@ -40,7 +40,7 @@ export function ResultsSection() {
           leftSection={<IconPlus size={16} aria-hidden />}
           onClick={() => set([...results, emptyResult()])}
         >
-          Add a result
+          Add result
         </Button>
       }
     >
@@ -57,7 +57,7 @@ export function ResultsSection() {
                 <ActionIcon
                   variant="subtle"
                   color="gray"
-                  aria-label={`Take out the result ${result.name || index + 1}`}
+                  aria-label={`Remove result ${result.name || index + 1}`}
                   onClick={() => set(results.toSpliced(index, 1))}
                 >
                   <IconX size={16} />
@@ -117,7 +117,7 @@ function ResultRow({ result, onChange, onPaste }: ResultRowProps) {
   );
 }
 
-/** Lines of a name, a tab and a value, as spreadsheets copy them; none where it is plain text. */
+/** Rows pasted from a spreadsheet: name, tab, value. Returns none for plain text. */
 function readRows(text: string): DraftResult[] {
   if (!text.includes('\t')) return [];
   return text.split(/\r?\n/).flatMap((line) => {

@@ -5,15 +5,13 @@ import { jumpToField } from '../assembly.ts';
 import { useDraft } from '../draft.ts';
 import classes from './StandsOn.module.css';
 
-/** Above the form: which other pack the draft replicates, or is a newer version of. */
+/** Shown above the form: the pack that the draft replicates or supersedes. */
 export function StandsOn() {
   const { replicates, supersedes } = useDraft((state) => state.draft);
   return (
     <>
-      {replicates?.pack && (
-        <Line words="A replication of" id={replicates.pack} field="field/replicates/pack" />
-      )}
-      {supersedes && <Line words="A newer version of" id={supersedes} field="field/supersedes" />}
+      {replicates?.pack && <Line words="Replication of" id={replicates.pack} field="field/replicates/pack" />}
+      {supersedes && <Line words="New version of" id={supersedes} field="field/supersedes" />}
     </>
   );
 }
@@ -21,7 +19,7 @@ export function StandsOn() {
 interface LineProps {
   words: string;
   id: string;
-  /** Where in the form it is said. */
+  /** The form field to jump to. */
   field: string;
 }
 
@@ -29,7 +27,7 @@ function Line({ words, id, field }: LineProps) {
   const pack = useCall('readPack', { params: { id } });
   return (
     <p className={classes.line}>
-      {words} {/* A draft is not left by a click on what it stands on. */}
+      {words} {/* The pack opens in a new tab, so that a click does not leave the draft. */}
       <PackLink id={id} />
       {pack.data && <span className="muted"> by {authorsLine(pack.data.authors)}</span>}{' '}
       <button type="button" onClick={() => jumpToField(field)}>

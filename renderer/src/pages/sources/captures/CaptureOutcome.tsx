@@ -17,7 +17,7 @@ import { useCaptureDraft } from './captureDraft.ts';
 import { captureResultOf, useCaptureRun } from './captureRun.ts';
 import { refusalWords } from './refusalWords.ts';
 
-/** The import that was asked for: sent, read by the node, and what came of it. `onOpen` goes back to its form. */
+/** The import that was started here: upload, progress and result. `onOpen` reopens the form. */
 export function CaptureOutcome({ onOpen }: { onOpen: () => void }) {
   const { current, clear } = useCaptureRun();
   const job = useFollowedJob(current.state === 'taken' ? current.jobId : undefined);
@@ -86,12 +86,12 @@ function Ended({ job, observer, what, onOpen, onClear }: EndedProps) {
         {result && result.captures + result.already_held > 0 && (
           <p>
             <Link to={`/timeline?${new URLSearchParams({ observer })}`}>
-              What {observer} saw, on the timeline
+              View captures by {observer} on the timeline
             </Link>
           </p>
         )}
       </div>
-      <CloseButton aria-label="Put the outcome of the import away" onClick={onClear} />
+      <CloseButton aria-label="Dismiss the import result" onClick={onClear} />
     </output>
   );
 }
@@ -100,7 +100,7 @@ function BackToForm({ onOpen }: { onOpen: () => void }) {
   return (
     <p>
       <Button variant="default" size="xs" onClick={onOpen}>
-        Back to the form
+        Back to form
       </Button>
     </p>
   );
@@ -108,16 +108,15 @@ function BackToForm({ onOpen }: { onOpen: () => void }) {
 
 function headline({ state }: Job, result: CaptureResult | undefined): string {
   const taken = result ? `${countOf(result.captures, 'capture')} recorded.` : '';
-  if (state === 'cancelled') return `The import was stopped. ${taken}`;
+  if (state === 'cancelled') return `The import was cancelled. ${taken}`;
   return state === 'failed' ? 'The captures could not be imported.' : taken;
 }
 
 function Findings({ result: { already_held, skipped, refused, events } }: { result: CaptureResult }) {
   const parts = [
-    events.length > 0 && `${countOf(events.length, 'version')} that this observer had not shown before`,
-    already_held > 0 && `${formatCount(already_held)} held already`,
-    skipped > 0 &&
-      `${countOf(skipped, 'record')} that ${skipped === 1 ? 'is no capture' : 'are no captures'}`,
+    events.length > 0 && `${countOf(events.length, 'version')} new for this observer`,
+    already_held > 0 && `${formatCount(already_held)} already archived`,
+    skipped > 0 && `${countOf(skipped, 'other record')} skipped`,
   ].filter((part) => part !== false);
   const count = refused.reduce((sum, { count: of }) => sum + of, 0);
   return (
@@ -125,7 +124,7 @@ function Findings({ result: { already_held, skipped, refused, events } }: { resu
       {parts.length > 0 && <p className="small">{parts.join(' · ')}</p>}
       {refused.length > 0 && (
         <>
-          <p className="small">{countOf(count, 'record')} not taken:</p>
+          <p className="small">{countOf(count, 'record')} rejected:</p>
           <ul className={classes.refused}>
             {refused.map(({ reason, count: of }) => (
               <li key={reason}>
@@ -140,7 +139,7 @@ function Findings({ result: { already_held, skipped, refused, events } }: { resu
   );
 }
 
-/** What an import brings shows in every list of sources and events. */
+/** The lists that show imported captures. */
 function useRefreshedLists(state: Job['state'] | undefined): void {
   const client = useQueryClient();
   useEffect(() => {

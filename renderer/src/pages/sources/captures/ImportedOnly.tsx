@@ -8,7 +8,7 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import outcome from '../CheckOutcome.module.css';
 import { useCollectionRun } from '../collectionRun.ts';
 
-/** Of a source that is here only because others saw it: says so, and offers to watch it. */
+/** For a source that exists only through an import: says so and offers to watch it. */
 export function ImportedOnly({ source }: { source: WatchedSource }) {
   const mayBe = source.paused && !source.removed && source.last_checked_at === null;
   const captures = useCall(
@@ -32,13 +32,13 @@ export function ImportedOnly({ source }: { source: WatchedSource }) {
       <IconInfoCircle size={18} aria-hidden className={outcome.icon} />
       <div className={outcome.words}>
         <p>
-          <strong>It was added by an import.</strong> What is here was seen by others. This node has never
-          asked for it and does not, until you say so.
+          <strong>This source was added by an import.</strong> Its versions were captured by others. This node
+          fetches it only if you watch it.
         </p>
         {watch.isError && <ErrorNote error={watch.error} />}
       </div>
       <Button size="xs" variant="default" onClick={() => watch.mutate()} loading={watch.isPending}>
-        Watch it
+        Watch
       </Button>
     </div>
   );

@@ -6,17 +6,17 @@ import { MAX_CAPTURE_FILE_BYTES } from '../../../../../shared/limits.ts';
 import { formatBytes } from '../../../format/size.ts';
 import type { CapturesToImport } from './captureRun.ts';
 
-/** What is typed into the form: text as it stands in the fields. */
+/** The form's fields as text. */
 export interface CaptureDraft {
   from: 'file' | 'timemap';
   observer: string;
-  /** Kept while the page is open; a browser cannot keep it longer. */
+  /** Kept only while the page is open: sessionStorage cannot hold a file. */
   file: File | null;
   timemap: string;
-  /** Days, `2026-11-20`, or empty. */
+  /** Dates, `2026-11-20`, or empty. */
   since: string;
   until: string;
-  /** A number, or empty for the node's own. */
+  /** A number, or empty for the node's default. */
   limit: string;
   ignoreRobots: boolean;
 }
@@ -37,11 +37,11 @@ const EMPTY: CaptureDraft = {
 interface CaptureDraftState {
   draft: CaptureDraft;
   change: (change: Partial<CaptureDraft>) => void;
-  /** Empties the form, unless something else was typed into it since. */
+  /** Empties the form, unless it has been edited since. */
   giveUp: (draft: CaptureDraft) => void;
 }
 
-/** The import that is being filled in, kept as it is typed until it was taken. */
+/** The import form, saved as it is typed until the import succeeds. */
 export const useCaptureDraft = create<CaptureDraftState>()(
   persist(
     (set) => ({
@@ -57,17 +57,17 @@ export const useCaptureDraft = create<CaptureDraftState>()(
   ),
 );
 
-/** What is typed as an import, or what is wrong with it, by the node's own rules. */
+/** Validates the form with the node's own rules. */
 export function importOf(draft: CaptureDraft): { value: CapturesToImport } | { errors: CaptureDraftErrors } {
   const observer = observerSchema.safeParse(draft.observer.trim());
   const errors: CaptureDraftErrors = observer.success
     ? {}
-    : { observer: draft.observer.trim() === '' ? 'Say whose captures these are.' : wordsOf(observer.error) };
+    : { observer: draft.observer.trim() === '' ? 'Enter who made these captures.' : wordsOf(observer.error) };
   if (draft.from === 'file') {
     const { file } = draft;
     if (!file) errors.file = 'Choose a WARC file, or drop it here.';
     else if (file.size > MAX_CAPTURE_FILE_BYTES)
-      errors.file = `It has ${formatBytes(file.size)}; a file may have at most ${formatBytes(MAX_CAPTURE_FILE_BYTES)}.`;
+      errors.file = `The file is ${formatBytes(file.size)}. The limit is ${formatBytes(MAX_CAPTURE_FILE_BYTES)}.`;
     return file && observer.success && !errors.file
       ? { value: { observer: observer.data, file } }
       : { errors };
@@ -94,5 +94,5 @@ export function importOf(draft: CaptureDraft): { value: CapturesToImport } | { e
 }
 
 function wordsOf(error: z.ZodError): string {
-  return error.issues[0]?.message ?? 'This is not taken.';
+  return error.issues[0]?.message ?? 'This value is not valid.';
 }

@@ -20,13 +20,13 @@ export interface EditSourceProps {
   onClose: () => void;
 }
 
-/** Edits what the owner says of a source. Its address is its identity and stays. */
+/** Edits a source's settings. Its URL identifies it and cannot change. */
 export function EditSource({ source, opened, onClose }: EditSourceProps) {
   return (
     <Modal
       opened={opened}
       onClose={onClose}
-      title="Edit the source"
+      title="Edit source"
       size="xl"
       closeOnClickOutside={false}
       centered={false}
@@ -88,7 +88,7 @@ function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
   );
 }
 
-/** Whether the rules are typed as they are saved. */
+/** Whether the rules equal the saved ones. */
 function areSaved(rules: readonly TypedRule[], { noise_rules }: WatchedSource): boolean {
   const parsed = rulesOf(rules);
   return 'value' in parsed && JSON.stringify(parsed.value) === JSON.stringify(noise_rules);

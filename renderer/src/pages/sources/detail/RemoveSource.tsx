@@ -12,7 +12,7 @@ export interface RemoveSourceProps {
   onClose: () => void;
 }
 
-/** Asks before a source is no longer watched, and says what stays. */
+/** Confirms that a source should no longer be watched, and says what is kept. */
 export function RemoveSource({ source, opened, onClose }: RemoveSourceProps) {
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -30,13 +30,12 @@ export function RemoveSource({ source, opened, onClose }: RemoveSourceProps) {
       <Stack gap="md">
         <p className="wrap-anywhere">
           <strong>{source.name || source.url}</strong> will not be checked any more. Its versions, events and
-          retrievals stay in the archive and on the timeline, and adding the same address again goes on where
-          it stopped.
+          retrievals stay in the archive. If you add the same address again, its history continues.
         </p>
         {remove.isError && <ErrorNote error={remove.error} />}
         <Group justify="flex-end" gap="sm">
           <Button variant="default" onClick={onClose} data-autofocus>
-            Go on watching
+            Keep watching
           </Button>
           <Button color="red" onClick={() => remove.mutate()} loading={remove.isPending}>
             Stop watching

@@ -11,27 +11,27 @@ import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import classes from './RetrievalDetails.module.css';
 import { RetrievalOutcome } from './RetrievalOutcome.tsx';
 
-/** Everything that was kept of one attempt: where it went, what answered, and what came. */
+/** All recorded details of one retrieval. */
 export function RetrievalDetails({ retrieval }: { retrieval: Retrieval }) {
   const { url, final_url, redirects, headers, bytes, sha256, error, page_label } = retrieval;
   const facts: [string, ReactNode][] = [
     ['Outcome', <RetrievalOutcome key="outcome" retrieval={retrieval} />],
     ['What to do', error && failureHint(error)],
-    ['Looks odd', page_label && <PageLabelNote key="label" label={page_label} withReason />],
+    ['Warning', page_label && <PageLabelNote key="label" label={page_label} withReason />],
     ['Observer', <ObserverText key="observer" observer={retrieval.observer} />],
     ['Retrieved by this node', <TimeText key="at" at={retrieval.observed_at} show="exact" />],
     [
-      'Captured by them',
+      'Captured by the observer',
       retrieval.original_observed_at && (
         <TimeText key="captured" at={retrieval.original_observed_at} show="exact" />
       ),
     ],
-    ['Asked for', url],
-    ['Redirected through', redirects.length > 0 && <Redirects key="redirects" redirects={redirects} />],
-    [error === null ? 'Answered by' : 'Failed at', final_url !== url && final_url],
+    ['Requested URL', url],
+    ['Redirects', redirects.length > 0 && <Redirects key="redirects" redirects={redirects} />],
+    [error === null ? 'Final URL' : 'Failed URL', final_url !== url && final_url],
     ['Content type', retrieval.content_type],
     ['Size', bytes !== null && exactBytes(bytes)],
-    ['Took', retrieval.observer === SELF && `${formatCount(retrieval.duration_ms)} ms`],
+    ['Duration', retrieval.observer === SELF && `${formatCount(retrieval.duration_ms)} ms`],
   ];
   return (
     <div className={classes.details}>
@@ -59,8 +59,8 @@ function Redirects({ redirects }: Pick<Retrieval, 'redirects'>) {
 function Headers({ headers }: Pick<Retrieval, 'headers'>) {
   const lines = headers.map(([name, value], index) => ({ key: `${index} ${name}`, name, value }));
   return (
-    <section aria-label="Headers of the answer">
-      <h3 className={classes.title}>Headers of the answer</h3>
+    <section aria-label="Response headers">
+      <h3 className={classes.title}>Response headers</h3>
       <dl className={classes.headers}>
         {lines.map(({ key, name, value }) => (
           <div key={key}>

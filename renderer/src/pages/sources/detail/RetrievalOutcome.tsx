@@ -6,7 +6,7 @@ import { ObserverText } from '../../timeline/event/ObserverText.tsx';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import classes from './RetrievalOutcome.module.css';
 
-/** What one attempt came to, in a shape, a colour and words. */
+/** The outcome of one retrieval as an icon and a text. */
 export function RetrievalOutcome({ retrieval }: { retrieval: Retrieval }) {
   const { status, error, page_label, observer } = retrieval;
   const Icon = error !== null ? IconCircleX : status === 304 ? IconEqual : IconCircleCheck;
@@ -23,6 +23,6 @@ export function RetrievalOutcome({ retrieval }: { retrieval: Retrieval }) {
 }
 
 function successWords(status: number | null): string {
-  if (status === 304) return '304, not modified: the same object';
-  return status === null ? 'an object came' : `${status}, an object came`;
+  if (status === 304) return '304 Not Modified';
+  return status === null ? 'OK' : `${status} OK`;
 }

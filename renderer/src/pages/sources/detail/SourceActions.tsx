@@ -10,7 +10,7 @@ import { useCollectionRun } from '../collectionRun.ts';
 import { EditSource } from './EditSource.tsx';
 import { RemoveSource } from './RemoveSource.tsx';
 
-/** What the owner can do with one source. */
+/** The owner's actions for one source. */
 export function SourceActions({ source }: { source: WatchedSource }) {
   const { start, isStarting } = useCollectionRun();
   const [isEditing, editing] = useDisclosure(false);

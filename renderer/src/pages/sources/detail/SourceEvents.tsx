@@ -20,7 +20,7 @@ import classes from './SourceEvents.module.css';
 const PAGE_ROWS = 25;
 const REFRESH_MS = 15_000;
 
-/** What happened to a source, newest first, each version with the way to its bytes. */
+/** The events of a source, newest first, each with links to its object. */
 export function SourceEvents({ id, url }: { id: string; url: string }) {
   const [offset, setOffset] = useState(0);
   const navigate = useNavigate();
@@ -34,16 +34,14 @@ export function SourceEvents({ id, url }: { id: string; url: string }) {
       title="Versions and events"
       actions={
         <span className={classes.actions}>
-          <Link to={`/timeline?source=${id}`}>On the timeline</Link>
+          <Link to={`/timeline?source=${id}`}>View on timeline</Link>
           <ExportMenu query={{ source: id }} sourceUrl={url} />
         </span>
       }
     >
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data?.total === 0 && (
-        <p className="muted">
-          No event yet: the first check that gives an object records the first version here.
-        </p>
+        <p className="muted">No events yet. The first successful check records the first version.</p>
       )}
       {data && data.total > 0 && (
         <>
@@ -61,7 +59,7 @@ export function SourceEvents({ id, url }: { id: string; url: string }) {
   );
 }
 
-/** Whose time a capture bears is told where there are captures; else a column would stand empty. */
+/** The capture time is shown only if there are captures; otherwise the column would be empty. */
 function columnsFor(events: readonly Event[]): readonly Column<Event>[] {
   const hasCaptures = events.some(({ original_observed_at }) => original_observed_at !== null);
   return hasCaptures ? COLUMNS : COLUMNS.filter(({ id }) => id !== 'captured');
@@ -79,7 +77,7 @@ const COLUMNS: readonly Column<Event>[] = [
         </RowLink>
         {page_label && <PageLabelNote label={page_label} />}
         {is_noise && <NoiseMark />}
-        {reverts_to !== null && <span className="small muted">back to an older version</span>}
+        {reverts_to !== null && <span className="small muted">returned to an older version</span>}
       </span>
     ),
   },
@@ -91,7 +89,7 @@ const COLUMNS: readonly Column<Event>[] = [
   },
   {
     id: 'captured',
-    header: 'Captured by them',
+    header: 'Captured by observer',
     width: '9rem',
     hideBelow: 'medium',
     cell: ({ original_observed_at: at }) => at && <TimeText at={at} />,
@@ -127,7 +125,7 @@ const COLUMNS: readonly Column<Event>[] = [
   },
 ];
 
-/** The ways to the bytes of an object, small. */
+/** Compact links to an object's bytes. */
 export function ObjectLinks({ sha256 }: { sha256: string }) {
   const name = sha256.slice(0, 8);
   return (

@@ -11,7 +11,7 @@ import { CheckStrip } from '../CheckStrip.tsx';
 import type { SeenSource } from '../useSources.ts';
 import classes from './SourceFacts.module.css';
 
-/** How a source stands and what the collector is told of it. */
+/** The state and the settings of a source. */
 export function SourceFacts({ source }: { source: SeenSource }) {
   return (
     <>
@@ -19,14 +19,14 @@ export function SourceFacts({ source }: { source: SeenSource }) {
       <div className={classes.facts}>
         <Facts
           facts={[
-            ['Agency', source.agency || <Nothing key="agency">not given</Nothing>],
+            ['Agency', source.agency || <Nothing key="agency">none</Nothing>],
             ['Tags', source.tags.length > 0 ? source.tags.join(', ') : <Nothing key="tags">none</Nothing>],
             [
               'Last check',
               source.last_checked_at ? (
                 <TimeText key="last" at={source.last_checked_at} />
               ) : (
-                <Nothing key="last">not yet</Nothing>
+                <Nothing key="last">never</Nothing>
               ),
             ],
             ['Next check', nextCheck(source)],
@@ -36,13 +36,13 @@ export function SourceFacts({ source }: { source: SeenSource }) {
                 <CheckStrip key="strip" checks={source.recent_checks} />
               ),
             ],
-            ['Every', <Interval key="every" minutes={source.every_minutes} />],
+            ['Interval', <Interval key="every" minutes={source.every_minutes} />],
             [
-              'Version now',
+              'Current version',
               source.last_sha256 ? (
                 <ArchivedChip key="version" sha256={source.last_sha256} label="digest of the last version" />
               ) : (
-                <Nothing key="version">none yet</Nothing>
+                <Nothing key="version">none</Nothing>
               ),
             ],
             [
@@ -60,7 +60,7 @@ export function SourceFacts({ source }: { source: SeenSource }) {
                 source.max_object_mb !== undefined &&
                 `${source.max_object_mb} MB`,
             ],
-            ['robots.txt', source.ignore_robots && 'not honoured'],
+            ['robots.txt', source.ignore_robots && 'ignored'],
             ['Headers', headerNames(source)],
             ['Noise rules', source.noise_rules && source.noise_rules.length > 0 && source.noise_rules.length],
             [
@@ -84,7 +84,7 @@ function Failing({ source }: { source: SeenSource }) {
         {consecutive_failures > 1 && `, ${countOf(consecutive_failures, 'time')} in a row`}
         {failing_since && (
           <>
-            , the first time <TimeText at={failing_since} />
+            , since <TimeText at={failing_since} />
           </>
         )}
         .
@@ -96,8 +96,8 @@ function Failing({ source }: { source: SeenSource }) {
 
 function nextCheck({ next_check_at, paused, removed }: SeenSource): ReactNode {
   if (next_check_at) return <TimeText key="next" at={next_check_at} />;
-  if (removed) return 'never: it is no longer watched';
-  return paused ? 'when it is resumed' : null;
+  if (removed) return 'none: the source is no longer watched';
+  return paused ? 'none: the source is paused' : null;
 }
 
 function Interval({ minutes }: { minutes: number | null }) {
@@ -105,7 +105,7 @@ function Interval({ minutes }: { minutes: number | null }) {
   const settings = useCall('readSettings', {}, { enabled: isOwner && minutes === null });
   if (minutes !== null) return countOf(minutes, 'minute');
   const nodes = settings.data?.collection_every_minutes;
-  return nodes === undefined ? 'as the node does' : `${formatCount(nodes)} minutes, as the node does`;
+  return nodes === undefined ? 'node default' : `${formatCount(nodes)} minutes (node default)`;
 }
 
 function headerNames({ headers = {} }: SeenSource): string | null {

@@ -17,7 +17,7 @@ import { SourceFacts } from './SourceFacts.tsx';
 import classes from './SourcePage.module.css';
 import { SourceRetrievals } from './SourceRetrievals.tsx';
 
-/** One source: how it stands, what happened to it, and for the owner every attempt to fetch it. */
+/** The page of one source: state, events and, for the owner, all retrievals. */
 export default function SourcePage() {
   const { id = '' } = useParams();
   const isOwner = useIsOwner();
@@ -65,9 +65,9 @@ export default function SourcePage() {
 function UnknownSource({ id }: { id: string }) {
   return (
     <Page title="Source">
-      <EmptyState title="There is no such source" action={<BackButton />}>
-        This node has never watched a source with the id <span className="mono wrap-anywhere">{id}</span>. A
-        source that is no longer watched would still be shown here, with its history.
+      <EmptyState title="Source not found" action={<BackButton />}>
+        This node has no source with the id <span className="mono wrap-anywhere">{id}</span>. A source that is
+        no longer watched is still listed, with its history.
       </EmptyState>
     </Page>
   );

@@ -17,7 +17,7 @@ import { RetrievalOutcome } from './RetrievalOutcome.tsx';
 const PAGE_ROWS = 30;
 const REFRESH_MS = 15_000;
 
-/** Every attempt to fetch a source, kept for ever; one opens at the right with all that is known of it. */
+/** All retrievals of a source. A row opens with all details. */
 export function SourceRetrievals({ id }: { id: string }) {
   const [offset, setOffset] = useState(0);
   const [search, setSearch] = useSearchParams();
@@ -36,11 +36,11 @@ export function SourceRetrievals({ id }: { id: string }) {
   return (
     <Section title="Retrievals">
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
-      {data?.total === 0 && <p className="muted">It has not been checked yet.</p>}
+      {data?.total === 0 && <p className="muted">Not checked yet.</p>}
       {data && data.total > 0 && (
         <>
           <DataTable
-            caption="Attempts to fetch this source, newest first"
+            caption="Retrievals of this source, newest first"
             columns={columns(show, openId)}
             rows={data.items}
             rowKey={(retrieval) => retrieval.id}
@@ -94,11 +94,11 @@ function columns(show: (id: number) => void, openId: number): readonly Column<Re
     },
     {
       id: 'took',
-      header: 'Took',
+      header: 'Duration',
       align: 'end',
       width: '6rem',
       hideBelow: 'medium',
-      // How long others took is not known.
+      // The duration of a third party's capture is unknown.
       cell: ({ observer, duration_ms }) => observer === SELF && `${formatCount(duration_ms)} ms`,
     },
     {
@@ -106,7 +106,7 @@ function columns(show: (id: number) => void, openId: number): readonly Column<Re
       header: 'Object',
       width: '7rem',
       hideBelow: 'narrow',
-      cell: ({ sha256 }) => sha256 && <ArchivedChip sha256={sha256} label="digest of what came" />,
+      cell: ({ sha256 }) => sha256 && <ArchivedChip sha256={sha256} label="digest of the object" />,
     },
   ];
 }

@@ -18,7 +18,7 @@ export interface AddSourceProps {
   onClose: () => void;
 }
 
-/** Adds a source by its address: a test fetch shows what would be stored, then it is watched and checked at once. */
+/** Adds a source. A test fetch shows what would be stored; adding starts watching and the first check. */
 export function AddSource({ opened, onClose }: AddSourceProps) {
   return (
     <Modal
@@ -45,7 +45,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
     mutationFn: (url: string) => call('previewSource', { body: { url } }),
     onSuccess: ({ title, page_label }: SourcePreview) => {
       const { draft: latest } = useNewSourceDraft.getState();
-      // The page's own title is offered as its name, but never over what was typed, and not a bot wall's.
+      // Suggests the page's title as the name, unless a name was typed or the page looks like a bot check.
       const isOffered = latest.name === '' || latest.name === offered;
       if (!isOffered) return;
       const name = page_label === null ? (title ?? '').slice(0, 200) : '';
@@ -82,7 +82,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
     setErrors({});
     add.mutate(parsed.value);
   };
-  // Enter, and whichever button is the next step: the test first, then the adding.
+  // Enter triggers the next step: first the test fetch, then adding.
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (tested) runAdd();
@@ -114,7 +114,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
         </Button>
       </div>
       <div aria-live="polite" className={classes.found}>
-        {test.isPending && <p className="muted small">Fetching it once; nothing is stored…</p>}
+        {test.isPending && <p className="muted small">Fetching once. Nothing is stored.</p>}
         {tested && <PreviewFindings preview={tested} onLeave={onClose} />}
         {test.isError && !hasFieldErrors && <ErrorNote error={test.error} onRetry={runTest} />}
       </div>
@@ -131,14 +131,14 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
           loading={add.isPending}
           disabled={url === '' || isThere}
         >
-          {tested ? 'Watch it' : 'Watch it untested'}
+          Watch
         </Button>
       </Group>
     </form>
   );
 }
 
-/** Whoever types `example.org` means the web. */
+/** Adds the scheme that people leave out. */
 function withScheme(url: string): string {
   return url === '' || /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`;
 }

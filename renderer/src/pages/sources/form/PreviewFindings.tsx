@@ -9,7 +9,7 @@ import { exactBytes, formatCount } from '../../../format/size.ts';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import classes from './PreviewFindings.module.css';
 
-/** What one fetch gave and what of it would be stored. */
+/** The result of a test fetch and what would be stored. */
 export function PreviewFindings({ preview, onLeave }: { preview: SourcePreview; onLeave: () => void }) {
   const { error, status, sha256, bytes, content_type, title, final_url, url, duration_ms, watched_as } =
     preview;
@@ -20,19 +20,19 @@ export function PreviewFindings({ preview, onLeave }: { preview: SourcePreview; 
       <p className={classes.verdict}>
         <Icon size={18} aria-hidden />
         {error === null
-          ? 'This would be stored as its first version.'
+          ? 'This would be stored as the first version.'
           : `${failureWords(error, status)}. ${failureHint(error)}`}
       </p>
       <Warnings preview={preview} onLeave={onLeave} />
       <div className={classes.facts}>
         <Facts
           facts={[
-            ['Answer', status === null ? null : `${status}, in ${formatCount(duration_ms)} ms`],
-            [error === null ? 'Ended at' : 'Failed at', final_url !== url && final_url],
+            ['Response', status === null ? null : `${status}, ${formatCount(duration_ms)} ms`],
+            [error === null ? 'Final URL' : 'Failed URL', final_url !== url && final_url],
             ['Title', title],
             ['Type', content_type],
             ['Size', bytes !== null && exactBytes(bytes)],
-            ['Digest', sha256 && <DigestChip key="digest" digest={sha256} label="digest of what came" />],
+            ['Digest', sha256 && <DigestChip key="digest" digest={sha256} label="digest of the content" />],
           ]}
         />
       </div>
@@ -47,9 +47,9 @@ function Warnings({ preview, onLeave }: { preview: SourcePreview; onLeave: () =>
     warnings.push([
       'watched',
       <>
-        This address is watched already:{' '}
+        This address is already watched:{' '}
         <Link to={`/sources/${watched_as}`} onClick={onLeave}>
-          go to it
+          open source
         </Link>
         .
       </>,
@@ -59,13 +59,13 @@ function Warnings({ preview, onLeave }: { preview: SourcePreview; onLeave: () =>
   if (final_url !== url && error === null) {
     warnings.push([
       'redirect',
-      'It redirects. The address as given is what is watched; where it leads is recorded each time.',
+      'The address redirects. The address you entered is watched, and the redirect target is recorded at each check.',
     ]);
   }
   if (error !== null) {
     warnings.push([
       'failing',
-      'It can be watched all the same: its first good answer will be its first version.',
+      'You can watch it anyway. Its first successful retrieval becomes the first version.',
     ]);
   }
   if (warnings.length === 0) return null;

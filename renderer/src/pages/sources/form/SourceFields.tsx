@@ -22,7 +22,7 @@ export interface SourceFieldsProps {
   onChange: (change: Partial<SourceDraft>) => void;
 }
 
-/** What the owner says of a source beside its address. */
+/** The settings of a source other than its URL. */
 export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
   const { agencies, tags } = useKnownWords();
   const hasMore = Boolean(draft.every_minutes || draft.max_object_mb || draft.ignore_robots || draft.headers);
@@ -32,7 +32,7 @@ export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
     <div className={classes.fields}>
       <TextInput
         label="Name"
-        description="What lists and events call it. Empty: its address."
+        description="Shown in lists and events. Empty: the address."
         value={draft.name}
         error={errors.name}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
@@ -40,7 +40,7 @@ export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
       <div className={classes.pair}>
         <Autocomplete
           label="Agency"
-          description="Who is behind it."
+          description="Who publishes the source."
           data={agencies}
           value={draft.agency}
           error={errors.agency}
@@ -48,7 +48,7 @@ export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
         />
         <TagsInput
           label="Tags"
-          description="Enter or a comma ends a tag."
+          description="Press Enter or type a comma after each tag."
           data={tags}
           value={draft.tags}
           error={errors.tags}
@@ -58,7 +58,7 @@ export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
       </div>
       <UnstyledButton className={classes.more} aria-expanded={isOpen} onClick={() => setOpened(!isOpen)}>
         <IconChevronRight size={16} aria-hidden data-open={isOpen || undefined} />
-        How it is fetched
+        Fetch settings
       </UnstyledButton>
       <Collapse expanded={isOpen}>
         <FetchFields draft={draft} errors={errors} onChange={onChange} />
@@ -70,7 +70,7 @@ export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
 function FetchFields({ draft, errors, onChange }: SourceFieldsProps) {
   const { data: settings } = useCall('readSettings');
   const nodes = (value: number | undefined, unit: string) =>
-    value === undefined ? 'Empty: as the node.' : `Empty: as the node, ${formatCount(value)} ${unit}.`;
+    value === undefined ? 'Empty: node default.' : `Empty: node default (${formatCount(value)} ${unit}).`;
   return (
     <div className={classes.fields}>
       <div className={classes.pair}>
@@ -85,7 +85,7 @@ function FetchFields({ draft, errors, onChange }: SourceFieldsProps) {
           onChange={(value) => onChange({ every_minutes: String(value) })}
         />
         <NumberInput
-          label="Size limit"
+          label="Maximum size"
           description={nodes(settings?.max_object_mb, 'MB')}
           suffix=" MB"
           min={0}
@@ -95,15 +95,15 @@ function FetchFields({ draft, errors, onChange }: SourceFieldsProps) {
         />
       </div>
       <Checkbox
-        label="Fetch it even where the site’s robots.txt asks not to"
-        description="A choice for sources of public interest; the request still says who asks."
+        label="Ignore the site’s robots.txt"
+        description="Intended for sources of public interest. Requests still identify this node."
         checked={draft.ignore_robots}
         error={errors.ignore_robots}
         onChange={(event) => onChange({ ignore_robots: event.currentTarget.checked })}
       />
       <Textarea
-        label="Headers"
-        description="One per line, “Name: value”. Names are recorded in the ledger, values stay on this node."
+        label="Request headers"
+        description="One per line, “Name: value”. Names are recorded in the ledger. Values stay on this node."
         placeholder="Accept-Language: de"
         autosize
         minRows={2}

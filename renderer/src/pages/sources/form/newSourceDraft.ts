@@ -8,7 +8,9 @@ interface NewSourceDraft {
   clear: () => void;
 }
 
-/** The source that is being added, kept as it is typed until it is added. Headers, which may be secret, are not stored. */
+/**
+ * The source form, saved as it is typed until the source is added. Headers may be secret and are not saved.
+ */
 export const useNewSourceDraft = create<NewSourceDraft>()(
   persist(
     (set) => ({

@@ -7,17 +7,17 @@ import {
 } from '../../../../../shared/source.ts';
 import { ApiProblem } from '../../../api/client.ts';
 
-/** What is typed into the form of a source: text as it stands in the fields. */
+/** The form's fields as text. */
 export interface SourceDraft {
   url: string;
   name: string;
   agency: string;
   tags: string[];
-  /** A number, or empty for the node's own. */
+  /** A number, or empty for the node's default. */
   every_minutes: string;
   max_object_mb: string;
   ignore_robots: boolean;
-  /** A header per line, `Name: value`. */
+  /** One header per line, `Name: value`. */
   headers: string;
 }
 
@@ -53,12 +53,12 @@ export function draftOf(source: WatchedSource): SourceDraft {
 
 type Checked<Value> = { value: Value } | { errors: DraftErrors };
 
-/** What is typed as a new source, or what is wrong with it, by the node's own rules. */
+/** Validates the form as a new source with the node's own rules. */
 export function newSourceOf(draft: SourceDraft): Checked<z.output<typeof newSourceSchema>> {
   return checked(newSourceSchema, { ...fieldsOf(draft), url: draft.url.trim() });
 }
 
-/** What is typed as a change of a source: all fields but the address. */
+/** Validates the form as a change: all fields except the URL. */
 export function changeOf(draft: SourceDraft): Checked<SourceChange> {
   return checked(sourceChangeSchema, fieldsOf(draft));
 }
@@ -99,14 +99,14 @@ function checked<Value>(schema: z.ZodType<Value>, fields: unknown): Checked<Valu
   return { errors };
 }
 
-/** A header's fault names the header, because the field holds many. */
+/** A header's error names the header, because one field contains all of them. */
 function wordsOf(issue: z.core.$ZodIssue): string {
   const [, name] = issue.path;
   const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
   return issue.path[0] === 'headers' && name !== undefined ? `“${String(name)}”: ${message}` : message;
 }
 
-/** What the node found wrong, by field; what belongs to no field is told beneath the form. */
+/** The node's errors by field. Errors without a field are shown below the form. */
 export function errorsOf(error: unknown): DraftErrors {
   const errors: DraftErrors = {};
   if (!(error instanceof ApiProblem)) return errors;

@@ -1,7 +1,7 @@
 import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { useCall } from '../../../api/useCall.ts';
 
-/** The agencies and tags that sources bear, to choose from: of the first sources, where there are very many. */
+/** The agencies and tags in use, as suggestions. Only the first page of sources is considered. */
 export function useKnownWords(): { agencies: string[]; tags: string[] } {
   const { data } = useCall('listSources', { query: { limit: MAX_LIST_LIMIT } });
   const sources = data?.items ?? [];

@@ -14,13 +14,13 @@ export interface AddListProps {
   onClose: () => void;
 }
 
-/** Watches what a list names: pasted, dropped or chosen; then says of each entry what became of it. */
+/** Adds the sources of a list that is pasted, dropped or chosen, then reports the result for each entry. */
 export function AddList({ opened, onClose }: AddListProps) {
   return (
     <Modal
       opened={opened}
       onClose={onClose}
-      title="Add a list of sources"
+      title="Add sources from a list"
       size="lg"
       closeOnClickOutside={false}
       centered={false}
@@ -65,7 +65,7 @@ function ListDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Of a list with an address a line: the lines that are still to be mended. */
+/** The rejected lines of a plain list, to be corrected. */
 function refusedLines(text: string, items: SourceImport['items']): string {
   const lines = text.split(/\r?\n/);
   return items

@@ -8,17 +8,17 @@ import classes from './AddList.module.css';
 
 type Item = SourceImport['items'][number];
 
-/** What needs a hand comes first. */
+/** The order of the results: rejected entries first. */
 const ORDER: readonly Item['outcome'][] = ['refused', 'added', 'already'];
 
 export interface ListOutcomeProps {
   outcome: SourceImport;
-  /** Goes back to the list, to mend what was refused. */
+  /** Returns to the form with the rejected lines. */
   onMend: () => void;
   onClose: () => void;
 }
 
-/** What became of each entry of a list: counts, then line by line, what was refused first. */
+/** The result of a list: counts, then one row per entry, rejected entries first. */
 export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
   const { items, refused, ignored_columns: ignored } = outcome;
   const numbered = items.map((item, place) => ({ ...item, place }));
@@ -30,22 +30,20 @@ export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
           <StateBadge key={kind} kind="listed" value={kind} count={outcome[kind]} look="boxed" />
         ))}
       </output>
-      {items.length === 0 && <p>There was no address in the list.</p>}
-      {ignored.length > 0 && (
-        <p className="small muted">Columns that mean nothing here were left out: {ignored.join(', ')}.</p>
-      )}
+      {items.length === 0 && <p>The list contains no addresses.</p>}
+      {ignored.length > 0 && <p className="small muted">Ignored columns: {ignored.join(', ')}.</p>}
       {refused > 0 && (
         <div className={classes.refused}>
-          <span className="small">The refused lines, with the reason of each</span>
-          <CopyButton text={refusedText(items)} what="the refused lines" />
+          <span className="small">The rejected lines and their reasons</span>
+          <CopyButton text={refusedText(items)} what="rejected lines" />
         </div>
       )}
       {items.length > 0 && (
-        // It scrolls, so it has to be reachable by keyboard.
+        // The list scrolls, so it must be reachable by keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <section className={classes.items} tabIndex={0} aria-label="Line by line">
+        <section className={classes.items} tabIndex={0} aria-label="Results by line">
           <VirtualList
-            label="What became of each entry"
+            label="Result of each entry"
             items={sorted}
             keyOf={({ place }) => String(place)}
             render={(item) => <Entry item={item} onLeave={onClose} />}
@@ -55,7 +53,7 @@ export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
       <Group justify="flex-end" gap="sm">
         {refused > 0 && (
           <Button variant="default" onClick={onMend}>
-            Mend what was refused
+            Fix rejected lines
           </Button>
         )}
         <Button onClick={onClose} data-autofocus>

@@ -1,25 +1,25 @@
 import { LIST_MEDIA_TYPES, type ListForm } from '../../../../../shared/sourceList.ts';
 import { countOf } from '../../../format/size.ts';
 
-/** What each form is called, and how it is written. */
+/** The name and description of each list format. */
 export const LIST_FORMS: Record<ListForm, { word: string; how: string }> = {
-  text: { word: 'Addresses', how: 'An address a line. A line that begins with # is a comment.' },
+  text: { word: 'Addresses', how: 'One address per line. Lines that begin with # are comments.' },
   csv: {
     word: 'CSV',
-    how: 'A header that has the column url, and if you like name, agency, tags (parted by ; or |), every_minutes, max_object_mb and ignore_robots.',
+    how: 'A header with the column url and, optionally, name, agency, tags (separated by ; or |), every_minutes, max_object_mb and ignore_robots.',
   },
   opml: {
     word: 'OPML',
-    how: 'What feed readers export. The titles of the groups around a feed become its tags.',
+    how: 'The export format of feed readers. The titles of a feed’s groups become its tags.',
   },
 };
 
-/** What a list of this form is sent as. */
+/** The media type of a list. */
 export function listMediaType(form: ListForm): string {
   return Object.entries(LIST_MEDIA_TYPES).find(([, named]) => named === form)?.[0] ?? 'text/plain';
 }
 
-/** The form of a list by its beginning, and where that leaves it open by the name of its file. */
+/** Detects the format from the beginning of the text or, if that is ambiguous, from the file name. */
 export function recogniseList(text: string, fileName = ''): ListForm {
   const beginning = text.replace(/^\uFEFF/, '').trimStart();
   if (beginning.startsWith('<')) return 'opml';
@@ -35,7 +35,7 @@ export function recogniseList(text: string, fileName = ''): ListForm {
   return /\.csv$/i.test(fileName) ? 'csv' : /\.(opml|xml)$/i.test(fileName) ? 'opml' : 'text';
 }
 
-/** How many entries a list seems to have, in words; the node counts exactly. */
+/** An estimate of the number of entries; the node counts exactly. */
 export function sizeWords(text: string, form: ListForm): string {
   if (form === 'opml') {
     return countOf(text.match(/\b(?:xmlUrl|htmlUrl|url)\s*=/gi)?.length ?? 0, 'address', 'addresses');

@@ -9,7 +9,9 @@ import { useFollowedJob } from '../../../state/followJob.ts';
 import outcome from '../CheckOutcome.module.css';
 import { noiseRunWords, useNoiseRun } from './noiseRun.ts';
 
-/** Once the rules of this source were changed: the offer to run them over all past versions, then how that goes. */
+/**
+ * After the rules of this source changed: offers to apply them to all past versions, then shows the progress.
+ */
 export function NoiseRunNote({ sourceId }: { sourceId: string }) {
   const run = useNoiseRun();
   const job = useFollowedJob(run.jobId);
@@ -49,22 +51,22 @@ export function NoiseRunNote({ sourceId }: { sourceId: string }) {
           <p>
             <strong>
               {job.state === 'cancelled'
-                ? 'The run was stopped; what it found is kept.'
+                ? 'The job was cancelled. Its results so far are kept.'
                 : noiseRunWords(job.result)}
             </strong>
           </p>
         ) : (
           <>
-            <p>The noise rules are saved. They mark new changes from now on.</p>
+            <p>The noise rules are saved. They apply to new changes.</p>
             <p>
               <Button size="xs" variant="default" onClick={start} loading={run.isStarting}>
-                Run over all past versions
+                Apply to all past versions
               </Button>
             </p>
           </>
         )}
       </div>
-      <CloseButton aria-label="Put this away" onClick={run.clear} />
+      <CloseButton aria-label="Dismiss" onClick={run.clear} />
     </output>
   );
 }

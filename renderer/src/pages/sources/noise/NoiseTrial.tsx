@@ -15,13 +15,13 @@ import { WhatIsLeft } from './WhatIsLeft.tsx';
 export interface NoiseTrialProps {
   sourceId: string;
   rules: readonly TypedRule[];
-  /** Runs the rules over all past versions; left out while they are not saved as they stand. */
+  /** Applies the rules to all past versions. Undefined while the rules are not saved. */
   onRun: (() => void) | undefined;
-  /** What is wrong with the rules, to be told where they stand. */
+  /** Reports the rules' errors, which are shown next to the rules. */
   onErrors: (errors: NoiseErrors) => void;
 }
 
-/** Tries the rules as they are typed on the newest changes of the source; nothing is changed by it. */
+/** Previews the rules on the newest changes of the source. Nothing is saved. */
 export function NoiseTrial({ sourceId, rules, onRun, onErrors }: NoiseTrialProps) {
   const trial = useMutation({
     mutationFn: (asked: NoiseRule[]) =>
@@ -43,7 +43,7 @@ export function NoiseTrial({ sourceId, rules, onRun, onErrors }: NoiseTrialProps
         </Button>
         {onRun && (
           <Button variant="default" size="xs" onClick={onRun}>
-            Run over all past versions
+            Apply to all past versions
           </Button>
         )}
       </div>
@@ -66,7 +66,7 @@ export function NoiseTrial({ sourceId, rules, onRun, onErrors }: NoiseTrialProps
 function Findings({ preview: { events, total } }: { preview: NoisePreview }) {
   const [newest] = events;
   if (!newest)
-    return <p className="small muted">The source has not changed yet: there is nothing to try them on.</p>;
+    return <p className="small muted">The source has not changed yet, so there is nothing to preview.</p>;
   const noise = events.filter((event) => event.noise?.is_noise).length;
   return (
     <div className={classes.findings}>
@@ -75,12 +75,12 @@ function Findings({ preview: { events, total } }: { preview: NoisePreview }) {
           {noise} of {events.length === total ? '' : 'the last '}
           {countOf(events.length, 'change')} would be noise.
         </strong>{' '}
-        {newest.noise && newest.noise.rules.length > 0 && 'Of the latest change:'}
+        {newest.noise && newest.noise.rules.length > 0 && 'Latest change:'}
       </p>
       {newest.noise && newest.noise.rules.length > 0 && (
         <ul className={classes.rules}>
           {newest.noise.rules.map((rule, index) => (
-            // Two rules may be alike; their order is that of the form.
+            // Two rules may be equal; their order is that of the form.
             // oxlint-disable-next-line react/no-array-index-key
             <li key={index}>
               <code>{rule.value}</code> {ruleWords(rule)}
@@ -88,7 +88,7 @@ function Findings({ preview: { events, total } }: { preview: NoisePreview }) {
           ))}
         </ul>
       )}
-      <ul className={classes.events} aria-label="What the rules make of the newest changes">
+      <ul className={classes.events} aria-label="Effect of the rules on the newest changes">
         {events.map(({ event, observed_at, noise: found, problem }) => (
           <li key={event}>
             <StateBadge kind="noise" value={found === null ? 'unknown' : found.is_noise ? 'noise' : 'news'} />
@@ -106,18 +106,18 @@ function Findings({ preview: { events, total } }: { preview: NoisePreview }) {
   );
 }
 
-/** What a rule did to the two versions of a change. */
+/** The effect of a rule on the two versions of a change. */
 function ruleWords({ outcome, ignored }: RuleOutcome): string {
   switch (outcome) {
     case 'not_applicable':
-      return 'has nothing to do with this kind of object.';
+      return 'does not apply to this type of object.';
     case 'timed_out':
-      return 'takes too long and was left aside. Make it simpler.';
+      return 'took too long and was skipped. Simplify it.';
     case 'failed':
       return 'could not be applied.';
     case 'applied':
       return ignored.from + ignored.to === 0
         ? 'matches nothing.'
-        : `leaves out ${countOf(ignored.from, 'piece')} before and ${formatCount(ignored.to)} after.`;
+        : `ignores ${countOf(ignored.from, 'part')} before and ${formatCount(ignored.to)} after.`;
   }
 }

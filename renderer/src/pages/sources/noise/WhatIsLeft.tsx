@@ -9,11 +9,11 @@ import classes from './NoiseTrial.module.css';
 export interface WhatIsLeftProps {
   sourceId: string;
   rules: NoiseRule[];
-  /** The number of the change. */
+  /** The event id of the change. */
   event: number;
 }
 
-/** On demand: what of one change the rules do not name. */
+/** Shows the part of a change that no rule explains. */
 export function WhatIsLeft({ sourceId, rules, event }: WhatIsLeftProps) {
   const comparison = useMutation({
     mutationFn: () => call('previewNoiseRules', { params: { id: sourceId }, body: { rules, event } }),
@@ -23,13 +23,13 @@ export function WhatIsLeft({ sourceId, rules, event }: WhatIsLeftProps) {
     return (
       <section
         className={classes.left}
-        aria-label="What is left of the latest change"
-        // It scrolls, so it has to be reachable by keyboard.
+        aria-label="Remaining differences in the latest change"
+        // The text scrolls, so it must be reachable by keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
       >
         {diff.noise.is_noise ? (
-          <p className="small">Nothing is left: the rules explain all of it.</p>
+          <p className="small">No differences remain. The rules explain the whole change.</p>
         ) : (
           <DiffContent diff={diff} />
         )}
@@ -45,7 +45,7 @@ export function WhatIsLeft({ sourceId, rules, event }: WhatIsLeftProps) {
         onClick={() => comparison.mutate()}
         loading={comparison.isPending}
       >
-        Show what is left of the latest change
+        Show remaining differences in the latest change
       </Button>
       {comparison.isError && <ErrorNote error={comparison.error} onRetry={() => comparison.mutate()} />}
     </>

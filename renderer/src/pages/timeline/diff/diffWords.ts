@@ -4,7 +4,7 @@ import { countOf, formatCount } from '../../../format/size.ts';
 type OfKind<Kind extends Diff['kind']> = Extract<Diff, { kind: Kind }>;
 type WordsDiff = OfKind<'text' | 'html' | 'xml' | 'pdf'>;
 
-/** What a diff comes to, in one line; undefined where nothing is shown and the diff's own reason says why. */
+/** A diff in one line; undefined if no content was compared and the diff gives a reason. */
 export function summaryOf(diff: Diff): string | undefined {
   switch (diff.kind) {
     case 'json':
@@ -25,7 +25,7 @@ export function summaryOf(diff: Diff): string | undefined {
   }
 }
 
-/** `2 rows added, 1 removed`: the noun once, whatever is none left out. */
+/** `2 rows added, 1 removed`: names the noun once and omits zero counts. */
 function listOf(counts: readonly [count: number, noun: string, done: string][]): string | undefined {
   const some = counts.filter(([count]) => count > 0);
   if (some.length === 0) return undefined;
@@ -45,7 +45,7 @@ function summaryOfWords({ summary, hunks, truncated }: WordsDiff): string | unde
     [summary.removed, noun, 'removed'],
   ]);
   const passages = countOf(hunks.length, 'passage');
-  return `${truncated ? `The first ${passages} of more` : passages}, ${counts ?? 'only white space'}`;
+  return `${truncated ? `First ${passages}` : passages}, ${counts ?? 'whitespace only'}`;
 }
 
 function summaryOfTable({ summary }: OfKind<'csv'>): string | undefined {
@@ -76,24 +76,24 @@ function summaryOfBytes({ summary }: OfKind<'bytes'>): string {
   const { length_change: change, first_difference: first } = summary;
   const length =
     change === 0
-      ? 'As long as before'
+      ? 'Same length'
       : `${countOf(Math.abs(change), 'byte')} ${change > 0 ? 'longer' : 'shorter'}`;
   return first === null
     ? length
-    : `${length}; the first difference is at byte ${formatCount(first)}, counted from 0`;
+    : `${length}; first difference at byte ${formatCount(first)} (counted from 0)`;
 }
 
 export function dimensions({ width, height }: { width: number; height: number }): string {
   return `${formatCount(width)} × ${formatCount(height)} pixels`;
 }
 
-/** A share of 1 with two digits that mean something: `2.9 %`, `0.0031 %`. */
+/** A fraction as a percentage with two significant digits: `2.9 %`, `0.0031 %`. */
 function percent(share: number): string {
   const value = share * 100;
   return `${value >= 99.5 || value === 0 ? Math.round(value) : Number(value.toPrecision(2))} %`;
 }
 
-/** How many lines of the older version lie unseen before each hunk, all of them the same in both versions. */
+/** The number of unchanged lines of the older version that are hidden before each hunk. */
 export function unchangedBefore(hunks: readonly Pick<Hunk, 'from_line' | 'parts'>[]): number[] {
   let end = 1;
   return hunks.map(({ from_line, parts }) => {
@@ -104,7 +104,7 @@ export function unchangedBefore(hunks: readonly Pick<Hunk, 'from_line' | 'parts'
   });
 }
 
-/** White space that is all of a change is made to be seen. */
+/** Makes whitespace visible if it is the whole change. */
 export function visibleText(text: string): string {
   if (/\S/.test(text)) return text;
   return text.replaceAll(' ', '·').replaceAll('\t', '⇥').replaceAll('\n', '↵\n');
@@ -112,11 +112,11 @@ export function visibleText(text: string): string {
 
 export interface HexByte {
   hex: string;
-  /** Whether the other version has another byte here, or none. */
+  /** Whether the other version has a different byte or none at this position. */
   differs: boolean;
 }
 
-/** The bytes around the first difference, each with whether it differs from the other version's at its place. */
+/** The bytes around the first difference, marked where the versions differ. */
 export function hexBytes(own: string, other: string): HexByte[] {
   const others = pairsOf(other);
   return pairsOf(own).map((hex, index) => ({ hex, differs: hex !== others[index] }));

@@ -4,14 +4,14 @@ import { Hint } from '../../../components/feedback/Hint.tsx';
 import classes from './Corroboration.module.css';
 
 const MEANING =
-  'The same bytes, byte for byte, reached this node under these names for the same source. It does not mean that they are independent of each other: whoever copied another’s file has the same bytes too. That nobody else has them says nothing either.';
+  'These observers provided exactly the same bytes for this source. That does not prove that they are independent: one may have copied from another. If nobody else has the bytes, that proves nothing either.';
 
-/** Who else brought the same bytes, and on hover what that means and what it does not mean. */
+/** Other observers with the same bytes. The tooltip explains what that means. */
 export function Corroboration({ observers }: { observers: readonly string[] }) {
   return (
     <Hint label={MEANING} maxWidth={340}>
       {(trigger) => (
-        // It can be focused, because what it means is told nowhere else.
+        // Focusable, because the explanation exists only in the tooltip.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <span {...trigger} className={classes.held} tabIndex={0}>
           {observers.map(observerName).join(', ')}

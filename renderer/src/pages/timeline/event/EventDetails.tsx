@@ -19,7 +19,7 @@ export interface EventDetailsProps {
   addressOfEvent: (id: number) => string;
 }
 
-/** Everything about one event: who saw what and when, the bytes before and after, and where the ledger has it. */
+/** All details of an event: observer, times, objects and ledger entry. */
 export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
   const { data: event, error, refetch } = useCall('readEvent', { params: { id } });
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
@@ -40,14 +40,14 @@ export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
       {event.event_type === 'changed' && event.sha256 && event.previous_sha256 && <EventDiff event={event} />}
       <h2 className="visually-hidden">Objects</h2>
       {event.sha256 && (
-        <ObjectCard title={event.previous_sha256 ? 'After' : 'The object'} sha256={event.sha256} />
+        <ObjectCard title={event.previous_sha256 ? 'After' : 'Object'} sha256={event.sha256} />
       )}
       {event.previous_sha256 && (
         <ObjectCard title={event.sha256 ? 'Before' : 'Last version'} sha256={event.previous_sha256} />
       )}
       <p>
         <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
-          Only this source on the timeline
+          Show only this source
         </Button>
       </p>
     </div>
@@ -60,7 +60,7 @@ function factsOf(event: Details, addressOfEvent: (id: number) => string) {
     [
       'Source',
       <Link key="source" to={`/sources/${source.id}`}>
-        {source.name || 'its page'}
+        {source.name || 'source page'}
       </Link>,
     ],
     [
@@ -72,14 +72,17 @@ function factsOf(event: Details, addressOfEvent: (id: number) => string) {
     ['Agency', source.agency || null],
     ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],
     ['Observer', <ObserverText key="observer" observer={event.observer} />],
-    ['Also held by', corroborated_by.length > 0 && <Corroboration key="also" observers={corroborated_by} />],
     [
-      'Captured by them',
+      'Also archived by',
+      corroborated_by.length > 0 && <Corroboration key="also" observers={corroborated_by} />,
+    ],
+    [
+      'Captured by observer',
       event.original_observed_at && <TimeText key="captured" at={event.original_observed_at} show="exact" />,
     ],
     ['Retrieved by this node', <TimeText key="retrieved" at={event.observed_at} show="exact" />],
     [
-      'Went back to',
+      'Returned to',
       reverts_to !== null && (
         <Link key="reverts" to={addressOfEvent(reverts_to)}>
           the version of event {reverts_to}
@@ -87,7 +90,7 @@ function factsOf(event: Details, addressOfEvent: (id: number) => string) {
       ),
     ],
     [
-      'Recorded in the ledger',
+      'Ledger',
       <Link key="ledger" to={`/ledger#${event.ledger_entry}`}>
         entry {event.ledger_entry}
       </Link>,
@@ -96,19 +99,19 @@ function factsOf(event: Details, addressOfEvent: (id: number) => string) {
 }
 
 function meaningOf({ event_type, reverts_to, observer }: Event): string {
-  const whose = observer === 'self' ? '' : ' among the captures of this observer';
+  const whose = observer === 'self' ? '' : ' in the captures of this observer';
   switch (event_type) {
     case 'first_seen':
-      return `The source gave an object for the first time${whose}.`;
+      return `The source was retrieved for the first time${whose}.`;
     case 'changed':
       return reverts_to === null
-        ? `The source gave other bytes than the last time${whose}. Both versions are kept.`
-        : `The source went back to bytes that it had given before${whose}.`;
+        ? `The content changed${whose}. Both versions are kept.`
+        : `The source returned to an earlier version${whose}.`;
     case 'unavailable':
-      return 'Check after check failed. The source may only be out of reach; its last version is kept.';
+      return 'Several consecutive checks failed. The source may be temporarily unreachable. Its last version is kept.';
     case 'disappeared':
-      return 'The address said, twice and minutes apart, that there is nothing here any more. Its last version is kept.';
+      return 'The server reported twice, minutes apart, that the resource no longer exists. Its last version is kept.';
     case 'recovered':
-      return 'The source gives an object again.';
+      return 'The source can be retrieved again.';
   }
 }

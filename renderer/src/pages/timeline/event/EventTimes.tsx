@@ -2,8 +2,9 @@ import type { Event } from '../../../../../shared/event.ts';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 
 /**
- * When this node retrieved it and, for a third party's capture, when they saw it: two facts, always apart. Only the
- * first is this node's own word, and the timeline is in its order.
+ * The time when this node retrieved the object and, for a third party's capture, the time they state. The two
+ * are always shown separately: only the first is the node's own observation, and the timeline is ordered by
+ * it.
  */
 export function EventTimes({ event }: { event: Pick<Event, 'observed_at' | 'original_observed_at'> }) {
   return (

@@ -18,7 +18,7 @@ import classes from './ObjectCard.module.css';
 import { ObjectRetrievals } from './ObjectRetrievals.tsx';
 import { ObjectText } from './ObjectText.tsx';
 
-/** One archived object: its digest, size and type, the ways to its bytes, and the check that they are what they say. */
+/** An archived object: digest, size, type, links to its bytes, and verification. */
 export function ObjectCard({ title, sha256 }: { title: string; sha256: string }) {
   const { data: head, error } = useQuery({
     queryKey: ['objectHead', sha256],
@@ -74,7 +74,7 @@ export function ObjectCard({ title, sha256 }: { title: string; sha256: string })
             disabled={found?.state === 'running'}
             onClick={() => void check(sha256)}
           >
-            Verify here
+            Verify
           </Button>
           <Button
             variant="default"
@@ -123,16 +123,16 @@ function CheckWords({ sha256, check }: { sha256: string; check: ObjectCheck }) {
   if (check.verified.ok) {
     return (
       <p className={classes.good}>
-        Verified: {formatCount(check.bytes)} bytes were fetched and hashed in this browser, and their SHA-256
-        is the digest above.
+        Verified: {formatCount(check.bytes)} bytes were downloaded and hashed in this browser. Their SHA-256
+        matches the digest above.
       </p>
     );
   }
   return (
     <div className={classes.bad} role="alert">
       <p>
-        Not what it says: {formatCount(check.bytes)} bytes were fetched and hashed in this browser, and their
-        SHA-256 is another. The stored object is damaged, or this node does not tell the truth.
+        Does not match: {formatCount(check.bytes)} bytes were downloaded and hashed in this browser. Their
+        SHA-256 differs from the digest. The stored object is damaged, or this node sent other bytes.
       </p>
       <p className="mono wrap-anywhere">expected {sha256}</p>
       <p className="mono wrap-anywhere">found {check.actual}</p>

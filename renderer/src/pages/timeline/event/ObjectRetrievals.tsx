@@ -7,10 +7,10 @@ import { Corroboration } from './Corroboration.tsx';
 import classes from './ObjectRetrievals.module.css';
 import { ObserverText } from './ObserverText.tsx';
 
-/** More rows than this would not be read; the rest is in the metadata itself. */
+/** The list is limited; the JSON metadata is complete. */
 const SHOWN = 50;
 
-/** Every retrieval that gave these bytes, and whether they are intact: the node has just hashed them again. */
+/** All retrievals of an object, and the result of re-hashing it on the node. */
 export function ObjectRetrievals({ sha256 }: { sha256: string }) {
   const { data, error, refetch } = useCall('readObjectMetadata', { params: { sha256 } });
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
@@ -21,12 +21,12 @@ export function ObjectRetrievals({ sha256 }: { sha256: string }) {
     <div className={classes.retrievals}>
       <p className={`small ${intact ? classes.good : classes.bad}`}>
         {intact
-          ? 'Intact: the node has just hashed its stored bytes again, and they match.'
-          : 'Damaged: the node has just hashed its stored bytes again, and they do not match their digest.'}
+          ? 'Intact: the node re-hashed the stored bytes, and they match.'
+          : 'Damaged: the node re-hashed the stored bytes, and they do not match the digest.'}
       </p>
       {data.corroborated && (
         <p className="small">
-          Brought from one and the same address by: <Corroboration observers={data.observers} />
+          Retrieved from the same URL by: <Corroboration observers={data.observers} />
         </p>
       )}
       <DataTable
@@ -57,10 +57,10 @@ export function ObjectRetrievals({ sha256 }: { sha256: string }) {
       />
       <p className="small muted">
         {data.retrievals.length > SHOWN
-          ? `The newest ${SHOWN} of ${countOf(data.retrievals.length, 'retrieval')}. `
+          ? `Newest ${SHOWN} of ${countOf(data.retrievals.length, 'retrieval')}. `
           : `${countOf(data.retrievals.length, 'retrieval')}. `}
         <a href={`/archive/${sha256}/metadata`} target="_blank" rel="noopener noreferrer">
-          All of it as JSON
+          All metadata (JSON)
         </a>
       </p>
     </div>

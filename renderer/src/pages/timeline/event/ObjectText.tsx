@@ -7,11 +7,11 @@ import { Hint } from '../../../components/feedback/Hint.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
 import classes from './ObjectText.module.css';
 
-/** So much is drawn; the rest is in the JSON. */
+/** How much text is shown; the JSON has all of it. */
 const SHOWN_CHARACTERS = 100_000;
 const SHOWN_LINKS = 200;
 
-/** The readable text of an archived object, as plain text: nothing of a page runs or is fetched. */
+/** The extracted text of an archived object, as plain text. */
 export function ObjectText({ sha256 }: { sha256: string }) {
   const { data, error, refetch } = useCall('readObjectText', { params: { sha256 } });
   if (error instanceof ApiProblem && error.document.code === 'not_derivable') {
@@ -19,7 +19,7 @@ export function ObjectText({ sha256 }: { sha256: string }) {
   }
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (!data) {
-    return <output className="muted small">Reading the object…</output>;
+    return <output className="muted small">Extracting text…</output>;
   }
   return (
     <div className={classes.text}>
@@ -27,33 +27,33 @@ export function ObjectText({ sha256 }: { sha256: string }) {
       <TextBox text={data.text} />
       {data.links.length > 0 && <Links links={data.links} />}
       <p className="muted small">
-        {lengthOf(data)} Made by{' '}
+        {lengthOf(data)} Created by{' '}
         <Hint label={`Version ${data.derived.version}`} maxWidth={340}>
           {(trigger) => <span {...trigger}>{data.derived.tool}</span>}
         </Hint>{' '}
-        <TimeText at={data.derived.made_at} />. It is derived; the evidence is the object.{' '}
+        <TimeText at={data.derived.made_at} />. This text is derived; the evidence is the object.{' '}
         <a
           href={addressOf('readObjectText', { params: { sha256 } })}
           target="_blank"
           rel="noopener noreferrer"
         >
-          As JSON
+          JSON
         </a>
       </p>
     </div>
   );
 }
 
-/** Pages of a PDF are parted by form feeds, which are shown as a line. */
+/** The pages of a PDF are separated by form feeds, which are shown as a line. */
 function TextBox({ text }: { text: string }) {
-  if (text.trim() === '') return <p className="muted small">There is no text in it.</p>;
+  if (text.trim() === '') return <p className="muted small">The object contains no text.</p>;
   const pages = text.slice(0, SHOWN_CHARACTERS).split('\f');
   return (
-    // A long text is scrolled in a box of its own, which the keyboard must reach.
+    // Long text scrolls in its own box, which must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <section className={classes.box} tabIndex={0} aria-label="Text of the object">
       {pages.map((page, index) => (
-        // Pages are told apart by their place alone.
+        // Pages are identified by their position.
         <div key={index} className={classes.page}>
           {pages.length > 1 && <p className={classes.number}>Page {index + 1}</p>}
           <pre>{page}</pre>
@@ -63,7 +63,7 @@ function TextBox({ text }: { text: string }) {
   );
 }
 
-/** Where the object's links lead, as they stand in it; they are told, not offered. */
+/** The URLs that the object links to, as plain text. */
 function Links({ links }: Pick<Text, 'links'>) {
   const shown = links.slice(0, SHOWN_LINKS);
   return (
@@ -71,7 +71,7 @@ function Links({ links }: Pick<Text, 'links'>) {
       <summary>{countOf(links.length, 'link')}</summary>
       <ul>
         {shown.map(({ text, href }, index) => (
-          // The same link may stand in a page twice.
+          // A page may contain the same link twice.
           <li key={index}>
             {text && <span>{text} </span>}
             <code className="wrap-anywhere">{href}</code>
@@ -85,6 +85,6 @@ function Links({ links }: Pick<Text, 'links'>) {
 function lengthOf({ text, truncated, pages }: Text): string {
   const whole = [pages !== null && countOf(pages, 'page'), countOf(text.length, 'character')];
   const shown = text.length > SHOWN_CHARACTERS ? `, the first ${formatCount(SHOWN_CHARACTERS)} shown` : '';
-  const cut = truncated ? ' The object holds more than could be read.' : '';
+  const cut = truncated ? ' The object was too large to extract completely.' : '';
   return `${whole.filter(Boolean).join(', ')}${shown}.${cut}`;
 }

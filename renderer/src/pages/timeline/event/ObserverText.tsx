@@ -3,13 +3,13 @@ import { SELF } from '../../../../../shared/event.ts';
 import { Hint } from '../../../components/feedback/Hint.tsx';
 import classes from './ObserverText.module.css';
 
-/** Who saw it: this node itself, or a third party whose capture this node fetched. Never left to be guessed. */
+/** Who observed it: this node, or a third party whose capture this node imported. */
 export function ObserverText({ observer }: { observer: string }) {
   const isSelf = observer === SELF;
   const Icon = isSelf ? IconServer2 : IconBuildingArch;
   const meaning = isSelf
-    ? 'This node retrieved it from the source itself.'
-    : `${observer} observed it; this node fetched their capture and did not see the source itself.`;
+    ? 'Retrieved from the source by this node.'
+    : `Observed by ${observer}. This node imported their capture and did not retrieve the source itself.`;
   return (
     <Hint label={meaning} maxWidth={300}>
       {(trigger) => (

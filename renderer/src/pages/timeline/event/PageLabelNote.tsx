@@ -5,10 +5,10 @@ import classes from './PageLabelNote.module.css';
 
 const WORDS: Record<PageLabel['label'], string> = {
   error_page: 'looks like an error page',
-  bot_wall: 'looks like a bot wall',
+  bot_wall: 'looks like a bot check',
 };
 
-/** A page that answered as if all were well and may not be what it seems; the reason on hover, or beside it. */
+/** A warning about a successful response that may not be the expected page, with the reason. */
 export function PageLabelNote({ label, withReason = false }: { label: PageLabel; withReason?: boolean }) {
   const words = (
     <>

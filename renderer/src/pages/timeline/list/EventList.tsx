@@ -13,23 +13,23 @@ import { type EventRows as Rows, useEventRows } from './useEventRows.ts';
 import { useRowFocus } from './useRowFocus.ts';
 import { useTallList } from './useTallList.ts';
 
-/** The heights of a row in the layouts of EventRow.module.css, and the width (28rem) below which it is the tall one. */
+/** The row heights of EventRow.module.css by layout, and the width (28rem) below which rows are taller. */
 const ROW_HEIGHT = 62;
 const TALL_ROW_HEIGHT = 112;
 const NARROW_PX = 448;
 
 export interface EventListProps {
   query: Record<string, string | undefined>;
-  /** Whether any filter narrows the list. */
+  /** Whether any filter is set. */
   isFiltered: boolean;
   onClearFilters: () => void;
-  /** The event that is open beside the list. */
+  /** The event that is open next to the list. */
   openId: number | undefined;
-  /** The address of an event's page, with the filters kept. */
+  /** The URL of an event's page, with the filters preserved. */
   addressOfEvent: (id: number) => string;
 }
 
-/** The timeline as one list without end: as many rows are drawn and fetched as are seen, whatever there is. */
+/** The timeline as one virtual list. Only visible rows are rendered and requested, whatever the total. */
 export function EventList({ query, isFiltered, onClearFilters, openId, addressOfEvent }: EventListProps) {
   const { ref: frame, width } = useElementSize();
   const rowHeight = width > 0 && width <= NARROW_PX ? TALL_ROW_HEIGHT : ROW_HEIGHT;
@@ -37,7 +37,7 @@ export function EventList({ query, isFiltered, onClearFilters, openId, addressOf
   const rows = useEventRows(query, range.first, range.last, range.atTop);
   const count = rows.shown ?? 0;
   const focus = useRowFocus(count);
-  // Without filters the events' ids are their ranks, so an event that is opened by its address is found at once.
+  // Without filters an event's id is its rank, so an event from the URL is found at once.
   const startAt = openId !== undefined && !isFiltered && count > openId ? count - openId : 0;
   const list = useTallList({ count, rowHeight, keep: focus.focused, startAt });
   const { first, last, atTop } = list;
@@ -89,7 +89,7 @@ export function EventList({ query, isFiltered, onClearFilters, openId, addressOf
   );
 }
 
-/** How many there are, and whether new ones come in by themselves. */
+/** The total, and whether new events arrive live. */
 function ListBar({ rows, onClearFilters }: { rows: Rows; onClearFilters: (() => void) | undefined }) {
   return (
     <div className={classes.bar}>
@@ -98,7 +98,7 @@ function ListBar({ rows, onClearFilters }: { rows: Rows; onClearFilters: (() => 
       </span>
       {onClearFilters && (
         <Button size="compact-xs" variant="subtle" onClick={onClearFilters}>
-          Clear the filters
+          Clear filters
         </Button>
       )}
       <span className={classes.live} data-live={rows.live || undefined}>
@@ -111,19 +111,19 @@ function ListBar({ rows, onClearFilters }: { rows: Rows; onClearFilters: (() => 
 function NoMatch({ words, onClearFilters }: Pick<EventListProps, 'onClearFilters'> & { words?: string }) {
   return (
     <EmptyState
-      title="No event is like that"
+      title="No event matches"
       action={
         <Button variant="default" onClick={onClearFilters}>
-          Clear the filters
+          Clear filters
         </Button>
       }
     >
-      No event matches all of the filters.
+      An event must match every filter.
       {words && (
         <>
           {' '}
-          What the sources say is looked through elsewhere:{' '}
-          <Link to={`/search?${new URLSearchParams({ q: words }).toString()}`}>search the texts</Link>.
+          To search the content of sources, use{' '}
+          <Link to={`/search?${new URLSearchParams({ q: words }).toString()}`}>text search</Link>.
         </>
       )}
     </EmptyState>
@@ -134,7 +134,7 @@ function NoEvents() {
   const isOwner = useIsOwner();
   return (
     <EmptyState
-      title="Nothing has happened yet"
+      title="No events yet"
       action={
         isOwner && (
           <Button component={Link} to="/sources?add">
@@ -143,8 +143,9 @@ function NoEvents() {
         )
       }
     >
-      Each first sight, change, outage, disappearance and recovery of a watched source will be here, with the
-      bytes from before and after. The first check of a source writes the first line.
+      Events appear here when a watched source is first retrieved, changes, becomes unavailable, disappears or
+      recovers. Each event keeps the bytes from before and after. The first check of a source creates its
+      first event.
     </EmptyState>
   );
 }

@@ -11,14 +11,14 @@ import { NoiseMark } from '../NoiseMark.tsx';
 import classes from './EventRow.module.css';
 
 export interface EventRowProps {
-  /** Undefined while it is on its way. */
+  /** Undefined while it is loading. */
   event: Event | undefined;
-  /** Where it leads, with the filters of the list kept. */
+  /** The URL of the event, with the list's filters preserved. */
   to: string;
   isOpen: boolean;
 }
 
-/** One event of the timeline in two lines: what happened to which source; who saw it, when, and which bytes. */
+/** An event in two lines: type and source, then observer, time and digests. */
 export const EventRow = memo(function EventRow({ event, to, isOpen }: EventRowProps) {
   if (!event) return <div className={classes.awaited} aria-hidden />;
   const { source } = event;
@@ -40,7 +40,7 @@ export const EventRow = memo(function EventRow({ event, to, isOpen }: EventRowPr
         <ObserverText observer={event.observer} />
         {event.page_label && <PageLabelNote label={event.page_label} />}
         {event.is_noise && <NoiseMark />}
-        {event.reverts_to !== null && <span>back to an older version</span>}
+        {event.reverts_to !== null && <span>returned to an older version</span>}
       </span>
       <span className={classes.digests}>
         <Digests event={event} />
@@ -54,7 +54,7 @@ function Digests({ event: { sha256, previous_sha256 } }: { event: Event }) {
     <>
       {previous_sha256 && <ArchivedChip sha256={previous_sha256} label="digest before" />}
       {previous_sha256 && sha256 && <IconArrowRight size={13} aria-hidden />}
-      {sha256 && <ArchivedChip sha256={sha256} label="digest now" />}
+      {sha256 && <ArchivedChip sha256={sha256} label="digest after" />}
     </>
   );
 }

@@ -14,13 +14,13 @@ export interface EventRowsProps {
   addressOfEvent: (id: number) => string;
 }
 
-/** The rows in sight, each at its place in an element as high as the whole list. */
+/** The visible rows, positioned in an element as high as the whole list. */
 export function EventRows({ rows, list, focus, rowHeight, openId, addressOfEvent }: EventRowsProps) {
   const navigate = useNavigate();
   const { setScroller, ...drawn } = list;
   const count = rows.shown ?? 0;
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- what the rows' links do is heard here once for all of them
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- one listener handles all rows' clicks
     <div
       ref={setScroller}
       className={classes.scroller}
@@ -39,14 +39,14 @@ export function EventRows({ rows, list, focus, rowHeight, openId, addressOfEvent
           const event = rows.rowAt(index);
           return (
             <article
-              // Counted from the end, where nothing comes in: a row stays the same element while new ones arrive.
+              // Counted from the end: a row keeps its element when new rows arrive at the beginning.
               key={count - index}
               data-index={index}
               className={classes.item}
               style={{ height: rowHeight, transform: `translateY(${top}px)` }}
               aria-posinset={index + 1}
               aria-setsize={count}
-              aria-label={event ? `Event ${event.id}` : 'On its way'}
+              aria-label={event ? `Event ${event.id}` : 'Loading'}
             >
               <EventRow
                 event={event}

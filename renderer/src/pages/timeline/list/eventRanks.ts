@@ -1,30 +1,30 @@
 import type { Event } from '../../../../../shared/event.ts';
 
-/** Rows that one request brings. */
+/** Rows per request. */
 export const BLOCK = 100;
 
 /**
- * The list is newest first, so an index or an offset means another event as soon as one happens. Counted from the
- * oldest (rank 0) an event's place never moves, because events are only ever added at the new end. Everything here is
- * kept by rank; an index is only what the list shows at this moment.
+ * The list is newest first, so an index or an offset shifts with every new event. A rank counts from the
+ * oldest event (rank 0) and never changes, because events are only appended. Everything is stored by rank; an
+ * index is valid only for the current state of the list.
  */
 export function rankOf(index: number, shown: number): number {
   return shown - 1 - index;
 }
 
-/** One answer of the node: rows newest first, the first of which has rank `total - 1 - offset`. */
+/** A page of events, newest first. The first one has rank `total - 1 - offset`. */
 export interface EventPage {
   items: Event[];
   total: number;
   offset: number;
 }
 
-/** The event of a rank, where this page holds it. */
+/** The event with a rank, if the page contains it. */
 export function eventAt({ items, total, offset }: EventPage, rank: number): Event | undefined {
   return items[total - 1 - offset - rank];
 }
 
-/** The blocks of ranks that the rows from one index to another lie in, but for what the newest page holds already. */
+/** The blocks of ranks that cover a range of indexes, without those that the newest page contains. */
 export function blocksFor(
   first: number,
   last: number,
@@ -43,7 +43,7 @@ export function blocksFor(
   return blocks;
 }
 
-/** Where a block of ranks lies in the list as it stands when there are `total` events. */
+/** The offset and limit of a block of ranks when there are `total` events. */
 export function sliceOf(block: number, total: number): { offset: number; limit: number } {
   const top = Math.min(block * BLOCK + BLOCK - 1, total - 1);
   return { offset: total - 1 - top, limit: top - block * BLOCK + 1 };

@@ -1,20 +1,26 @@
-/** Browsers cap an element's height (Firefox at about 17.8 million px) and place boxes exactly only below 2^24 px. */
+/**
+ * Browsers limit an element's height (Firefox to about 17.8 million px) and position boxes exactly only below
+ * 2^24 px.
+ */
 const MAX_ELEMENT_PX = 8_000_000;
-/** So far from either end the scroll bar is exact to the pixel, so that the ends are reached as in any list. */
+/**
+ * Within this distance from either end, the scroll bar is exact to the pixel, so that both ends can be
+ * reached.
+ */
 const EXACT_PX = 1_000_000;
-/** A leap of more than this many viewports is the scroll bar's thumb being dragged, not a wheel or a key. */
+/** A jump of more than this many viewports is a drag of the scroll bar, not a wheel or a key. */
 const LEAP_VIEWPORTS = 3;
 
-/** How high the element must be that stands for a list of this height. */
+/** The height of the element that represents a list of this height. */
 export function elementHeightOf(listHeight: number): number {
   return Math.min(listHeight, MAX_ELEMENT_PX);
 }
 
 /**
- * Maps the scroll position of an element that browsers can hold to the position in a list of any height. A list that
- * fits is scrolled as it is. In a taller one wheel and keys move by the pixels they say, so that reading is smooth, and
- * the scroll bar stands for the whole list, so that its middle is the list's middle. Away from the ends the two
- * disagree a little after every move; `settle` brings them together when the scrolling rests, and nothing seen moves.
+ * Maps the scroll position of an element of limited height to the position in a list of any height. A list
+ * that fits is scrolled directly. In a taller list, wheel and keys move by exact pixels, so that reading is
+ * smooth, while the scroll bar represents the whole list. Away from the ends the two drift apart; `settle`
+ * realigns them when scrolling stops, without moving the visible rows.
  */
 export class TallScroll {
   #listHeight = 0;
@@ -22,12 +28,12 @@ export class TallScroll {
   #top = 0;
   #offset = 0;
 
-  /** What to take from a position in the list to get the position in the element. */
+  /** The difference between the list position and the element's scroll position. */
   get shift(): number {
     return this.#offset - this.#top;
   }
 
-  /** Where the list is scrolled to. */
+  /** The position in the list. */
   get offset(): number {
     return this.#offset;
   }
@@ -40,14 +46,14 @@ export class TallScroll {
     return Math.max(0, elementHeightOf(this.#listHeight) - this.#viewport);
   }
 
-  /** Takes new measures and answers with the scroll position that the element should have. */
+  /** Sets new dimensions and returns the element's scroll position. */
   resize(listHeight: number, viewport: number): number {
     this.#listHeight = listHeight;
     this.#viewport = viewport;
     return this.goTo(this.#offset);
   }
 
-  /** The element was scrolled to `top`. */
+  /** Handles a scroll of the element to `top`. */
   scrolled(top: number): void {
     const moved = top - this.#top;
     const isLeap = Math.abs(moved) > this.#viewport * LEAP_VIEWPORTS;
@@ -57,12 +63,12 @@ export class TallScroll {
     this.#top = top;
   }
 
-  /** The scrolling rests: answers with the scroll position that the element should have. */
+  /** Realigns after scrolling has stopped, and returns the element's scroll position. */
   settle(): number {
     return this.goTo(this.#offset);
   }
 
-  /** Goes to a position in the list; answers with the scroll position that the element should have. */
+  /** Scrolls to a position in the list, and returns the element's scroll position. */
   goTo(offset: number): number {
     this.#offset = clamp(offset, this.#maxOffset);
     this.#top = Math.round(this.#mapped(this.#offset, this.#maxOffset, this.#maxTop));
@@ -73,7 +79,7 @@ export class TallScroll {
     return this.#mapped(clamp(top, this.#maxTop), this.#maxTop, this.#maxOffset);
   }
 
-  /** A position in a range as one in the other: the same near both ends, in proportion between. */
+  /** Maps a position between two ranges: unchanged near both ends, proportional in between. */
   #mapped(position: number, from: number, to: number): number {
     if (this.#listHeight <= MAX_ELEMENT_PX || position <= EXACT_PX) return Math.min(position, to);
     if (from - position <= EXACT_PX) return to - (from - position);

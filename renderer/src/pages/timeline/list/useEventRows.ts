@@ -7,26 +7,26 @@ import { useEventStream } from './useEventStream.ts';
 
 type Query = Record<string, string | undefined>;
 
-/** However many events happen at once, the newest page is asked for at most this often. */
+/** The newest page is requested at most this often. */
 const REFRESH_MS = 1_000;
 
 export interface EventRows {
-  /** How many rows the list has; undefined until the node has answered. */
+  /** The number of rows; undefined until the node has responded. */
   shown: number | undefined;
-  /** How many came since that the list does not show yet. */
+  /** The number of new events that are not shown yet. */
   waiting: number;
   showWaiting: () => void;
-  /** The row, or undefined while it is on its way. */
+  /** The row, or undefined while it is loading. */
   rowAt: (index: number) => Event | undefined;
   error: unknown;
   retry: () => void;
-  /** Whether the node tells of new events as they happen. */
+  /** Whether new events arrive live. */
   live: boolean;
 }
 
 /**
- * The rows of the timeline from one index to another, whatever is above and below. New events wait until they are asked
- * for, so that nothing moves under the reader's eyes; with `follow` (the list is at its top) they come in at once.
+ * The rows of the timeline in a range of indexes. New events are held back until requested, so that nothing
+ * moves while someone reads. With `follow` (the list is at its top) they appear at once.
  */
 export function useEventRows(query: Query, first: number, last: number, follow: boolean): EventRows {
   const newest = useQuery({
@@ -37,7 +37,7 @@ export function useEventRows(query: Query, first: number, last: number, follow: 
   const [adopted, setAdopted] = useState<number>();
   const shown =
     total === undefined ? adopted : follow || adopted === undefined ? total : Math.min(adopted, total);
-  // What the list shows is remembered, so that what comes after it can be told to wait.
+  // The shown state is kept, so that later events can be counted as new.
   if (shown !== adopted) setAdopted(shown);
 
   const asked = useReachedRange(first, last);
@@ -46,7 +46,7 @@ export function useEventRows(query: Query, first: number, last: number, follow: 
     queries: needed.map((block) => ({
       queryKey: ['listEvents', 'block', query, block],
       queryFn: ({ signal }: { signal: AbortSignal }) => readBlock(query, block, total ?? 0, signal),
-      // A block of the past never changes.
+      // A block of older events never changes.
       staleTime: Number.POSITIVE_INFINITY,
       gcTime: 60_000,
     })),
@@ -75,13 +75,13 @@ export function useEventRows(query: Query, first: number, last: number, follow: 
   };
 }
 
-/** A range this many rows away is not fetched before the list rests there. */
+/** A range this far away is requested only when scrolling has stopped. */
 const LEAP_ROWS = 2 * BLOCK;
 const REST_MS = 100;
 
 /**
- * The rows to fetch: those in sight, but while the scroll bar is dragged past a thousand pages not each of them, which
- * the node would all have to read.
+ * The range to request: the visible rows. While the scroll bar is dragged past many pages, intermediate
+ * ranges are skipped.
  */
 function useReachedRange(first: number, last: number): { first: number; last: number } {
   const [reached, setReached] = useState({ first, last });
@@ -95,7 +95,7 @@ function useReachedRange(first: number, last: number): { first: number; last: nu
   return reached;
 }
 
-/** Asks for the newest page again, at once and then not more often than `REFRESH_MS`. */
+/** Requests the newest page at once, then at most every `REFRESH_MS`. */
 function useRefresh(query: Query): () => void {
   const client = useQueryClient();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
@@ -123,7 +123,7 @@ async function readPage(
   return { items, total, offset };
 }
 
-/** Events that happen between two requests move the offsets: then the block is asked for where it lies now. */
+/** New events shift the offsets, so the block is requested at its current offset. */
 async function readBlock(
   query: Query,
   block: number,

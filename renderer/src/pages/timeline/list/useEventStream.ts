@@ -2,8 +2,9 @@ import { useEffect, useState } from 'react';
 import { addressOf } from '../../../api/client.ts';
 
 /**
- * Hears of each new event while the page can be seen; a hidden page lets go of its connection, of which a browser has
- * only a few for each host, and asks anew when it is seen again. Answers whether it hears now.
+ * Receives new events while the page is visible. A hidden page closes its connection, because a browser
+ * allows only a few per host, and reconnects when it is visible again. Returns whether the stream is
+ * connected.
  */
 export function useEventStream(onEvent: () => void): boolean {
   const [live, setLive] = useState(false);
@@ -13,7 +14,7 @@ export function useEventStream(onEvent: () => void): boolean {
       stream = new EventSource(addressOf('streamEvents'));
       stream.addEventListener('open', () => {
         setLive(true);
-        // What happened before the stream was open was told to nobody.
+        // Events before the stream opened were not sent.
         onEvent();
       });
       stream.addEventListener('error', () => setLive(false));

@@ -2,15 +2,15 @@ import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from
 import type { TallList } from './useTallList.ts';
 
 export interface RowFocus {
-  /** The row that has the focus; it stays drawn wherever the list is scrolled to. */
+  /** The focused row. It stays rendered wherever the list is scrolled. */
   focused: number | undefined;
   onFocus: (event: FocusEvent) => void;
   onKeyDown: (event: KeyboardEvent, list: TallList) => void;
 }
 
 /**
- * The arrow keys, Page Up and Down, Home and End go from row to row along the rows' links. The focus is kept by how many
- * rows are from it to the end, because new rows come in at the beginning.
+ * Moves the focus between rows with the arrow keys, Page Up, Page Down, Home and End. The focus is stored as
+ * a distance from the end, because new rows arrive at the beginning.
  */
 export function useRowFocus(count: number): RowFocus {
   const [fromEnd, setFromEnd] = useState<number>();
@@ -51,7 +51,7 @@ export function useRowFocus(count: number): RowFocus {
   };
 }
 
-/** The index of the row that an element lies in. */
+/** The index of the row that contains an element. */
 export function indexAt(target: EventTarget): number | undefined {
   const row = target instanceof Element ? target.closest<HTMLElement>('[data-index]') : null;
   return row ? Number(row.dataset.index) : undefined;

@@ -3,39 +3,42 @@ import { useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { elementHeightOf, TallScroll } from './tallScroll.ts';
 
-/** Rows kept ready above and below what is seen. */
+/** Rows rendered above and below the visible ones. */
 const OVERSCAN = 8;
 
 export interface TallList {
-  /** The element that scrolls, once it is there; `setScroller` is its ref. */
+  /** The scrolling element, once it exists; `setScroller` is its ref. */
   scroller: HTMLDivElement | null;
   setScroller: (element: HTMLDivElement | null) => void;
-  /** How high the element inside the scroller is. */
+  /** The height of the element inside the scroller. */
   height: number;
-  /** The rows to draw; `top` is where in that element. */
+  /** The rows to render; `top` is the position in that element. */
   rows: { index: number; top: number }[];
-  /** The first and last row that are seen, or nearly. */
+  /** The first and last visible row, approximately. */
   first: number;
   last: number;
-  /** Whether the list is at its very beginning. */
+  /** Whether the list is at its beginning. */
   atTop: boolean;
-  /** Brings a row into sight, moving no further than needed. */
+  /** Scrolls a row into view by the shortest distance. */
   reveal: (index: number) => void;
   scrollTo: (index: number) => void;
-  /** How many rows fit. */
+  /** How many rows fit into the viewport. */
   perView: number;
 }
 
 export interface TallListOptions {
   count: number;
   rowHeight: number;
-  /** A row that stays drawn wherever the list is: the one with the focus. */
+  /** A row that stays rendered: the one with the focus. */
   keep?: number;
-  /** Where the list begins; later changes are not followed. */
+  /** The initial position of the list; later changes are ignored. */
   startAt?: number;
 }
 
-/** A list of any number of rows of one height: TanStack Virtual says which are seen, TallScroll where they are. */
+/**
+ * A list of any number of rows of equal height. TanStack Virtual selects the visible rows, ScaledScroll
+ * positions them.
+ */
 export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOptions): TallList {
   const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
   const tell = useRef<(() => void) | undefined>(undefined);
@@ -49,7 +52,7 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
     getScrollElement: () => scroller,
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
-    // The offset told is the list's; the element's own would end where elements must.
+    // The offset is that of the list; the element's own would be limited by its height.
     observeElementOffset: (instance, report) => {
       const element = instance.scrollElement;
       if (!element) return undefined;
@@ -117,7 +120,7 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
   };
 }
 
-/** What of the scrolling is drawn by; most moves of the wheel change none of it. */
+/** The scroll state that affects rendering; most scroll events do not change it. */
 interface Place {
   shift: number;
   atTop: boolean;
