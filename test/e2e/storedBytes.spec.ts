@@ -41,7 +41,7 @@ test('an audit says that every byte is what it was, finds damage, and sees it me
   await writeFile(place, 'the data of A pack');
   await page.getByRole('link', { name: 'What to do' }).first().click();
   await section.getByRole('button', { name: 'Audit now' }).click();
-  await expect(section.getByText(/every byte is what it was\. 1 object mended since\./)).toBeVisible();
+  await expect(section.getByText(/every byte is what it was\. 1 object repaired since\./)).toBeVisible();
   await expect(section.getByText('No damage is known')).toBeVisible();
 });
 

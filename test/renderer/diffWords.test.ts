@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { snippetParts } from '../../renderer/src/pages/search/snippetParts.ts';
 import {
+  diffSummary,
   hexBytes,
-  summaryOf,
   unchangedBefore,
   visibleText,
 } from '../../renderer/src/pages/timeline/diff/diffWords.ts';
@@ -33,23 +33,23 @@ function words(unit: 'words' | 'lines' | 'whole', added: number, removed: number
 
 describe('a diff is summed up in a line', () => {
   test('of words, lines and texts that have too little in common', () => {
-    expect(summaryOf(words('words', 41, 12, 3))).toBe('3 passages, 41 words added, 12 removed');
-    expect(summaryOf(words('lines', 0, 1))).toBe('1 passage, 1 line removed');
-    expect(summaryOf(words('words', 0, 0))).toBe('1 passage, only white space');
-    expect(summaryOf(words('words', 0, 0, 0))).toBeUndefined();
-    expect(summaryOf(words('whole', 6_000, 1))).toBe('1 word before, 6,000 now');
-    expect(summaryOf({ ...words('words', 9_000, 0, 500), truncated: true })).toBe(
+    expect(diffSummary(words('words', 41, 12, 3))).toBe('3 passages, 41 words added, 12 removed');
+    expect(diffSummary(words('lines', 0, 1))).toBe('1 passage, 1 line removed');
+    expect(diffSummary(words('words', 0, 0))).toBe('1 passage, only white space');
+    expect(diffSummary(words('words', 0, 0, 0))).toBeUndefined();
+    expect(diffSummary(words('whole', 6_000, 1))).toBe('1 word before, 6,000 now');
+    expect(diffSummary({ ...words('words', 9_000, 0, 500), truncated: true })).toBe(
       'The first 500 passages of more, 9,000 words added',
     );
   });
 
   test('of values, of rows and columns, of pixels, of bytes', () => {
     const json = { ...shared, kind: 'json' as const, changes: [] };
-    expect(summaryOf({ ...json, summary: { added: 2, removed: 0, changed: 0, moved: 1 } })).toBe(
+    expect(diffSummary({ ...json, summary: { added: 2, removed: 0, changed: 0, moved: 1 } })).toBe(
       '2 values added, 1 moved',
     );
     expect(
-      summaryOf({
+      diffSummary({
         ...shared,
         kind: 'csv',
         summary: {
@@ -67,14 +67,14 @@ describe('a diff is summed up in a line', () => {
     ).toBe('3 rows changed (5 cells); 1 column added');
     const size = { from: { width: 100, height: 10 }, to: { width: 100, height: 10 } };
     const image = { ...shared, kind: 'image', size, box: null } as const;
-    expect(summaryOf({ ...image, summary: { differing_pixels: 29, visible_pixels: 4, share: 0.029 } })).toBe(
-      '29 of 1,000 pixels differ (2.9 %), 4 of them visibly',
-    );
     expect(
-      summaryOf({ ...image, summary: { differing_pixels: null, visible_pixels: null, share: null } }),
+      diffSummary({ ...image, summary: { differing_pixels: 29, visible_pixels: 4, share: 0.029 } }),
+    ).toBe('29 of 1,000 pixels differ (2.9 %), 4 of them visibly');
+    expect(
+      diffSummary({ ...image, summary: { differing_pixels: null, visible_pixels: null, share: null } }),
     ).toBe('100 × 10 pixels before, 100 × 10 pixels now');
     const bytes = { ...shared, kind: 'bytes', around: null } as const;
-    expect(summaryOf({ ...bytes, summary: { length_change: -1, first_difference: 1_000 } })).toBe(
+    expect(diffSummary({ ...bytes, summary: { length_change: -1, first_difference: 1_000 } })).toBe(
       '1 byte shorter; the first difference is at byte 1,000, counted from 0',
     );
   });

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { directHits } from '../../renderer/src/components/layout/palette/directHit.ts';
+import { directMatches } from '../../renderer/src/components/layout/palette/directHit.ts';
 
 const ORIGIN = 'http://127.0.0.1:7717';
 const digits = '0123456789abcdef'.repeat(4);
-const targets = (text: string) => directHits(text, ORIGIN).map(({ to }) => to);
+const targets = (text: string) => directMatches(text, ORIGIN).map(({ to }) => to);
 
 test('an id, a digest, an entry, a path or an address leads where it points, whatever surrounds it', () => {
   expect(targets(` pk_${digits.slice(0, 20)} `)).toEqual([`/packs/pk_${digits.slice(0, 20)}`]);

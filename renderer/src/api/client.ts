@@ -22,7 +22,7 @@ export class NodeUnreachable extends Error {
 }
 
 /** The response came from something other than the node, such as a proxy. */
-export class NotTheNode extends Error {
+export class UnexpectedResponse extends Error {
   constructor(status: number) {
     super(
       `Unexpected response (${status}). Make sure that the node is running at this address, then try again.`,
@@ -52,17 +52,17 @@ export async function call<Name extends RouteName>(
 ): Promise<AnswerOf<RouteTable[Name]>> {
   const { method } = ROUTES[name];
   const hasBody = options.body !== undefined;
-  const response = await reach(addressOf(name, options), {
+  const response = await sendRequest(urlOf(name, options), {
     method,
     signal: options.signal,
     headers: hasBody ? { 'Content-Type': 'application/json' } : {},
     body: hasBody ? JSON.stringify(options.body) : undefined,
   });
-  return (await answerOf(response)) as AnswerOf<RouteTable[Name]>;
+  return (await readResponse(response)) as AnswerOf<RouteTable[Name]>;
 }
 
 /** Builds a route's URL from its path parameters and query. Undefined and empty values are omitted. */
-export function addressOf(
+export function urlOf(
   name: RouteName,
   { params, query = {} }: { params?: Record<string, string | number>; query?: QueryValues } = {},
 ): string {
@@ -75,7 +75,7 @@ export function addressOf(
 }
 
 /** Sends the request and throws NodeUnreachable when there is no response. */
-export async function reach(address: string, init: RequestInit): Promise<Response> {
+export async function sendRequest(address: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(address, init);
   } catch (cause) {
@@ -85,12 +85,13 @@ export async function reach(address: string, init: RequestInit): Promise<Respons
 }
 
 /** The JSON body of a response. `/api/status` sends one with status 503 too; that is not an error here. */
-export async function answerOf(response: Response): Promise<unknown> {
+export async function readResponse(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
   const type = response.headers.get('Content-Type') ?? '';
   const isProblem = type.startsWith('application/problem+json');
   // A proxy in between may send an error page that is not JSON.
-  if (!isProblem && !/^application\/([a-z.]+\+)?json/.test(type)) throw new NotTheNode(response.status);
+  if (!isProblem && !/^application\/([a-z.]+\+)?json/.test(type))
+    throw new UnexpectedResponse(response.status);
   const body: unknown = await response.json();
   if (isProblem) throw new ApiProblem(body as ProblemDocument);
   return body;

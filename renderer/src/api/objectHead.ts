@@ -1,4 +1,4 @@
-import { addressOf, answerOf, NotTheNode, reach } from './client.ts';
+import { readResponse, sendRequest, UnexpectedResponse, urlOf } from './client.ts';
 
 /** The headers of an archived object. */
 export interface ObjectHead {
@@ -30,8 +30,8 @@ const EXTENSIONS: Partial<Record<string, string>> = {
 
 /** Sends a HEAD request for an archived object. Throws ApiProblem or NodeUnreachable. */
 export async function readObjectHead(sha256: string, signal?: AbortSignal): Promise<ObjectHead> {
-  const address = addressOf('readObject', { params: { sha256 } });
-  const response = await reach(address, { method: 'HEAD', signal });
+  const address = urlOf('readObject', { params: { sha256 } });
+  const response = await sendRequest(address, { method: 'HEAD', signal });
   if (!response.ok) await tellRefusal(address, signal);
   const length = response.headers.get('Content-Length');
   const contentType = response.headers.get('Content-Type');
@@ -41,7 +41,7 @@ export async function readObjectHead(sha256: string, signal?: AbortSignal): Prom
 
 /** A HEAD response has no body, so request one byte to get the error document. */
 async function tellRefusal(address: string, signal?: AbortSignal): Promise<never> {
-  const refused = await reach(address, { signal, headers: { Range: 'bytes=0-0' } });
-  await answerOf(refused);
-  throw new NotTheNode(refused.status);
+  const refused = await sendRequest(address, { signal, headers: { Range: 'bytes=0-0' } });
+  await readResponse(refused);
+  throw new UnexpectedResponse(refused.status);
 }

@@ -3,12 +3,12 @@ import type { AnswerOf } from '../../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
 import {
   ApiProblem,
-  addressOf,
-  answerOf,
   NodeUnreachable,
-  NotTheNode,
   type QueryValues,
-  reach,
+  readResponse,
+  sendRequest,
+  UnexpectedResponse,
+  urlOf,
 } from './client.ts';
 
 /** The routes whose request body is streamed, by media type. */
@@ -29,13 +29,13 @@ export async function sendStream<Name extends StreamRouteName>(
   name: Name,
   { query, body, mediaType, signal }: StreamToSend,
 ): Promise<AnswerOf<RouteTable[Name]>> {
-  const response = await reach(addressOf(name, { query }), {
+  const response = await sendRequest(urlOf(name, { query }), {
     method: ROUTES[name].method,
     headers: { 'Content-Type': mediaType },
     body,
     signal,
   });
-  return (await answerOf(response)) as AnswerOf<RouteTable[Name]>;
+  return (await readResponse(response)) as AnswerOf<RouteTable[Name]>;
 }
 
 export interface Upload {
@@ -45,7 +45,7 @@ export interface Upload {
   mediaType?: string;
   signal: AbortSignal;
   /** Receives the bytes sent so far and the total. */
-  tell: (done: number, total: number | null) => void;
+  onProgress: (done: number, total: number | null) => void;
 }
 
 /**
@@ -54,19 +54,19 @@ export interface Upload {
  */
 export function upload<Name extends StreamRouteName>(
   name: Name,
-  { query, body, mediaType, signal, tell }: Upload,
+  { query, body, mediaType, signal, onProgress }: Upload,
 ): Promise<AnswerOf<RouteTable[Name]>> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open(ROUTES[name].method, addressOf(name, { query }));
+    request.open(ROUTES[name].method, urlOf(name, { query }));
     if (mediaType) request.setRequestHeader('Content-Type', mediaType);
     request.responseType = 'json';
     request.upload.onprogress = ({ loaded, total, lengthComputable }) =>
-      tell(loaded, lengthComputable ? total : null);
+      onProgress(loaded, lengthComputable ? total : null);
     request.onload = () => {
       const answer: unknown = request.response;
       if (isProblem(answer)) reject(new ApiProblem(answer));
-      else if (request.status >= 300 || answer === null) reject(new NotTheNode(request.status));
+      else if (request.status >= 300 || answer === null) reject(new UnexpectedResponse(request.status));
       else resolve(answer as AnswerOf<RouteTable[Name]>);
     };
     request.onerror = () => reject(new NodeUnreachable(new Error('The upload was interrupted.')));

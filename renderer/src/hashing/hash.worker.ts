@@ -12,7 +12,7 @@ export type HashReply =
   | { id: string; state: 'done'; sha256: string }
   | { id: string; state: 'failed'; error: string };
 
-const TELL_EVERY_BYTES = 4_194_304;
+const REPORT_EVERY_BYTES = 4_194_304;
 
 const scope = self as unknown as {
   onmessage: ((event: MessageEvent<HashRequest>) => void) | null;
@@ -27,11 +27,11 @@ scope.onmessage = ({ data }) => {
 };
 
 async function hashFile({ id, file }: HashRequest): Promise<void> {
-  let told = 0;
+  let reported = 0;
   try {
     const { sha256, bytes } = await hashStream(file.stream(), (done) => {
-      if (done - told < TELL_EVERY_BYTES) return;
-      told = done;
+      if (done - reported < REPORT_EVERY_BYTES) return;
+      reported = done;
       scope.postMessage({ id, state: 'hashing', bytes: done });
     });
     scope.postMessage(

@@ -3,7 +3,7 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { canonicalText } from '../../../shared/canonicalJson.ts';
 
 /** The SHA-256 of a value's canonical JSON in hex: a record's fingerprint or an entry's hash. */
-export function fingerprintHere(value: unknown): string {
+export function canonicalSha256(value: unknown): string {
   return bytesToHex(sha256(utf8ToBytes(canonicalText(value))));
 }
 
@@ -13,7 +13,7 @@ export function fingerprintHere(value: unknown): string {
  */
 export async function hashStream(
   stream: ReadableStream<Uint8Array>,
-  tell: (bytes: number) => void = () => {},
+  onProgress: (bytes: number) => void = () => {},
   signal?: AbortSignal,
 ): Promise<{ sha256: string; bytes: number }> {
   const hash = sha256.create();
@@ -26,7 +26,7 @@ export async function hashStream(
       if (done) return { sha256: bytesToHex(hash.digest()), bytes };
       hash.update(value);
       bytes += value.length;
-      tell(bytes);
+      onProgress(bytes);
     }
   } finally {
     reader.releaseLock();

@@ -1,6 +1,6 @@
 import { type ComponentType, lazy } from 'react';
 import type { RouteObject } from 'react-router';
-import { BrokenPage } from '../components/layout/BrokenPage.tsx';
+import { PageError } from '../components/layout/BrokenPage.tsx';
 import { Shell } from '../components/layout/Shell.tsx';
 
 type PageModule = Promise<{ default: ComponentType }>;
@@ -8,13 +8,13 @@ type PageModule = Promise<{ default: ComponentType }>;
 /** Loads a page when it is first opened. The paths are defined in shared/pages.ts. */
 function pageAt(path: string, load: () => PageModule): RouteObject {
   const Content = lazy(load);
-  return { path, element: <Content />, errorElement: <BrokenPage /> };
+  return { path, element: <Content />, errorElement: <PageError /> };
 }
 
 export const pageRoutes: RouteObject[] = [
   {
     element: <Shell />,
-    errorElement: <BrokenPage />,
+    errorElement: <PageError />,
     children: [
       pageAt('/', () => import('./overview/OverviewPage.tsx')),
       pageAt('/packs', () => import('./packs/PacksPage.tsx')),

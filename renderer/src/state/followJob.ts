@@ -9,13 +9,13 @@ const ASK_AGAIN_MS = 2_000;
  * ended.
  */
 export function useFollowedJob(id: string | undefined): Job | undefined {
-  const told = useJobs((state) => (id === undefined ? undefined : state.node[id]));
-  const hasEnded = told !== undefined && told.state !== 'running';
-  const asked = useCall(
+  const streamed = useJobs((state) => (id === undefined ? undefined : state.node[id]));
+  const hasEnded = streamed !== undefined && streamed.state !== 'running';
+  const polled = useCall(
     'readJob',
     { params: { id: id ?? '' } },
     { enabled: id !== undefined && !hasEnded, refetchInterval: hasEnded ? undefined : ASK_AGAIN_MS },
   ).data;
-  if (hasEnded) return told;
-  return asked && asked.state !== 'running' ? asked : (told ?? asked);
+  if (hasEnded) return streamed;
+  return polled && polled.state !== 'running' ? polled : (streamed ?? polled);
 }

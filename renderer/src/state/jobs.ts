@@ -23,8 +23,8 @@ interface JobsState {
   local: Record<string, LocalJob>;
   /** Finished jobs that were dismissed. */
   dismissed: readonly string[];
-  tellNodeJob: (job: Job) => void;
-  tellLocalJob: (job: LocalJob) => void;
+  updateNodeJob: (job: Job) => void;
+  updateLocalJob: (job: LocalJob) => void;
   dismiss: (id: string) => void;
 }
 
@@ -32,7 +32,7 @@ export const useJobs = create<JobsState>()((set) => ({
   node: {},
   local: {},
   dismissed: [],
-  tellNodeJob: (job) => set((state) => ({ node: { ...state.node, [job.id]: job } })),
-  tellLocalJob: (job) => set((state) => ({ local: { ...state.local, [job.id]: job } })),
+  updateNodeJob: (job) => set((state) => ({ node: { ...state.node, [job.id]: job } })),
+  updateLocalJob: (job) => set((state) => ({ local: { ...state.local, [job.id]: job } })),
   dismiss: (id) => set((state) => ({ dismissed: [...state.dismissed, id] })),
 }));

@@ -10,6 +10,6 @@ interface Look {
 }
 
 /** Display settings of this browser. The theme is stored by Mantine's colour scheme manager. */
-export const useLook = create<Look>()(
+export const useDisplaySettings = create<Look>()(
   persist((set) => ({ zone: 'local', setZone: (zone) => set({ zone }) }), { name: 'strongroom-look' }),
 );

@@ -28,11 +28,11 @@ export const useObjectChecks = create<ObjectChecks>()((set) => ({
     try {
       const found = await runLocalJob(
         { title: `Hashing object ${sha256.slice(0, 8)}`, unit: 'bytes', abort },
-        ({ signal, tell }) =>
+        ({ signal, onProgress }) =>
           hashObject(`/archive/${sha256}`, {
             signal,
-            tell: (done, total) => {
-              tell(done, total);
+            onProgress: (done, total) => {
+              onProgress(done, total);
               show({ state: 'running', done, total, cancel });
             },
           }),

@@ -2,7 +2,7 @@ import { Button, SegmentedControl } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { CitationFormat } from '../../../../shared/citation.ts';
-import { addressOf } from '../../api/client.ts';
+import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { CopyButton } from '../forms/CopyButton.tsx';
@@ -56,7 +56,7 @@ export function Citation({ item }: { item: string }) {
               size="compact-xs"
               variant="subtle"
               color="gray"
-              href={addressOf('readCitation', { params, query: { format: form } })}
+              href={urlOf('readCitation', { params, query: { format: form } })}
               download
               leftSection={<IconDownload size={14} aria-hidden />}
             >

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import { type Comment, newCommentSchema } from '../../../../shared/comment.ts';
 import { call } from '../../api/client.ts';
-import { answerKey, useCall } from '../../api/useCall.ts';
+import { callKey, useCall } from '../../api/useCall.ts';
 import { formatCount } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { TimeText } from '../data/TimeText.tsx';
@@ -123,7 +123,7 @@ function CommentForm({ item, replyTo, onDone }: CommentFormProps) {
       form.setFieldValue('body', '');
       form.resetDirty();
       onDone();
-      await queries.invalidateQueries({ queryKey: answerKey('listComments') });
+      await queries.invalidateQueries({ queryKey: callKey('listComments') });
     },
   });
   return (

@@ -1,7 +1,7 @@
 import { IconAlertTriangle, IconCheck, IconCircleCheck } from '@tabler/icons-react';
 import { exactTime } from '../../format/time.ts';
-import { useLook } from '../../state/look.ts';
-import { Hint } from '../feedback/Hint.tsx';
+import { useDisplaySettings } from '../../state/look.ts';
+import { LazyTooltip } from '../feedback/Hint.tsx';
 import { useCopied } from '../forms/useCopied.ts';
 import classes from './DigestChip.module.css';
 
@@ -23,12 +23,12 @@ export interface DigestChipProps {
 /** Shows the first 8 digits of a digest. Hover or focus shows all of it; a click copies it. */
 export function DigestChip({ digest, label = 'digest', verified }: DigestChipProps) {
   const { copied, copy } = useCopied();
-  const zone = useLook((look) => look.zone);
+  const zone = useDisplaySettings((look) => look.zone);
   const found =
     verified &&
     `${verified.ok ? 'Verified' : 'Does not match'} against ${verified.against}, ${exactTime(verified.at, zone)}`;
   return (
-    <Hint
+    <LazyTooltip
       maxWidth={420}
       label={
         <span className={classes.whole}>
@@ -62,6 +62,6 @@ export function DigestChip({ digest, label = 'digest', verified }: DigestChipPro
           <span>{digest.slice(0, 8)}</span>
         </button>
       )}
-    </Hint>
+    </LazyTooltip>
   );
 }

@@ -1,7 +1,7 @@
 import { formatCount } from '../../format/size.ts';
-import { Hint } from '../feedback/Hint.tsx';
+import { LazyTooltip } from '../feedback/Hint.tsx';
 import classes from './StateBadge.module.css';
-import { STATES, type StateKind, type StateLook, type StateValue } from './states.ts';
+import { STATES, type StateDisplay, type StateKind, type StateValue } from './states.ts';
 
 export interface StateBadgeProps<Kind extends StateKind> {
   kind: Kind;
@@ -19,10 +19,10 @@ export function StateBadge<Kind extends StateKind>({
   look = 'plain',
   count,
 }: StateBadgeProps<Kind>) {
-  const states = STATES[kind] as Record<StateValue<Kind>, StateLook>;
-  const { word, icon: Icon, tone, meaning } = states[value];
+  const states = STATES[kind] as Record<StateValue<Kind>, StateDisplay>;
+  const { label, icon: Icon, tone, meaning } = states[value];
   return (
-    <Hint label={meaning} maxWidth={280}>
+    <LazyTooltip label={meaning} maxWidth={280}>
       {(trigger) => (
         <span
           {...trigger}
@@ -31,9 +31,9 @@ export function StateBadge<Kind extends StateKind>({
         >
           <Icon size={15} stroke={1.9} aria-hidden />
           {count !== undefined && <span className="numeric">{formatCount(count)}</span>}
-          <span>{word}</span>
+          <span>{label}</span>
         </span>
       )}
-    </Hint>
+    </LazyTooltip>
   );
 }

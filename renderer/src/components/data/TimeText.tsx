@@ -1,12 +1,12 @@
 import { useSyncExternalStore } from 'react';
 import { exactTime, relativeTime } from '../../format/time.ts';
-import { useLook } from '../../state/look.ts';
-import { Hint } from '../feedback/Hint.tsx';
+import { useDisplaySettings } from '../../state/look.ts';
+import { LazyTooltip } from '../feedback/Hint.tsx';
 
 const TICK_MS = 15_000;
 
-function subscribeToTicks(tell: () => void): () => void {
-  const timer = setInterval(tell, TICK_MS);
+function subscribeToTicks(notify: () => void): () => void {
+  const timer = setInterval(notify, TICK_MS);
   return () => clearInterval(timer);
 }
 
@@ -25,16 +25,16 @@ export interface TimeTextProps {
 /** A point in time, relative, with the exact timestamp on hover, in the person's time zone or UTC. */
 export function TimeText({ at, show = 'relative' }: TimeTextProps) {
   const now = useNow();
-  const zone = useLook((look) => look.zone);
+  const zone = useDisplaySettings((look) => look.zone);
   const near = relativeTime(at, now);
   const exact = exactTime(at, zone);
   return (
-    <Hint label={show === 'relative' ? exact : near}>
+    <LazyTooltip label={show === 'relative' ? exact : near}>
       {(trigger) => (
         <time {...trigger} dateTime={at} className="nowrap numeric">
           {show === 'relative' ? near : exact}
         </time>
       )}
-    </Hint>
+    </LazyTooltip>
   );
 }

@@ -32,44 +32,44 @@ import type { Outcome, Tag, Verdict } from '../../../../shared/vocabulary.ts';
 export type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'quiet';
 
 /** How a state is displayed: an icon, a label and a colour, never the colour alone, and an explanation. */
-export interface StateLook {
-  word: string;
+export interface StateDisplay {
+  label: string;
   icon: TablerIcon;
   tone: Tone;
   meaning: string;
 }
 
-const outcome: Record<Outcome, StateLook> = {
+const outcome: Record<Outcome, StateDisplay> = {
   positive: {
-    word: 'positive',
+    label: 'positive',
     icon: IconCirclePlus,
     tone: 'good',
     meaning: 'The result supports the expectation.',
   },
   negative: {
-    word: 'negative',
+    label: 'negative',
     icon: IconCircleMinus,
     tone: 'bad',
     meaning: 'The result contradicts the expectation.',
   },
-  null: { word: 'null', icon: IconCircle, tone: 'quiet', meaning: 'No effect was found.' },
+  null: { label: 'null', icon: IconCircle, tone: 'quiet', meaning: 'No effect was found.' },
   mixed: {
-    word: 'mixed',
+    label: 'mixed',
     icon: IconCircleHalf2,
     tone: 'warn',
     meaning: 'The result supports the expectation in part.',
   },
 };
 
-const tag: Record<Tag, StateLook> = {
+const tag: Record<Tag, StateDisplay> = {
   replicable: {
-    word: 'replicable',
+    label: 'replicable',
     icon: IconRepeat,
     tone: 'accent',
     meaning: 'The pack includes a method, and the uploader states that it is complete.',
   },
   'report-only': {
-    word: 'report-only',
+    label: 'report-only',
     icon: IconFileText,
     tone: 'quiet',
     meaning:
@@ -77,127 +77,127 @@ const tag: Record<Tag, StateLook> = {
   },
 };
 
-const verdict: Record<Verdict, StateLook> = {
+const verdict: Record<Verdict, StateDisplay> = {
   reproduced: {
-    word: 'reproduced',
+    label: 'reproduced',
     icon: IconEqual,
     tone: 'good',
     meaning: 'The replication obtained the same result.',
   },
   partial: {
-    word: 'partial',
+    label: 'partial',
     icon: IconAdjustments,
     tone: 'warn',
     meaning: 'The replication obtained part of the result.',
   },
   failed: {
-    word: 'failed',
+    label: 'failed',
     icon: IconCircleX,
     tone: 'bad',
     meaning: 'The replication did not obtain the result.',
   },
 };
 
-const study: Record<StudyStatus, StateLook> = {
-  planned: { word: 'planned', icon: IconCircleDashed, tone: 'quiet', meaning: 'Not started.' },
-  running: { word: 'running', icon: IconCircleDot, tone: 'accent', meaning: 'In progress.' },
-  completed: { word: 'completed', icon: IconCircleCheck, tone: 'good', meaning: 'Completed.' },
-  abandoned: { word: 'abandoned', icon: IconBan, tone: 'warn', meaning: 'Abandoned. It can be resumed.' },
+const study: Record<StudyStatus, StateDisplay> = {
+  planned: { label: 'planned', icon: IconCircleDashed, tone: 'quiet', meaning: 'Not started.' },
+  running: { label: 'running', icon: IconCircleDot, tone: 'accent', meaning: 'In progress.' },
+  completed: { label: 'completed', icon: IconCircleCheck, tone: 'good', meaning: 'Completed.' },
+  abandoned: { label: 'abandoned', icon: IconBan, tone: 'warn', meaning: 'Abandoned. It can be resumed.' },
 };
 
-const source: Record<SourceState, StateLook> = {
-  new: { word: 'new', icon: IconCircleDashed, tone: 'quiet', meaning: 'Not retrieved yet.' },
+const source: Record<SourceState, StateDisplay> = {
+  new: { label: 'new', icon: IconCircleDashed, tone: 'quiet', meaning: 'Not retrieved yet.' },
   available: {
-    word: 'available',
+    label: 'available',
     icon: IconCircleCheck,
     tone: 'good',
     meaning: 'The last check retrieved the source.',
   },
   unavailable: {
-    word: 'unavailable',
+    label: 'unavailable',
     icon: IconPlugConnectedX,
     tone: 'warn',
     meaning: 'Several consecutive checks failed.',
   },
   gone: {
-    word: 'gone',
+    label: 'gone',
     icon: IconCircleX,
     tone: 'bad',
     meaning: 'The server reports that the resource no longer exists.',
   },
 };
 
-const event: Record<EventType, StateLook> = {
+const event: Record<EventType, StateDisplay> = {
   first_seen: {
-    word: 'first seen',
+    label: 'first seen',
     icon: IconCirclePlus,
     tone: 'accent',
     meaning: 'The source was retrieved for the first time.',
   },
   changed: {
-    word: 'changed',
+    label: 'changed',
     icon: IconPencil,
     tone: 'warn',
     meaning: 'The content changed. Both versions are kept.',
   },
   unavailable: {
-    word: 'unavailable',
+    label: 'unavailable',
     icon: IconPlugConnectedX,
     tone: 'warn',
     meaning: 'Several consecutive checks failed.',
   },
   disappeared: {
-    word: 'disappeared',
+    label: 'disappeared',
     icon: IconCircleX,
     tone: 'bad',
     meaning: 'The server reported twice that the resource no longer exists.',
   },
   recovered: {
-    word: 'recovered',
+    label: 'recovered',
     icon: IconArrowBackUp,
     tone: 'good',
     meaning: 'The source can be retrieved again.',
   },
 };
 
-const job: Record<Job['state'], StateLook> = {
-  running: { word: 'running', icon: IconClock, tone: 'accent', meaning: 'In progress.' },
-  done: { word: 'done', icon: IconCircleCheck, tone: 'good', meaning: 'Done.' },
-  failed: { word: 'failed', icon: IconCircleX, tone: 'bad', meaning: 'The job failed.' },
-  cancelled: { word: 'cancelled', icon: IconBan, tone: 'quiet', meaning: 'The job was cancelled.' },
+const job: Record<Job['state'], StateDisplay> = {
+  running: { label: 'running', icon: IconClock, tone: 'accent', meaning: 'In progress.' },
+  done: { label: 'done', icon: IconCircleCheck, tone: 'good', meaning: 'Done.' },
+  failed: { label: 'failed', icon: IconCircleX, tone: 'bad', meaning: 'The job failed.' },
+  cancelled: { label: 'cancelled', icon: IconBan, tone: 'quiet', meaning: 'The job was cancelled.' },
 };
 
-const listed: Record<(typeof LIST_OUTCOMES)[number], StateLook> = {
-  added: { word: 'added', icon: IconCirclePlus, tone: 'good', meaning: 'The source is now watched.' },
+const listed: Record<(typeof LIST_OUTCOMES)[number], StateDisplay> = {
+  added: { label: 'added', icon: IconCirclePlus, tone: 'good', meaning: 'The source is now watched.' },
   already: {
-    word: 'already watched',
+    label: 'already watched',
     icon: IconEqual,
     tone: 'quiet',
     meaning: 'The source was already watched. It is unchanged.',
   },
   refused: {
-    word: 'rejected',
+    label: 'rejected',
     icon: IconCircleX,
     tone: 'bad',
     meaning: 'The source was not added. The reason is shown next to it.',
   },
 };
 
-const damage: Record<DamageProblem, StateLook> = {
+const damage: Record<DamageProblem, StateDisplay> = {
   missing: {
-    word: 'missing',
+    label: 'missing',
     icon: IconCircleDashed,
     tone: 'bad',
     meaning: 'The file is missing on disk.',
   },
   changed: {
-    word: 'changed',
+    label: 'changed',
     icon: IconCircleX,
     tone: 'bad',
     meaning: 'The file on disk does not match its digest.',
   },
   unreadable: {
-    word: 'unreadable',
+    label: 'unreadable',
     icon: IconBan,
     tone: 'bad',
     meaning: 'The disk cannot read the file.',
@@ -206,66 +206,66 @@ const damage: Record<DamageProblem, StateLook> = {
 
 const audit = {
   complete: {
-    word: 'complete',
+    label: 'complete',
     icon: IconCircleCheck,
     tone: 'good',
     meaning: 'Every object was read and hashed.',
   },
   running: {
-    word: 'running',
+    label: 'running',
     icon: IconClock,
     tone: 'accent',
     meaning: 'The audit runs in small steps.',
   },
   broken_off: {
-    word: 'incomplete',
+    label: 'incomplete',
     icon: IconCircleHalf2,
     tone: 'quiet',
     meaning: 'The audit did not finish. Its findings are recorded.',
   },
-} as const satisfies Record<string, StateLook>;
+} as const satisfies Record<string, StateDisplay>;
 
 const noise = {
   noise: {
-    word: 'noise',
+    label: 'noise',
     icon: IconCircleDashed,
     tone: 'quiet',
     meaning: 'The noise rules explain the whole change.',
   },
   news: {
-    word: 'change',
+    label: 'change',
     icon: IconPencil,
     tone: 'warn',
     meaning: 'The change is not explained by any noise rule.',
   },
   unknown: {
-    word: 'unknown',
+    label: 'unknown',
     icon: IconQuestionMark,
     tone: 'quiet',
     meaning: 'The noise rules could not be applied to this change.',
   },
-} as const satisfies Record<string, StateLook>;
+} as const satisfies Record<string, StateDisplay>;
 
 const mark = {
   flagged: {
-    word: 'flagged',
+    label: 'flagged',
     icon: IconFlag,
     tone: 'warn',
     meaning: 'Someone has reported a problem with this pack.',
   },
   paused: {
-    word: 'paused',
+    label: 'paused',
     icon: IconClockPause,
     tone: 'quiet',
     meaning: 'Not checked until it is resumed.',
   },
   superseded: {
-    word: 'superseded',
+    label: 'superseded',
     icon: IconArrowBackUp,
     tone: 'quiet',
     meaning: 'A newer version exists.',
   },
-} as const satisfies Record<string, StateLook>;
+} as const satisfies Record<string, StateDisplay>;
 
 export const STATES = {
   outcome,

@@ -5,7 +5,7 @@ import { type FocusEvent, type KeyboardEvent, type PointerEvent, type ReactNode,
 const OPEN_DELAY_MS = 250;
 
 /** The props that the trigger element must have. */
-export interface HintTrigger {
+export interface TooltipTrigger {
   onPointerEnter: (event: PointerEvent<HTMLElement>) => void;
   onPointerLeave: () => void;
   onFocus: (event: FocusEvent<HTMLElement>) => void;
@@ -13,25 +13,25 @@ export interface HintTrigger {
   onKeyDown: (event: KeyboardEvent<HTMLElement>) => void;
 }
 
-export interface HintProps {
+export interface LazyTooltipProps {
   label: ReactNode;
   /** In pixels. Longer labels wrap. */
   maxWidth?: number;
-  children: (trigger: HintTrigger) => ReactNode;
+  children: (trigger: TooltipTrigger) => ReactNode;
 }
 
 /**
  * A tooltip that creates no DOM until it is shown. Long tables have one per cell, and mounting a hundred
  * Mantine tooltips on every scroll is slow. Escape closes it.
  */
-export function Hint({ label, maxWidth, children }: HintProps) {
+export function LazyTooltip({ label, maxWidth, children }: LazyTooltipProps) {
   const [target, setTarget] = useState<HTMLElement>();
   const openLater = useDebouncedCallback((element: HTMLElement) => setTarget(element), OPEN_DELAY_MS);
   const close = () => {
     openLater.cancel();
     setTarget(undefined);
   };
-  const trigger: HintTrigger = {
+  const trigger: TooltipTrigger = {
     onPointerEnter: ({ currentTarget }) => openLater(currentTarget),
     onPointerLeave: close,
     onFocus: ({ currentTarget }) => {

@@ -45,8 +45,8 @@ export function JobsTray() {
   );
   // Of successful jobs with the same title only the last is shown. Failed jobs stay until dismissed.
   const last = new Map(nodeJobs.map((job) => [job.title, job.id]));
-  const isTold = ({ id, state, title }: LocalJob) => state !== 'done' || last.get(title) === id;
-  const shown = [...Object.values(local), ...nodeJobs.filter(isTold)].filter(
+  const isShown = ({ id, state, title }: LocalJob) => state !== 'done' || last.get(title) === id;
+  const shown = [...Object.values(local), ...nodeJobs.filter(isShown)].filter(
     (job) => !dismissed.includes(job.id),
   );
   if (shown.length === 0) return null;

@@ -24,9 +24,9 @@ export function SearchField({ label, placeholder, value, onChange }: SearchField
     setSeen(value);
     if (!focused) setTyped(value);
   }
-  const tellLater = useDebouncedCallback((text: string) => onChange(text.trim()), PAUSE_MS);
-  const tellNow = (text: string) => {
-    tellLater.cancel();
+  const showLater = useDebouncedCallback((text: string) => onChange(text.trim()), PAUSE_MS);
+  const showNow = (text: string) => {
+    showLater.cancel();
     if (text.trim() !== value) onChange(text.trim());
   };
   return (
@@ -42,7 +42,7 @@ export function SearchField({ label, placeholder, value, onChange }: SearchField
             aria-label="Clear search"
             onClick={() => {
               setTyped('');
-              tellNow('');
+              showNow('');
             }}
           />
         )
@@ -51,14 +51,14 @@ export function SearchField({ label, placeholder, value, onChange }: SearchField
       onFocus={() => setFocused(true)}
       onBlur={() => {
         setFocused(false);
-        tellNow(typed);
+        showNow(typed);
       }}
       onChange={(event) => {
         setTyped(event.currentTarget.value);
-        tellLater(event.currentTarget.value);
+        showLater(event.currentTarget.value);
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Enter') tellNow(typed);
+        if (event.key === 'Enter') showNow(typed);
       }}
     />
   );

@@ -4,7 +4,7 @@ import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { Page } from './Page.tsx';
 
 /** Shown in place of a page that failed to load or render. The rest of the interface keeps working. */
-export function BrokenPage() {
+export function PageError() {
   const error = useRouteError();
   // Each browser words a failed module load differently, with a URL that helps no one.
   const isUnloaded = error instanceof TypeError && /module script|dynamically imported/i.test(error.message);

@@ -1,14 +1,14 @@
 import { SegmentedControl, useMantineColorScheme } from '@mantine/core';
 import { IconDeviceDesktop, IconMoon, IconSun, type TablerIcon } from '@tabler/icons-react';
 
-const LOOKS: { value: 'light' | 'dark' | 'auto'; word: string; icon: TablerIcon }[] = [
-  { value: 'light', word: 'Light', icon: IconSun },
-  { value: 'dark', word: 'Dark', icon: IconMoon },
-  { value: 'auto', word: 'System', icon: IconDeviceDesktop },
+const THEMES: { value: 'light' | 'dark' | 'auto'; label: string; icon: TablerIcon }[] = [
+  { value: 'light', label: 'Light', icon: IconSun },
+  { value: 'dark', label: 'Dark', icon: IconMoon },
+  { value: 'auto', label: 'System', icon: IconDeviceDesktop },
 ];
 
 /** Selects the light, dark or system theme. */
-export function LookSwitch() {
+export function ThemeSwitch() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
     <SegmentedControl
@@ -17,12 +17,12 @@ export function LookSwitch() {
       aria-label="Theme"
       value={colorScheme}
       onChange={(value) => setColorScheme(value as typeof colorScheme)}
-      data={LOOKS.map(({ value, word, icon: Icon }) => ({
+      data={THEMES.map(({ value, label, icon: Icon }) => ({
         value,
         label: (
-          <span title={word} style={{ display: 'grid', placeItems: 'center', height: '1.25rem' }}>
+          <span title={label} style={{ display: 'grid', placeItems: 'center', height: '1.25rem' }}>
             <Icon size={16} aria-hidden />
-            <span className="visually-hidden">{word}</span>
+            <span className="visually-hidden">{label}</span>
           </span>
         ),
       }))}

@@ -2,15 +2,15 @@ import { spotlight } from '@mantine/spotlight';
 import { IconSearch } from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
 import { useIsOwner, useNeedsInvitation, useSession } from '../../state/session.ts';
-import { LookSwitch } from './LookSwitch.tsx';
+import { ThemeSwitch } from './LookSwitch.tsx';
 import classes from './Navigation.module.css';
-import { usePlaces } from './places.ts';
+import { useNavItems } from './places.ts';
 
 /** The main navigation, with the node's name and the visitor's role. */
 export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
   const session = useSession((state) => state.session);
   const owner = useIsOwner();
-  const groups = usePlaces();
+  const groups = useNavItems();
   return (
     <nav className={classes.nav} aria-label="Main" data-in-drawer={inDrawer || undefined}>
       {!inDrawer && (
@@ -28,15 +28,15 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
         Search
         <kbd>{/Mac|iP/.test(navigator.platform) ? '⌘' : 'Ctrl'} K</kbd>
       </button>
-      {groups.map(({ title, places }) => (
-        <div key={places[0]?.to} className={classes.group}>
+      {groups.map(({ title, items }) => (
+        <div key={items[0]?.to} className={classes.group}>
           {title && <p className={classes.title}>{title}</p>}
           <ul>
-            {places.map(({ to, word, icon: Icon }) => (
+            {items.map(({ to, label, icon: Icon }) => (
               <li key={to}>
                 <NavLink to={to} end={to === '/'} className={classes.link}>
                   <Icon size={18} stroke={1.6} aria-hidden />
-                  {word}
+                  {label}
                 </NavLink>
               </li>
             ))}
@@ -44,14 +44,14 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
         </div>
       ))}
       <div className={classes.foot}>
-        {session && <WhoIsLooking owner={owner} />}
-        <LookSwitch />
+        {session && <VisitorNote owner={owner} />}
+        <ThemeSwitch />
       </div>
     </nav>
   );
 }
 
-function WhoIsLooking({ owner }: { owner: boolean }) {
+function VisitorNote({ owner }: { owner: boolean }) {
   const needsInvitation = useNeedsInvitation();
   if (owner) return <p className={classes.who}>Signed in as owner</p>;
   if (needsInvitation) {

@@ -15,55 +15,55 @@ import {
 import { useIsOwner, useMayContribute } from '../../state/session.ts';
 
 /** A page in the navigation and the palette. */
-export interface Place {
+export interface NavItem {
   to: string;
-  word: string;
+  label: string;
   icon: TablerIcon;
   /** Who may see it; everyone if omitted. */
   for?: 'owner' | 'contributor';
 }
 
-export interface PlaceGroup {
+export interface NavGroup {
   title: string;
-  places: Place[];
+  items: NavItem[];
 }
 
-const GROUPS: PlaceGroup[] = [
-  { title: '', places: [{ to: '/', word: 'Overview', icon: IconHome }] },
+const GROUPS: NavGroup[] = [
+  { title: '', items: [{ to: '/', label: 'Overview', icon: IconHome }] },
   {
     title: 'Archive',
-    places: [
-      { to: '/packs', word: 'Packs', icon: IconPackage },
-      { to: '/assemble', word: 'New pack', icon: IconPackageImport, for: 'contributor' },
-      { to: '/studies', word: 'Studies', icon: IconFlask2 },
-      { to: '/nodes', word: 'Subjects', icon: IconBinaryTree2 },
+    items: [
+      { to: '/packs', label: 'Packs', icon: IconPackage },
+      { to: '/assemble', label: 'New pack', icon: IconPackageImport, for: 'contributor' },
+      { to: '/studies', label: 'Studies', icon: IconFlask2 },
+      { to: '/nodes', label: 'Subjects', icon: IconBinaryTree2 },
     ],
   },
   {
     title: 'Collection',
-    places: [
-      { to: '/sources', word: 'Sources', icon: IconWorldSearch },
-      { to: '/timeline', word: 'Timeline', icon: IconHistory },
-      { to: '/search', word: 'Text search', icon: IconFileSearch },
+    items: [
+      { to: '/sources', label: 'Sources', icon: IconWorldSearch },
+      { to: '/timeline', label: 'Timeline', icon: IconHistory },
+      { to: '/search', label: 'Text search', icon: IconFileSearch },
     ],
   },
-  { title: 'Verification', places: [{ to: '/ledger', word: 'Ledger', icon: IconBook2 }] },
+  { title: 'Verification', items: [{ to: '/ledger', label: 'Ledger', icon: IconBook2 }] },
   {
     title: '',
-    places: [
-      { to: '/sharing', word: 'Sharing', icon: IconShare, for: 'owner' },
-      { to: '/settings', word: 'Settings', icon: IconSettings, for: 'owner' },
+    items: [
+      { to: '/sharing', label: 'Sharing', icon: IconShare, for: 'owner' },
+      { to: '/settings', label: 'Settings', icon: IconSettings, for: 'owner' },
     ],
   },
 ];
 
 /** The pages that the current visitor may see. */
-export function usePlaces(): PlaceGroup[] {
+export function useNavItems(): NavGroup[] {
   const owner = useIsOwner();
   const mayContribute = useMayContribute();
-  const isOffered = (place: Place) =>
+  const isOffered = (place: NavItem) =>
     place.for === undefined || (place.for === 'owner' ? owner : mayContribute);
-  return GROUPS.map(({ title, places }) => ({ title, places: places.filter(isOffered) })).filter(
-    ({ places }) => places.length > 0,
+  return GROUPS.map(({ title, items }) => ({ title, items: items.filter(isOffered) })).filter(
+    ({ items }) => items.length > 0,
   );
 }

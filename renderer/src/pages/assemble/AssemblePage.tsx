@@ -8,26 +8,26 @@ import { ApiProblem } from '../../api/client.ts';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { describeError } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { fingerprintHere } from '../../hashing/sha256.ts';
+import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { useMayContribute, useSession } from '../../state/session.ts';
 import classes from './AssemblePage.module.css';
-import { type Assembly, AssemblyContext, jumpToField } from './assembly.ts';
+import { jumpToField, PackFormContext, type PackFormState } from './assembly.ts';
 import { emptyDraft, isTouched, useDraft } from './draft.ts';
 import { checkDraft, type Issue, issueAt } from './draftRecord.ts';
 import { DropArea } from './files/DropArea.tsx';
 import { useDraftFiles } from './files/draftFiles.ts';
 import { FilesSection } from './files/FilesSection.tsx';
-import { LivePanel } from './LivePanel.tsx';
+import { PublishPanel } from './LivePanel.tsx';
 import { usePublication } from './publication.ts';
-import { StartFrom } from './StartFrom.tsx';
+import { DraftFromPack } from './StartFrom.tsx';
 import { AboutSection } from './sections/AboutSection.tsx';
 import { AuthorsSection } from './sections/AuthorsSection.tsx';
 import { MethodSection } from './sections/MethodSection.tsx';
 import { OutcomeSection } from './sections/OutcomeSection.tsx';
-import { PlaceSection } from './sections/PlaceSection.tsx';
+import { StudyAndSubjectSection } from './sections/PlaceSection.tsx';
 import { RelationsSection } from './sections/RelationsSection.tsx';
 import { ResultsSection } from './sections/ResultsSection.tsx';
-import { StandsOn } from './sections/StandsOn.tsx';
+import { BasedOn } from './sections/StandsOn.tsx';
 
 const SETTLED_MS = 200;
 
@@ -46,16 +46,16 @@ export default function AssemblePage() {
       </Page>
     );
   }
-  return <Assembly />;
+  return <PackForm />;
 }
 
-function Assembly() {
+function PackForm() {
   const { draft, change } = useDraft();
   const { files, add, restore } = useDraftFiles();
   const { publication, publish } = usePublication();
   const isPublishing = publication.state === 'running';
   useEffect(() => void restore(), [restore]);
-  useTellPublished();
+  useShowPublished();
 
   const [settled] = useDebouncedValue(
     useMemo(() => ({ draft, files }), [draft, files]),
@@ -63,7 +63,7 @@ function Assembly() {
   );
   const checked = useMemo(() => checkDraft(settled.draft, settled.files), [settled]);
   const { record } = checked;
-  const fingerprint = useMemo(() => record && fingerprintHere(record), [record]);
+  const fingerprint = useMemo(() => record && canonicalSha256(record), [record]);
   const refusals = useRefusals();
   const issues = [...checked.issues, ...refusals.filter(isNew(checked.issues))];
   const { errorOf, touch, showAll } = useShownErrors(issues);
@@ -71,20 +71,20 @@ function Assembly() {
   const tryToPublish = () => {
     const now = checkDraft(draft, files);
     showAll();
-    if (now.record) void publish(now.record, files, fingerprintHere(now.record));
+    if (now.record) void publish(now.record, files, canonicalSha256(now.record));
     else if (now.issues[0]) jumpToField(now.issues[0].field);
   };
-  const assembly: Assembly = { draft, change, errorOf, touch };
+  const form: PackFormState = { draft, change, errorOf, touch };
   return (
     <Page
       title="New pack"
       lead="Files plus a record of the authors, the outcome and the method. Anyone can verify a published pack. It never changes."
       actions={<StartOver isEnabled={!isPublishing} />}
     >
-      <AssemblyContext value={assembly}>
-        <StartFrom />
-        <StandsOn />
-        <DropArea isEnabled={!isPublishing} onFiles={add} onError={tellUnread} />
+      <PackFormContext value={form}>
+        <DraftFromPack />
+        <BasedOn />
+        <DropArea isEnabled={!isPublishing} onFiles={add} onError={setUnread} />
         <div className={classes.columns}>
           <fieldset disabled={isPublishing} className={classes.form} aria-label="Record">
             <FilesSection />
@@ -93,12 +93,12 @@ function Assembly() {
             <OutcomeSection />
             <MethodSection />
             <ResultsSection />
-            <PlaceSection />
+            <StudyAndSubjectSection />
             <RelationsSection />
           </fieldset>
-          <LivePanel issues={issues} fingerprint={fingerprint} onPublish={tryToPublish} />
+          <PublishPanel issues={issues} fingerprint={fingerprint} onPublish={tryToPublish} />
         </div>
-      </AssemblyContext>
+      </PackFormContext>
     </Page>
   );
 }
@@ -137,7 +137,7 @@ function useShownErrors(issues: readonly Issue[]) {
  * Opens the pack after it was published, and reports whether the node's fingerprint matches the one computed
  * here.
  */
-function useTellPublished(): void {
+function useShowPublished(): void {
   const { publication, settle } = usePublication();
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -160,7 +160,7 @@ function useTellPublished(): void {
   }, [publication, settle, navigate, queries]);
 }
 
-function tellUnread(error: unknown): void {
+function setUnread(error: unknown): void {
   notifications.show({
     title: 'Some files could not be read',
     message: describeError(error).sentence,

@@ -8,7 +8,7 @@ import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobBar.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
-import { jumpToField, useAssembly } from './assembly.ts';
+import { jumpToField, usePackForm } from './assembly.ts';
 import { type Draft, useDraft } from './draft.ts';
 import type { Issue } from './draftRecord.ts';
 import { type DraftFile, useDraftFiles } from './files/draftFiles.ts';
@@ -26,8 +26,8 @@ export interface LivePanelProps {
 }
 
 /** The state of the draft (size, tag, fingerprint, open issues) and the Publish button. */
-export function LivePanel({ issues, fingerprint, onPublish }: LivePanelProps) {
-  const { draft, change, errorOf } = useAssembly();
+export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps) {
+  const { draft, change, errorOf } = usePackForm();
   const files = useDraftFiles((state) => state.files);
   const isUnsaved = useDraft((state) => state.isUnsaved);
   const publication = usePublication((state) => state.publication);

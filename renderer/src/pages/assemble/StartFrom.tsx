@@ -9,7 +9,7 @@ import { newVersionOf, replicationOf } from './draftFromPack.ts';
 import { useDraftFiles } from './files/draftFiles.ts';
 
 /** Starts a draft from the pack named in the URL. Asks first if that would replace an existing draft. */
-export function StartFrom() {
+export function DraftFromPack() {
   const [search, setSearch] = useSearchParams();
   const supersedes = search.get('supersedes');
   const id = supersedes ?? search.get('replicates');

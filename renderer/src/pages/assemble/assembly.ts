@@ -3,7 +3,7 @@ import type { Draft } from './draft.ts';
 import { fieldId } from './draftRecord.ts';
 
 /** The state shared by all parts of the form: the draft, how to change it, and its errors. */
-export interface Assembly {
+export interface PackFormState {
   draft: Draft;
   change: (changes: Partial<Draft>) => void;
   /** A field's error, if it may be shown: after the field was left or publishing was tried. */
@@ -11,17 +11,17 @@ export interface Assembly {
   touch: (field: string) => void;
 }
 
-export const AssemblyContext = createContext<Assembly | undefined>(undefined);
+export const PackFormContext = createContext<PackFormState | undefined>(undefined);
 
-export function useAssembly(): Assembly {
-  const assembly = useContext(AssemblyContext);
+export function usePackForm(): PackFormState {
+  const assembly = useContext(PackFormContext);
   if (!assembly) throw new Error('usePackForm must be used inside the pack form.');
   return assembly;
 }
 
 /** The props that connect a form field to its path in the record: the id to jump to and the error. */
 export function useField(...steps: (string | number)[]) {
-  const { errorOf, touch } = useAssembly();
+  const { errorOf, touch } = usePackForm();
   const id = fieldId(...steps);
   return { id, error: errorOf(id), onBlur: () => touch(id) };
 }

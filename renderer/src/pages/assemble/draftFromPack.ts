@@ -21,7 +21,7 @@ export function newVersionOf(pack: Pack): Draft {
       link: pack.method?.link ?? '',
       complete: pack.method?.complete ?? false,
     },
-    results: Object.entries(pack.results).map(resultOf),
+    results: Object.entries(pack.results).map(collectionResultOf),
     keywords: pack.keywords,
     node: pack.node,
     study: pack.study,
@@ -42,7 +42,10 @@ export function replicationOf(pack: Pack): Draft {
       link: pack.method?.link ?? '',
       complete: false,
     },
-    results: Object.entries(pack.results).map(([name, value]) => ({ ...resultOf([name, value]), value: '' })),
+    results: Object.entries(pack.results).map(([name, value]) => ({
+      ...collectionResultOf([name, value]),
+      value: '',
+    })),
     keywords: pack.keywords,
     node: pack.node,
     study: pack.study,
@@ -50,7 +53,7 @@ export function replicationOf(pack: Pack): Draft {
   };
 }
 
-function resultOf([name, value]: [string, Pack['results'][string]]): DraftResult {
+function collectionResultOf([name, value]: [string, Pack['results'][string]]): DraftResult {
   const type =
     value === null
       ? 'null'

@@ -36,11 +36,11 @@ export const usePublication = create<PublicationState>()((set) => ({
     try {
       const pack = await runLocalJob(
         { title: `Publishing “${record.title}”`, unit: 'bytes', abort, href: '/assemble' },
-        ({ signal, tell }) =>
+        ({ signal, onProgress }) =>
           uploadPack(record, files, {
             signal,
-            tell: (done, total) => {
-              tell(done, total);
+            onProgress: (done, total) => {
+              onProgress(done, total);
               show(done, total);
             },
           }),
@@ -61,8 +61,9 @@ export const usePublication = create<PublicationState>()((set) => ({
 
 /** A finished job links to the pack, not to the emptied form. */
 function pointJobsAt(pack: Pack): void {
-  const { local, tellLocalJob } = useJobs.getState();
+  const { local, updateLocalJob } = useJobs.getState();
   for (const job of Object.values(local)) {
-    if (job.href === '/assemble' && job.state === 'done') tellLocalJob({ ...job, href: `/packs/${pack.id}` });
+    if (job.href === '/assemble' && job.state === 'done')
+      updateLocalJob({ ...job, href: `/packs/${pack.id}` });
   }
 }

@@ -2,9 +2,9 @@ import { type Pack, type PackRecord, packRecordSchema } from '../../../../shared
 import { upload } from '../../api/sendStream.ts';
 import type { DraftFile } from './files/draftFiles.ts';
 
-export interface PublishRun {
+export interface UploadOptions {
   signal: AbortSignal;
-  tell: (done: number, total: number | null) => void;
+  onProgress: (done: number, total: number | null) => void;
 }
 
 /**
@@ -14,12 +14,12 @@ export interface PublishRun {
 export function uploadPack(
   record: PackRecord,
   files: readonly DraftFile[],
-  { signal, tell }: PublishRun,
+  { signal, onProgress }: UploadOptions,
 ): Promise<Pack> {
   const form = new FormData();
   form.append('record', JSON.stringify(packRecordSchema.parse(record)));
   for (const { path, file, mediaType } of files) {
     if (file) form.append('files', file.slice(0, file.size, mediaType), path);
   }
-  return upload('addPack', { body: form, signal, tell });
+  return upload('addPack', { body: form, signal, onProgress });
 }

@@ -6,7 +6,7 @@ import { useNavigate } from 'react-router';
 import { newNodeSchema } from '../../../../shared/node.ts';
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
-import { answerKey } from '../../api/useCall.ts';
+import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
 
@@ -18,7 +18,7 @@ export interface NewNodeDialogProps {
 }
 
 /** Creates a subject and opens its page. */
-export function NewNodeDialog({ opened, onClose, parent }: NewNodeDialogProps) {
+export function NewSubjectDialog({ opened, onClose, parent }: NewNodeDialogProps) {
   return (
     <Modal opened={opened} onClose={onClose} title={parent ? `New subject below ${parent}` : 'New subject'}>
       <NewNodeForm onClose={onClose} parent={parent} />
@@ -37,8 +37,8 @@ function NewNodeForm({ onClose, parent }: Omit<NewNodeDialogProps, 'opened'>) {
     mutationFn: (values: typeof form.values) => call('createNode', { body: values }),
     onError: (error) => form.setErrors(fieldErrors(error)),
     onSuccess: async (node) => {
-      await queries.invalidateQueries({ queryKey: answerKey('readTree') });
-      await queries.invalidateQueries({ queryKey: answerKey('readNode') });
+      await queries.invalidateQueries({ queryKey: callKey('readTree') });
+      await queries.invalidateQueries({ queryKey: callKey('readNode') });
       onClose();
       await navigate(`/nodes/${node.path}`);
     },

@@ -17,7 +17,7 @@ import { authorsLine } from '../../format/authors.ts';
 import { countOf, formatCount } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { NewStudyDialog } from '../studies/NewStudyDialog.tsx';
-import { NewNodeDialog } from './NewNodeDialog.tsx';
+import { NewSubjectDialog } from './NewNodeDialog.tsx';
 import classes from './NodePage.module.css';
 
 /** A subject: its position in the tree, its children, and its newest studies and packs. */
@@ -95,7 +95,7 @@ function NodeActions({ path }: { path: string }) {
       <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newStudy.open}>
         Study
       </Button>
-      <NewNodeDialog opened={isNewNode} onClose={newNode.close} parent={path} />
+      <NewSubjectDialog opened={isNewNode} onClose={newNode.close} parent={path} />
       <NewStudyDialog opened={isNewStudy} onClose={newStudy.close} node={path} />
     </>
   );

@@ -9,7 +9,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
-import { NewNodeDialog } from './NewNodeDialog.tsx';
+import { NewSubjectDialog } from './NewNodeDialog.tsx';
 import classes from './NodesPage.module.css';
 
 /** The tree of subjects. */
@@ -24,7 +24,7 @@ export default function NodesPage() {
   );
   return (
     <Page title="Subjects" lead="The tree in which studies and packs are filed." actions={create}>
-      <NewNodeDialog opened={isCreating} onClose={creating.close} />
+      <NewSubjectDialog opened={isCreating} onClose={creating.close} />
       {tree.error && <ErrorNote error={tree.error} onRetry={() => void tree.refetch()} />}
       {tree.data?.nodes.length === 0 && (
         <EmptyState title="No subjects yet" action={create}>

@@ -8,7 +8,7 @@ export function Counts() {
   const packs = useCall('listPacks', { query: { limit: 1 } });
   const studies = useCall('listStudies', { query: { limit: 1 } });
   const stats = useCall('readStats');
-  const counts: [word: string, count: number | undefined, to?: string][] = [
+  const counts: [label: string, count: number | undefined, to?: string][] = [
     ['packs', packs.data?.total, '/packs'],
     ['studies', studies.data?.total, '/studies'],
     ['sources', stats.data?.sources, '/sources'],
@@ -19,11 +19,11 @@ export function Counts() {
   return (
     <section aria-label="Archive contents">
       <ul className={classes.counts}>
-        {counts.map(([word, count, to]) => (
-          <li key={word}>
+        {counts.map(([label, count, to]) => (
+          <li key={label}>
             <Counted to={to}>
               <strong className="numeric">{count === undefined ? '…' : formatCount(count)}</strong>{' '}
-              <span>{word}</span>
+              <span>{label}</span>
             </Counted>
           </li>
         ))}

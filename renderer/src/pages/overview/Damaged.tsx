@@ -7,7 +7,7 @@ import { useIsOwner } from '../../state/session.ts';
 const SHOWN = 5;
 
 /** The objects that are damaged now. Renders nothing if there are none. */
-export function Damaged() {
+export function DamageSection() {
   const isOwner = useIsOwner();
   const { fixity } = useFixity();
   if (!fixity || fixity.damaged_objects === 0) return null;

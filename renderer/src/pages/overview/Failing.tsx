@@ -4,13 +4,13 @@ import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { Section } from '../../components/layout/Section.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format/size.ts';
 import classes from './Lately.module.css';
 
 const SHOWN = 5;
 
 /** The sources whose checks fail, with the reason. Renders nothing if there are none. */
-export function Failing() {
+export function FailingSection() {
   const status = useCall('readStatus');
   const failing = status.data?.failing ?? [];
   if (failing.length === 0) return null;
@@ -33,7 +33,7 @@ export function Failing() {
         )}
       />
       {failing.length > SHOWN && (
-        <p className={classes.none}>…and {countOf(failing.length - SHOWN, 'more')}.</p>
+        <p className={classes.none}>…and {formatCount(failing.length - SHOWN)} more.</p>
       )}
     </Section>
   );

@@ -9,7 +9,7 @@ export interface FirstStepsProps {
 }
 
 /** The first steps on a new node. Each disappears when it is done. */
-export function FirstSteps({ hasPack, hasSource }: FirstStepsProps) {
+export function GettingStarted({ hasPack, hasSource }: FirstStepsProps) {
   if (hasPack && hasSource) return null;
   return (
     <section className={classes.steps} aria-labelledby="first-steps">
@@ -18,14 +18,14 @@ export function FirstSteps({ hasPack, hasSource }: FirstStepsProps) {
         <Step
           isDone={hasPack}
           title="Publish your first pack"
-          says="Add the files of a result, its authors and its outcome. The pack gets a fingerprint that anyone can verify."
+          description="Add the files of a result, its authors and its outcome. The pack gets a fingerprint that anyone can verify."
           to="/assemble"
           action="New pack"
         />
         <Step
           isDone={hasSource}
           title="Watch your first source"
-          says="Enter the address of a page or a file. It is fetched on a schedule, and every version is kept byte for byte."
+          description="Enter the address of a page or a file. It is fetched on a schedule, and every version is kept byte for byte."
           to="/sources?add=1"
           action="Watch a source"
         />
@@ -37,12 +37,12 @@ export function FirstSteps({ hasPack, hasSource }: FirstStepsProps) {
 interface StepProps {
   isDone: boolean;
   title: string;
-  says: string;
+  description: string;
   to: string;
   action: string;
 }
 
-function Step({ isDone, title, says, to, action }: StepProps) {
+function Step({ isDone, title, description, to, action }: StepProps) {
   const Icon = isDone ? IconCircleCheck : IconCircle;
   return (
     <li data-done={isDone || undefined}>
@@ -52,7 +52,7 @@ function Step({ isDone, title, says, to, action }: StepProps) {
           {title}
           {isDone && <span className={classes.done}> done</span>}
         </h3>
-        <p className="muted">{says}</p>
+        <p className="muted">{description}</p>
       </div>
       {!isDone && (
         <Button component={Link} to={to}>

@@ -5,7 +5,7 @@ import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
-import { type Health, Panel } from './Panel.tsx';
+import { type HealthStatus, Panel } from './Panel.tsx';
 
 /** The known condition of the stored bytes. */
 export function FixityPanel() {
@@ -13,20 +13,20 @@ export function FixityPanel() {
   const { fixity, error, refetch } = useFixity();
   const storage = useCall('readStorage', {}, { enabled: isOwner });
   if (error) return <ErrorNote error={error} onRetry={refetch} />;
-  if (!fixity) return <Panel title="Stored bytes" health="idle" says="Loading…" />;
+  if (!fixity) return <Panel title="Stored bytes" health="idle" summary="Loading…" />;
   if (storage.data?.held_bytes === 0 && fixity.damaged_objects === 0) {
-    return <Panel title="Stored bytes" health="idle" says="Nothing stored yet" />;
+    return <Panel title="Stored bytes" health="idle" summary="Nothing stored yet" />;
   }
   const { last_completed_audit_at: last, checked, damaged_objects } = fixity;
-  const health: Health = damaged_objects > 0 ? 'bad' : last ? 'well' : 'idle';
-  const says =
+  const health: HealthStatus = damaged_objects > 0 ? 'bad' : last ? 'well' : 'idle';
+  const summary =
     damaged_objects > 0
       ? `${countOf(damaged_objects, 'object')} damaged`
       : last !== null
         ? 'No known damage'
         : 'Not yet re-checked';
   return (
-    <Panel title="Stored bytes" health={health} says={says}>
+    <Panel title="Stored bytes" health={health} summary={summary}>
       {last && (
         <p>
           {countOf(checked, 'object')} re-hashed <TimeText at={last} />

@@ -8,25 +8,25 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { countOf } from '../../format/size.ts';
 import { dayOf } from '../../format/time.ts';
-import { useLook } from '../../state/look.ts';
+import { useDisplaySettings } from '../../state/look.ts';
 import classes from './Lately.module.css';
 
 const SHOWN = 8;
 const REFRESH_MS = 15_000;
 
 /** The newest events, and their number since the last visit. */
-export function LatestEvents({ since }: { since: string | undefined }) {
-  const zone = useLook((look) => look.zone);
+export function RecentEvents({ since }: { since: string | undefined }) {
+  const zone = useDisplaySettings((look) => look.zone);
   const events = useCall('listEvents', { query: { limit: SHOWN } }, { refetchInterval: REFRESH_MS });
-  const fresh = useCall('listEvents', { query: { limit: 1, since } }, { enabled: since !== undefined });
+  const recent = useCall('listEvents', { query: { limit: 1, since } }, { enabled: since !== undefined });
   return (
     <Section title="Recent changes" actions={<Link to="/timeline">Timeline</Link>}>
-      {since && fresh.data && (
+      {since && recent.data && (
         <p className={classes.since}>
-          {fresh.data.total === 0 ? (
+          {recent.data.total === 0 ? (
             'No events'
           ) : (
-            <Link to={`/timeline?since=${dayOf(since, zone)}`}>{countOf(fresh.data.total, 'event')}</Link>
+            <Link to={`/timeline?since=${dayOf(since, zone)}`}>{countOf(recent.data.total, 'event')}</Link>
           )}{' '}
           since your last visit, <TimeText at={since} />
         </p>
@@ -64,7 +64,7 @@ function EventLine({ event, isNew }: { event: Event; isNew: boolean }) {
 }
 
 /** The packs received last. */
-export function LatestPacks() {
+export function RecentPacks() {
   const packs = useCall('listPacks', { query: { limit: SHOWN } }, { refetchInterval: REFRESH_MS });
   return (
     <Section title="New packs" actions={<Link to="/packs">All packs</Link>}>

@@ -2,13 +2,13 @@ import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconShieldX } fro
 import type { ReactNode } from 'react';
 import classes from './Wellness.module.css';
 
-export type Health = 'well' | 'warning' | 'bad' | 'idle';
+export type HealthStatus = 'well' | 'warning' | 'bad' | 'idle';
 
 export interface PanelProps {
   title: string;
-  health: Health;
+  health: HealthStatus;
   /** The status in a few words. */
-  says: ReactNode;
+  summary: ReactNode;
   children?: ReactNode;
 }
 
@@ -20,13 +20,13 @@ const ICONS = {
 };
 
 /** One aspect of the node's health: an icon, a short status and details. */
-export function Panel({ title, health, says, children }: PanelProps) {
+export function Panel({ title, health, summary, children }: PanelProps) {
   const Icon = ICONS[health];
   return (
     <div className={classes.panel}>
       <h2>{title}</h2>
-      <p className={classes.says} data-health={health}>
-        <Icon size={18} aria-hidden /> <span>{says}</span>
+      <p className={classes.summary} data-health={health}>
+        <Icon size={18} aria-hidden /> <span>{summary}</span>
       </p>
       <div className={classes.more}>{children}</div>
     </div>

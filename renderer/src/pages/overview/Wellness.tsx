@@ -10,13 +10,13 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { FixityPanel } from './FixityPanel.tsx';
-import { type Health, Panel } from './Panel.tsx';
+import { type HealthStatus, Panel } from './Panel.tsx';
 import classes from './Wellness.module.css';
 
 const REFRESH_MS = 15_000;
 
 /** The node's health in four panels: collection, ledger, stored bytes and disk space. */
-export function Wellness({ hasSource }: { hasSource: boolean | undefined }) {
+export function NodeHealth({ hasSource }: { hasSource: boolean | undefined }) {
   const isOwner = useIsOwner();
   // Without sources the status is a 503 response, so it is not requested.
   const status = useCall('readStatus', {}, { enabled: hasSource ?? false, refetchInterval: REFRESH_MS });
@@ -43,21 +43,21 @@ interface CollectionPanelProps {
 function CollectionPanel({ status, hasSource }: CollectionPanelProps) {
   if (hasSource === false) {
     return (
-      <Panel title="Collection" health="idle" says="No source is watched">
+      <Panel title="Collection" health="idle" summary="No source is watched">
         <Link to="/sources">Watch a source</Link>
       </Panel>
     );
   }
-  if (!status) return <Panel title="Collection" health="idle" says="Loading…" />;
+  if (!status) return <Panel title="Collection" health="idle" summary="Loading…" />;
   const { sources, failing, last_completed_collection_at: last, ok } = status;
-  const health: Health = ok && failing.length === 0 ? 'well' : 'warning';
-  const says = !ok
+  const health: HealthStatus = ok && failing.length === 0 ? 'well' : 'warning';
+  const summary = !ok
     ? 'No checks in the last 24 hours'
     : failing.length > 0
       ? `${countOf(failing.length, 'source')} ${failing.length === 1 ? 'fails' : 'fail'}`
       : 'All sources available';
   return (
-    <Panel title="Collection" health={health} says={says}>
+    <Panel title="Collection" health={health} summary={summary}>
       <p>
         <Link to="/sources?state=available">
           {formatCount(sources.available)} of {countOf(sources.total, 'source')}
@@ -95,16 +95,16 @@ function LedgerPanel() {
   const ledger = useCall('readLedger', { query: { limit: 1 } }, { refetchInterval: REFRESH_MS });
   const verified = useLastVerification();
   if (ledger.error) return <ErrorNote error={ledger.error} onRetry={() => void ledger.refetch()} />;
-  if (!ledger.data) return <Panel title="Ledger" health="idle" says="Loading…" />;
+  if (!ledger.data) return <Panel title="Ledger" health="idle" summary="Loading…" />;
   const { head, total } = ledger.data;
-  if (total === 0) return <Panel title="Ledger" health="idle" says="No entries yet" />;
+  if (total === 0) return <Panel title="Ledger" health="idle" summary="No entries yet" />;
   // Entries alone are no sign of health; only a verification is.
-  const health: Health = !verified ? 'idle' : verified.ok ? 'well' : 'warning';
+  const health: HealthStatus = !verified ? 'idle' : verified.ok ? 'well' : 'warning';
   return (
     <Panel
       title="Ledger"
       health={health}
-      says={verified && !verified.ok ? 'Verification failed' : countOf(total, 'entry', 'entries')}
+      summary={verified && !verified.ok ? 'Verification failed' : countOf(total, 'entry', 'entries')}
     >
       <p>
         Root <DigestChip digest={head.root} label="ledger root" />
@@ -134,7 +134,7 @@ function RoomPanel({ storage }: { storage: Storage }) {
     <Panel
       title="Storage"
       health={no_room ? 'warning' : 'well'}
-      says={no_room ? NO_ROOM[no_room] : 'Enough space'}
+      summary={no_room ? NO_ROOM[no_room] : 'Enough space'}
     >
       <Meter label="Stored bytes and the archive limit" value={held_bytes} max={cap_bytes} />
       <p>

@@ -5,7 +5,7 @@ import { zod4Resolver } from 'mantine-form-zod-resolver';
 import { newFlagSchema } from '../../../../shared/pack.ts';
 import { FLAG_REASONS, type FlagReason } from '../../../../shared/vocabulary.ts';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
+import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 
 const REASONS: Record<FlagReason, string> = {
@@ -48,8 +48,8 @@ function FlagForm({ packId, onClose }: Omit<FlagDialogProps, 'opened'>) {
       onClose();
       form.reset();
       await Promise.all([
-        queries.invalidateQueries({ queryKey: answerKey('readPack') }),
-        queries.invalidateQueries({ queryKey: answerKey('listPacks') }),
+        queries.invalidateQueries({ queryKey: callKey('readPack') }),
+        queries.invalidateQueries({ queryKey: callKey('listPacks') }),
       ]);
     },
   });

@@ -2,8 +2,8 @@ import { Button, Pill, Popover, Select, Switch, TextInput } from '@mantine/core'
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { LICENSES, OUTCOMES, TAGS, VERDICTS } from '../../../../shared/vocabulary.ts';
-import { clearButton } from '../../components/forms/clearButton.ts';
-import { NodePicker } from '../../components/forms/pickers/NodePicker.tsx';
+import { clearButtonProps } from '../../components/forms/clearButton.ts';
+import { SubjectPicker } from '../../components/forms/pickers/NodePicker.tsx';
 import { PackPicker } from '../../components/forms/pickers/PackPicker.tsx';
 import { StudyPicker } from '../../components/forms/pickers/StudyPicker.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
@@ -26,13 +26,13 @@ export const FACETS = [
 export type Facet = (typeof FACETS)[number];
 
 /** The label of an active filter whose value alone would be ambiguous. */
-const FACET_WORDS: Record<Exclude<Facet, 'q'>, string> = {
+const FACET_LABELS: Record<Exclude<Facet, 'q'>, string> = {
   outcome: 'outcome',
   tag: 'tag',
   license: 'licence',
   verdict: 'replicated as',
   study: 'study',
-  node: 'node',
+  node: 'subject',
   author: 'author',
   keyword: 'keyword',
   flagged: 'flagged',
@@ -72,7 +72,7 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
             value={values[facet] ? OPTION + values[facet] : null}
             onChange={(value) => set({ [facet]: value?.slice(OPTION.length) ?? '' })}
             clearable
-            clearButtonProps={clearButton(`Any ${label.toLowerCase()}`)}
+            clearButtonProps={clearButtonProps(`Any ${label.toLowerCase()}`)}
             w={label === 'Replicated as' ? 152 : 128}
           />
         ))}
@@ -86,7 +86,7 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
               size="md"
               withRemoveButton
               removeButtonProps={{
-                'aria-label': `Remove filter: ${facet === 'q' ? 'search' : FACET_WORDS[facet]}`,
+                'aria-label': `Remove filter: ${facet === 'q' ? 'search' : FACET_LABELS[facet]}`,
                 tabIndex: 0,
                 'aria-hidden': false,
               }}
@@ -98,7 +98,7 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
                   ? values.flagged === 'true'
                     ? 'flagged'
                     : 'not flagged'
-                  : `${FACET_WORDS[facet]}: ${values[facet]}`}
+                  : `${FACET_LABELS[facet]}: ${values[facet]}`}
             </Pill>
           ))}
           <Button variant="subtle" size="compact-sm" onClick={clear}>
@@ -130,7 +130,7 @@ function MoreFilters({ values, set }: Pick<UrlFilters<Facet>, 'values' | 'set'>)
             value={values.study ?? null}
             onChange={(study) => set({ study: study ?? '' })}
           />
-          <NodePicker
+          <SubjectPicker
             label="Subject (including those below)"
             value={values.node ?? null}
             onChange={(node) => set({ node: node ?? '' })}

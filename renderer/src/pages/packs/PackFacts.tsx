@@ -6,7 +6,7 @@ import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { Facts } from '../../components/data/Facts.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { CopyButton } from '../../components/forms/CopyButton.tsx';
-import { relationWords } from '../../format/relation.ts';
+import { relationLabel } from '../../format/relation.ts';
 import { exactBytes, formatCount } from '../../format/size.ts';
 import classes from './PackFacts.module.css';
 import { PackLink } from './PackLink.tsx';
@@ -74,7 +74,7 @@ function Related({ related }: { related: Pack['related'] }) {
     <ul className={classes.related}>
       {related.map(({ relation, identifier }) => (
         <li key={relation + identifier}>
-          <span className="muted">{relationWords(relation)}</span>{' '}
+          <span className="muted">{relationLabel(relation)}</span>{' '}
           <RelatedIdentifier identifier={identifier} />
         </li>
       ))}

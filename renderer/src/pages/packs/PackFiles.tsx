@@ -2,7 +2,7 @@ import { ActionIcon, Drawer, Tooltip } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { PackFile } from '../../../../shared/pack.ts';
-import { addressOf } from '../../api/client.ts';
+import { urlOf } from '../../api/client.ts';
 import { FilePreview } from '../../components/content/preview/FilePreview.tsx';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
@@ -65,7 +65,7 @@ function DownloadLink({ file }: { file: PackFile }) {
   return (
     <ActionIcon
       component="a"
-      href={addressOf('readBlob', { params: { sha256: file.sha256 } })}
+      href={urlOf('readBlob', { params: { sha256: file.sha256 } })}
       download={file.path.split('/').at(-1)}
       variant="subtle"
       color="gray"
@@ -87,7 +87,7 @@ function FileDetails({ file }: { file: PackFile }) {
         <DownloadLink file={file} />
       </p>
       <FilePreview
-        address={addressOf('readBlob', { params: { sha256: file.sha256 } })}
+        address={urlOf('readBlob', { params: { sha256: file.sha256 } })}
         path={file.path}
         mediaType={file.media_type}
         bytes={file.bytes}

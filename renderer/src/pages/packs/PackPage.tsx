@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconArrowRight, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/pack.ts';
-import { ApiProblem, addressOf } from '../../api/client.ts';
+import { ApiProblem, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Citation } from '../../components/content/Citation.tsx';
 import { Comments } from '../../components/content/Comments.tsx';
@@ -101,7 +101,7 @@ function PackActions({ pack }: { pack: Pack }) {
   const download = (
     <Button
       component="a"
-      href={addressOf('readPackFile', { params: { id: pack.id } })}
+      href={urlOf('readPackFile', { params: { id: pack.id } })}
       download
       variant="default"
       leftSection={<IconDownload size={17} aria-hidden />}

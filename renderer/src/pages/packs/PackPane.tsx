@@ -12,7 +12,7 @@ import { PackResults } from './PackResults.tsx';
 const MAX_RESULTS = 12;
 
 /** A short view of a pack next to the list. */
-export function PackPane({ id }: { id: string }) {
+export function PackPreview({ id }: { id: string }) {
   const pack = useCall('readPack', { params: { id } }, { keepPrevious: true });
   if (pack.error) return <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />;
   if (!pack.data) return <p className="muted">Loading…</p>;

@@ -15,7 +15,7 @@ import { describeError } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { countOf, formatCount } from '../../format/size.ts';
 import classes from './PackVerify.module.css';
-import { type Check, checkHere, checksOf, type Finding, withNodeFindings } from './verifyHere.ts';
+import { type Check, checksOf, type Finding, verifyClaim, withNodeFindings } from './verifyHere.ts';
 
 /** Above this many claims, matching files are only counted. */
 const MAX_LISTED = 40;
@@ -73,9 +73,9 @@ function useVerification(pack: Pack) {
       shownAt = now;
       setChecks([...current]);
     };
-    const find = (index: number, here: Finding) => {
+    const find = (index: number, browser: Finding) => {
       const check = current[index];
-      if (check) current[index] = { ...check, here };
+      if (check) current[index] = { ...check, browser };
       show();
     };
     setIsRunning(true);
@@ -96,7 +96,7 @@ function useVerification(pack: Pack) {
         next += 1;
         find(index, { state: 'running' });
         const check = current[index];
-        if (check) find(index, await checkHere(pack, check, signal));
+        if (check) find(index, await verifyClaim(pack, check, signal));
       }
     };
     await Promise.all([askNode(), ...Array.from({ length: AT_ONCE }, checkOneByOne)]);
@@ -109,10 +109,10 @@ function useVerification(pack: Pack) {
 function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: boolean }) {
   const isMany = checks.length > MAX_LISTED;
   const isListed = (check: Check) =>
-    !isMany || check.what !== 'blob' || isFault(check.here) || isFault(check.node);
+    !isMany || check.what !== 'blob' || isFault(check.browser) || isFault(check.node);
   const listed = checks.filter(isListed).slice(0, MAX_LISTED * 5);
   const fine = checks.filter(isFine).length;
-  const faults = checks.filter((check) => isFault(check.here) || isFault(check.node)).length;
+  const faults = checks.filter((check) => isFault(check.browser) || isFault(check.node)).length;
   return (
     <div className={classes.findings}>
       <output className={classes.verdict} data-fault={faults > 0 || undefined}>
@@ -140,7 +140,7 @@ function Findings({ checks, isRunning }: { checks: readonly Check[]; isRunning: 
                   <DigestChip digest={check.expected} label={`digest of ${check.path ?? check.what}`} />
                 </td>
                 <td>
-                  <FindingText finding={check.here} />
+                  <FindingText finding={check.browser} />
                 </td>
                 <td>
                   <FindingText finding={check.node} />
@@ -163,8 +163,8 @@ function isFault(finding: Finding): boolean {
   return finding.state === 'differs' || finding.state === 'failed';
 }
 
-function isFine({ here, node }: Check): boolean {
-  return here.state === 'matches' && node.state === 'matches';
+function isFine({ browser, node }: Check): boolean {
+  return browser.state === 'matches' && node.state === 'matches';
 }
 
 function nameOf(check: Check) {

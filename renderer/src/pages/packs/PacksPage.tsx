@@ -16,7 +16,7 @@ import { formatBytes } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { FACETS, PackFacets } from './PackFacets.tsx';
-import { PackPane } from './PackPane.tsx';
+import { PackPreview } from './PackPane.tsx';
 import classes from './PacksPage.module.css';
 import { ReplicationCounts } from './ReplicationCounts.tsx';
 
@@ -59,7 +59,7 @@ export default function PacksPage() {
       {page && page.total > 0 && (
         <SplitView
           label="Open pack"
-          pane={isWide && open && <PackPane id={open} />}
+          pane={isWide && open && <PackPreview id={open} />}
           onClose={() => view.set({ open: '' })}
         >
           <DataTable

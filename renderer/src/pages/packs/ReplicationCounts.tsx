@@ -17,12 +17,12 @@ export function ReplicationCounts({ evidence }: { evidence: Pack['evidence'] }) 
   return (
     <span className={classes.counts}>
       {present.map((verdict) => {
-        const { icon: Icon, tone, word } = STATES.verdict[verdict];
+        const { icon: Icon, tone, label } = STATES.verdict[verdict];
         return (
-          <span key={verdict} data-tone={tone} title={`${evidence[verdict]} ${word}`}>
+          <span key={verdict} data-tone={tone} title={`${evidence[verdict]} ${label}`}>
             <Icon size={15} stroke={1.9} aria-hidden />
             <span className="numeric">{evidence[verdict]}</span>
-            <span className="visually-hidden">{word}</span>
+            <span className="visually-hidden">{label}</span>
           </span>
         );
       })}

@@ -1,7 +1,7 @@
 import { type Pack, type PackVerification, recordOf } from '../../../../shared/pack.ts';
-import { addressOf, call } from '../../api/client.ts';
+import { call, urlOf } from '../../api/client.ts';
 import { hashObject } from '../../api/hashObject.ts';
-import { fingerprintHere } from '../../hashing/sha256.ts';
+import { canonicalSha256 } from '../../hashing/sha256.ts';
 
 /** A claim about a pack and what recomputing it found. */
 export interface Check {
@@ -9,7 +9,7 @@ export interface Check {
   path?: string;
   expected: string;
   /** The finding of this browser, from what the node sent. */
-  here: Finding;
+  browser: Finding;
   /** The finding of the node, from its stored bytes. */
   node: Finding;
 }
@@ -23,7 +23,7 @@ export type Finding =
 
 /** All verifiable claims about a pack, in the order in which they are verified. */
 export function checksOf(pack: Pack): Check[] {
-  const waiting = { here: { state: 'waiting' }, node: { state: 'running' } } as const;
+  const waiting = { browser: { state: 'waiting' }, node: { state: 'running' } } as const;
   return [
     { what: 'fingerprint', expected: pack.digest, ...waiting },
     { what: 'ledger', expected: pack.digest, ...waiting },
@@ -37,7 +37,7 @@ export function checksOf(pack: Pack): Check[] {
 }
 
 /** Recomputes one claim in this browser from what the node sends. Does not use the node's own findings. */
-export async function checkHere(pack: Pack, check: Check, signal: AbortSignal): Promise<Finding> {
+export async function verifyClaim(pack: Pack, check: Check, signal: AbortSignal): Promise<Finding> {
   try {
     const actual = await recompute(pack, check, signal);
     return actual === check.expected ? { state: 'matches' } : { state: 'differs', actual };
@@ -52,7 +52,7 @@ export async function checkHere(pack: Pack, check: Check, signal: AbortSignal): 
 async function recompute(pack: Pack, check: Check, signal: AbortSignal): Promise<string | null> {
   switch (check.what) {
     case 'fingerprint':
-      return fingerprintHere(recordOf(pack));
+      return canonicalSha256(recordOf(pack));
     case 'ledger':
       return digestInLedger(pack, signal);
     case 'blob':
@@ -66,12 +66,12 @@ async function digestInLedger(pack: Pack, signal: AbortSignal): Promise<string |
   const entry = page.items[0];
   if (entry?.seq !== pack.ledger_entry || entry.subject !== pack.id) return null;
   const { hash, ...hashed } = entry;
-  return fingerprintHere(hashed) === hash ? entry.digest : null;
+  return canonicalSha256(hashed) === hash ? entry.digest : null;
 }
 
 async function digestOfBlob(sha256: string, signal: AbortSignal): Promise<string> {
-  const address = addressOf('readBlob', { params: { sha256 } });
-  return (await hashObject(address, { signal, tell: () => {} })).sha256;
+  const address = urlOf('readBlob', { params: { sha256 } });
+  return (await hashObject(address, { signal, onProgress: () => {} })).sha256;
 }
 
 /** Adds the node's findings to the browser's. */

@@ -8,7 +8,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useUrlFilters } from '../../state/urlFilters.ts';
-import { ArchivedChip } from '../timeline/event/ArchivedChip.tsx';
+import { ObjectDigest } from '../timeline/event/ArchivedChip.tsx';
 import classes from './SearchPage.module.css';
 import { SnippetText } from './SnippetText.tsx';
 
@@ -99,7 +99,7 @@ function Result({ item: { source, sha256, observed_at, title, snippet } }: { ite
         <SnippetText snippet={snippet} />
       </p>
       <p className={classes.version}>
-        <ArchivedChip sha256={sha256} label="digest of this version" />
+        <ObjectDigest sha256={sha256} label="digest of this version" />
         <span>
           retrieved <TimeText at={observed_at} />
         </span>

@@ -3,9 +3,9 @@ import { useEffect, useRef } from 'react';
 import { useLocation } from 'react-router';
 import type { Audit } from '../../../../shared/fixity.ts';
 import { useCall } from '../../api/useCall.ts';
-import { AuditNow } from '../../components/content/fixity/AuditNow.tsx';
-import { DamagedObjects, HowToMend } from '../../components/content/fixity/DamagedObjects.tsx';
-import { type KnownFixity, useFixity } from '../../components/content/fixity/useFixity.ts';
+import { AuditButton } from '../../components/content/fixity/AuditNow.tsx';
+import { DamagedObjects, RepairHelp } from '../../components/content/fixity/DamagedObjects.tsx';
+import { type FixityStatus, useFixity } from '../../components/content/fixity/useFixity.ts';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
@@ -43,10 +43,10 @@ export function StoredBytes() {
         {fixity && fixity.damaged_objects > 0 && (
           <div>
             <DamagedObjects fixity={fixity} />
-            <HowToMend />
+            <RepairHelp />
           </div>
         )}
-        <AuditNow />
+        <AuditButton />
         <History />
       </div>
     </section>
@@ -56,7 +56,7 @@ export function StoredBytes() {
 function Health({
   fixity: { last_completed_audit_at: last, checked, damaged_objects },
 }: {
-  fixity: KnownFixity;
+  fixity: FixityStatus;
 }) {
   const health = damaged_objects > 0 ? 'bad' : last ? 'well' : 'idle';
   const Icon = { bad: IconShieldX, well: IconCircleCheck, idle: IconCircleDashed }[health];

@@ -4,7 +4,7 @@ import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { Link } from 'react-router';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
+import { callKey } from '../../api/useCall.ts';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../../components/feedback/NodeJobBar.tsx';
@@ -12,7 +12,7 @@ import { countOf } from '../../format/size.ts';
 import { useFollowedJob } from '../../state/followJob.ts';
 import classes from './CheckOutcome.module.css';
 import { useCollectionRun } from './collectionRun.ts';
-import { outcomeWords, resultOf } from './outcomeWords.ts';
+import { collectionResultOf, collectionSummary } from './outcomeWords.ts';
 
 /** How many of the check's events are listed; the timeline has all of them. */
 const NAMED_EVENTS = 6;
@@ -32,7 +32,7 @@ export function CheckOutcome() {
       'listRetrievals',
       'listEvents',
     ] as const) {
-      void client.invalidateQueries({ queryKey: answerKey(name) });
+      void client.invalidateQueries({ queryKey: callKey(name) });
     }
   }, [state, client]);
   if (error !== undefined) return <ErrorNote error={error} />;
@@ -45,7 +45,7 @@ export function CheckOutcome() {
     );
   }
   if (job.state === 'failed') return <ErrorNote error={new Error(job.error ?? 'The check failed.')} />;
-  const result = resultOf(job);
+  const result = collectionResultOf(job);
   const isWell = result ? result.failed === 0 && !result.observer_offline : false;
   const Icon = isWell ? IconCircleCheck : IconAlertTriangle;
   return (
@@ -54,7 +54,7 @@ export function CheckOutcome() {
       <div className={classes.words}>
         <p>
           <strong>
-            {job.state === 'cancelled' ? 'The check was cancelled.' : result && outcomeWords(result)}
+            {job.state === 'cancelled' ? 'The check was cancelled.' : result && collectionSummary(result)}
           </strong>
           {result && result.failed > 0 && ' The reason is shown next to each source.'}
         </p>
@@ -68,7 +68,7 @@ export function CheckOutcome() {
 function NewEvents({ ids }: { ids: readonly number[] }) {
   const events = useQueries({
     queries: ids.slice(0, NAMED_EVENTS).map((id) => ({
-      queryKey: answerKey('readEvent', { params: { id } }),
+      queryKey: callKey('readEvent', { params: { id } }),
       queryFn: () => call('readEvent', { params: { id } }),
     })),
   });

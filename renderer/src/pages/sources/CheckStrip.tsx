@@ -1,5 +1,5 @@
 import { failureWords } from '../../../../shared/failureWords.ts';
-import { Hint } from '../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../components/feedback/Hint.tsx';
 import { countOf } from '../../format/size.ts';
 import classes from './CheckStrip.module.css';
 
@@ -8,7 +8,7 @@ export function CheckStrip({ checks }: { checks: readonly (string | null)[] }) {
   if (checks.length === 0) return null;
   const bars = checks.map((error, index) => ({ error, key: index }));
   return (
-    <Hint label={summaryOf(checks)} maxWidth={300}>
+    <LazyTooltip label={summaryOf(checks)} maxWidth={300}>
       {(trigger) => (
         <span {...trigger} className={classes.strip}>
           {bars.map(({ error, key }) => (
@@ -17,7 +17,7 @@ export function CheckStrip({ checks }: { checks: readonly (string | null)[] }) {
           <span className="visually-hidden">{summaryOf(checks)}</span>
         </span>
       )}
-    </Hint>
+    </LazyTooltip>
   );
 }
 

@@ -2,7 +2,7 @@ import { Button, Group } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
+import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useCollectionRun } from './collectionRun.ts';
@@ -21,7 +21,7 @@ export function SelectionBar({ ids, onClear }: SelectionBarProps) {
     mutationFn: async (paused: boolean) => {
       for (const id of ids) await call('changeSource', { params: { id }, body: { paused } });
     },
-    onSettled: () => client.invalidateQueries({ queryKey: answerKey('listWatchedSources') }),
+    onSettled: () => client.invalidateQueries({ queryKey: callKey('listWatchedSources') }),
   });
   const what = countOf(ids.length, 'source');
   return (

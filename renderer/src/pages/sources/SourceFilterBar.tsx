@@ -1,21 +1,21 @@
 import { Button, Select } from '@mantine/core';
 import { SOURCE_STATES } from '../../../../shared/source.ts';
 import { STATES } from '../../components/data/states.ts';
-import { clearButton } from '../../components/forms/clearButton.ts';
+import { clearButtonProps } from '../../components/forms/clearButton.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
-import { useKnownWords } from './form/useKnownWords.ts';
+import { useAgenciesAndTags } from './form/useKnownWords.ts';
 import classes from './SourceFilterBar.module.css';
 
 export const SOURCE_FILTERS = ['q', 'state', 'agency', 'tag'] as const;
 export type SourceFilterName = (typeof SOURCE_FILTERS)[number];
 
-const STATE_OPTIONS = SOURCE_STATES.map((value) => ({ value, label: STATES.source[value].word }));
+const STATE_OPTIONS = SOURCE_STATES.map((value) => ({ value, label: STATES.source[value].label }));
 
 /** The filters of the source list, kept in the URL. */
 export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterName> }) {
   const { values, set, clear, isAny } = filters;
-  const { agencies, tags } = useKnownWords();
+  const { agencies, tags } = useAgenciesAndTags();
   return (
     <search className={classes.bar}>
       <div className={classes.search}>
@@ -49,8 +49,8 @@ export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterN
 }
 
 /** Values from the URL are offered even if no loaded source has them. */
-function withOwn(words: string[], own: string | undefined): string[] {
-  return own && !words.includes(own) ? [own, ...words] : words;
+function withOwn(values: string[], own: string | undefined): string[] {
+  return own && !values.includes(own) ? [own, ...values] : values;
 }
 
 interface ChoiceProps {
@@ -70,7 +70,7 @@ function Choice({ label, data, value, onChange }: ChoiceProps) {
       onChange={(chosen) => onChange(chosen ?? '')}
       searchable={data.length > 8}
       clearable
-      clearButtonProps={clearButton(`Any ${label.toLowerCase()}`)}
+      clearButtonProps={clearButtonProps(`Any ${label.toLowerCase()}`)}
       disabled={data.length === 0}
       className={classes.choice}
     />

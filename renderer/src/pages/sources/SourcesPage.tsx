@@ -20,7 +20,7 @@ import { SelectionBar } from './SelectionBar.tsx';
 import { SOURCE_FILTERS, SourceFilterBar } from './SourceFilterBar.tsx';
 import classes from './SourcesPage.module.css';
 import { ownerColumns, VISITOR_COLUMNS } from './sourceColumns.tsx';
-import { type SeenSource, useSources } from './useSources.ts';
+import { useSources, type VisibleSource } from './useSources.ts';
 
 const PAGE_ROWS = 100;
 const RESET_BY_FILTERS = ['offset'];
@@ -120,7 +120,7 @@ function Actions({ canCheck, onOpen }: { canCheck: boolean; onOpen: (name: Dialo
   );
 }
 
-function SourcesTable({ sources, isOwner }: { sources: readonly SeenSource[]; isOwner: boolean }) {
+function SourcesTable({ sources, isOwner }: { sources: readonly VisibleSource[]; isOwner: boolean }) {
   const navigate = useNavigate();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   // Sources that left the page are deselected, so that no action applies to unseen rows.

@@ -6,13 +6,13 @@ import { countOf } from '../../format/size.ts';
 const resultSchema: z.ZodType<CollectionResult> = collectionResultSchema;
 
 /** The result of a collection job; undefined until it is known. */
-export function resultOf(job: Job | undefined): CollectionResult | undefined {
+export function collectionResultOf(job: Job | undefined): CollectionResult | undefined {
   const parsed = resultSchema.safeParse(job?.result);
   return parsed.success ? parsed.data : undefined;
 }
 
 /** A collection run in one sentence: `3 sources checked: 1 changed, 2 unchanged.` */
-export function outcomeWords({
+export function collectionSummary({
   checked,
   changed,
   unchanged,

@@ -7,9 +7,9 @@ import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { CheckStrip } from './CheckStrip.tsx';
 import classes from './sourceColumns.module.css';
-import type { SeenSource } from './useSources.ts';
+import type { VisibleSource } from './useSources.ts';
 
-const state: Column<SeenSource> = {
+const state: Column<VisibleSource> = {
   id: 'state',
   header: 'State',
   width: '8rem',
@@ -24,7 +24,7 @@ const state: Column<SeenSource> = {
 /** How many tags are shown in the list; the source's page shows all. */
 const SHOWN_TAGS = 3;
 
-const name: Column<SeenSource> = {
+const name: Column<VisibleSource> = {
   id: 'name',
   header: 'Source',
   cell: (source) => (
@@ -44,7 +44,7 @@ const name: Column<SeenSource> = {
   ),
 };
 
-const agency: Column<SeenSource> = {
+const agency: Column<VisibleSource> = {
   id: 'agency',
   header: 'Agency',
   hideBelow: 'medium',
@@ -52,7 +52,7 @@ const agency: Column<SeenSource> = {
   cell: (source) => source.agency,
 };
 
-const checked: Column<SeenSource> = {
+const checked: Column<VisibleSource> = {
   id: 'checked',
   header: 'Last check',
   hideBelow: 'narrow',
@@ -68,7 +68,7 @@ const checked: Column<SeenSource> = {
     ),
 };
 
-const next: Column<SeenSource> = {
+const next: Column<VisibleSource> = {
   id: 'next',
   header: 'Next check',
   hideBelow: 'wide',
@@ -77,7 +77,7 @@ const next: Column<SeenSource> = {
     at ? <TimeText at={at} /> : <span className="muted">{paused ? 'paused' : 'none planned'}</span>,
 };
 
-const change: Column<SeenSource> = {
+const change: Column<VisibleSource> = {
   id: 'change',
   header: 'Last event',
   hideBelow: 'narrow',
@@ -101,7 +101,7 @@ const change: Column<SeenSource> = {
 function Failure({
   source: { last_error, last_status = null, consecutive_failures = 0 },
 }: {
-  source: SeenSource;
+  source: VisibleSource;
 }) {
   if (!last_error) return null;
   return (
@@ -114,15 +114,15 @@ function Failure({
 }
 
 /** The columns for visitors. */
-export const VISITOR_COLUMNS: readonly Column<SeenSource>[] = [state, name, agency, checked, change];
+export const VISITOR_COLUMNS: readonly Column<VisibleSource>[] = [state, name, agency, checked, change];
 
 /** The columns for the owner, with a checkbox per row. */
 export function ownerColumns(
   selected: ReadonlySet<string>,
   onSelect: (id: string, isSelected: boolean) => void,
   selectAll: ReactNode,
-): readonly Column<SeenSource>[] {
-  const select: Column<SeenSource> = {
+): readonly Column<VisibleSource>[] {
+  const select: Column<VisibleSource> = {
     id: 'select',
     header: 'Select',
     headerControl: selectAll,

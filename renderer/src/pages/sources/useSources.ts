@@ -3,7 +3,7 @@ import { useCall } from '../../api/useCall.ts';
 import { useSession } from '../../state/session.ts';
 
 /** A source as the current visitor may see it. Fields for the owner only are missing for others. */
-export type SeenSource = Source & Partial<WatchedSource>;
+export type VisibleSource = Source & Partial<WatchedSource>;
 
 /** Scheduled checks continue while the page is open, so it is refreshed. */
 const REFRESH_MS = 15_000;
@@ -15,7 +15,7 @@ export function useSources(query: Record<string, string | number | undefined>) {
   const asOwner = useCall('listWatchedSources', { query }, { ...options, enabled: session?.owner === true });
   const asVisitor = useCall('listSources', { query }, { ...options, enabled: session?.owner === false });
   const { data, error, refetch, isPlaceholderData } = session?.owner ? asOwner : asVisitor;
-  const items: readonly SeenSource[] | undefined = data?.items;
+  const items: readonly VisibleSource[] | undefined = data?.items;
   return { items, total: data?.total ?? 0, error, refetch, isStale: isPlaceholderData };
 }
 
@@ -34,6 +34,6 @@ export function useSource(id: string) {
     { ...options, enabled: session?.owner === false },
   );
   const { error, refetch } = session?.owner ? asOwner : asVisitor;
-  const source: SeenSource | undefined = session?.owner ? asOwner.data : asVisitor.data;
+  const source: VisibleSource | undefined = session?.owner ? asOwner.data : asVisitor.data;
   return { source, watched: asOwner.data, error, refetch };
 }

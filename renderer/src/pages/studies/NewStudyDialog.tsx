@@ -6,10 +6,10 @@ import { useNavigate } from 'react-router';
 import { newStudySchema } from '../../../../shared/study.ts';
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
-import { answerKey } from '../../api/useCall.ts';
+import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
-import { NodePicker } from '../../components/forms/pickers/NodePicker.tsx';
+import { SubjectPicker } from '../../components/forms/pickers/NodePicker.tsx';
 
 export interface NewStudyDialogProps {
   opened: boolean;
@@ -44,7 +44,7 @@ function NewStudyForm({ onClose, node }: Omit<NewStudyDialogProps, 'opened'>) {
     mutationFn: (values: typeof form.values) => call('createStudy', { body: values }),
     onError: (error) => form.setErrors(fieldErrors(error)),
     onSuccess: async (study) => {
-      await queries.invalidateQueries({ queryKey: answerKey('listStudies') });
+      await queries.invalidateQueries({ queryKey: callKey('listStudies') });
       await navigate(`/studies/${study.id}`);
     },
   });
@@ -68,7 +68,7 @@ function NewStudyForm({ onClose, node }: Omit<NewStudyDialogProps, 'opened'>) {
           maxRows={14}
           {...form.getInputProps('description')}
         />
-        <NodePicker
+        <SubjectPicker
           label="Subject"
           description="A subject from the archive’s tree. Optional."
           value={form.values.node}

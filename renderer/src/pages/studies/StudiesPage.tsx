@@ -9,8 +9,8 @@ import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButton } from '../../components/forms/clearButton.ts';
-import { NodePicker } from '../../components/forms/pickers/NodePicker.tsx';
+import { clearButtonProps } from '../../components/forms/clearButton.ts';
+import { SubjectPicker } from '../../components/forms/pickers/NodePicker.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format/size.ts';
@@ -101,10 +101,10 @@ export default function StudiesPage() {
           value={filters.values.status ?? null}
           onChange={(status) => filters.set({ status: status ?? '' })}
           clearable
-          clearButtonProps={clearButton('Any status')}
+          clearButtonProps={clearButtonProps('Any status')}
           w={140}
         />
-        <NodePicker
+        <SubjectPicker
           aria-label="Subject (including those below)"
           placeholder="Subject"
           value={filters.values.node ?? null}

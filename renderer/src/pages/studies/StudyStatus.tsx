@@ -10,7 +10,7 @@ import {
   type Study,
 } from '../../../../shared/study.ts';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
+import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
 import { useMayContribute } from '../../state/session.ts';
@@ -18,7 +18,7 @@ import { useMayContribute } from '../../state/session.ts';
 /**
  * The name of a status change. Changing to `running` resumes an abandoned study and reopens a completed one.
  */
-function moveWords(from: Status, to: Status): string {
+function transitionLabel(from: Status, to: Status): string {
   if (to === 'completed') return 'Complete';
   if (to === 'abandoned') return 'Abandon';
   return from === 'planned' ? 'Start' : from === 'completed' ? 'Reopen' : 'Resume';
@@ -33,13 +33,13 @@ export function StudyStatus({ study }: { study: Study }) {
     <>
       {STUDY_MOVES[study.status].map((to) => (
         <Button key={to} variant="default" onClick={() => setTarget(to)}>
-          {moveWords(study.status, to)}
+          {transitionLabel(study.status, to)}
         </Button>
       ))}
       <Modal
         opened={target !== undefined}
         onClose={() => setTarget(undefined)}
-        title={target && `${moveWords(study.status, target)} study`}
+        title={target && `${transitionLabel(study.status, target)} study`}
       >
         {target && <StatusForm study={study} target={target} onClose={() => setTarget(undefined)} />}
       </Modal>
@@ -64,8 +64,8 @@ function StatusForm({ study, target, onClose }: StatusFormProps) {
       call('setStudyStatus', { params: { id: study.id }, body: values }),
     onSuccess: async () => {
       onClose();
-      await queries.invalidateQueries({ queryKey: answerKey('readStudy') });
-      await queries.invalidateQueries({ queryKey: answerKey('listStudies') });
+      await queries.invalidateQueries({ queryKey: callKey('readStudy') });
+      await queries.invalidateQueries({ queryKey: callKey('listStudies') });
     },
   });
   return (
@@ -82,7 +82,7 @@ function StatusForm({ study, target, onClose }: StatusFormProps) {
         />
         {move.error && <ErrorNote error={move.error} />}
         <DialogButtons
-          submit={`${moveWords(study.status, target)} study`}
+          submit={`${transitionLabel(study.status, target)} study`}
           isPending={move.isPending}
           onCancel={onClose}
         />

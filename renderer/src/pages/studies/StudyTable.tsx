@@ -3,12 +3,12 @@ import { IconColumns3, IconDownload } from '@tabler/icons-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import type { Study, StudyTable as Table } from '../../../../shared/study.ts';
 import type { Outcome, Tag } from '../../../../shared/vocabulary.ts';
-import { addressOf } from '../../api/client.ts';
+import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButton } from '../../components/forms/clearButton.ts';
+import { clearButtonProps } from '../../components/forms/clearButton.ts';
 import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
 import classes from './StudyTable.module.css';
@@ -28,7 +28,7 @@ const TITLE = 1;
 export function StudyTable({ study }: { study: Study }) {
   const table = useCall('readStudyTable', { params: { id: study.id } });
   const [hidden, setHidden] = useState<ReadonlySet<number>>(new Set([PACK, 4, 8]));
-  const csv = addressOf('readStudyTable', { params: { id: study.id }, query: { format: 'csv' } });
+  const csv = urlOf('readStudyTable', { params: { id: study.id }, query: { format: 'csv' } });
   return (
     <Section
       title="Results"
@@ -87,7 +87,7 @@ function ResultChart({ table }: { table: Table }) {
         value={chosen}
         onChange={setChosen}
         clearable
-        clearButtonProps={clearButton('No chart')}
+        clearButtonProps={clearButtonProps('No chart')}
         w={260}
       />
       {chosen !== null && (

@@ -5,14 +5,14 @@ import { useState } from 'react';
 import { EVENT_TYPES, SELF } from '../../../../shared/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states.ts';
-import { clearButton } from '../../components/forms/clearButton.ts';
+import { clearButtonProps } from '../../components/forms/clearButton.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
-import { useKnownWords } from '../sources/form/useKnownWords.ts';
+import { useAgenciesAndTags } from '../sources/form/useKnownWords.ts';
 import classes from './EventFilterBar.module.css';
 import type { EventFilterName } from './eventFilters.ts';
 
-const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[value].word }));
+const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[value].label }));
 
 /** The filters of the timeline, kept in the URL. */
 export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterName> }) {
@@ -48,7 +48,7 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
 }
 
 function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFilterName> }) {
-  const { agencies, tags } = useKnownWords();
+  const { agencies, tags } = useAgenciesAndTags();
   return (
     <>
       <Select
@@ -58,17 +58,17 @@ function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFi
         value={values.event_type ?? null}
         onChange={(event_type) => set({ event_type: event_type ?? '' })}
         clearable
-        clearButtonProps={clearButton('Any event type')}
+        clearButtonProps={clearButtonProps('Any event type')}
         w={130}
       />
-      <WordFilter
+      <TextFilter
         label="Agency"
         data={agencies}
         value={values.agency}
         onChange={(agency) => set({ agency })}
       />
-      <WordFilter label="Tag" data={tags} value={values.tag} onChange={(tag) => set({ tag })} />
-      <WordFilter
+      <TextFilter label="Tag" data={tags} value={values.tag} onChange={(tag) => set({ tag })} />
+      <TextFilter
         label="Observer"
         data={[SELF]}
         value={values.observer}
@@ -87,15 +87,15 @@ interface FieldProps {
 }
 
 /** A choice of known values or free text, applied on selection or on Enter. */
-function WordFilter({ label, data, value = '', onChange }: FieldProps & { data: string[] }) {
+function TextFilter({ label, data, value = '', onChange }: FieldProps & { data: string[] }) {
   const [typed, setTyped] = useState(value);
   const [seen, setSeen] = useState(value);
   if (value !== seen) {
     setSeen(value);
     setTyped(value);
   }
-  const take = (word: string) => {
-    if (word !== value) onChange(word);
+  const apply = (text: string) => {
+    if (text !== value) onChange(text);
   };
   return (
     <Autocomplete
@@ -105,14 +105,14 @@ function WordFilter({ label, data, value = '', onChange }: FieldProps & { data: 
       limit={50}
       value={typed}
       onChange={setTyped}
-      onOptionSubmit={take}
-      onBlur={() => take(typed.trim())}
+      onOptionSubmit={apply}
+      onBlur={() => apply(typed.trim())}
       onKeyDown={(event) => {
-        if (event.key === 'Enter') take(typed.trim());
+        if (event.key === 'Enter') apply(typed.trim());
       }}
       rightSection={
         value ? (
-          <CloseButton size="sm" aria-label={`Any ${label.toLowerCase()}`} onClick={() => take('')} />
+          <CloseButton size="sm" aria-label={`Any ${label.toLowerCase()}`} onClick={() => apply('')} />
         ) : null
       }
       w={122}

@@ -8,7 +8,7 @@ import {
   IconTable,
   type TablerIcon,
 } from '@tabler/icons-react';
-import { addressOf } from '../../api/client.ts';
+import { urlOf } from '../../api/client.ts';
 import classes from './ExportMenu.module.css';
 
 export interface ExportMenuProps {
@@ -70,14 +70,14 @@ function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined)
     {
       name: 'Atom feed',
       about: 'Follow these events in a feed reader',
-      address: addressOf('readEventFeed', { query }),
+      address: urlOf('readEventFeed', { query }),
       icon: IconRss,
       isPage: true,
     },
     {
       name: 'CSV',
       about: 'These events as a table',
-      address: addressOf('listEvents', { query: { ...query, format: 'csv' } }),
+      address: urlOf('listEvents', { query: { ...query, format: 'csv' } }),
       icon: IconTable,
       isPage: false,
     },
@@ -86,7 +86,7 @@ function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined)
       about: isNarrower
         ? 'Retrievals with their contents; only the source and date filters apply'
         : 'Retrievals with their contents, for other archives',
-      address: addressOf('exportWarc', { query: { source, since, until, gzip: true } }),
+      address: urlOf('exportWarc', { query: { source, since, until, gzip: true } }),
       icon: IconFileZip,
       isPage: false,
     },
@@ -95,7 +95,7 @@ function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined)
     forms.push({
       name: 'TimeMap',
       about: 'All observations, for Memento clients',
-      address: addressOf('readTimeMap', { params: { url: sourceUrl } }),
+      address: urlOf('readTimeMap', { params: { url: sourceUrl } }),
       icon: IconClockHour4,
       isPage: true,
     });

@@ -1,11 +1,11 @@
 import { IconFilterOff } from '@tabler/icons-react';
-import { Hint } from '../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../components/feedback/Hint.tsx';
 import classes from './NoiseMark.module.css';
 
 /** Marks a change that is fully explained by noise rules. */
 export function NoiseMark() {
   return (
-    <Hint
+    <LazyTooltip
       label="The noise rules of this source explain the whole change. Both versions are kept."
       maxWidth={280}
     >
@@ -15,6 +15,6 @@ export function NoiseMark() {
           noise
         </span>
       )}
-    </Hint>
+    </LazyTooltip>
   );
 }

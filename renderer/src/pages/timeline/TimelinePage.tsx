@@ -5,7 +5,7 @@ import { useMemo } from 'react';
 import { Link, useLocation, useNavigate, useParams } from 'react-router';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { useLook } from '../../state/look.ts';
+import { useDisplaySettings } from '../../state/look.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { DensityStrip } from './density/DensityStrip.tsx';
 import { EventFilterBar } from './EventFilterBar.tsx';
@@ -24,7 +24,7 @@ export default function TimelinePage() {
   const openId = id !== undefined && /^[1-9]\d{0,14}$/.test(id) ? Number(id) : undefined;
   const { search } = useLocation();
   const filters = useUrlFilters(EVENT_FILTERS);
-  const zone = useLook((look) => look.zone);
+  const zone = useDisplaySettings((look) => look.zone);
   const query = useMemo(() => queryOf(filters.values, zone), [filters.values, zone]);
   const hasRoom = useMediaQuery(TWO_PANES, undefined, { getInitialValueInEffect: false });
   const addressOfEvent = (event: number) => `/timeline/${event}${search}`;

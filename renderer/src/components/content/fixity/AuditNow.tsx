@@ -10,7 +10,7 @@ import classes from './AuditNow.module.css';
 import { useAudit } from './useAudit.ts';
 
 /** Starts an audit, which re-hashes everything that is stored, and shows its progress and result. */
-export function AuditNow() {
+export function AuditButton() {
   const { job, start, isStarting, error } = useAudit();
   const isRunning = job?.state === 'running';
   return (
@@ -30,7 +30,7 @@ export function AuditNow() {
       {error !== null && error !== undefined && <ErrorNote error={error} onRetry={start} />}
       {job && !isRunning && (
         <p className="small">
-          <output>{endWords(job)}</output>{' '}
+          <output>{endText(job)}</output>{' '}
           <span className="muted">{job.ended_at && <TimeText at={job.ended_at} />}</span>
         </p>
       )}
@@ -38,15 +38,15 @@ export function AuditNow() {
   );
 }
 
-function endWords({ state, error, result }: Job): string {
+function endText({ state, error, result }: Job): string {
   if (state === 'failed') return error ?? 'The audit failed. Try again.';
   if (state === 'cancelled') return 'The audit was stopped. Its findings so far are recorded.';
   const found = auditResultSchema.safeParse(result).data;
   if (!found) return '';
   const read = `${countOf(found.checked, 'object')} (${formatBytes(found.bytes)}) re-hashed`;
-  const mended =
+  const repaired =
     found.restored_objects > 0 ? ` ${countOf(found.restored_objects, 'object')} repaired since.` : '';
   return found.damaged_objects === 0
-    ? `${read}. No damage found.${mended}`
-    : `${read}. ${countOf(found.damaged_objects, 'object')} damaged.${mended}`;
+    ? `${read}. No damage found.${repaired}`
+    : `${read}. ${countOf(found.damaged_objects, 'object')} damaged.${repaired}`;
 }

@@ -1,14 +1,14 @@
 import { Link } from 'react-router';
-import { countOf, exactBytes, formatCount } from '../../../format/size.ts';
+import { exactBytes, formatCount } from '../../../format/size.ts';
 import { DigestChip } from '../../data/DigestChip.tsx';
 import { StateBadge } from '../../data/StateBadge.tsx';
 import { TimeText } from '../../data/TimeText.tsx';
 import { VirtualList } from '../../data/VirtualList.tsx';
 import classes from './DamagedObjects.module.css';
-import type { DamagedObject, KnownFixity } from './useFixity.ts';
+import type { DamageEntry, FixityStatus } from './useFixity.ts';
 
 export interface DamagedObjectsProps {
-  fixity: Pick<KnownFixity, 'damaged' | 'damaged_objects'>;
+  fixity: Pick<FixityStatus, 'damaged' | 'damaged_objects'>;
   limit?: number;
 }
 
@@ -24,7 +24,7 @@ export function DamagedObjects({ fixity: { damaged, damaged_objects }, limit = 1
         keyOf={({ sha256 }) => sha256}
         render={(object) => <Damaged object={object} />}
       />
-      {more > 0 && <p className="small muted">…and {countOf(more, 'other')}.</p>}
+      {more > 0 && <p className="small muted">…and {formatCount(more)} more.</p>}
     </>
   );
 }
@@ -32,7 +32,7 @@ export function DamagedObjects({ fixity: { damaged, damaged_objects }, limit = 1
 function Damaged({
   object: { sha256, bytes, problem, found, since, ledger_entry },
 }: {
-  object: DamagedObject;
+  object: DamageEntry;
 }) {
   return (
     <div className={classes.object}>
@@ -53,7 +53,7 @@ function Damaged({
 }
 
 /** Repair instructions for the owner. */
-export function HowToMend() {
+export function RepairHelp() {
   return (
     <div className={classes.mend}>
       <p>

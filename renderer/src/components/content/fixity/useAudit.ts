@@ -2,13 +2,13 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { Job } from '../../../../../shared/job.ts';
 import { call } from '../../../api/client.ts';
-import { answerKey } from '../../../api/useCall.ts';
+import { callKey } from '../../../api/useCall.ts';
 import { useFollowedJob } from '../../../state/followJob.ts';
 import { useJobs } from '../../../state/jobs.ts';
 
 /** The running audit or the last one seen on this page, whoever started it, and a function to start one. */
 export function useAudit(): { job: Job | undefined; start: () => void; isStarting: boolean; error: unknown } {
-  const told = useJobs(({ node }) =>
+  const known = useJobs(({ node }) =>
     Object.values(node)
       .filter(({ kind }) => kind === 'audit')
       .reduce<Job | undefined>(
@@ -16,19 +16,19 @@ export function useAudit(): { job: Job | undefined; start: () => void; isStartin
         undefined,
       ),
   );
-  const job = useFollowedJob(told?.id);
+  const job = useFollowedJob(known?.id);
   const client = useQueryClient();
   const start = useMutation({
     mutationFn: () => call('startAudit'),
     onSuccess: (answer) => {
-      if ('id' in answer) useJobs.getState().tellNodeJob(answer);
+      if ('id' in answer) useJobs.getState().updateNodeJob(answer);
     },
   });
   const state = job?.state;
   useEffect(() => {
     if (!state || state === 'running') return;
     for (const name of ['readStatus', 'listAudits', 'listDamages'] as const) {
-      void client.invalidateQueries({ queryKey: answerKey(name) });
+      void client.invalidateQueries({ queryKey: callKey(name) });
     }
   }, [state, client]);
   return { job, start: () => start.mutate(), isStarting: start.isPending, error: start.error };

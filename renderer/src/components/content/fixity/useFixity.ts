@@ -7,33 +7,33 @@ const REFRESH_MS = 15_000;
 const AUDITS = 20;
 const DAMAGES = 100;
 
-export type DamagedObject = Fixity['damaged'][number];
+export type DamageEntry = Fixity['damaged'][number];
 
-export interface KnownFixity extends Pick<Fixity, 'checked' | 'damaged_objects'> {
+export interface FixityStatus extends Pick<Fixity, 'checked' | 'damaged_objects'> {
   /** Null if there was none. Undefined if the reader may not see it. */
   last_completed_audit_at: string | null | undefined;
-  damaged: readonly DamagedObject[];
+  damaged: readonly DamageEntry[];
 }
 
 /**
  * The condition of the stored bytes. A node without sources has no collection status (it answers 503), so its
  * damages and audits are requested directly.
  */
-export function useFixity(): { fixity: KnownFixity | undefined; error: unknown; refetch: () => void } {
+export function useFixity(): { fixity: FixityStatus | undefined; error: unknown; refetch: () => void } {
   const isOwner = useIsOwner();
   const sources = useCall('listSources', { query: { limit: 1 } });
   const watches = sources.data && sources.data.total > 0;
-  const asked = { refetchInterval: REFRESH_MS };
-  const status = useCall('readStatus', {}, { ...asked, enabled: watches === true });
+  const refresh = { refetchInterval: REFRESH_MS };
+  const status = useCall('readStatus', {}, { ...refresh, enabled: watches === true });
   const damages = useCall(
     'listDamages',
     { query: { limit: DAMAGES } },
-    { ...asked, enabled: watches === false },
+    { ...refresh, enabled: watches === false },
   );
   const audits = useCall(
     'listAudits',
     { query: { limit: AUDITS } },
-    { ...asked, enabled: watches === false && isOwner },
+    { ...refresh, enabled: watches === false && isOwner },
   );
   if (watches !== false) {
     return { fixity: status.data?.fixity, error: status.error, refetch: () => void status.refetch() };

@@ -1,11 +1,11 @@
 import { Select } from '@mantine/core';
 import type { TreeNode } from '../../../../../shared/node.ts';
 import { useCall } from '../../../api/useCall.ts';
-import { clearButton } from '../clearButton.ts';
+import { clearButtonProps } from '../clearButton.ts';
 import type { PickerProps } from './SearchSelect.tsx';
 
 /** Selects a subject from the tree. */
-export function NodePicker({ value, onChange, ...rest }: PickerProps) {
+export function SubjectPicker({ value, onChange, ...rest }: PickerProps) {
   const tree = useCall('readTree');
   const nodes = flatten(tree.data?.nodes ?? []);
   const known = nodes.some((node) => node.path === value);
@@ -18,7 +18,7 @@ export function NodePicker({ value, onChange, ...rest }: PickerProps) {
       onChange={onChange}
       searchable
       clearable
-      clearButtonProps={clearButton(`Clear: ${rest['aria-label'] ?? rest.label}`)}
+      clearButtonProps={clearButtonProps(`Clear: ${rest['aria-label'] ?? rest.label}`)}
       limit={200}
       nothingFoundMessage="No subject matches."
     />

@@ -1,7 +1,7 @@
 import { Select, type SelectProps } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
-import { clearButton } from '../clearButton.ts';
+import { clearButtonProps } from '../clearButton.ts';
 
 export interface PickerOption {
   value: string;
@@ -61,7 +61,7 @@ export function SearchSelect({
       onChange={onChange}
       searchable
       clearable
-      clearButtonProps={clearButton(`Clear: ${rest['aria-label'] ?? rest.label}`)}
+      clearButtonProps={clearButtonProps(`Clear: ${rest['aria-label'] ?? rest.label}`)}
       // The node has already filtered the options.
       filter={({ options: found }) => found}
       onSearchChange={(text) => onType(data.some(({ label }) => label === text) ? '' : text)}

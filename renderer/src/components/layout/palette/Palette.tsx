@@ -14,8 +14,8 @@ import { useNavigate } from 'react-router';
 import type { FoundText } from '../../../../../shared/derived.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { authorsLine } from '../../../format/authors.ts';
-import { usePlaces } from '../places.ts';
-import { directHits } from './directHit.ts';
+import { useNavItems } from '../places.ts';
+import { directMatches } from './directHit.ts';
 
 const PAUSE_MS = 150;
 const FOUND_PER_KIND = 5;
@@ -84,19 +84,19 @@ export function Palette() {
 
 function usePaletteGroups(query: string): [title: string, found: Found[]][] {
   const [settled] = useDebouncedValue(query.trim(), PAUSE_MS);
-  const hits = directHits(query, window.location.origin);
+  const hits = directMatches(query, window.location.origin);
   const search = { query: { q: settled, limit: FOUND_PER_KIND } };
   const options = { enabled: settled !== '' && hits.length === 0, keepPrevious: true };
   const packs = useCall('listPacks', search, options);
   const studies = useCall('listStudies', search, options);
   const sources = useCall('listSources', search, options);
   const texts = useCall('searchTexts', search, options);
-  const places = usePlaces().flatMap((group) => group.places);
+  const items = useNavItems().flatMap((group) => group.items);
   const words = query.trim().toLowerCase();
 
-  const pages = places
-    .filter(({ word }) => word.toLowerCase().includes(words))
-    .map(({ to, word, icon: Icon }) => ({ to, label: word, icon: <Icon size={18} aria-hidden /> }));
+  const pages = items
+    .filter(({ label }) => label.toLowerCase().includes(words))
+    .map(({ to, label, icon: Icon }) => ({ to, label, icon: <Icon size={18} aria-hidden /> }));
   const direct = hits.map((hit) => ({ ...hit, icon: <IconArrowRight size={18} aria-hidden /> }));
   const found: [string, Found[]][] = [
     ['Go to', direct],

@@ -1,11 +1,11 @@
 /** A page that pasted text refers to by its format alone. */
-export interface DirectHit {
+export interface DirectMatch {
   to: string;
   label: string;
 }
 
 /** Recognises ids, digests, ledger entry numbers, subject paths and URLs. Returns none for plain words. */
-export function directHits(text: string, origin: string): DirectHit[] {
+export function directMatches(text: string, origin: string): DirectMatch[] {
   const pasted = text.trim();
   if (/^pk_[0-9a-f]{20}$/.test(pasted)) return [{ to: `/packs/${pasted}`, label: `Pack ${pasted}` }];
   if (/^st_[0-9a-f]{20}$/.test(pasted)) return [{ to: `/studies/${pasted}`, label: `Study ${pasted}` }];
@@ -26,7 +26,7 @@ export function directHits(text: string, origin: string): DirectHit[] {
   return addressHits(pasted, origin);
 }
 
-function addressHits(pasted: string, origin: string): DirectHit[] {
+function addressHits(pasted: string, origin: string): DirectMatch[] {
   const url = URL.parse(pasted);
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return [];
   if (url.origin === origin) return [{ to: url.pathname + url.search, label: `Go to ${url.pathname}` }];

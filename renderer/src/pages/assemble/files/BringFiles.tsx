@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { IconCopy } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { Pack } from '../../../../../shared/pack.ts';
-import { addressOf } from '../../../api/client.ts';
+import { urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes } from '../../../format/size.ts';
@@ -11,7 +11,7 @@ import { useDraftFiles } from './draftFiles.ts';
 import type { PathFile } from './readDropped.ts';
 
 /** Offers to reuse the files of the previous version in a new version. */
-export function BringFiles({ from }: { from: string }) {
+export function ReuseFiles({ from }: { from: string }) {
   const pack = useCall('readPack', { params: { id: from } });
   const { files, add } = useDraftFiles();
   const [error, setError] = useState<unknown>();
@@ -19,7 +19,7 @@ export function BringFiles({ from }: { from: string }) {
   const have = new Set(files.map(({ path }) => path));
   const missing = (pack.data?.files ?? []).filter(({ path }) => !have.has(path));
   if (missing.length === 0) return null;
-  const bring = async () => {
+  const reuse = async () => {
     setError(undefined);
     setIsRunning(true);
     try {
@@ -37,7 +37,7 @@ export function BringFiles({ from }: { from: string }) {
         variant="default"
         loading={isRunning}
         leftSection={<IconCopy size={16} aria-hidden />}
-        onClick={() => void bring()}
+        onClick={() => void reuse()}
       >
         Reuse {countOf(missing.length, 'file')} from the previous version ({formatBytes(bytes)})
       </Button>
@@ -50,16 +50,16 @@ function fetchFiles(wanted: Pack['files']): Promise<PathFile[]> {
   const total = wanted.reduce((sum, file) => sum + file.bytes, 0);
   return runLocalJob(
     { title: 'Fetching files of the previous version', unit: 'bytes', total },
-    async ({ signal, tell }) => {
+    async ({ signal, onProgress }) => {
       const fetched: PathFile[] = [];
       let done = 0;
       for (const { path, sha256, media_type } of wanted) {
-        const response = await fetch(addressOf('readBlob', { params: { sha256 } }), { signal });
+        const response = await fetch(urlOf('readBlob', { params: { sha256 } }), { signal });
         if (!response.ok) throw new Error(`${path} could not be fetched (status ${response.status}).`);
         const file = new File([await response.blob()], path.split('/').at(-1) ?? path, { type: media_type });
         fetched.push({ path, file });
         done += file.size;
-        tell(done, total);
+        onProgress(done, total);
       }
       return fetched;
     },

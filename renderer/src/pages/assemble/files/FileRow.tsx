@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { filePathFault } from '../../../../../shared/filePath.ts';
 import { DigestChip } from '../../../components/data/DigestChip.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
-import { useAssembly } from '../assembly.ts';
+import { usePackForm } from '../assembly.ts';
 import { fieldId } from '../draftRecord.ts';
 import type { DraftFile } from './draftFiles.ts';
 import classes from './FileRow.module.css';
@@ -17,7 +17,7 @@ export interface FileRowProps {
 
 /** One file of the draft: its editable path, its size and its hashing progress. */
 export function FileRow({ file, onRename, onRemove }: FileRowProps) {
-  const { errorOf } = useAssembly();
+  const { errorOf } = usePackForm();
   const [isEditing, setIsEditing] = useState(false);
   const id = fieldId('files', file.id);
   const fault = filePathFault(file.path) ?? file.error ?? errorOf(id);

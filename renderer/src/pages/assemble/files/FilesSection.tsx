@@ -2,9 +2,9 @@ import { Button, FileButton } from '@mantine/core';
 import { IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
 import { useRef } from 'react';
 import { VirtualList } from '../../../components/data/VirtualList.tsx';
-import { useAssembly } from '../assembly.ts';
+import { usePackForm } from '../assembly.ts';
 import { FormSection } from '../sections/FormSection.tsx';
-import { BringFiles } from './BringFiles.tsx';
+import { ReuseFiles } from './BringFiles.tsx';
 import { type DraftFile, useDraftFiles } from './draftFiles.ts';
 import { FileRow } from './FileRow.tsx';
 import classes from './FilesSection.module.css';
@@ -12,7 +12,7 @@ import { readChosen } from './readDropped.ts';
 
 /** The files of the pack: add, rename and remove. */
 export function FilesSection() {
-  const { draft, errorOf } = useAssembly();
+  const { draft, errorOf } = usePackForm();
   const { files, note, add, remove, rename } = useDraftFiles();
   const folder = commonFolder(files);
   const forgetChosen = useRef<() => void>(null);
@@ -61,7 +61,7 @@ export function FilesSection() {
         />
       )}
       <div className={classes.more}>
-        {draft.supersedes && <BringFiles from={draft.supersedes} />}
+        {draft.supersedes && <ReuseFiles from={draft.supersedes} />}
         {folder && (
           <Button
             variant="subtle"

@@ -5,8 +5,8 @@ import { countOf } from '../../../format/size.ts';
 import type { HashReply } from '../../../hashing/hash.worker.ts';
 import { hashFiles } from '../../../hashing/hashFiles.ts';
 import { rowKey } from '../draft.ts';
-import { forgetFiles, type KeptFile, keepFiles, readKeptFiles } from './keptFiles.ts';
-import { keepManifest, readManifest } from './manifest.ts';
+import { deleteStoredFiles, readStoredFiles, type StoredFile, storeFiles } from './keptFiles.ts';
+import { readManifest, saveManifest } from './manifest.ts';
 import { mediaTypeOf } from './mediaType.ts';
 import { isSystemFile, type PathFile } from './readDropped.ts';
 
@@ -42,7 +42,7 @@ const SHOW_EVERY_MS = 80;
 /** The draft's files, stored in this browser so that a reload or a crash loses none. */
 export const useDraftFiles = create<DraftFilesState>()((set, get) => {
   const remember = () => {
-    if (!keepManifest(get().files)) set({ note: NOT_KEPT });
+    if (!saveManifest(get().files)) set({ note: NOT_KEPT });
   };
 
   const applyReplies = (replies: ReadonlyMap<string, HashReply>) => {
@@ -74,17 +74,17 @@ export const useDraftFiles = create<DraftFilesState>()((set, get) => {
       const fresh = new Map(dropped.map((file) => [file.path, file]));
       const replaced = get().files.filter(({ path }) => fresh.has(path));
       const files = [...get().files.filter(({ path }) => !fresh.has(path)), ...fresh.values()];
-      const { kept, tooLarge } = keptOf([...fresh.values()]);
+      const { kept, tooLarge } = filesToStore([...fresh.values()]);
       set({ files, note: noteOf(added.length - wanted.length, replaced, files.length, tooLarge) });
       remember();
-      forgetQuietly(replaced);
-      keepFiles(kept).catch(() => set({ note: NOT_KEPT }));
+      deleteQuietly(replaced);
+      storeFiles(kept).catch(() => set({ note: NOT_KEPT }));
       hash([...fresh.values()]);
     },
     remove: (ids) => {
-      const gone = new Set(ids);
-      forgetQuietly(get().files.filter(({ id }) => gone.has(id)));
-      set(({ files }) => ({ files: files.filter(({ id }) => !gone.has(id)), note: undefined }));
+      const removed = new Set(ids);
+      deleteQuietly(get().files.filter(({ id }) => removed.has(id)));
+      set(({ files }) => ({ files: files.filter(({ id }) => !removed.has(id)), note: undefined }));
       remember();
     },
     rename: (changes) => {
@@ -96,13 +96,13 @@ export const useDraftFiles = create<DraftFilesState>()((set, get) => {
     restore: async () => {
       if (get().isRestored) return;
       set({ isRestored: true });
-      const kept = new Map((await readKeptFiles().catch(() => [])).map(({ id, file }) => [id, file]));
+      const kept = new Map((await readStoredFiles().catch(() => [])).map(({ id, file }) => [id, file]));
       const files = readManifest().map((entry): DraftFile => {
         const file = kept.get(entry.id);
         return { ...entry, file, hashed: entry.sha256 ? entry.bytes : 0, error: undefined };
       });
       const known = new Set(files.map(({ id }) => id));
-      forgetQuietly([...kept.keys()].filter((id) => !known.has(id)).map((id) => ({ id })));
+      deleteQuietly([...kept.keys()].filter((id) => !known.has(id)).map((id) => ({ id })));
       set((state) => ({ files: [...files, ...state.files] }));
       hash(files.filter(({ sha256 }) => !sha256));
     },
@@ -137,8 +137,8 @@ function draftFileOf({ path, file }: PathFile): DraftFile {
 }
 
 /** The files to store, smallest first, up to what a pack can hold. */
-function keptOf(files: readonly DraftFile[]): { kept: KeptFile[]; tooLarge: number } {
-  const kept: KeptFile[] = [];
+function filesToStore(files: readonly DraftFile[]): { kept: StoredFile[]; tooLarge: number } {
+  const kept: StoredFile[] = [];
   let bytes = 0;
   for (const { id, file } of files.toSorted((left, right) => left.bytes - right.bytes)) {
     bytes += file?.size ?? 0;
@@ -164,6 +164,6 @@ function noteOf(
 }
 
 /** A failure is harmless: unlisted contents are deleted on the next visit. */
-function forgetQuietly(files: readonly { id: string }[]): void {
-  if (files.length > 0) forgetFiles(files.map(({ id }) => id)).catch(() => {});
+function deleteQuietly(files: readonly { id: string }[]): void {
+  if (files.length > 0) deleteStoredFiles(files.map(({ id }) => id)).catch(() => {});
 }

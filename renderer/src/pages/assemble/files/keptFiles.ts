@@ -1,5 +1,5 @@
 /** The contents of a draft file, as stored in IndexedDB. */
-export interface KeptFile {
+export interface StoredFile {
   id: string;
   file: File;
 }
@@ -34,19 +34,19 @@ async function inStore<Result>(
   }
 }
 
-export async function readKeptFiles(): Promise<KeptFile[]> {
-  return (await inStore('readonly', (store) => store.getAll() as IDBRequest<KeptFile[]>)) ?? [];
+export async function readStoredFiles(): Promise<StoredFile[]> {
+  return (await inStore('readonly', (store) => store.getAll() as IDBRequest<StoredFile[]>)) ?? [];
 }
 
 /** @throws if storage is full or disabled. */
-export async function keepFiles(files: readonly KeptFile[]): Promise<void> {
+export async function storeFiles(files: readonly StoredFile[]): Promise<void> {
   await inStore('readwrite', (store) => {
     for (const { id, file } of files) store.put({ id, file });
     return undefined;
   });
 }
 
-export async function forgetFiles(ids: readonly string[]): Promise<void> {
+export async function deleteStoredFiles(ids: readonly string[]): Promise<void> {
   await inStore('readwrite', (store) => {
     for (const id of ids) store.delete(id);
     return undefined;

@@ -6,7 +6,7 @@ export type ManifestEntry = Pick<DraftFile, 'id' | 'path' | 'mediaType' | 'bytes
 const KEY = 'strongroom-draft-files';
 
 /** Returns whether the browser stored it. */
-export function keepManifest(files: readonly DraftFile[]): boolean {
+export function saveManifest(files: readonly DraftFile[]): boolean {
   const entries = files.map(
     ({ id, path, mediaType, bytes, sha256 }): ManifestEntry => ({ id, path, mediaType, bytes, sha256 }),
   );

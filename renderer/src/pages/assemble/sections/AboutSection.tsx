@@ -1,13 +1,13 @@
 import { SegmentedControl, TagsInput, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Markdown } from '../../../components/content/Markdown.tsx';
-import { useAssembly, useField } from '../assembly.ts';
+import { useField, usePackForm } from '../assembly.ts';
 import classes from './AboutSection.module.css';
 import { FormSection } from './FormSection.tsx';
 
 /** Title, summary and keywords. */
 export function AboutSection() {
-  const { draft, change } = useAssembly();
+  const { draft, change } = usePackForm();
   const title = useField('title');
   const keywords = useField('keywords');
   return (
@@ -35,7 +35,7 @@ export function AboutSection() {
 }
 
 function Summary() {
-  const { draft, change } = useAssembly();
+  const { draft, change } = usePackForm();
   const [view, setView] = useState('write');
   const summary = useField('summary');
   return (

@@ -1,13 +1,13 @@
 import { ActionIcon, Button, TextInput } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconPlus, IconX } from '@tabler/icons-react';
-import { useAssembly, useField } from '../assembly.ts';
+import { useField, usePackForm } from '../assembly.ts';
 import { type DraftAuthor, emptyAuthor } from '../draft.ts';
 import { FormSection } from './FormSection.tsx';
 import classes from './RowFields.module.css';
 
 /** The authors, in citation order. */
 export function AuthorsSection() {
-  const { draft, change, errorOf } = useAssembly();
+  const { draft, change, errorOf } = usePackForm();
   const { authors } = draft;
   const set = (next: DraftAuthor[]) => change({ authors: next });
   const move = (index: number, by: number) => {

@@ -4,7 +4,7 @@ import classes from './ChoiceCards.module.css';
 
 export interface Choice<Value extends string> {
   value: Value;
-  word: string;
+  label: string;
   meaning: string;
   icon?: TablerIcon;
 }
@@ -37,13 +37,13 @@ export function ChoiceCards<Value extends string>({
       error={error}
     >
       <div className={classes.cards} data-pairs={choices.length % 2 === 0 || undefined}>
-        {choices.map(({ value: choice, word, meaning, icon: Icon }) => (
+        {choices.map(({ value: choice, label, meaning, icon: Icon }) => (
           <Radio.Card key={choice} value={choice} className={classes.card}>
             <Radio.Indicator size="xs" className={classes.dot} />
             <span>
-              <span className={classes.word}>
+              <span className={classes.label}>
                 {Icon && <Icon size={16} stroke={1.9} aria-hidden />}
-                {word}
+                {label}
               </span>
               <span className={classes.meaning}>{meaning}</span>
             </span>

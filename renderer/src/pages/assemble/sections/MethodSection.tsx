@@ -1,12 +1,12 @@
 import { Checkbox, Textarea, TextInput } from '@mantine/core';
-import { useAssembly, useField } from '../assembly.ts';
+import { useField, usePackForm } from '../assembly.ts';
 import type { Draft } from '../draft.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';
 
 /** The method, and whether it is complete. */
 export function MethodSection() {
-  const { draft, change } = useAssembly();
+  const { draft, change } = usePackForm();
   return (
     <FormSection
       title="Method"
@@ -15,8 +15,8 @@ export function MethodSection() {
       <ChoiceCards
         label="Method"
         choices={[
-          { value: 'given', word: 'There is a method', meaning: 'Text, a link, or both.' },
-          { value: 'none', word: 'No method', meaning: 'The pack only reports the result.' },
+          { value: 'given', label: 'There is a method', meaning: 'Text, a link, or both.' },
+          { value: 'none', label: 'No method', meaning: 'The pack only reports the result.' },
         ]}
         value={draft.hasMethod ? 'given' : 'none'}
         onChange={(value) => change({ hasMethod: value === 'given' })}
@@ -27,7 +27,7 @@ export function MethodSection() {
 }
 
 function MethodFields() {
-  const { draft, change, errorOf, touch } = useAssembly();
+  const { draft, change, errorOf, touch } = usePackForm();
   const text = useField('method', 'text');
   const link = useField('method', 'link');
   const { method } = draft;

@@ -1,6 +1,6 @@
 import { LICENSES, type License, OUTCOMES } from '../../../../../shared/vocabulary.ts';
 import { STATES } from '../../../components/data/states.ts';
-import { useAssembly, useField } from '../assembly.ts';
+import { useField, usePackForm } from '../assembly.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';
 
@@ -11,7 +11,7 @@ const LICENSE_MEANINGS: Record<License, string> = {
 
 /** The outcome and the licence. */
 export function OutcomeSection() {
-  const { draft, change } = useAssembly();
+  const { draft, change } = usePackForm();
   const outcome = useField('outcome');
   const license = useField('license');
   return (
@@ -34,7 +34,7 @@ export function OutcomeSection() {
           id={license.id}
           error={license.error}
           label="Licence"
-          choices={LICENSES.map((value) => ({ value, word: value, meaning: LICENSE_MEANINGS[value] }))}
+          choices={LICENSES.map((value) => ({ value, label: value, meaning: LICENSE_MEANINGS[value] }))}
           value={draft.license}
           onChange={(value) => change({ license: value })}
         />

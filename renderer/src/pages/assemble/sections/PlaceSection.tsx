@@ -1,12 +1,12 @@
 import { Link } from 'react-router';
-import { NodePicker } from '../../../components/forms/pickers/NodePicker.tsx';
+import { SubjectPicker } from '../../../components/forms/pickers/NodePicker.tsx';
 import { StudyPicker } from '../../../components/forms/pickers/StudyPicker.tsx';
-import { useAssembly, useField } from '../assembly.ts';
+import { useField, usePackForm } from '../assembly.ts';
 import { FormSection } from './FormSection.tsx';
 
 /** The study and the subject of the pack. */
-export function PlaceSection() {
-  const { draft, change } = useAssembly();
+export function StudyAndSubjectSection() {
+  const { draft, change } = usePackForm();
   const study = useField('study');
   const node = useField('node');
   return (
@@ -26,7 +26,7 @@ export function PlaceSection() {
         value={draft.study}
         onChange={(value) => change({ study: value })}
       />
-      <NodePicker
+      <SubjectPicker
         {...node}
         label="Subject"
         description="A subject from the archive’s tree."

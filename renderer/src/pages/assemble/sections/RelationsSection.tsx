@@ -3,18 +3,18 @@ import { IconPlus, IconX } from '@tabler/icons-react';
 import { RELATION_TYPES, VERDICTS } from '../../../../../shared/vocabulary.ts';
 import { STATES } from '../../../components/data/states.ts';
 import { PackPicker } from '../../../components/forms/pickers/PackPicker.tsx';
-import { relationWords } from '../../../format/relation.ts';
-import { useAssembly, useField } from '../assembly.ts';
+import { relationLabel } from '../../../format/relation.ts';
+import { useField, usePackForm } from '../assembly.ts';
 import { type Draft, type DraftRelated, rowKey } from '../draft.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';
 import classes from './RowFields.module.css';
 
-const RELATIONS = RELATION_TYPES.map((value) => ({ value, label: relationWords(value) }));
+const RELATIONS = RELATION_TYPES.map((value) => ({ value, label: relationLabel(value) }));
 
 /** Related work: replications, versions and publications. */
 export function RelationsSection() {
-  const { draft, change } = useAssembly();
+  const { draft, change } = usePackForm();
   const supersedes = useField('supersedes');
   return (
     <>
@@ -46,7 +46,7 @@ export function RelationsSection() {
 }
 
 function ReplicationFields({ replicates }: { replicates: NonNullable<Draft['replicates']> }) {
-  const { change } = useAssembly();
+  const { change } = usePackForm();
   const pack = useField('replicates', 'pack');
   const verdict = useField('replicates', 'verdict');
   const note = useField('replicates', 'note');
@@ -82,7 +82,7 @@ function ReplicationFields({ replicates }: { replicates: NonNullable<Draft['repl
 }
 
 function RelatedWorks() {
-  const { draft, change } = useAssembly();
+  const { draft, change } = usePackForm();
   const { related } = draft;
   const set = (next: DraftRelated[]) => change({ related: next });
   return (

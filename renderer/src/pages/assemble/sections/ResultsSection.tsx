@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import type { ClipboardEvent } from 'react';
-import { useAssembly, useField } from '../assembly.ts';
+import { useField, usePackForm } from '../assembly.ts';
 import { type DraftResult, type ResultType, rowKey } from '../draft.ts';
 import { isNumberText } from '../draftRecord.ts';
 import { FormSection } from './FormSection.tsx';
@@ -20,7 +20,7 @@ function emptyResult(): DraftResult {
 
 /** Named results, which a study's table compares across packs. */
 export function ResultsSection() {
-  const { draft, change } = useAssembly();
+  const { draft, change } = usePackForm();
   const { results } = draft;
   const set = (next: DraftResult[]) => change({ results: next });
   const pasteRows = (event: ClipboardEvent, index: number) => {

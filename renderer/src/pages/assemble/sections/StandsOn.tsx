@@ -6,28 +6,28 @@ import { useDraft } from '../draft.ts';
 import classes from './StandsOn.module.css';
 
 /** Shown above the form: the pack that the draft replicates or supersedes. */
-export function StandsOn() {
+export function BasedOn() {
   const { replicates, supersedes } = useDraft((state) => state.draft);
   return (
     <>
-      {replicates?.pack && <Line words="Replication of" id={replicates.pack} field="field/replicates/pack" />}
-      {supersedes && <Line words="New version of" id={supersedes} field="field/supersedes" />}
+      {replicates?.pack && <Line label="Replication of" id={replicates.pack} field="field/replicates/pack" />}
+      {supersedes && <Line label="New version of" id={supersedes} field="field/supersedes" />}
     </>
   );
 }
 
 interface LineProps {
-  words: string;
+  label: string;
   id: string;
   /** The form field to jump to. */
   field: string;
 }
 
-function Line({ words, id, field }: LineProps) {
+function Line({ label, id, field }: LineProps) {
   const pack = useCall('readPack', { params: { id } });
   return (
     <p className={classes.line}>
-      {words} {/* The pack opens in a new tab, so that a click does not leave the draft. */}
+      {label} {/* The pack opens in a new tab, so that a click does not leave the draft. */}
       <PackLink id={id} />
       {pack.data && <span className="muted"> by {authorsLine(pack.data.authors)}</span>}{' '}
       <button type="button" onClick={() => jumpToField(field)}>

@@ -5,7 +5,7 @@ import { useEffect } from 'react';
 import { Link } from 'react-router';
 import type { CaptureResult } from '../../../../../shared/captures.ts';
 import type { Job } from '../../../../../shared/job.ts';
-import { answerKey } from '../../../api/useCall.ts';
+import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../../components/feedback/JobBar.tsx';
 import { NodeJobBar } from '../../../components/feedback/NodeJobBar.tsx';
@@ -15,18 +15,18 @@ import outcome from '../CheckOutcome.module.css';
 import classes from './CaptureOutcome.module.css';
 import { useCaptureDraft } from './captureDraft.ts';
 import { captureResultOf, useCaptureRun } from './captureRun.ts';
-import { refusalWords } from './refusalWords.ts';
+import { rejectionReason } from './refusalWords.ts';
 
 /** The import that was started here: upload, progress and result. `onOpen` reopens the form. */
 export function CaptureOutcome({ onOpen }: { onOpen: () => void }) {
   const { current, clear } = useCaptureRun();
   const job = useFollowedJob(current.state === 'taken' ? current.jobId : undefined);
   useRefreshedLists(job?.state);
-  const giveUp = useCaptureDraft((state) => state.giveUp);
+  const discard = useCaptureDraft((state) => state.discard);
   const isDone = job?.state === 'done';
   useEffect(() => {
-    if (isDone && current.state === 'taken') giveUp(current.draft);
-  }, [isDone, current, giveUp]);
+    if (isDone && current.state === 'taken') discard(current.draft);
+  }, [isDone, current, discard]);
   if (current.state === 'idle') return null;
   if (current.state === 'failed') {
     return (
@@ -128,7 +128,7 @@ function Findings({ result: { already_held, skipped, refused, events } }: { resu
           <ul className={classes.refused}>
             {refused.map(({ reason, count: of }) => (
               <li key={reason}>
-                <span className="numeric">{formatCount(of)}</span> {refusalWords(reason)}{' '}
+                <span className="numeric">{formatCount(of)}</span> {rejectionReason(reason)}{' '}
                 <span className={classes.code}>{reason}</span>
               </li>
             ))}
@@ -145,7 +145,7 @@ function useRefreshedLists(state: Job['state'] | undefined): void {
   useEffect(() => {
     if (!state || state === 'running') return;
     for (const name of ['listWatchedSources', 'listSources', 'listEvents', 'readStats'] as const) {
-      void client.invalidateQueries({ queryKey: answerKey(name) });
+      void client.invalidateQueries({ queryKey: callKey(name) });
     }
   }, [state, client]);
 }

@@ -3,13 +3,13 @@ import { IconInfoCircle } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { WatchedSource } from '../../../../../shared/source.ts';
 import { call } from '../../../api/client.ts';
-import { answerKey, useCall } from '../../../api/useCall.ts';
+import { callKey, useCall } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import outcome from '../CheckOutcome.module.css';
 import { useCollectionRun } from '../collectionRun.ts';
 
 /** For a source that exists only through an import: says so and offers to watch it. */
-export function ImportedOnly({ source }: { source: WatchedSource }) {
+export function ImportedSourceNotice({ source }: { source: WatchedSource }) {
   const mayBe = source.paused && !source.removed && source.last_checked_at === null;
   const captures = useCall(
     'listRetrievals',
@@ -22,8 +22,8 @@ export function ImportedOnly({ source }: { source: WatchedSource }) {
     mutationFn: () => call('changeSource', { params: { id: source.id }, body: { paused: false } }),
     onSuccess: () => {
       void check(source.name || source.url, [source.id]);
-      void client.invalidateQueries({ queryKey: answerKey('listWatchedSources') });
-      return client.invalidateQueries({ queryKey: answerKey('readWatchedSource') });
+      void client.invalidateQueries({ queryKey: callKey('listWatchedSources') });
+      return client.invalidateQueries({ queryKey: callKey('readWatchedSource') });
     },
   });
   if (!mayBe || !captures.data?.total) return null;

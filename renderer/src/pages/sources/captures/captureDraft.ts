@@ -4,7 +4,7 @@ import { createJSONStorage, persist } from 'zustand/middleware';
 import { mementoImportSchema, observerSchema } from '../../../../../shared/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../../../shared/limits.ts';
 import { formatBytes } from '../../../format/size.ts';
-import type { CapturesToImport } from './captureRun.ts';
+import type { CaptureImport } from './captureRun.ts';
 
 /** The form's fields as text. */
 export interface CaptureDraft {
@@ -38,7 +38,7 @@ interface CaptureDraftState {
   draft: CaptureDraft;
   change: (change: Partial<CaptureDraft>) => void;
   /** Empties the form, unless it has been edited since. */
-  giveUp: (draft: CaptureDraft) => void;
+  discard: (draft: CaptureDraft) => void;
 }
 
 /** The import form, saved as it is typed until the import succeeds. */
@@ -47,7 +47,7 @@ export const useCaptureDraft = create<CaptureDraftState>()(
     (set) => ({
       draft: EMPTY,
       change: (change) => set((state) => ({ draft: { ...state.draft, ...change } })),
-      giveUp: (draft) => set((state) => (state.draft === draft ? { draft: EMPTY } : state)),
+      discard: (draft) => set((state) => (state.draft === draft ? { draft: EMPTY } : state)),
     }),
     {
       name: 'strongroom-captures',
@@ -58,11 +58,13 @@ export const useCaptureDraft = create<CaptureDraftState>()(
 );
 
 /** Validates the form with the node's own rules. */
-export function importOf(draft: CaptureDraft): { value: CapturesToImport } | { errors: CaptureDraftErrors } {
+export function importOf(draft: CaptureDraft): { value: CaptureImport } | { errors: CaptureDraftErrors } {
   const observer = observerSchema.safeParse(draft.observer.trim());
   const errors: CaptureDraftErrors = observer.success
     ? {}
-    : { observer: draft.observer.trim() === '' ? 'Enter who made these captures.' : wordsOf(observer.error) };
+    : {
+        observer: draft.observer.trim() === '' ? 'Enter who made these captures.' : messageOf(observer.error),
+      };
   if (draft.from === 'file') {
     const { file } = draft;
     if (!file) errors.file = 'Choose a WARC file, or drop it here.';
@@ -93,6 +95,6 @@ export function importOf(draft: CaptureDraft): { value: CapturesToImport } | { e
   return { errors: found };
 }
 
-function wordsOf(error: z.ZodError): string {
+function messageOf(error: z.ZodError): string {
   return error.issues[0]?.message ?? 'This value is not valid.';
 }

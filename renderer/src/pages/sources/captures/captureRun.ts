@@ -9,9 +9,9 @@ import { runLocalJob } from '../../../state/runLocalJob.ts';
 import type { CaptureDraft } from './captureDraft.ts';
 
 /** Who made the captures, and where to import them from. */
-export type CapturesToImport = { observer: string } & ({ file: File } | { timeMap: MementoImport });
+export type CaptureImport = { observer: string } & ({ file: File } | { timeMap: MementoImport });
 
-export type CaptureImport =
+export type CaptureImportState =
   | { state: 'idle' }
   /** Uploading to the node. */
   | { state: 'sending'; what: string; done: number; total: number | null; rate: number; cancel: () => void }
@@ -20,9 +20,9 @@ export type CaptureImport =
   | { state: 'failed'; error: unknown };
 
 interface CaptureRun {
-  current: CaptureImport;
+  current: CaptureImportState;
   /** Never rejects: the outcome is in `current`. `draft` is the form that is discarded after success. */
-  start: (captures: CapturesToImport, draft: CaptureDraft) => Promise<void>;
+  start: (captures: CaptureImport, draft: CaptureDraft) => Promise<void>;
   clear: () => void;
 }
 
@@ -46,14 +46,14 @@ export const useCaptureRun = create<CaptureRun>()((set) => ({
         'file' in captures
           ? await runLocalJob(
               { title: `Sending ${what}`, unit: 'bytes', abort, href: '/sources' },
-              ({ signal, tell }) =>
+              ({ signal, onProgress }) =>
                 upload('importCaptures', {
                   query,
                   body: captures.file,
                   mediaType: 'application/warc',
                   signal,
-                  tell: (done, total) => {
-                    tell(done, total);
+                  onProgress: (done, total) => {
+                    onProgress(done, total);
                     show(done, total);
                   },
                 }),

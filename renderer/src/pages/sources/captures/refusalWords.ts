@@ -30,6 +30,6 @@ function isRefusal(reason: CaptureRefusal): reason is keyof typeof REFUSALS {
 }
 
 /** Why captures were rejected. */
-export function refusalWords(reason: CaptureRefusal): string {
+export function rejectionReason(reason: CaptureRefusal): string {
   return isRefusal(reason) ? REFUSALS[reason] : `${failureWords(reason, null)}.`;
 }

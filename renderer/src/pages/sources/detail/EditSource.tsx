@@ -3,14 +3,14 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import type { SourceChange, WatchedSource } from '../../../../../shared/source.ts';
 import { call } from '../../../api/client.ts';
-import { answerKey } from '../../../api/useCall.ts';
+import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
 import classes from '../form/AddSource.module.css';
 import { SourceFields } from '../form/SourceFields.tsx';
 import { changeOf, type DraftErrors, draftOf, errorsOf } from '../form/sourceForm.ts';
 import { NoiseFields } from '../noise/NoiseFields.tsx';
-import { NoiseTrial } from '../noise/NoiseTrial.tsx';
+import { NoisePreviewPanel } from '../noise/NoiseTrial.tsx';
 import { type NoiseErrors, ruleErrorsOf, rulesOf, type TypedRule, typedRules } from '../noise/noiseRules.ts';
 import { useNoiseRun } from '../noise/noiseRun.ts';
 
@@ -64,7 +64,7 @@ function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
       },
     );
   };
-  const isToldAtFields = Object.keys(errors).length + Object.keys(ruleErrors).length > 0;
+  const isShownAtFields = Object.keys(errors).length + Object.keys(ruleErrors).length > 0;
   return (
     <form onSubmit={submit} className={classes.form} noValidate>
       <p className="muted small wrap-anywhere">{source.url}</p>
@@ -75,14 +75,14 @@ function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
       />
       <NoiseFields rules={rules} errors={ruleErrors} onChange={setRules} />
       {rules.length > 0 && (
-        <NoiseTrial
+        <NoisePreviewPanel
           sourceId={source.id}
           rules={rules}
           onRun={areSaved(rules, source) ? runSaved : undefined}
           onErrors={setRuleErrors}
         />
       )}
-      {save.isError && !isToldAtFields && <ErrorNote error={save.error} />}
+      {save.isError && !isShownAtFields && <ErrorNote error={save.error} />}
       <DialogButtons submit="Save" isPending={save.isPending} onCancel={onClose} />
     </form>
   );
@@ -102,7 +102,7 @@ function useSave(source: WatchedSource, onSaved: () => void) {
     onSuccess: async ({ noise_rules }) => {
       await Promise.all(
         (['listWatchedSources', 'readWatchedSource', 'listSources'] as const).map((name) =>
-          client.invalidateQueries({ queryKey: answerKey(name) }),
+          client.invalidateQueries({ queryKey: callKey(name) }),
         ),
       );
       const isOther = JSON.stringify(noise_rules) !== JSON.stringify(source.noise_rules);

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
 import type { WatchedSource } from '../../../../../shared/source.ts';
 import { call } from '../../../api/client.ts';
-import { answerKey } from '../../../api/useCall.ts';
+import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 
 export interface RemoveSourceProps {
@@ -20,8 +20,8 @@ export function RemoveSource({ source, opened, onClose }: RemoveSourceProps) {
     mutationFn: () => call('removeSource', { params: { id: source.id } }),
     onSuccess: () => {
       onClose();
-      void client.invalidateQueries({ queryKey: answerKey('listWatchedSources') });
-      void client.invalidateQueries({ queryKey: answerKey('readWatchedSource') });
+      void client.invalidateQueries({ queryKey: callKey('listWatchedSources') });
+      void client.invalidateQueries({ queryKey: callKey('readWatchedSource') });
       void navigate('/sources');
     },
   });

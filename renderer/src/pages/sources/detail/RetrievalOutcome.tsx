@@ -14,7 +14,7 @@ export function RetrievalOutcome({ retrieval }: { retrieval: Retrieval }) {
     <span className={classes.outcome}>
       <span className={classes.words} data-failed={error !== null || undefined}>
         <Icon size={15} stroke={1.9} aria-hidden />
-        {error !== null ? failureWords(error, status) : successWords(status)}
+        {error !== null ? failureWords(error, status) : successText(status)}
       </span>
       {page_label && <PageLabelNote label={page_label} />}
       {observer !== SELF && <ObserverText observer={observer} />}
@@ -22,7 +22,7 @@ export function RetrievalOutcome({ retrieval }: { retrieval: Retrieval }) {
   );
 }
 
-function successWords(status: number | null): string {
+function successText(status: number | null): string {
   if (status === 304) return '304 Not Modified';
   return status === null ? 'OK' : `${status} OK`;
 }

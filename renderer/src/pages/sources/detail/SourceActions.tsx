@@ -4,7 +4,7 @@ import { IconPencil, IconPlayerPause, IconPlayerPlay, IconRefresh, IconTrash } f
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { WatchedSource } from '../../../../../shared/source.ts';
 import { call } from '../../../api/client.ts';
-import { answerKey } from '../../../api/useCall.ts';
+import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { useCollectionRun } from '../collectionRun.ts';
 import { EditSource } from './EditSource.tsx';
@@ -19,8 +19,8 @@ export function SourceActions({ source }: { source: WatchedSource }) {
   const pause = useMutation({
     mutationFn: (paused: boolean) => call('changeSource', { params: { id: source.id }, body: { paused } }),
     onSuccess: () => {
-      void client.invalidateQueries({ queryKey: answerKey('listWatchedSources') });
-      return client.invalidateQueries({ queryKey: answerKey('readWatchedSource') });
+      void client.invalidateQueries({ queryKey: callKey('listWatchedSources') });
+      return client.invalidateQueries({ queryKey: callKey('readWatchedSource') });
     },
   });
   return (

@@ -11,7 +11,7 @@ import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Section.tsx';
 import { ExportMenu } from '../../timeline/ExportMenu.tsx';
-import { ArchivedChip } from '../../timeline/event/ArchivedChip.tsx';
+import { ObjectDigest } from '../../timeline/event/ArchivedChip.tsx';
 import { ObserverText } from '../../timeline/event/ObserverText.tsx';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import { NoiseMark } from '../../timeline/NoiseMark.tsx';
@@ -111,9 +111,9 @@ const COLUMNS: readonly Column<Event>[] = [
     hideBelow: 'narrow',
     cell: ({ previous_sha256, sha256 }) => (
       <span className={classes.digests}>
-        {previous_sha256 && <ArchivedChip sha256={previous_sha256} label="digest before" />}
+        {previous_sha256 && <ObjectDigest sha256={previous_sha256} label="digest before" />}
         {previous_sha256 && sha256 && <IconArrowRight size={13} aria-hidden />}
-        {sha256 && <ArchivedChip sha256={sha256} label="digest after" />}
+        {sha256 && <ObjectDigest sha256={sha256} label="digest after" />}
       </span>
     ),
   },

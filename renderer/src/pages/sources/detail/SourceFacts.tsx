@@ -6,13 +6,13 @@ import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
 import { useIsOwner } from '../../../state/session.ts';
-import { ArchivedChip } from '../../timeline/event/ArchivedChip.tsx';
+import { ObjectDigest } from '../../timeline/event/ArchivedChip.tsx';
 import { CheckStrip } from '../CheckStrip.tsx';
-import type { SeenSource } from '../useSources.ts';
+import type { VisibleSource } from '../useSources.ts';
 import classes from './SourceFacts.module.css';
 
 /** The state and the settings of a source. */
-export function SourceFacts({ source }: { source: SeenSource }) {
+export function SourceFacts({ source }: { source: VisibleSource }) {
   return (
     <>
       <Failing source={source} />
@@ -40,7 +40,7 @@ export function SourceFacts({ source }: { source: SeenSource }) {
             [
               'Current version',
               source.last_sha256 ? (
-                <ArchivedChip key="version" sha256={source.last_sha256} label="digest of the last version" />
+                <ObjectDigest key="version" sha256={source.last_sha256} label="digest of the last version" />
               ) : (
                 <Nothing key="version">none</Nothing>
               ),
@@ -74,7 +74,7 @@ export function SourceFacts({ source }: { source: SeenSource }) {
   );
 }
 
-function Failing({ source }: { source: SeenSource }) {
+function Failing({ source }: { source: VisibleSource }) {
   const { last_error, last_status = null, consecutive_failures = 0, failing_since } = source;
   if (!last_error) return null;
   return (
@@ -94,7 +94,7 @@ function Failing({ source }: { source: SeenSource }) {
   );
 }
 
-function nextCheck({ next_check_at, paused, removed }: SeenSource): ReactNode {
+function nextCheck({ next_check_at, paused, removed }: VisibleSource): ReactNode {
   if (next_check_at) return <TimeText key="next" at={next_check_at} />;
   if (removed) return 'none: the source is no longer watched';
   return paused ? 'none: the source is paused' : null;
@@ -108,7 +108,7 @@ function Interval({ minutes }: { minutes: number | null }) {
   return nodes === undefined ? 'node default' : `${formatCount(nodes)} minutes (node default)`;
 }
 
-function headerNames({ headers = {} }: SeenSource): string | null {
+function headerNames({ headers = {} }: VisibleSource): string | null {
   const names = Object.keys(headers);
   return names.length > 0 ? names.join(', ') : null;
 }

@@ -8,7 +8,7 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../../components/layout/Page.tsx';
 import { useIsOwner } from '../../../state/session.ts';
 import { CheckOutcome } from '../CheckOutcome.tsx';
-import { ImportedOnly } from '../captures/ImportedOnly.tsx';
+import { ImportedSourceNotice } from '../captures/ImportedOnly.tsx';
 import { NoiseRunNote } from '../noise/NoiseRunNote.tsx';
 import { useSource } from '../useSources.ts';
 import { SourceActions } from './SourceActions.tsx';
@@ -54,7 +54,7 @@ export default function SourcePage() {
     >
       <CheckOutcome />
       {isOwner && <NoiseRunNote sourceId={id} />}
-      {watched && <ImportedOnly source={watched} />}
+      {watched && <ImportedSourceNotice source={watched} />}
       <SourceFacts source={source} />
       <SourceEvents id={id} url={source.url} />
       {isOwner && <SourceRetrievals id={id} />}

@@ -10,7 +10,7 @@ import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Section.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
-import { ArchivedChip } from '../../timeline/event/ArchivedChip.tsx';
+import { ObjectDigest } from '../../timeline/event/ArchivedChip.tsx';
 import { RetrievalDetails } from './RetrievalDetails.tsx';
 import { RetrievalOutcome } from './RetrievalOutcome.tsx';
 
@@ -106,7 +106,7 @@ function columns(show: (id: number) => void, openId: number): readonly Column<Re
       header: 'Object',
       width: '7rem',
       hideBelow: 'narrow',
-      cell: ({ sha256 }) => sha256 && <ArchivedChip sha256={sha256} label="digest of the object" />,
+      cell: ({ sha256 }) => sha256 && <ObjectDigest sha256={sha256} label="digest of the object" />,
     },
   ];
 }

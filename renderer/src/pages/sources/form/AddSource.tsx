@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
 import type { NewSource, SourcePreview } from '../../../../../shared/source.ts';
 import { call } from '../../../api/client.ts';
-import { answerKey } from '../../../api/useCall.ts';
+import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { useCollectionRun } from '../collectionRun.ts';
 import classes from './AddSource.module.css';
@@ -59,7 +59,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
     onSuccess: (source) => {
       clear();
       onClose();
-      void client.invalidateQueries({ queryKey: answerKey('listWatchedSources') });
+      void client.invalidateQueries({ queryKey: callKey('listWatchedSources') });
       void check(source.name || source.url, [source.id]);
       void navigate(`/sources/${source.id}`);
     },
@@ -67,7 +67,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
   });
   const url = draft.url.trim();
   const tested = test.data && test.variables === url ? test.data : undefined;
-  const isThere = Boolean(tested?.watched_as);
+  const isWatched = Boolean(tested?.watched_as);
 
   const runTest = () => {
     const parsed = newSourceOf({ ...draft, url: withScheme(url) });
@@ -129,7 +129,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
           type={tested ? 'submit' : 'button'}
           onClick={tested ? undefined : runAdd}
           loading={add.isPending}
-          disabled={url === '' || isThere}
+          disabled={url === '' || isWatched}
         >
           Watch
         </Button>

@@ -71,8 +71,8 @@ function Warnings({ preview, onLeave }: { preview: SourcePreview; onLeave: () =>
   if (warnings.length === 0) return null;
   return (
     <ul className={classes.warnings}>
-      {warnings.map(([key, words]) => (
-        <li key={key}>{words}</li>
+      {warnings.map(([key, text]) => (
+        <li key={key}>{text}</li>
       ))}
     </ul>
   );

@@ -14,7 +14,7 @@ import { useCall } from '../../../api/useCall.ts';
 import { formatCount } from '../../../format/size.ts';
 import classes from './SourceFields.module.css';
 import type { DraftErrors, SourceDraft } from './sourceForm.ts';
-import { useKnownWords } from './useKnownWords.ts';
+import { useAgenciesAndTags } from './useKnownWords.ts';
 
 export interface SourceFieldsProps {
   draft: SourceDraft;
@@ -24,7 +24,7 @@ export interface SourceFieldsProps {
 
 /** The settings of a source other than its URL. */
 export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
-  const { agencies, tags } = useKnownWords();
+  const { agencies, tags } = useAgenciesAndTags();
   const hasMore = Boolean(draft.every_minutes || draft.max_object_mb || draft.ignore_robots || draft.headers);
   const [opened, setOpened] = useState(hasMore);
   const isOpen = opened || Boolean(errors.every_minutes || errors.max_object_mb || errors.headers);

@@ -94,13 +94,13 @@ function checked<Value>(schema: z.ZodType<Value>, fields: unknown): Checked<Valu
   if (parsed.success) return { value: parsed.data };
   const errors: DraftErrors = {};
   for (const issue of parsed.error.issues) {
-    errors[issue.path[0] as DraftField] ??= wordsOf(issue);
+    errors[issue.path[0] as DraftField] ??= messageOf(issue);
   }
   return { errors };
 }
 
 /** A header's error names the header, because one field contains all of them. */
-function wordsOf(issue: z.core.$ZodIssue): string {
+function messageOf(issue: z.core.$ZodIssue): string {
   const [, name] = issue.path;
   const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
   return issue.path[0] === 'headers' && name !== undefined ? `“${String(name)}”: ${message}` : message;

@@ -2,7 +2,7 @@ import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
 import { useCall } from '../../../api/useCall.ts';
 
 /** The agencies and tags in use, as suggestions. Only the first page of sources is considered. */
-export function useKnownWords(): { agencies: string[]; tags: string[] } {
+export function useAgenciesAndTags(): { agencies: string[]; tags: string[] } {
   const { data } = useCall('listSources', { query: { limit: MAX_LIST_LIMIT } });
   const sources = data?.items ?? [];
   return {
@@ -11,6 +11,6 @@ export function useKnownWords(): { agencies: string[]; tags: string[] } {
   };
 }
 
-function sorted(words: string[]): string[] {
-  return [...new Set(words)].filter(Boolean).sort((left, right) => left.localeCompare(right));
+function sorted(values: string[]): string[] {
+  return [...new Set(values)].filter(Boolean).sort((left, right) => left.localeCompare(right));
 }

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ListForm, SourceImport } from '../../../../../shared/sourceList.ts';
 import { sendStream } from '../../../api/sendStream.ts';
-import { answerKey } from '../../../api/useCall.ts';
+import { callKey } from '../../../api/useCall.ts';
 import { ListFields } from './ListFields.tsx';
 import { ListOutcome } from './ListOutcome.tsx';
 import { useListDraft } from './listDraft.ts';
@@ -40,7 +40,7 @@ function ListDialog({ onClose }: { onClose: () => void }) {
     onSuccess: ({ refused }) => {
       if (refused === 0) clear();
       for (const name of ['listWatchedSources', 'listSources', 'readStats'] as const) {
-        void client.invalidateQueries({ queryKey: answerKey(name) });
+        void client.invalidateQueries({ queryKey: callKey(name) });
       }
     },
   });
@@ -50,7 +50,7 @@ function ListDialog({ onClose }: { onClose: () => void }) {
       if (sent === 'text') change({ text: refusedLines(text, items) });
       send.reset();
     };
-    return <ListOutcome outcome={send.data} onMend={mend} onClose={onClose} />;
+    return <ListOutcome outcome={send.data} onFix={mend} onClose={onClose} />;
   }
   return (
     <ListFields

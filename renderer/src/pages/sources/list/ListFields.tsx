@@ -7,7 +7,7 @@ import { useFileDrop } from '../../../components/forms/useFileDrop.ts';
 import { formatBytes } from '../../../format/size.ts';
 import classes from './AddList.module.css';
 import { useListDraft } from './listDraft.ts';
-import { LIST_FORMS, recogniseList, sizeWords } from './listForm.ts';
+import { detectListFormat, LIST_FORMATS, listSizeText } from './listForm.ts';
 
 export interface ListFieldsProps {
   isSending: boolean;
@@ -20,7 +20,7 @@ export interface ListFieldsProps {
 export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProps) {
   const { text, fileName, form: chosen, change } = useListDraft();
   const [unread, setUnread] = useState<unknown>();
-  const form = chosen ?? recogniseList(text, fileName);
+  const form = chosen ?? detectListFormat(text, fileName);
   const isEmpty = text.trim() === '';
   const read = (file: File | null | undefined) => {
     if (!file) return;
@@ -65,19 +65,19 @@ export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProp
           aria-label="List format"
           value={form}
           onChange={(value) => change({ form: value as ListForm })}
-          data={Object.entries(LIST_FORMS).map(([value, { word }]) => ({ value, label: word }))}
+          data={Object.entries(LIST_FORMATS).map(([value, { label }]) => ({ value, label }))}
         />
         <p className="small muted" aria-live="polite">
           {!isEmpty && (
             <strong>
               {fileName && `${fileName}: `}
-              {sizeWords(text, form)}
+              {listSizeText(text, form)}
               {chosen === null &&
-                `, detected as ${form === 'text' ? 'one address per line' : LIST_FORMS[form].word}`}
+                `, detected as ${form === 'text' ? 'one address per line' : LIST_FORMATS[form].label}`}
               .{' '}
             </strong>
           )}
-          {LIST_FORMS[form].how}
+          {LIST_FORMATS[form].description}
         </p>
       </div>
       {unread !== undefined && <ErrorNote error={unread} />}

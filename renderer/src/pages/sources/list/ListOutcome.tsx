@@ -14,12 +14,12 @@ const ORDER: readonly Item['outcome'][] = ['refused', 'added', 'already'];
 export interface ListOutcomeProps {
   outcome: SourceImport;
   /** Returns to the form with the rejected lines. */
-  onMend: () => void;
+  onFix: () => void;
   onClose: () => void;
 }
 
 /** The result of a list: counts, then one row per entry, rejected entries first. */
-export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
+export function ListOutcome({ outcome, onFix, onClose }: ListOutcomeProps) {
   const { items, refused, ignored_columns: ignored } = outcome;
   const numbered = items.map((item, place) => ({ ...item, place }));
   const sorted = ORDER.flatMap((kind) => numbered.filter((item) => item.outcome === kind));
@@ -52,7 +52,7 @@ export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
       )}
       <Group justify="flex-end" gap="sm">
         {refused > 0 && (
-          <Button variant="default" onClick={onMend}>
+          <Button variant="default" onClick={onFix}>
             Fix rejected lines
           </Button>
         )}

@@ -2,15 +2,16 @@ import { LIST_MEDIA_TYPES, type ListForm } from '../../../../../shared/sourceLis
 import { countOf } from '../../../format/size.ts';
 
 /** The name and description of each list format. */
-export const LIST_FORMS: Record<ListForm, { word: string; how: string }> = {
-  text: { word: 'Addresses', how: 'One address per line. Lines that begin with # are comments.' },
+export const LIST_FORMATS: Record<ListForm, { label: string; description: string }> = {
+  text: { label: 'Addresses', description: 'One address per line. Lines that begin with # are comments.' },
   csv: {
-    word: 'CSV',
-    how: 'A header with the column url and, optionally, name, agency, tags (separated by ; or |), every_minutes, max_object_mb and ignore_robots.',
+    label: 'CSV',
+    description:
+      'A header with the column url and, optionally, name, agency, tags (separated by ; or |), every_minutes, max_object_mb and ignore_robots.',
   },
   opml: {
-    word: 'OPML',
-    how: 'The export format of feed readers. The titles of a feed’s groups become its tags.',
+    label: 'OPML',
+    description: 'The export format of feed readers. The titles of a feed’s groups become its tags.',
   },
 };
 
@@ -20,7 +21,7 @@ export function listMediaType(form: ListForm): string {
 }
 
 /** Detects the format from the beginning of the text or, if that is ambiguous, from the file name. */
-export function recogniseList(text: string, fileName = ''): ListForm {
+export function detectListFormat(text: string, fileName = ''): ListForm {
   const beginning = text.replace(/^\uFEFF/, '').trimStart();
   if (beginning.startsWith('<')) return 'opml';
   const [first = ''] = beginning.split(/\r?\n/, 1);
@@ -36,7 +37,7 @@ export function recogniseList(text: string, fileName = ''): ListForm {
 }
 
 /** An estimate of the number of entries; the node counts exactly. */
-export function sizeWords(text: string, form: ListForm): string {
+export function listSizeText(text: string, form: ListForm): string {
   if (form === 'opml') {
     return countOf(text.match(/\b(?:xmlUrl|htmlUrl|url)\s*=/gi)?.length ?? 0, 'address', 'addresses');
   }

@@ -63,7 +63,7 @@ function RuleRow({ rule: { kind, value, note }, number, error, onChange, onRemov
     <div className={classes.rule}>
       <Select
         aria-label={`Kind of rule ${number}`}
-        data={NOISE_RULE_KINDS.map((known) => ({ value: known, label: RULE_KINDS[known].word }))}
+        data={NOISE_RULE_KINDS.map((known) => ({ value: known, label: RULE_KINDS[known].label }))}
         allowDeselect={false}
         value={kind}
         onChange={(chosen) => onChange({ kind: chosen as NoiseRuleKind })}

@@ -2,12 +2,12 @@ import { Button, CloseButton } from '@mantine/core';
 import { IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { answerKey } from '../../../api/useCall.ts';
+import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../../../components/feedback/NodeJobBar.tsx';
 import { useFollowedJob } from '../../../state/followJob.ts';
 import outcome from '../CheckOutcome.module.css';
-import { noiseRunWords, useNoiseRun } from './noiseRun.ts';
+import { noiseRunSummary, useNoiseRun } from './noiseRun.ts';
 
 /**
  * After the rules of this source changed: offers to apply them to all past versions, then shows the progress.
@@ -18,7 +18,7 @@ export function NoiseRunNote({ sourceId }: { sourceId: string }) {
   const client = useQueryClient();
   const state = job?.state;
   useEffect(() => {
-    if (state && state !== 'running') void client.invalidateQueries({ queryKey: answerKey('listEvents') });
+    if (state && state !== 'running') void client.invalidateQueries({ queryKey: callKey('listEvents') });
   }, [state, client]);
   if (run.sourceId !== sourceId) return null;
   const start = () => void run.start(sourceId);
@@ -52,7 +52,7 @@ export function NoiseRunNote({ sourceId }: { sourceId: string }) {
             <strong>
               {job.state === 'cancelled'
                 ? 'The job was cancelled. Its results so far are kept.'
-                : noiseRunWords(job.result)}
+                : noiseRunSummary(job.result)}
             </strong>
           </p>
         ) : (

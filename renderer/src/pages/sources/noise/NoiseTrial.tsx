@@ -10,7 +10,7 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
 import classes from './NoiseTrial.module.css';
 import { type NoiseErrors, ruleErrorsOf, rulesOf, type TypedRule } from './noiseRules.ts';
-import { WhatIsLeft } from './WhatIsLeft.tsx';
+import { RemainingDifferences } from './WhatIsLeft.tsx';
 
 export interface NoiseTrialProps {
   sourceId: string;
@@ -22,10 +22,10 @@ export interface NoiseTrialProps {
 }
 
 /** Previews the rules on the newest changes of the source. Nothing is saved. */
-export function NoiseTrial({ sourceId, rules, onRun, onErrors }: NoiseTrialProps) {
+export function NoisePreviewPanel({ sourceId, rules, onRun, onErrors }: NoiseTrialProps) {
   const trial = useMutation({
-    mutationFn: (asked: NoiseRule[]) =>
-      call('previewNoiseRules', { params: { id: sourceId }, body: { rules: asked } }),
+    mutationFn: (newRules: NoiseRule[]) =>
+      call('previewNoiseRules', { params: { id: sourceId }, body: { rules: newRules } }),
     onError: (error) => onErrors(ruleErrorsOf(error, 'rules')),
   });
   const run = () => {
@@ -34,7 +34,7 @@ export function NoiseTrial({ sourceId, rules, onRun, onErrors }: NoiseTrialProps
     onErrors({});
     trial.mutate(parsed.value);
   };
-  const isTold = trial.isError && Object.keys(ruleErrorsOf(trial.error, 'rules')).length > 0;
+  const isShown = trial.isError && Object.keys(ruleErrorsOf(trial.error, 'rules')).length > 0;
   return (
     <div className={classes.trial}>
       <div className={classes.buttons}>
@@ -50,14 +50,14 @@ export function NoiseTrial({ sourceId, rules, onRun, onErrors }: NoiseTrialProps
       <div aria-live="polite">
         {trial.data && <Findings preview={trial.data} />}
         {trial.data?.events[0] && (
-          <WhatIsLeft
+          <RemainingDifferences
             key={trial.submittedAt}
             sourceId={sourceId}
             rules={trial.variables}
             event={trial.data.events[0].event}
           />
         )}
-        {trial.isError && !isTold && <ErrorNote error={trial.error} onRetry={run} />}
+        {trial.isError && !isShown && <ErrorNote error={trial.error} onRetry={run} />}
       </div>
     </div>
   );
@@ -83,7 +83,7 @@ function Findings({ preview: { events, total } }: { preview: NoisePreview }) {
             // Two rules may be equal; their order is that of the form.
             // oxlint-disable-next-line react/no-array-index-key
             <li key={index}>
-              <code>{rule.value}</code> {ruleWords(rule)}
+              <code>{rule.value}</code> {ruleText(rule)}
             </li>
           ))}
         </ul>
@@ -107,7 +107,7 @@ function Findings({ preview: { events, total } }: { preview: NoisePreview }) {
 }
 
 /** The effect of a rule on the two versions of a change. */
-function ruleWords({ outcome, ignored }: RuleOutcome): string {
+function ruleText({ outcome, ignored }: RuleOutcome): string {
   switch (outcome) {
     case 'not_applicable':
       return 'does not apply to this type of object.';

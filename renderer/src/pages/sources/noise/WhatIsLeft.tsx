@@ -14,7 +14,7 @@ export interface WhatIsLeftProps {
 }
 
 /** Shows the part of a change that no rule explains. */
-export function WhatIsLeft({ sourceId, rules, event }: WhatIsLeftProps) {
+export function RemainingDifferences({ sourceId, rules, event }: WhatIsLeftProps) {
   const comparison = useMutation({
     mutationFn: () => call('previewNoiseRules', { params: { id: sourceId }, body: { rules, event } }),
   });

@@ -9,10 +9,10 @@ export interface TypedRule extends NoiseRule {
 /** Error messages by the rule's position. */
 export type NoiseErrors = Readonly<Record<number, { value?: string; note?: string } | undefined>>;
 
-export const RULE_KINDS: Record<NoiseRuleKind, { word: string; example: string }> = {
-  selector: { word: 'CSS selector', example: '.visitor-counter' },
-  pattern: { word: 'Pattern', example: 'Generated at \\d\\d:\\d\\d' },
-  json_path: { word: 'JSON path', example: '$.meta.generated_at' },
+export const RULE_KINDS: Record<NoiseRuleKind, { label: string; example: string }> = {
+  selector: { label: 'CSS selector', example: '.visitor-counter' },
+  pattern: { label: 'Pattern', example: 'Generated at \\d\\d:\\d\\d' },
+  json_path: { label: 'JSON path', example: '$.meta.generated_at' },
 };
 
 export function typedRules(rules: readonly NoiseRule[]): TypedRule[] {

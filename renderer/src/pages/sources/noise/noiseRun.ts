@@ -45,7 +45,7 @@ function isNoiseRun(result: unknown): result is NoiseRun {
 }
 
 /** A run in one sentence: `9 of 12 changes are noise.` */
-export function noiseRunWords(result: unknown): string {
+export function noiseRunSummary(result: unknown): string {
   if (!isNoiseRun(result)) return '';
   const { events, noise, timed_out, unreadable } = result;
   const parts = [

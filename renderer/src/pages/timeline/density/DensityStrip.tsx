@@ -2,7 +2,7 @@ import { RangeSlider } from '@mantine/core';
 import { useState } from 'react';
 import { useCall } from '../../../api/useCall.ts';
 import { countOf } from '../../../format/size.ts';
-import { useLook } from '../../../state/look.ts';
+import { useDisplaySettings } from '../../../state/look.ts';
 import { DensityBars } from './DensityBars.tsx';
 import classes from './DensityStrip.module.css';
 import {
@@ -31,7 +31,7 @@ export interface DensityStripProps {
  * The number of events over time. A span is selected by dragging, or with the two handles and the arrow keys.
  */
 export function DensityStrip({ since, until, isFiltered, onSelect }: DensityStripProps) {
-  const zone = useLook((look) => look.zone);
+  const zone = useDisplaySettings((look) => look.zone);
   const extent = useCall('readEventDensity', { query: { buckets: 1 } }, { refetchInterval: REFRESH_MS });
   const first = extent.data?.since;
   const last = extent.data?.until;

@@ -3,14 +3,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Diff } from '../../../../../shared/diff.ts';
 import type { Event } from '../../../../../shared/event.ts';
-import { addressOf, call } from '../../../api/client.ts';
+import { call, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { Hint } from '../../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../../components/feedback/Hint.tsx';
 import { useIsOwner } from '../../../state/session.ts';
 import { ByteDiff } from './ByteDiff.tsx';
-import { summaryOf } from './diffWords.ts';
+import { diffSummary } from './diffWords.ts';
 import classes from './EventDiff.module.css';
 import { ImageDiff } from './ImageDiff.tsx';
 import { JsonChanges } from './JsonChanges.tsx';
@@ -77,7 +77,7 @@ function WithoutRules({ event }: { event: Event }) {
 
 /** The summary line, a note if the comparison is limited, and the differences. */
 export function DiffContent({ diff }: { diff: Diff }) {
-  const summary = summaryOf(diff);
+  const summary = diffSummary(diff);
   return (
     <>
       <div className={classes.words}>
@@ -117,11 +117,11 @@ function MadeBy({ diff: { event, tool, made_at } }: { diff: Diff }) {
   return (
     <p className={classes.foot}>
       Created by{' '}
-      <Hint label={`Version ${tool.version}`} maxWidth={340}>
+      <LazyTooltip label={`Version ${tool.version}`} maxWidth={340}>
         {(trigger) => <span {...trigger}>{tool.name}</span>}
-      </Hint>{' '}
+      </LazyTooltip>{' '}
       <TimeText at={made_at} />. This comparison is derived; the evidence is the two objects.{' '}
-      <a href={addressOf('readDiff', { params: { id: event } })} target="_blank" rel="noopener noreferrer">
+      <a href={urlOf('readDiff', { params: { id: event } })} target="_blank" rel="noopener noreferrer">
         JSON
       </a>
     </p>

@@ -1,7 +1,7 @@
 import { Switch } from '@mantine/core';
 import { useState } from 'react';
 import type { Diff, DiffSide, ImageParts } from '../../../../../shared/diff.ts';
-import { addressOf } from '../../../api/client.ts';
+import { urlOf } from '../../../api/client.ts';
 import { MAX_IMAGE_BYTES, previewKind } from '../../../components/content/preview/previewKind.ts';
 import { formatBytes } from '../../../format/size.ts';
 import { dimensions } from './diffWords.ts';
@@ -61,7 +61,7 @@ function Picture({ title, side, size, box }: SideProps) {
   return (
     <div className={classes.picture}>
       <img
-        src={addressOf('readObject', { params: { sha256: side.sha256 } })}
+        src={urlOf('readObject', { params: { sha256: side.sha256 } })}
         width={size.width}
         height={size.height}
         alt={`${title}, ${dimensions(size)}`}

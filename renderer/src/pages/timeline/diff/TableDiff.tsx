@@ -76,9 +76,9 @@ function columnsOf(
   rows: readonly TableRow[],
   key: string | null,
 ): string[] {
-  const told = new Set(rows.flatMap(({ cells }) => cells.map(({ column }) => column)));
-  const all = new Set([...to, ...from, ...told]);
-  return [...all].filter((column) => told.has(column) && column !== key);
+  const shown = new Set(rows.flatMap(({ cells }) => cells.map(({ column }) => column)));
+  const all = new Set([...to, ...from, ...shown]);
+  return [...all].filter((column) => shown.has(column) && column !== key);
 }
 
 function HeaderCell({ column, header: { from, to } }: { column: string } & Pick<TableDiffProps, 'header'>) {

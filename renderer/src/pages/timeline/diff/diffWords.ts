@@ -5,7 +5,7 @@ type OfKind<Kind extends Diff['kind']> = Extract<Diff, { kind: Kind }>;
 type WordsDiff = OfKind<'text' | 'html' | 'xml' | 'pdf'>;
 
 /** A diff in one line; undefined if no content was compared and the diff gives a reason. */
-export function summaryOf(diff: Diff): string | undefined {
+export function diffSummary(diff: Diff): string | undefined {
   switch (diff.kind) {
     case 'json':
       return listOf([
@@ -21,7 +21,7 @@ export function summaryOf(diff: Diff): string | undefined {
     case 'bytes':
       return summaryOfBytes(diff);
     default:
-      return summaryOfWords(diff);
+      return wordSummary(diff);
   }
 }
 
@@ -34,7 +34,7 @@ function listOf(counts: readonly [count: number, noun: string, done: string][]):
     .join(', ');
 }
 
-function summaryOfWords({ summary, hunks, truncated }: WordsDiff): string | undefined {
+function wordSummary({ summary, hunks, truncated }: WordsDiff): string | undefined {
   if (summary.unit === 'whole') {
     return `${countOf(summary.removed, 'word')} before, ${formatCount(summary.added)} now`;
   }

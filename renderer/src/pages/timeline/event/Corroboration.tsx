@@ -1,6 +1,6 @@
 import { IconInfoCircle } from '@tabler/icons-react';
 import { SELF } from '../../../../../shared/event.ts';
-import { Hint } from '../../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../../components/feedback/Hint.tsx';
 import classes from './Corroboration.module.css';
 
 const MEANING =
@@ -9,7 +9,7 @@ const MEANING =
 /** Other observers with the same bytes. The tooltip explains what that means. */
 export function Corroboration({ observers }: { observers: readonly string[] }) {
   return (
-    <Hint label={MEANING} maxWidth={340}>
+    <LazyTooltip label={MEANING} maxWidth={340}>
       {(trigger) => (
         // Focusable, because the explanation exists only in the tooltip.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
@@ -19,7 +19,7 @@ export function Corroboration({ observers }: { observers: readonly string[] }) {
           <span className="visually-hidden">. {MEANING}</span>
         </span>
       )}
-    </Hint>
+    </LazyTooltip>
   );
 }
 

@@ -13,7 +13,7 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../../components/feedback/JobBar.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
 import { type ObjectCheck, useObjectChecks } from '../../../state/objectChecks.ts';
-import { ArchivedChip } from './ArchivedChip.tsx';
+import { ObjectDigest } from './ArchivedChip.tsx';
 import classes from './ObjectCard.module.css';
 import { ObjectRetrievals } from './ObjectRetrievals.tsx';
 import { ObjectText } from './ObjectText.tsx';
@@ -33,7 +33,7 @@ export function ObjectCard({ title, sha256 }: { title: string; sha256: string })
     <section className={classes.card} aria-label={`${title}: object ${sha256.slice(0, 8)}`}>
       <header className={classes.head}>
         <h3>{title}</h3>
-        <ArchivedChip sha256={sha256} label={`digest, ${title}`} />
+        <ObjectDigest sha256={sha256} label={`digest, ${title}`} />
         {head && (
           <span className="muted small">
             {head.bytes !== null && (
@@ -96,7 +96,7 @@ export function ObjectCard({ title, sha256 }: { title: string; sha256: string })
           </Button>
         </div>
         <div aria-live="polite" className={classes.found}>
-          {found && <CheckWords sha256={sha256} check={found} />}
+          {found && <CheckResult sha256={sha256} check={found} />}
         </div>
       </div>
       {showText && <ObjectText sha256={sha256} />}
@@ -105,7 +105,7 @@ export function ObjectCard({ title, sha256 }: { title: string; sha256: string })
   );
 }
 
-function CheckWords({ sha256, check }: { sha256: string; check: ObjectCheck }) {
+function CheckResult({ sha256, check }: { sha256: string; check: ObjectCheck }) {
   if (check.state === 'failed') return <ErrorNote error={check.error} />;
   if (check.state === 'running') {
     const { done, total, cancel } = check;

@@ -1,9 +1,9 @@
 import type { ObjectText as Text } from '../../../../../shared/derived.ts';
-import { ApiProblem, addressOf } from '../../../api/client.ts';
+import { ApiProblem, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { Hint } from '../../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../../components/feedback/Hint.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
 import classes from './ObjectText.module.css';
 
@@ -28,15 +28,11 @@ export function ObjectText({ sha256 }: { sha256: string }) {
       {data.links.length > 0 && <Links links={data.links} />}
       <p className="muted small">
         {lengthOf(data)} Created by{' '}
-        <Hint label={`Version ${data.derived.version}`} maxWidth={340}>
+        <LazyTooltip label={`Version ${data.derived.version}`} maxWidth={340}>
           {(trigger) => <span {...trigger}>{data.derived.tool}</span>}
-        </Hint>{' '}
+        </LazyTooltip>{' '}
         <TimeText at={data.derived.made_at} />. This text is derived; the evidence is the object.{' '}
-        <a
-          href={addressOf('readObjectText', { params: { sha256 } })}
-          target="_blank"
-          rel="noopener noreferrer"
-        >
+        <a href={urlOf('readObjectText', { params: { sha256 } })} target="_blank" rel="noopener noreferrer">
           JSON
         </a>
       </p>

@@ -1,6 +1,6 @@
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { PageLabel } from '../../../../../shared/event.ts';
-import { Hint } from '../../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../../components/feedback/Hint.tsx';
 import classes from './PageLabelNote.module.css';
 
 const WORDS: Record<PageLabel['label'], string> = {
@@ -10,21 +10,21 @@ const WORDS: Record<PageLabel['label'], string> = {
 
 /** A warning about a successful response that may not be the expected page, with the reason. */
 export function PageLabelNote({ label, withReason = false }: { label: PageLabel; withReason?: boolean }) {
-  const words = (
+  const text = (
     <>
       <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
       {WORDS[label.label]}
       {withReason && `: ${label.reason}`}
     </>
   );
-  if (withReason) return <span className={classes.note}>{words}</span>;
+  if (withReason) return <span className={classes.note}>{text}</span>;
   return (
-    <Hint label={label.reason} maxWidth={320}>
+    <LazyTooltip label={label.reason} maxWidth={320}>
       {(trigger) => (
         <span {...trigger} className={classes.note}>
-          {words}
+          {text}
         </span>
       )}
-    </Hint>
+    </LazyTooltip>
   );
 }

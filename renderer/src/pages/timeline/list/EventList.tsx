@@ -11,7 +11,7 @@ import classes from './EventList.module.css';
 import { EventRows } from './EventRows.tsx';
 import { type EventRows as Rows, useEventRows } from './useEventRows.ts';
 import { useRowFocus } from './useRowFocus.ts';
-import { useTallList } from './useTallList.ts';
+import { useVirtualRows } from './useTallList.ts';
 
 /** The row heights of EventRow.module.css by layout, and the width (28rem) below which rows are taller. */
 const ROW_HEIGHT = 62;
@@ -39,7 +39,7 @@ export function EventList({ query, isFiltered, onClearFilters, openId, addressOf
   const focus = useRowFocus(count);
   // Without filters an event's id is its rank, so an event from the URL is found at once.
   const startAt = openId !== undefined && !isFiltered && count > openId ? count - openId : 0;
-  const list = useTallList({ count, rowHeight, keep: focus.focused, startAt });
+  const list = useVirtualRows({ count, rowHeight, keep: focus.focused, startAt });
   const { first, last, atTop } = list;
   if (first !== range.first || last !== range.last || atTop !== range.atTop) setRange({ first, last, atTop });
 

@@ -3,7 +3,7 @@ import { memo } from 'react';
 import { Link } from 'react-router';
 import type { Event } from '../../../../../shared/event.ts';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
-import { ArchivedChip } from '../event/ArchivedChip.tsx';
+import { ObjectDigest } from '../event/ArchivedChip.tsx';
 import { EventTimes } from '../event/EventTimes.tsx';
 import { ObserverText } from '../event/ObserverText.tsx';
 import { PageLabelNote } from '../event/PageLabelNote.tsx';
@@ -52,9 +52,9 @@ export const EventRow = memo(function EventRow({ event, to, isOpen }: EventRowPr
 function Digests({ event: { sha256, previous_sha256 } }: { event: Event }) {
   return (
     <>
-      {previous_sha256 && <ArchivedChip sha256={previous_sha256} label="digest before" />}
+      {previous_sha256 && <ObjectDigest sha256={previous_sha256} label="digest before" />}
       {previous_sha256 && sha256 && <IconArrowRight size={13} aria-hidden />}
-      {sha256 && <ArchivedChip sha256={sha256} label="digest after" />}
+      {sha256 && <ObjectDigest sha256={sha256} label="digest after" />}
     </>
   );
 }

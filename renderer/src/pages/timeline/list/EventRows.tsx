@@ -3,11 +3,11 @@ import classes from './EventList.module.css';
 import { EventRow } from './EventRow.tsx';
 import type { EventRows as Rows } from './useEventRows.ts';
 import { indexAt, type RowFocus } from './useRowFocus.ts';
-import type { TallList } from './useTallList.ts';
+import type { VirtualRows } from './useTallList.ts';
 
 export interface EventRowsProps {
   rows: Rows;
-  list: TallList;
+  list: VirtualRows;
   focus: RowFocus;
   rowHeight: number;
   openId: number | undefined;

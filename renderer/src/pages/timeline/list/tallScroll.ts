@@ -22,7 +22,7 @@ export function elementHeightOf(listHeight: number): number {
  * smooth, while the scroll bar represents the whole list. Away from the ends the two drift apart; `settle`
  * realigns them when scrolling stops, without moving the visible rows.
  */
-export class TallScroll {
+export class ScaledScroll {
   #listHeight = 0;
   #viewport = 0;
   #top = 0;

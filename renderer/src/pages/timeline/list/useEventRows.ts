@@ -40,8 +40,8 @@ export function useEventRows(query: Query, first: number, last: number, follow: 
   // The shown state is kept, so that later events can be counted as new.
   if (shown !== adopted) setAdopted(shown);
 
-  const asked = useReachedRange(first, last);
-  const needed = shown ? blocksFor(asked.first, asked.last, shown, newest.data) : [];
+  const range = useReachedRange(first, last);
+  const needed = shown ? blocksFor(range.first, range.last, shown, newest.data) : [];
   const blocks = useQueries({
     queries: needed.map((block) => ({
       queryKey: ['listEvents', 'block', query, block],

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { addressOf } from '../../../api/client.ts';
+import { urlOf } from '../../../api/client.ts';
 
 /**
  * Receives new events while the page is visible. A hidden page closes its connection, because a browser
@@ -11,7 +11,7 @@ export function useEventStream(onEvent: () => void): boolean {
   useEffect(() => {
     let stream: EventSource | undefined;
     const open = () => {
-      stream = new EventSource(addressOf('streamEvents'));
+      stream = new EventSource(urlOf('streamEvents'));
       stream.addEventListener('open', () => {
         setLive(true);
         // Events before the stream opened were not sent.

@@ -1,11 +1,11 @@
 import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
-import type { TallList } from './useTallList.ts';
+import type { VirtualRows } from './useTallList.ts';
 
 export interface RowFocus {
   /** The focused row. It stays rendered wherever the list is scrolled. */
   focused: number | undefined;
   onFocus: (event: FocusEvent) => void;
-  onKeyDown: (event: KeyboardEvent, list: TallList) => void;
+  onKeyDown: (event: KeyboardEvent, list: VirtualRows) => void;
 }
 
 /**

@@ -1,12 +1,12 @@
 import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import { elementHeightOf, TallScroll } from './tallScroll.ts';
+import { elementHeightOf, ScaledScroll } from './tallScroll.ts';
 
 /** Rows rendered above and below the visible ones. */
 const OVERSCAN = 8;
 
-export interface TallList {
+export interface VirtualRows {
   /** The scrolling element, once it exists; `setScroller` is its ref. */
   scroller: HTMLDivElement | null;
   setScroller: (element: HTMLDivElement | null) => void;
@@ -26,7 +26,7 @@ export interface TallList {
   perView: number;
 }
 
-export interface TallListOptions {
+export interface VirtualRowsOptions {
   count: number;
   rowHeight: number;
   /** A row that stays rendered: the one with the focus. */
@@ -39,11 +39,11 @@ export interface TallListOptions {
  * A list of any number of rows of equal height. TanStack Virtual selects the visible rows, ScaledScroll
  * positions them.
  */
-export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOptions): TallList {
+export function useVirtualRows({ count, rowHeight, keep, startAt = 0 }: VirtualRowsOptions): VirtualRows {
   const [scroller, setScroller] = useState<HTMLDivElement | null>(null);
-  const tell = useRef<(() => void) | undefined>(undefined);
-  const [scroll] = useState(() => new TallScroll());
-  const [place, setPlace] = useState<Place>({ shift: 0, atTop: true, viewport: 0 });
+  const notify = useRef<(() => void) | undefined>(undefined);
+  const [scroll] = useState(() => new ScaledScroll());
+  const [place, setPlace] = useState<ScrollState>({ shift: 0, atTop: true, viewport: 0 });
   const listHeight = count * rowHeight;
 
   // oxlint-disable-next-line react/incompatible-library -- its functions are called here and handed to nobody
@@ -56,24 +56,24 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
     observeElementOffset: (instance, report) => {
       const element = instance.scrollElement;
       if (!element) return undefined;
-      tell.current = () => {
+      notify.current = () => {
         const { shift, offset } = scroll;
         const next = { shift, atTop: offset < rowHeight / 2, viewport: element.clientHeight };
-        setPlace((before) => (isSamePlace(before, next) ? before : next));
+        setPlace((before) => (isSameScrollState(before, next) ? before : next));
         report(scroll.offset, false);
       };
       const moved = () => {
         scroll.scrolled(element.scrollTop);
-        tell.current?.();
+        notify.current?.();
       };
       const rested = () => {
         const top = scroll.settle();
-        flushSync(() => tell.current?.());
+        flushSync(() => notify.current?.());
         if (element.scrollTop !== top) element.scrollTop = top;
       };
       element.addEventListener('scroll', moved, { passive: true });
       element.addEventListener('scrollend', rested, { passive: true });
-      tell.current();
+      notify.current();
       return () => {
         element.removeEventListener('scroll', moved);
         element.removeEventListener('scrollend', rested);
@@ -84,7 +84,7 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
   const go = (offset: number) => {
     if (!scroller) return;
     const top = scroll.goTo(offset);
-    flushSync(() => tell.current?.());
+    flushSync(() => notify.current?.());
     scroller.scrollTop = top;
   };
   const begun = useRef(false);
@@ -96,7 +96,7 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
     if (!begun.current && startAt > 0) top = scroll.goTo(startAt * rowHeight - seen / 3);
     begun.current = true;
     virtualizer.measure();
-    tell.current?.();
+    notify.current?.();
     scroller.scrollTop = top;
   }, [scroller, listHeight, viewport, rowHeight, startAt, scroll, virtualizer]);
 
@@ -121,13 +121,13 @@ export function useTallList({ count, rowHeight, keep, startAt = 0 }: TallListOpt
 }
 
 /** The scroll state that affects rendering; most scroll events do not change it. */
-interface Place {
+interface ScrollState {
   shift: number;
   atTop: boolean;
   viewport: number;
 }
 
-function isSamePlace(left: Place, right: Place): boolean {
+function isSameScrollState(left: ScrollState, right: ScrollState): boolean {
   return left.shift === right.shift && left.atTop === right.atTop && left.viewport === right.viewport;
 }
 
