@@ -8,7 +8,7 @@ import {
   rankOf,
   sliceOf,
 } from '../../renderer/src/pages/timeline/list/eventRanks.ts';
-import { elementHeightOf, ScaledScroll } from '../../renderer/src/pages/timeline/list/tallScroll.ts';
+import { elementHeightOf, ScaledScroll } from '../../renderer/src/pages/timeline/list/scaledScroll.ts';
 import type { Event } from '../../shared/event.ts';
 
 /** What the node answers when it holds `total` events, of which the id is the place from the oldest. */

@@ -1,4 +1,4 @@
-import type { Zone } from '../state/look.ts';
+import type { Zone } from '../state/displaySettings.ts';
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_557_600],

@@ -1,6 +1,6 @@
 import { type ComponentType, lazy } from 'react';
 import type { RouteObject } from 'react-router';
-import { PageError } from '../components/layout/BrokenPage.tsx';
+import { PageError } from '../components/layout/PageError.tsx';
 import { Shell } from '../components/layout/Shell.tsx';
 
 type PageModule = Promise<{ default: ComponentType }>;
@@ -27,11 +27,11 @@ export const pageRoutes: RouteObject[] = [
       pageAt('/assemble', () => import('./assemble/AssemblePage.tsx')),
       pageAt('/studies', () => import('./studies/StudiesPage.tsx')),
       pageAt('/studies/:id', () => import('./studies/StudyPage.tsx')),
-      pageAt('/nodes', () => import('./nodes/NodesPage.tsx')),
-      pageAt('/nodes/*', () => import('./nodes/NodePage.tsx')),
+      pageAt('/nodes', () => import('./subjects/SubjectsPage.tsx')),
+      pageAt('/nodes/*', () => import('./subjects/SubjectPage.tsx')),
       pageAt('/sharing', () => import('./sharing/SharingPage.tsx')),
       pageAt('/settings', () => import('./settings/SettingsPage.tsx')),
-      pageAt('*', () => import('./missing/MissingPage.tsx')),
+      pageAt('*', () => import('./notFound/NotFoundPage.tsx')),
     ],
   },
 ];

@@ -1,7 +1,7 @@
 import { IconAlertTriangle, IconCheck, IconCircleCheck } from '@tabler/icons-react';
 import { exactTime } from '../../format/time.ts';
-import { useDisplaySettings } from '../../state/look.ts';
-import { LazyTooltip } from '../feedback/Hint.tsx';
+import { useDisplaySettings } from '../../state/displaySettings.ts';
+import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
 import { useCopied } from '../forms/useCopied.ts';
 import classes from './DigestChip.module.css';
 

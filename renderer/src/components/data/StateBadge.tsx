@@ -1,5 +1,5 @@
 import { formatCount } from '../../format/size.ts';
-import { LazyTooltip } from '../feedback/Hint.tsx';
+import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
 import classes from './StateBadge.module.css';
 import { STATES, type StateDisplay, type StateKind, type StateValue } from './states.ts';
 

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import { exactTime, relativeTime } from '../../format/time.ts';
-import { useDisplaySettings } from '../../state/look.ts';
-import { LazyTooltip } from '../feedback/Hint.tsx';
+import { useDisplaySettings } from '../../state/displaySettings.ts';
+import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
 
 const TICK_MS = 15_000;
 

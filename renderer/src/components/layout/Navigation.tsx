@@ -2,9 +2,9 @@ import { spotlight } from '@mantine/spotlight';
 import { IconSearch } from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
 import { useIsOwner, useNeedsInvitation, useSession } from '../../state/session.ts';
-import { ThemeSwitch } from './LookSwitch.tsx';
 import classes from './Navigation.module.css';
-import { useNavItems } from './places.ts';
+import { useNavItems } from './navItems.ts';
+import { ThemeSwitch } from './ThemeSwitch.tsx';
 
 /** The main navigation, with the node's name and the visitor's role. */
 export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {

@@ -11,23 +11,23 @@ import { Page } from '../../components/layout/Page.tsx';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { useMayContribute, useSession } from '../../state/session.ts';
 import classes from './AssemblePage.module.css';
-import { jumpToField, PackFormContext, type PackFormState } from './assembly.ts';
+import { DraftFromPack } from './DraftFromPack.tsx';
 import { emptyDraft, isTouched, useDraft } from './draft.ts';
 import { checkDraft, type Issue, issueAt } from './draftRecord.ts';
 import { DropArea } from './files/DropArea.tsx';
 import { useDraftFiles } from './files/draftFiles.ts';
 import { FilesSection } from './files/FilesSection.tsx';
-import { PublishPanel } from './LivePanel.tsx';
+import { jumpToField, PackFormContext, type PackFormState } from './formContext.ts';
+import { PublishPanel } from './PublishPanel.tsx';
 import { usePublication } from './publication.ts';
-import { DraftFromPack } from './StartFrom.tsx';
 import { AboutSection } from './sections/AboutSection.tsx';
 import { AuthorsSection } from './sections/AuthorsSection.tsx';
+import { BasedOn } from './sections/BasedOn.tsx';
 import { MethodSection } from './sections/MethodSection.tsx';
 import { OutcomeSection } from './sections/OutcomeSection.tsx';
-import { StudyAndSubjectSection } from './sections/PlaceSection.tsx';
 import { RelationsSection } from './sections/RelationsSection.tsx';
 import { ResultsSection } from './sections/ResultsSection.tsx';
-import { BasedOn } from './sections/StandsOn.tsx';
+import { StudyAndSubjectSection } from './sections/StudyAndSubjectSection.tsx';
 
 const SETTLED_MS = 200;
 

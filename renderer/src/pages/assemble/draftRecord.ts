@@ -6,7 +6,7 @@ import { type PackRecord, packRecordSchema, type ResultValue } from '../../../..
 import { type FieldError, Problem } from '../../../../shared/problems.ts';
 import { countOf } from '../../format/size.ts';
 import type { Draft, DraftResult } from './draft.ts';
-import type { DraftFile } from './files/draftFiles.ts';
+import type { DraftFile } from './files/draftFile.ts';
 
 /** Something that prevents publishing. */
 export interface Issue {

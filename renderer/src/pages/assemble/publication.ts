@@ -3,8 +3,9 @@ import type { Pack, PackRecord } from '../../../../shared/pack.ts';
 import { useJobs } from '../../state/jobs.ts';
 import { runLocalJob } from '../../state/runLocalJob.ts';
 import { type Draft, emptyDraft, useDraft } from './draft.ts';
-import { type DraftFile, useDraftFiles } from './files/draftFiles.ts';
-import { uploadPack } from './publish.ts';
+import type { DraftFile } from './files/draftFile.ts';
+import { useDraftFiles } from './files/draftFiles.ts';
+import { uploadPack } from './uploadPack.ts';
 
 /** The progress of publishing. It continues when the person leaves the page. */
 export type Publication =

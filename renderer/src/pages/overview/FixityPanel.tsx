@@ -5,7 +5,7 @@ import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
-import { type HealthStatus, Panel } from './Panel.tsx';
+import { type HealthStatus, Panel } from './HealthPanel.tsx';
 
 /** The known condition of the stored bytes. */
 export function FixityPanel() {

@@ -2,13 +2,13 @@ import { useCall } from '../../api/useCall.ts';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { Counts } from './Counts.tsx';
-import { DamageSection } from './Damaged.tsx';
-import { FailingSection } from './Failing.tsx';
-import { GettingStarted } from './FirstSteps.tsx';
-import { RecentEvents, RecentPacks } from './Lately.tsx';
+import { DamageSection } from './DamageSection.tsx';
+import { FailingSection } from './FailingSection.tsx';
+import { GettingStarted } from './GettingStarted.tsx';
 import { useLastVisit } from './lastVisit.ts';
+import { NodeHealth } from './NodeHealth.tsx';
 import classes from './OverviewPage.module.css';
-import { NodeHealth } from './Wellness.tsx';
+import { RecentEvents, RecentPacks } from './RecentActivity.tsx';
 
 /** The node's health, its contents and its recent changes. */
 export default function OverviewPage() {

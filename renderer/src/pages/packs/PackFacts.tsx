@@ -6,7 +6,7 @@ import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { Facts } from '../../components/data/Facts.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { CopyButton } from '../../components/forms/CopyButton.tsx';
-import { relationLabel } from '../../format/relation.ts';
+import { relationLabel } from '../../format/relationLabel.ts';
 import { exactBytes, formatCount } from '../../format/size.ts';
 import classes from './PackFacts.module.css';
 import { PackLink } from './PackLink.tsx';

@@ -17,12 +17,12 @@ import { useMayContribute } from '../../state/session.ts';
 import { FlagDialog } from './FlagDialog.tsx';
 import { PackFacts } from './PackFacts.tsx';
 import { PackFiles } from './PackFiles.tsx';
-import { PackAuthors, PackBadges } from './PackHead.tsx';
+import { PackAuthors, PackBadges } from './PackHeader.tsx';
 import { PackLink } from './PackLink.tsx';
 import classes from './PackPage.module.css';
 import { PackReplications } from './PackReplications.tsx';
 import { PackResults } from './PackResults.tsx';
-import { PackVerify } from './PackVerify.tsx';
+import { PackVerify } from './verify/PackVerify.tsx';
 
 /** The page of one pack. */
 export default function PackPage() {

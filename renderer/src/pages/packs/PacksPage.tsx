@@ -16,7 +16,7 @@ import { formatBytes } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { FACETS, PackFacets } from './PackFacets.tsx';
-import { PackPreview } from './PackPane.tsx';
+import { PackPreview } from './PackPreview.tsx';
 import classes from './PacksPage.module.css';
 import { ReplicationCounts } from './ReplicationCounts.tsx';
 

@@ -8,7 +8,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useUrlFilters } from '../../state/urlFilters.ts';
-import { ObjectDigest } from '../timeline/event/ArchivedChip.tsx';
+import { ObjectDigest } from '../timeline/event/ObjectDigest.tsx';
 import classes from './SearchPage.module.css';
 import { SnippetText } from './SnippetText.tsx';
 

@@ -2,9 +2,9 @@ import { Button, SegmentedControl } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { ThemeSwitch } from '../../components/layout/LookSwitch.tsx';
+import { ThemeSwitch } from '../../components/layout/ThemeSwitch.tsx';
 import { desktop } from '../../desktop.ts';
-import { useDisplaySettings, type Zone } from '../../state/look.ts';
+import { useDisplaySettings, type Zone } from '../../state/displaySettings.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import classes from './SettingsPage.module.css';
 

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react';
 import { useLocation } from 'react-router';
 import type { Audit } from '../../../../shared/fixity.ts';
 import { useCall } from '../../api/useCall.ts';
-import { AuditButton } from '../../components/content/fixity/AuditNow.tsx';
+import { AuditButton } from '../../components/content/fixity/AuditButton.tsx';
 import { DamagedObjects, RepairHelp } from '../../components/content/fixity/DamagedObjects.tsx';
 import { type FixityStatus, useFixity } from '../../components/content/fixity/useFixity.ts';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';

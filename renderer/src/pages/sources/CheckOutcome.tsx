@@ -9,10 +9,10 @@ import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../../components/feedback/NodeJobBar.tsx';
 import { countOf } from '../../format/size.ts';
-import { useFollowedJob } from '../../state/followJob.ts';
+import { useFollowedJob } from '../../state/useFollowedJob.ts';
 import classes from './CheckOutcome.module.css';
 import { useCollectionRun } from './collectionRun.ts';
-import { collectionResultOf, collectionSummary } from './outcomeWords.ts';
+import { collectionResultOf, collectionSummary } from './collectionSummary.ts';
 
 /** How many of the check's events are listed; the timeline has all of them. */
 const NAMED_EVENTS = 6;

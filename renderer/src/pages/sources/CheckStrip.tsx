@@ -1,5 +1,5 @@
 import { failureWords } from '../../../../shared/failureWords.ts';
-import { LazyTooltip } from '../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
 import { countOf } from '../../format/size.ts';
 import classes from './CheckStrip.module.css';
 

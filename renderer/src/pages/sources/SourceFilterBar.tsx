@@ -1,10 +1,10 @@
 import { Button, Select } from '@mantine/core';
 import { SOURCE_STATES } from '../../../../shared/source.ts';
 import { STATES } from '../../components/data/states.ts';
-import { clearButtonProps } from '../../components/forms/clearButton.ts';
+import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
-import { useAgenciesAndTags } from './form/useKnownWords.ts';
+import { useAgenciesAndTags } from './form/useAgenciesAndTags.ts';
 import classes from './SourceFilterBar.module.css';
 
 export const SOURCE_FILTERS = ['q', 'state', 'agency', 'tag'] as const;

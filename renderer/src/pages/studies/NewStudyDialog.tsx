@@ -9,7 +9,7 @@ import { fieldErrors } from '../../api/fieldErrors.ts';
 import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
-import { SubjectPicker } from '../../components/forms/pickers/NodePicker.tsx';
+import { SubjectPicker } from '../../components/forms/pickers/SubjectPicker.tsx';
 
 export interface NewStudyDialogProps {
   opened: boolean;

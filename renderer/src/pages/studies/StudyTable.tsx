@@ -8,7 +8,7 @@ import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps } from '../../components/forms/clearButton.ts';
+import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
 import classes from './StudyTable.module.css';

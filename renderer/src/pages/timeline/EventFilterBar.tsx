@@ -5,10 +5,10 @@ import { useState } from 'react';
 import { EVENT_TYPES, SELF } from '../../../../shared/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states.ts';
-import { clearButtonProps } from '../../components/forms/clearButton.ts';
+import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
-import { useAgenciesAndTags } from '../sources/form/useKnownWords.ts';
+import { useAgenciesAndTags } from '../sources/form/useAgenciesAndTags.ts';
 import classes from './EventFilterBar.module.css';
 import type { EventFilterName } from './eventFilters.ts';
 

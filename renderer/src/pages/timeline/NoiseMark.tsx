@@ -1,5 +1,5 @@
 import { IconFilterOff } from '@tabler/icons-react';
-import { LazyTooltip } from '../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
 import classes from './NoiseMark.module.css';
 
 /** Marks a change that is fully explained by noise rules. */

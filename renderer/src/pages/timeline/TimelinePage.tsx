@@ -5,7 +5,7 @@ import { useMemo } from 'react';
 import { Link, useLocation, useNavigate, useParams } from 'react-router';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { useDisplaySettings } from '../../state/look.ts';
+import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { DensityStrip } from './density/DensityStrip.tsx';
 import { EventFilterBar } from './EventFilterBar.tsx';

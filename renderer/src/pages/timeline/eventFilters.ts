@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../../../../shared/event.ts';
-import type { Zone } from '../../state/look.ts';
+import type { Zone } from '../../state/displaySettings.ts';
 import type { Filters } from '../../state/urlFilters.ts';
 
 export const EVENT_FILTERS = [

@@ -3,8 +3,8 @@ import { useEffect } from 'react';
 import type { Job } from '../../../../../shared/job.ts';
 import { call } from '../../../api/client.ts';
 import { callKey } from '../../../api/useCall.ts';
-import { useFollowedJob } from '../../../state/followJob.ts';
 import { useJobs } from '../../../state/jobs.ts';
+import { useFollowedJob } from '../../../state/useFollowedJob.ts';
 
 /** The running audit or the last one seen on this page, whoever started it, and a function to start one. */
 export function useAudit(): { job: Job | undefined; start: () => void; isStarting: boolean; error: unknown } {

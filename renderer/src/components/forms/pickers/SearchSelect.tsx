@@ -1,7 +1,7 @@
 import { Select, type SelectProps } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
-import { clearButtonProps } from '../clearButton.ts';
+import { clearButtonProps } from '../clearButtonProps.ts';
 
 export interface PickerOption {
   value: string;

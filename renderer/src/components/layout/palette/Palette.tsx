@@ -14,8 +14,8 @@ import { useNavigate } from 'react-router';
 import type { FoundText } from '../../../../../shared/derived.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { authorsLine } from '../../../format/authors.ts';
-import { useNavItems } from '../places.ts';
-import { directMatches } from './directHit.ts';
+import { useNavItems } from '../navItems.ts';
+import { directMatches } from './directMatches.ts';
 
 const PAUSE_MS = 150;
 const FOUND_PER_KIND = 5;

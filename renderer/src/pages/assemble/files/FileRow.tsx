@@ -4,9 +4,9 @@ import { useState } from 'react';
 import { filePathFault } from '../../../../../shared/filePath.ts';
 import { DigestChip } from '../../../components/data/DigestChip.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
-import { usePackForm } from '../assembly.ts';
 import { fieldId } from '../draftRecord.ts';
-import type { DraftFile } from './draftFiles.ts';
+import { usePackForm } from '../formContext.ts';
+import type { DraftFile } from './draftFile.ts';
 import classes from './FileRow.module.css';
 
 export interface FileRowProps {

@@ -2,12 +2,13 @@ import { Button, FileButton } from '@mantine/core';
 import { IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
 import { useRef } from 'react';
 import { VirtualList } from '../../../components/data/VirtualList.tsx';
-import { usePackForm } from '../assembly.ts';
+import { usePackForm } from '../formContext.ts';
 import { FormSection } from '../sections/FormSection.tsx';
-import { ReuseFiles } from './BringFiles.tsx';
-import { type DraftFile, useDraftFiles } from './draftFiles.ts';
+import type { DraftFile } from './draftFile.ts';
+import { useDraftFiles } from './draftFiles.ts';
 import { FileRow } from './FileRow.tsx';
 import classes from './FilesSection.module.css';
+import { ReuseFiles } from './ReuseFiles.tsx';
 import { readChosen } from './readDropped.ts';
 
 /** The files of the pack: add, rename and remove. */

@@ -5,24 +5,11 @@ import { countOf } from '../../../format/size.ts';
 import type { HashReply } from '../../../hashing/hash.worker.ts';
 import { hashFiles } from '../../../hashing/hashFiles.ts';
 import { rowKey } from '../draft.ts';
-import { deleteStoredFiles, readStoredFiles, type StoredFile, storeFiles } from './keptFiles.ts';
+import type { DraftFile } from './draftFile.ts';
 import { readManifest, saveManifest } from './manifest.ts';
 import { mediaTypeOf } from './mediaType.ts';
 import { isSystemFile, type PathFile } from './readDropped.ts';
-
-/** A file in the draft. */
-export interface DraftFile {
-  id: string;
-  path: string;
-  mediaType: string;
-  bytes: number;
-  /** Undefined if the browser could not store the contents; the file must be added again. */
-  file: File | undefined;
-  sha256: string | undefined;
-  /** Bytes hashed so far. */
-  hashed: number;
-  error: string | undefined;
-}
+import { deleteStoredFiles, readStoredFiles, type StoredFile, storeFiles } from './storedFiles.ts';
 
 interface DraftFilesState {
   files: DraftFile[];

@@ -1,4 +1,4 @@
-import type { DraftFile } from './draftFiles.ts';
+import type { DraftFile } from './draftFile.ts';
 
 /** The metadata of a draft file. It is small, so it is stored with the record. */
 export type ManifestEntry = Pick<DraftFile, 'id' | 'path' | 'mediaType' | 'bytes' | 'sha256'>;

@@ -1,7 +1,7 @@
 import { SegmentedControl, TagsInput, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Markdown } from '../../../components/content/Markdown.tsx';
-import { useField, usePackForm } from '../assembly.ts';
+import { useField, usePackForm } from '../formContext.ts';
 import classes from './AboutSection.module.css';
 import { FormSection } from './FormSection.tsx';
 

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, TextInput } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconPlus, IconX } from '@tabler/icons-react';
-import { useField, usePackForm } from '../assembly.ts';
 import { type DraftAuthor, emptyAuthor } from '../draft.ts';
+import { useField, usePackForm } from '../formContext.ts';
 import { FormSection } from './FormSection.tsx';
 import classes from './RowFields.module.css';
 

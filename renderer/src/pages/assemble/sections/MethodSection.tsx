@@ -1,6 +1,6 @@
 import { Checkbox, Textarea, TextInput } from '@mantine/core';
-import { useField, usePackForm } from '../assembly.ts';
 import type { Draft } from '../draft.ts';
+import { useField, usePackForm } from '../formContext.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';
 

@@ -1,6 +1,6 @@
 import { LICENSES, type License, OUTCOMES } from '../../../../../shared/vocabulary.ts';
 import { STATES } from '../../../components/data/states.ts';
-import { useField, usePackForm } from '../assembly.ts';
+import { useField, usePackForm } from '../formContext.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';
 

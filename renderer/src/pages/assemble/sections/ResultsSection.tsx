@@ -1,9 +1,9 @@
 import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import type { ClipboardEvent } from 'react';
-import { useField, usePackForm } from '../assembly.ts';
 import { type DraftResult, type ResultType, rowKey } from '../draft.ts';
 import { isNumberText } from '../draftRecord.ts';
+import { useField, usePackForm } from '../formContext.ts';
 import { FormSection } from './FormSection.tsx';
 import classes from './RowFields.module.css';
 

@@ -10,12 +10,12 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../../components/feedback/JobBar.tsx';
 import { NodeJobBar } from '../../../components/feedback/NodeJobBar.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
-import { useFollowedJob } from '../../../state/followJob.ts';
+import { useFollowedJob } from '../../../state/useFollowedJob.ts';
 import outcome from '../CheckOutcome.module.css';
 import classes from './CaptureOutcome.module.css';
 import { useCaptureDraft } from './captureDraft.ts';
 import { captureResultOf, useCaptureRun } from './captureRun.ts';
-import { rejectionReason } from './refusalWords.ts';
+import { rejectionReason } from './rejectionReason.ts';
 
 /** The import that was started here: upload, progress and result. `onOpen` reopens the form. */
 export function CaptureOutcome({ onOpen }: { onOpen: () => void }) {

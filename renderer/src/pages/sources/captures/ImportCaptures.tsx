@@ -1,7 +1,8 @@
 import { Modal, SegmentedControl, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
-import { type CaptureDraft, type CaptureDraftErrors, importOf, useCaptureDraft } from './captureDraft.ts';
+import { type CaptureDraftErrors, importOf, useCaptureDraft } from './captureDraft.ts';
+import type { CaptureDraft } from './captureImport.ts';
 import { useCaptureRun } from './captureRun.ts';
 import classes from './ImportCaptures.module.css';
 import { TimeMapFields } from './TimeMapFields.tsx';

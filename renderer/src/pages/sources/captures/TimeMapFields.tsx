@@ -1,7 +1,8 @@
 import { Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { DEFAULT_MEMENTOS, MAX_MEMENTOS } from '../../../../../shared/captures.ts';
 import { formatCount } from '../../../format/size.ts';
-import type { CaptureDraft, CaptureDraftErrors } from './captureDraft.ts';
+import type { CaptureDraftErrors } from './captureDraft.ts';
+import type { CaptureDraft } from './captureImport.ts';
 import classes from './ImportCaptures.module.css';
 
 export interface TimeMapFieldsProps {

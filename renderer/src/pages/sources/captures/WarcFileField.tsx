@@ -2,7 +2,7 @@ import { Button, FileButton } from '@mantine/core';
 import { IconFile } from '@tabler/icons-react';
 import { useFileDrop } from '../../../components/forms/useFileDrop.ts';
 import { formatBytes } from '../../../format/size.ts';
-import type { CaptureDraft } from './captureDraft.ts';
+import type { CaptureDraft } from './captureImport.ts';
 import classes from './ImportCaptures.module.css';
 
 export interface WarcFileFieldProps {

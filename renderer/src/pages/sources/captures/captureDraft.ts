@@ -4,22 +4,7 @@ import { createJSONStorage, persist } from 'zustand/middleware';
 import { mementoImportSchema, observerSchema } from '../../../../../shared/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../../../shared/limits.ts';
 import { formatBytes } from '../../../format/size.ts';
-import type { CaptureImport } from './captureRun.ts';
-
-/** The form's fields as text. */
-export interface CaptureDraft {
-  from: 'file' | 'timemap';
-  observer: string;
-  /** Kept only while the page is open: sessionStorage cannot hold a file. */
-  file: File | null;
-  timemap: string;
-  /** Dates, `2026-11-20`, or empty. */
-  since: string;
-  until: string;
-  /** A number, or empty for the node's default. */
-  limit: string;
-  ignoreRobots: boolean;
-}
+import type { CaptureDraft, CaptureImport } from './captureImport.ts';
 
 export type CaptureDraftErrors = Partial<Record<keyof CaptureDraft, string>>;
 

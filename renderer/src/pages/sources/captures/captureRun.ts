@@ -1,15 +1,8 @@
 import { create } from 'zustand';
-import {
-  type CaptureResult,
-  captureResultSchema,
-  type MementoImport,
-} from '../../../../../shared/captures.ts';
+import { type CaptureResult, captureResultSchema } from '../../../../../shared/captures.ts';
 import { sendStream, upload } from '../../../api/sendStream.ts';
 import { runLocalJob } from '../../../state/runLocalJob.ts';
-import type { CaptureDraft } from './captureDraft.ts';
-
-/** Who made the captures, and where to import them from. */
-export type CaptureImport = { observer: string } & ({ file: File } | { timeMap: MementoImport });
+import type { CaptureDraft, CaptureImport } from './captureImport.ts';
 
 export type CaptureImportState =
   | { state: 'idle' }

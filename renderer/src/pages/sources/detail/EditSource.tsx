@@ -10,7 +10,7 @@ import classes from '../form/AddSource.module.css';
 import { SourceFields } from '../form/SourceFields.tsx';
 import { changeOf, type DraftErrors, draftOf, errorsOf } from '../form/sourceForm.ts';
 import { NoiseFields } from '../noise/NoiseFields.tsx';
-import { NoisePreviewPanel } from '../noise/NoiseTrial.tsx';
+import { NoisePreviewPanel } from '../noise/NoisePreviewPanel.tsx';
 import { type NoiseErrors, ruleErrorsOf, rulesOf, type TypedRule, typedRules } from '../noise/noiseRules.ts';
 import { useNoiseRun } from '../noise/noiseRun.ts';
 

@@ -11,7 +11,7 @@ import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Section.tsx';
 import { ExportMenu } from '../../timeline/ExportMenu.tsx';
-import { ObjectDigest } from '../../timeline/event/ArchivedChip.tsx';
+import { ObjectDigest } from '../../timeline/event/ObjectDigest.tsx';
 import { ObserverText } from '../../timeline/event/ObserverText.tsx';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import { NoiseMark } from '../../timeline/NoiseMark.tsx';

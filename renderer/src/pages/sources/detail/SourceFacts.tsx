@@ -6,7 +6,7 @@ import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
 import { useIsOwner } from '../../../state/session.ts';
-import { ObjectDigest } from '../../timeline/event/ArchivedChip.tsx';
+import { ObjectDigest } from '../../timeline/event/ObjectDigest.tsx';
 import { CheckStrip } from '../CheckStrip.tsx';
 import type { VisibleSource } from '../useSources.ts';
 import classes from './SourceFacts.module.css';

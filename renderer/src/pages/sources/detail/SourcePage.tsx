@@ -8,7 +8,7 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../../components/layout/Page.tsx';
 import { useIsOwner } from '../../../state/session.ts';
 import { CheckOutcome } from '../CheckOutcome.tsx';
-import { ImportedSourceNotice } from '../captures/ImportedOnly.tsx';
+import { ImportedSourceNotice } from '../captures/ImportedSourceNotice.tsx';
 import { NoiseRunNote } from '../noise/NoiseRunNote.tsx';
 import { useSource } from '../useSources.ts';
 import { SourceActions } from './SourceActions.tsx';

@@ -10,7 +10,7 @@ import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Section.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
-import { ObjectDigest } from '../../timeline/event/ArchivedChip.tsx';
+import { ObjectDigest } from '../../timeline/event/ObjectDigest.tsx';
 import { RetrievalDetails } from './RetrievalDetails.tsx';
 import { RetrievalOutcome } from './RetrievalOutcome.tsx';
 

@@ -14,7 +14,7 @@ import { useCall } from '../../../api/useCall.ts';
 import { formatCount } from '../../../format/size.ts';
 import classes from './SourceFields.module.css';
 import type { DraftErrors, SourceDraft } from './sourceForm.ts';
-import { useAgenciesAndTags } from './useKnownWords.ts';
+import { useAgenciesAndTags } from './useAgenciesAndTags.ts';
 
 export interface SourceFieldsProps {
   draft: SourceDraft;

@@ -7,7 +7,7 @@ import { callKey } from '../../../api/useCall.ts';
 import { ListFields } from './ListFields.tsx';
 import { ListOutcome } from './ListOutcome.tsx';
 import { useListDraft } from './listDraft.ts';
-import { listMediaType } from './listForm.ts';
+import { listMediaType } from './listFormat.ts';
 
 export interface AddListProps {
   opened: boolean;

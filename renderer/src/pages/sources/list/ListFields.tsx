@@ -7,7 +7,7 @@ import { useFileDrop } from '../../../components/forms/useFileDrop.ts';
 import { formatBytes } from '../../../format/size.ts';
 import classes from './AddList.module.css';
 import { useListDraft } from './listDraft.ts';
-import { detectListFormat, LIST_FORMATS, listSizeText } from './listForm.ts';
+import { detectListFormat, LIST_FORMATS, listSizeText } from './listFormat.ts';
 
 export interface ListFieldsProps {
   isSending: boolean;

@@ -5,7 +5,7 @@ import { useEffect } from 'react';
 import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../../../components/feedback/NodeJobBar.tsx';
-import { useFollowedJob } from '../../../state/followJob.ts';
+import { useFollowedJob } from '../../../state/useFollowedJob.ts';
 import outcome from '../CheckOutcome.module.css';
 import { noiseRunSummary, useNoiseRun } from './noiseRun.ts';
 

@@ -2,7 +2,7 @@ import { RangeSlider } from '@mantine/core';
 import { useState } from 'react';
 import { useCall } from '../../../api/useCall.ts';
 import { countOf } from '../../../format/size.ts';
-import { useDisplaySettings } from '../../../state/look.ts';
+import { useDisplaySettings } from '../../../state/displaySettings.ts';
 import { DensityBars } from './DensityBars.tsx';
 import classes from './DensityStrip.module.css';
 import {

@@ -1,5 +1,5 @@
 import { dayOf } from '../../../format/time.ts';
-import type { Zone } from '../../../state/look.ts';
+import type { Zone } from '../../../state/displaySettings.ts';
 import { dayStart } from '../eventFilters.ts';
 
 /** With more bars, each would be too thin to point at. */

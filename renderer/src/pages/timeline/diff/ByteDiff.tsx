@@ -1,7 +1,7 @@
 import type { ByteParts } from '../../../../../shared/diff.ts';
 import { formatCount } from '../../../format/size.ts';
 import classes from './ByteDiff.module.css';
-import { hexBytes } from './diffWords.ts';
+import { hexBytes } from './diffSummary.ts';
 
 /** The bytes around the first difference in hex, with the different bytes highlighted. */
 export function ByteDiff({ around }: { around: NonNullable<ByteParts['around']> }) {

@@ -4,7 +4,7 @@ import type { Diff, DiffSide, ImageParts } from '../../../../../shared/diff.ts';
 import { urlOf } from '../../../api/client.ts';
 import { MAX_IMAGE_BYTES, previewKind } from '../../../components/content/preview/previewKind.ts';
 import { formatBytes } from '../../../format/size.ts';
-import { dimensions } from './diffWords.ts';
+import { dimensions } from './diffSummary.ts';
 import classes from './ImageDiff.module.css';
 
 type Image = Extract<Diff, { kind: 'image' }>;

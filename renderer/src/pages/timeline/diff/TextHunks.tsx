@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { Fragment, useState } from 'react';
 import type { Hunk, TextPart } from '../../../../../shared/diff.ts';
 import { countOf, formatCount } from '../../../format/size.ts';
-import { unchangedBefore, visibleText } from './diffWords.ts';
+import { unchangedBefore, visibleText } from './diffSummary.ts';
 import classes from './TextHunks.module.css';
 
 /** How many passages are shown at first. */

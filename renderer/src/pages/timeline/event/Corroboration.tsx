@@ -1,6 +1,6 @@
 import { IconInfoCircle } from '@tabler/icons-react';
 import { SELF } from '../../../../../shared/event.ts';
-import { LazyTooltip } from '../../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
 import classes from './Corroboration.module.css';
 
 const MEANING =

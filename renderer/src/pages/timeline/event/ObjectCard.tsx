@@ -13,8 +13,8 @@ import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../../components/feedback/JobBar.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
 import { type ObjectCheck, useObjectChecks } from '../../../state/objectChecks.ts';
-import { ObjectDigest } from './ArchivedChip.tsx';
 import classes from './ObjectCard.module.css';
+import { ObjectDigest } from './ObjectDigest.tsx';
 import { ObjectRetrievals } from './ObjectRetrievals.tsx';
 import { ObjectText } from './ObjectText.tsx';
 

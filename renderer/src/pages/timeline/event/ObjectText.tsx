@@ -3,7 +3,7 @@ import { ApiProblem, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
-import { LazyTooltip } from '../../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
 import classes from './ObjectText.module.css';
 

@@ -1,6 +1,6 @@
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { PageLabel } from '../../../../../shared/event.ts';
-import { LazyTooltip } from '../../../components/feedback/Hint.tsx';
+import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
 import classes from './PageLabelNote.module.css';
 
 const WORDS: Record<PageLabel['label'], string> = {

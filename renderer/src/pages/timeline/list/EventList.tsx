@@ -11,7 +11,7 @@ import classes from './EventList.module.css';
 import { EventRows } from './EventRows.tsx';
 import { type EventRows as Rows, useEventRows } from './useEventRows.ts';
 import { useRowFocus } from './useRowFocus.ts';
-import { useVirtualRows } from './useTallList.ts';
+import { useVirtualRows } from './useVirtualRows.ts';
 
 /** The row heights of EventRow.module.css by layout, and the width (28rem) below which rows are taller. */
 const ROW_HEIGHT = 62;

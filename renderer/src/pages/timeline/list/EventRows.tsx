@@ -3,7 +3,7 @@ import classes from './EventList.module.css';
 import { EventRow } from './EventRow.tsx';
 import type { EventRows as Rows } from './useEventRows.ts';
 import { indexAt, type RowFocus } from './useRowFocus.ts';
-import type { VirtualRows } from './useTallList.ts';
+import type { VirtualRows } from './useVirtualRows.ts';
 
 export interface EventRowsProps {
   rows: Rows;

@@ -1,5 +1,5 @@
 import { type FocusEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
-import type { VirtualRows } from './useTallList.ts';
+import type { VirtualRows } from './useVirtualRows.ts';
 
 export interface RowFocus {
   /** The focused row. It stays rendered wherever the list is scrolled. */

@@ -1,7 +1,7 @@
 import { Link } from 'react-router';
-import { SubjectPicker } from '../../../components/forms/pickers/NodePicker.tsx';
 import { StudyPicker } from '../../../components/forms/pickers/StudyPicker.tsx';
-import { useField, usePackForm } from '../assembly.ts';
+import { SubjectPicker } from '../../../components/forms/pickers/SubjectPicker.tsx';
+import { useField, usePackForm } from '../formContext.ts';
 import { FormSection } from './FormSection.tsx';
 
 /** The study and the subject of the pack. */

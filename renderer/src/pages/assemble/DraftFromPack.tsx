@@ -5,8 +5,8 @@ import type { Pack } from '../../../../shared/pack.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { isTouched, useDraft } from './draft.ts';
-import { newVersionOf, replicationOf } from './draftFromPack.ts';
 import { useDraftFiles } from './files/draftFiles.ts';
+import { newVersionOf, replicationOf } from './packToDraft.ts';
 
 /** Starts a draft from the pack named in the URL. Asks first if that would replace an existing draft. */
 export function DraftFromPack() {

@@ -1,6 +1,6 @@
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed, IconShieldX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import classes from './Wellness.module.css';
+import classes from './NodeHealth.module.css';
 
 export type HealthStatus = 'well' | 'warning' | 'bad' | 'idle';
 

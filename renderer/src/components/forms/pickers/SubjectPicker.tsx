@@ -1,7 +1,7 @@
 import { Select } from '@mantine/core';
 import type { TreeNode } from '../../../../../shared/node.ts';
 import { useCall } from '../../../api/useCall.ts';
-import { clearButtonProps } from '../clearButton.ts';
+import { clearButtonProps } from '../clearButtonProps.ts';
 import type { PickerProps } from './SearchSelect.tsx';
 
 /** Selects a subject from the tree. */

@@ -4,7 +4,7 @@ import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 
 /** Shown for an unknown path. */
-export default function MissingPage() {
+export default function NotFoundPage() {
   const { pathname } = useLocation();
   return (
     <Page title="Page not found">

@@ -5,8 +5,8 @@ import { Markdown } from '../../components/content/Markdown.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes } from '../../format/size.ts';
 import { PackFacts } from './PackFacts.tsx';
-import { PackAuthors, PackBadges } from './PackHead.tsx';
-import classes from './PackPane.module.css';
+import { PackAuthors, PackBadges } from './PackHeader.tsx';
+import classes from './PackPreview.module.css';
 import { PackResults } from './PackResults.tsx';
 
 const MAX_RESULTS = 12;

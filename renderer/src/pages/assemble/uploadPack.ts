@@ -1,6 +1,6 @@
 import { type Pack, type PackRecord, packRecordSchema } from '../../../../shared/pack.ts';
 import { upload } from '../../api/sendStream.ts';
-import type { DraftFile } from './files/draftFiles.ts';
+import type { DraftFile } from './files/draftFile.ts';
 
 export interface UploadOptions {
   signal: AbortSignal;

@@ -1,6 +1,6 @@
 import type { Pack } from '../../../../shared/pack.ts';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
-import classes from './PackHead.module.css';
+import classes from './PackHeader.module.css';
 
 /** The ORCID iD is shown as a link without ORCID's icon. */
 function orcidAddress(orcid: string): string {

@@ -5,7 +5,7 @@ import {
   hexBytes,
   unchangedBefore,
   visibleText,
-} from '../../renderer/src/pages/timeline/diff/diffWords.ts';
+} from '../../renderer/src/pages/timeline/diff/diffSummary.ts';
 import type { Diff, TextPart } from '../../shared/diff.ts';
 
 const side = { sha256: 'a'.repeat(64), bytes: 10, content_type: null };

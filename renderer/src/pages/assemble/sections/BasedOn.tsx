@@ -1,9 +1,9 @@
 import { useCall } from '../../../api/useCall.ts';
 import { authorsLine } from '../../../format/authors.ts';
 import { PackLink } from '../../packs/PackLink.tsx';
-import { jumpToField } from '../assembly.ts';
 import { useDraft } from '../draft.ts';
-import classes from './StandsOn.module.css';
+import { jumpToField } from '../formContext.ts';
+import classes from './BasedOn.module.css';
 
 /** Shown above the form: the pack that the draft replicates or supersedes. */
 export function BasedOn() {

@@ -8,11 +8,12 @@ import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobBar.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
-import { jumpToField, usePackForm } from './assembly.ts';
 import { type Draft, useDraft } from './draft.ts';
 import type { Issue } from './draftRecord.ts';
-import { type DraftFile, useDraftFiles } from './files/draftFiles.ts';
-import classes from './LivePanel.module.css';
+import type { DraftFile } from './files/draftFile.ts';
+import { useDraftFiles } from './files/draftFiles.ts';
+import { jumpToField, usePackForm } from './formContext.ts';
+import classes from './PublishPanel.module.css';
 import { usePublication } from './publication.ts';
 
 /** How many open issues are listed at once. */

@@ -8,8 +8,8 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { countOf } from '../../format/size.ts';
 import { dayOf } from '../../format/time.ts';
-import { useDisplaySettings } from '../../state/look.ts';
-import classes from './Lately.module.css';
+import { useDisplaySettings } from '../../state/displaySettings.ts';
+import classes from './RecentActivity.module.css';
 
 const SHOWN = 8;
 const REFRESH_MS = 15_000;

@@ -8,14 +8,14 @@ import {
   IconShieldCheck,
 } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
-import type { Pack } from '../../../../shared/pack.ts';
-import { call } from '../../api/client.ts';
-import { DigestChip } from '../../components/data/DigestChip.tsx';
-import { describeError } from '../../components/feedback/ErrorNote.tsx';
-import { Section } from '../../components/layout/Section.tsx';
-import { countOf, formatCount } from '../../format/size.ts';
+import type { Pack } from '../../../../../shared/pack.ts';
+import { call } from '../../../api/client.ts';
+import { DigestChip } from '../../../components/data/DigestChip.tsx';
+import { describeError } from '../../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../../components/layout/Section.tsx';
+import { countOf, formatCount } from '../../../format/size.ts';
 import classes from './PackVerify.module.css';
-import { type Check, checksOf, type Finding, verifyClaim, withNodeFindings } from './verifyHere.ts';
+import { type Check, checksOf, type Finding, verifyClaim, withNodeFindings } from './verifyClaim.ts';
 
 /** Above this many claims, matching files are only counted. */
 const MAX_LISTED = 40;

@@ -9,11 +9,11 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
-import { NewSubjectDialog } from './NewNodeDialog.tsx';
-import classes from './NodesPage.module.css';
+import { NewSubjectDialog } from './NewSubjectDialog.tsx';
+import classes from './SubjectsPage.module.css';
 
 /** The tree of subjects. */
-export default function NodesPage() {
+export default function SubjectsPage() {
   const mayContribute = useMayContribute();
   const tree = useCall('readTree');
   const [isCreating, creating] = useDisclosure(false);

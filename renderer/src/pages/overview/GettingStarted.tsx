@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconCircle, IconCircleCheck } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import classes from './FirstSteps.module.css';
+import classes from './GettingStarted.module.css';
 
 export interface FirstStepsProps {
   hasPack: boolean;

@@ -1,7 +1,7 @@
-import { type Pack, type PackVerification, recordOf } from '../../../../shared/pack.ts';
-import { call, urlOf } from '../../api/client.ts';
-import { hashObject } from '../../api/hashObject.ts';
-import { canonicalSha256 } from '../../hashing/sha256.ts';
+import { type Pack, type PackVerification, recordOf } from '../../../../../shared/pack.ts';
+import { call, urlOf } from '../../../api/client.ts';
+import { hashObject } from '../../../api/hashObject.ts';
+import { canonicalSha256 } from '../../../hashing/sha256.ts';
 
 /** A claim about a pack and what recomputing it found. */
 export interface Check {

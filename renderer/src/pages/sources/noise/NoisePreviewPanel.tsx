@@ -8,9 +8,9 @@ import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
-import classes from './NoiseTrial.module.css';
+import classes from './NoisePreviewPanel.module.css';
 import { type NoiseErrors, ruleErrorsOf, rulesOf, type TypedRule } from './noiseRules.ts';
-import { RemainingDifferences } from './WhatIsLeft.tsx';
+import { RemainingDifferences } from './RemainingDifferences.tsx';
 
 export interface NoiseTrialProps {
   sourceId: string;

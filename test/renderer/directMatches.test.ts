@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { directMatches } from '../../renderer/src/components/layout/palette/directHit.ts';
+import { directMatches } from '../../renderer/src/components/layout/palette/directMatches.ts';
 
 const ORIGIN = 'http://127.0.0.1:7717';
 const digits = '0123456789abcdef'.repeat(4);

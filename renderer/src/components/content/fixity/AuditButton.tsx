@@ -6,7 +6,7 @@ import { countOf, formatBytes } from '../../../format/size.ts';
 import { TimeText } from '../../data/TimeText.tsx';
 import { ErrorNote } from '../../feedback/ErrorNote.tsx';
 import { NodeJobBar } from '../../feedback/NodeJobBar.tsx';
-import classes from './AuditNow.module.css';
+import classes from './AuditButton.module.css';
 import { useAudit } from './useAudit.ts';
 
 /** Starts an audit, which re-hashes everything that is stored, and shows its progress and result. */

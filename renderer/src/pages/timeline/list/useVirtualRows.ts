@@ -1,7 +1,7 @@
 import { useVirtualizer, type VirtualItem } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
-import { elementHeightOf, ScaledScroll } from './tallScroll.ts';
+import { elementHeightOf, ScaledScroll } from './scaledScroll.ts';
 
 /** Rows rendered above and below the visible ones. */
 const OVERSCAN = 8;

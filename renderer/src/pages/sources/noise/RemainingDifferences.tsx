@@ -4,7 +4,7 @@ import type { NoiseRule } from '../../../../../shared/noise.ts';
 import { call } from '../../../api/client.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { DiffContent } from '../../timeline/diff/EventDiff.tsx';
-import classes from './NoiseTrial.module.css';
+import classes from './NoisePreviewPanel.module.css';
 
 export interface WhatIsLeftProps {
   sourceId: string;

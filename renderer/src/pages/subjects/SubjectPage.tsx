@@ -17,11 +17,11 @@ import { authorsLine } from '../../format/authors.ts';
 import { countOf, formatCount } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { NewStudyDialog } from '../studies/NewStudyDialog.tsx';
-import { NewSubjectDialog } from './NewNodeDialog.tsx';
-import classes from './NodePage.module.css';
+import { NewSubjectDialog } from './NewSubjectDialog.tsx';
+import classes from './SubjectPage.module.css';
 
 /** A subject: its position in the tree, its children, and its newest studies and packs. */
-export default function NodePage() {
+export default function SubjectPage() {
   const path = useParams()['*'] ?? '';
   const node = useCall('readNode', { params: { path } });
   if (node.error) {
@@ -60,7 +60,7 @@ function WholeNode({ node }: { node: NodeAnswer }) {
           </Link>
         ))}
       </nav>
-      <Page title={node.title} actions={<NodeActions path={node.path} />}>
+      <Page title={node.title} actions={<SubjectActions path={node.path} />}>
         <p className={`${classes.about} muted small`}>
           <span className="mono">{node.path}</span>
           <span>
@@ -82,7 +82,7 @@ function WholeNode({ node }: { node: NodeAnswer }) {
   );
 }
 
-function NodeActions({ path }: { path: string }) {
+function SubjectActions({ path }: { path: string }) {
   const mayContribute = useMayContribute();
   const [isNewNode, newNode] = useDisclosure(false);
   const [isNewStudy, newStudy] = useDisclosure(false);

@@ -10,8 +10,8 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { useIsOwner } from '../../state/session.ts';
 import { FixityPanel } from './FixityPanel.tsx';
-import { type HealthStatus, Panel } from './Panel.tsx';
-import classes from './Wellness.module.css';
+import { type HealthStatus, Panel } from './HealthPanel.tsx';
+import classes from './NodeHealth.module.css';
 
 const REFRESH_MS = 15_000;
 

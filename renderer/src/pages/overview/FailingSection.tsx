@@ -5,7 +5,7 @@ import { TimeText } from '../../components/data/TimeText.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { countOf, formatCount } from '../../format/size.ts';
-import classes from './Lately.module.css';
+import classes from './RecentActivity.module.css';
 
 const SHOWN = 5;
 
