@@ -35,7 +35,7 @@ describe('a diff is summed up in a line', () => {
   test('of words, lines and texts that have too little in common', () => {
     expect(diffSummary(words('words', 41, 12, 3))).toBe('3 passages, 41 words added, 12 removed');
     expect(diffSummary(words('lines', 0, 1))).toBe('1 passage, 1 line removed');
-    expect(diffSummary(words('words', 0, 0))).toBe('1 passage, only white space');
+    expect(diffSummary(words('words', 0, 0))).toBe('1 passage, whitespace only');
     expect(diffSummary(words('words', 0, 0, 0))).toBeUndefined();
     expect(diffSummary(words('whole', 6_000, 1))).toBe('1 word before, 6,000 now');
     expect(diffSummary({ ...words('words', 9_000, 0, 500), truncated: true })).toBe(
@@ -75,7 +75,7 @@ describe('a diff is summed up in a line', () => {
     ).toBe('100 × 10 pixels before, 100 × 10 pixels now');
     const bytes = { ...shared, kind: 'bytes', around: null } as const;
     expect(diffSummary({ ...bytes, summary: { length_change: -1, first_difference: 1_000 } })).toBe(
-      '1 byte shorter; the first difference is at byte 1,000, counted from 0',
+      '1 byte shorter; first difference at byte 1,000 (counted from 0)',
     );
   });
 });

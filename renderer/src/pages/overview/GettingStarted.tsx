@@ -25,7 +25,7 @@ export function GettingStarted({ hasPack, hasSource }: FirstStepsProps) {
         <Step
           isDone={hasSource}
           title="Watch your first source"
-          description="Enter the address of a page or a file. It is fetched on a schedule, and every version is kept byte for byte."
+          description="Enter the URL of a page or a file. It is fetched on a schedule, and every version is kept byte for byte."
           to="/sources?add=1"
           action="Watch a source"
         />

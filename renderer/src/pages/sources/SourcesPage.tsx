@@ -181,10 +181,10 @@ function NoSources({ isOwner, isFiltered, onOpen, onClear }: NoSourcesProps) {
   return (
     <EmptyState
       title="No sources yet"
-      action={isOwner && <Button onClick={() => onOpen('add')}>Watch a source</Button>}
+      action={isOwner && <Button onClick={() => onOpen('add')}>Watch your first source</Button>}
     >
       {isOwner
-        ? 'Enter the address of a page or a file. It is fetched now and then on a schedule. Every version is kept byte for byte, with proof of when it was retrieved.'
+        ? 'Enter the URL of a page or a file. It is fetched immediately and then on a schedule. Every version is kept byte for byte, with proof of when it was retrieved.'
         : 'Sources that the owner of this node watches will appear here.'}
     </EmptyState>
   );

@@ -15,7 +15,7 @@ export function MethodSection() {
       <ChoiceCards
         label="Method"
         choices={[
-          { value: 'given', label: 'There is a method', meaning: 'Text, a link, or both.' },
+          { value: 'given', label: 'Method included', meaning: 'Text, a link, or both.' },
           { value: 'none', label: 'No method', meaning: 'The pack only reports the result.' },
         ]}
         value={draft.hasMethod ? 'given' : 'none'}

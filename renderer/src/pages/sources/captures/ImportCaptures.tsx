@@ -54,8 +54,8 @@ function ImportForm({ onClose }: { onClose: () => void }) {
     <form onSubmit={submit} className={classes.form} noValidate>
       <p className="small muted">
         Captures by others are shown next to your own, with their observer’s name and both times: when they
-        were captured and when this node received them. Nothing is backdated. New addresses are added as
-        paused sources.
+        were captured and when this node received them. Nothing is backdated. New URLs are added as paused
+        sources.
       </p>
       <SegmentedControl
         aria-label="Import from"

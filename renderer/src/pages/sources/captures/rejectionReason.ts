@@ -2,14 +2,14 @@ import type { CAPTURE_REFUSALS, CaptureRefusal } from '../../../../../shared/cap
 import { failureWords } from '../../../../../shared/failureWords.ts';
 
 const REFUSALS: Record<(typeof CAPTURE_REFUSALS)[number], string> = {
-  not_http: 'The address is not a web address (for example, a DNS record).',
-  malformed_url: 'The address is not valid.',
-  credentials_in_url: 'The address contains a user name or password, which would be published.',
+  not_http: 'The URL is not a web address (for example, a DNS record).',
+  malformed_url: 'The URL is not valid.',
+  credentials_in_url: 'The URL contains a user name or password, which would be published.',
   malformed_date: 'The record has no exact capture time.',
   malformed_http: 'The content is not a readable HTTP response.',
   unsupported_encoding: 'The body uses an unsupported transfer encoding.',
   not_get:
-    'The response belongs to a form submission or another request that is not a GET, so it is not what the address shows.',
+    'The response belongs to a form submission or another request that is not a GET, so it is not what the URL shows.',
   truncated: 'The body is truncated.',
   segmented: 'The record is split into several segments.',
   too_large: 'The body exceeds the maximum object size in the settings.',

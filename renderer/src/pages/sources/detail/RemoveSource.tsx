@@ -30,7 +30,7 @@ export function RemoveSource({ source, opened, onClose }: RemoveSourceProps) {
       <Stack gap="md">
         <p className="wrap-anywhere">
           <strong>{source.name || source.url}</strong> will not be checked any more. Its versions, events and
-          retrievals stay in the archive. If you add the same address again, its history continues.
+          retrievals stay in the archive. If you add the same URL again, its history continues.
         </p>
         {remove.isError && <ErrorNote error={remove.error} />}
         <Group justify="flex-end" gap="sm">

@@ -93,7 +93,7 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
     <form onSubmit={submit} className={classes.form} noValidate>
       <div className={classes.address}>
         <TextInput
-          label="Address"
+          label="URL"
           placeholder="https://"
           inputMode="url"
           autoComplete="off"

@@ -47,7 +47,7 @@ function Warnings({ preview, onLeave }: { preview: SourcePreview; onLeave: () =>
     warnings.push([
       'watched',
       <>
-        This address is already watched:{' '}
+        This URL is already watched:{' '}
         <Link to={`/sources/${watched_as}`} onClick={onLeave}>
           open source
         </Link>
@@ -59,7 +59,7 @@ function Warnings({ preview, onLeave }: { preview: SourcePreview; onLeave: () =>
   if (final_url !== url && error === null) {
     warnings.push([
       'redirect',
-      'The address redirects. The address you entered is watched, and the redirect target is recorded at each check.',
+      'The URL redirects. The URL you entered is watched, and the redirect target is recorded at each check.',
     ]);
   }
   if (error !== null) {

@@ -32,7 +32,7 @@ export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
     <div className={classes.fields}>
       <TextInput
         label="Name"
-        description="Shown in lists and events. Empty: the address."
+        description="Shown in lists and events. Empty: the URL."
         value={draft.name}
         error={errors.name}
         onChange={(event) => onChange({ name: event.currentTarget.value })}

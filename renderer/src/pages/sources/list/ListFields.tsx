@@ -73,7 +73,7 @@ export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProp
               {fileName && `${fileName}: `}
               {listSizeText(text, form)}
               {chosen === null &&
-                `, detected as ${form === 'text' ? 'one address per line' : LIST_FORMATS[form].label}`}
+                `, detected as ${form === 'text' ? 'one URL per line' : LIST_FORMATS[form].label}`}
               .{' '}
             </strong>
           )}

@@ -30,7 +30,7 @@ export function ListOutcome({ outcome, onFix, onClose }: ListOutcomeProps) {
           <StateBadge key={kind} kind="listed" value={kind} count={outcome[kind]} look="boxed" />
         ))}
       </output>
-      {items.length === 0 && <p>The list contains no addresses.</p>}
+      {items.length === 0 && <p>The list contains no URLs.</p>}
       {ignored.length > 0 && <p className="small muted">Ignored columns: {ignored.join(', ')}.</p>}
       {refused > 0 && (
         <div className={classes.refused}>
@@ -76,7 +76,7 @@ function Entry({ item, onLeave }: { item: Item; onLeave: () => void }) {
             {url}
           </Link>
         ) : (
-          url || <em>no address</em>
+          url || <em>no URL</em>
         )}
         {outcome === 'refused' && detail && <span className={classes.reason}>{detail}</span>}
       </span>

@@ -3,7 +3,7 @@ import { countOf } from '../../../format/size.ts';
 
 /** The name and description of each list format. */
 export const LIST_FORMATS: Record<ListForm, { label: string; description: string }> = {
-  text: { label: 'Addresses', description: 'One address per line. Lines that begin with # are comments.' },
+  text: { label: 'URLs', description: 'One URL per line. Lines that begin with # are comments.' },
   csv: {
     label: 'CSV',
     description:
@@ -39,10 +39,10 @@ export function detectListFormat(text: string, fileName = ''): ListForm {
 /** An estimate of the number of entries; the node counts exactly. */
 export function listSizeText(text: string, form: ListForm): string {
   if (form === 'opml') {
-    return countOf(text.match(/\b(?:xmlUrl|htmlUrl|url)\s*=/gi)?.length ?? 0, 'address', 'addresses');
+    return countOf(text.match(/\b(?:xmlUrl|htmlUrl|url)\s*=/gi)?.length ?? 0, 'URL', 'URLs');
   }
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !/^\s*#/.test(line));
   return form === 'csv'
     ? countOf(Math.max(0, lines.length - 1), 'row')
-    : countOf(lines.length, 'address', 'addresses');
+    : countOf(lines.length, 'URL', 'URLs');
 }

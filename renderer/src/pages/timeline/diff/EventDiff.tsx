@@ -122,7 +122,7 @@ function MadeBy({ diff: { event, tool, made_at } }: { diff: Diff }) {
       </LazyTooltip>{' '}
       <TimeText at={made_at} />. This comparison is derived; the evidence is the two objects.{' '}
       <a href={urlOf('readDiff', { params: { id: event } })} target="_blank" rel="noopener noreferrer">
-        JSON
+        View as JSON
       </a>
     </p>
   );

@@ -64,7 +64,7 @@ function factsOf(event: Details, addressOfEvent: (id: number) => string) {
       </Link>,
     ],
     [
-      'Address',
+      'URL',
       <a key="url" href={source.url} target="_blank" rel="noopener noreferrer nofollow">
         {source.url}
       </a>,

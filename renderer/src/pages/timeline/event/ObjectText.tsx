@@ -33,7 +33,7 @@ export function ObjectText({ sha256 }: { sha256: string }) {
         </LazyTooltip>{' '}
         <TimeText at={data.derived.made_at} />. This text is derived; the evidence is the object.{' '}
         <a href={urlOf('readObjectText', { params: { sha256 } })} target="_blank" rel="noopener noreferrer">
-          JSON
+          View as JSON
         </a>
       </p>
     </div>
