@@ -6,9 +6,9 @@ import { createBrowserRouter, RouterProvider } from 'react-router';
 import { isRefusal } from './api/client.ts';
 import { desktop } from './desktop.ts';
 import { pageRoutes } from './pages/routes.tsx';
-import { cssVariables, theme } from './theme.ts';
+import { cssVariables, theme } from './styles/theme.ts';
 
-/** What the node refused once it would refuse again; only silence is worth another try. */
+/** Retries only when the node did not answer: a request that was refused once would be refused again. */
 function createQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {
@@ -21,11 +21,11 @@ function createQueryClient(): QueryClient {
   });
 }
 
-/** The whole interface. */
+/** The root component. */
 export function App() {
   const [queryClient] = useState(createQueryClient);
   const [router] = useState(() => createBrowserRouter(pageRoutes));
-  // A menu of the desktop asks for pages by their address.
+  // The desktop menu opens pages by their path.
   useEffect(() => desktop()?.onGoTo((path) => void router.navigate(path)), [router]);
   return (
     <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">

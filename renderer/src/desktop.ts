@@ -6,7 +6,7 @@ declare global {
   }
 }
 
-/** The desktop around this page, or undefined in a plain browser: the only place that asks. */
+/** The desktop app's API, or undefined in a plain browser. The only access to it. */
 export function desktop(): DesktopApi | undefined {
   return window.strongroomDesktop;
 }

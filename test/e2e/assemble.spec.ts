@@ -18,26 +18,26 @@ test.beforeAll(async () => {
 
 test.afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('a draft with its files survives a reload, its paths can be changed, and a bad path is told at once', async ({
+test('a draft with its files survives a reload, its paths can be changed, and a bad path is reported at once', async ({
   page,
 }) => {
   await page.goto('/assemble');
   await page.locator('input[type=file][webkitdirectory]').setInputFiles(join(folder, 'study'));
-  await expect(page.getByText('1 file of the operating system left out.')).toBeVisible();
+  await expect(page.getByText('1 system file skipped.')).toBeVisible();
   await dropFile(page, 'dropped.md', '# Dropped');
   const files = page.getByRole('list', { name: 'Files of the pack' });
   await expect(files.getByRole('listitem')).toHaveCount(3);
   await expect(files.getByRole('button', { name: /^digest of .*, copy/ })).toHaveCount(3);
 
-  await files.getByRole('button', { name: 'Edit the path of dropped.md' }).click();
+  await files.getByRole('button', { name: 'Edit path of dropped.md' }).click();
   const path = page.getByRole('textbox', { name: 'Path in the pack' });
   await path.fill('notes/what?.md');
   await expect(page.getByText('which Windows forbids')).toBeVisible();
   await path.fill('study/notes.md');
   await path.press('Enter');
-  await page.getByRole('button', { name: 'Leave out the leading folder study/' }).click();
+  await page.getByRole('button', { name: 'Remove the top folder study/' }).click();
   await page.getByLabel('Title', { exact: true }).fill('Dose and effect');
-  await page.getByRole('button', { name: 'Add a result' }).click();
+  await page.getByRole('button', { name: 'Add result' }).click();
   await page.getByLabel('Name', { exact: true }).nth(1).fill('effect');
   await page.getByLabel('Value', { exact: true }).fill('a lot');
 
@@ -48,11 +48,11 @@ test('a draft with its files survives a reload, its paths can be changed, and a 
   await expect(files.getByRole('button', { name: /^digest of .*, copy/ })).toHaveCount(3);
 
   // What is missing leads to its field.
-  await page.getByRole('button', { name: 'effect: a number such as 0.032 or 1.5e-7 is needed.' }).click();
+  await page.getByRole('button', { name: 'effect: enter a number, such as 0.032 or 1.5e-7.' }).click();
   await expect(page.getByLabel('Name', { exact: true }).nth(1)).toBeFocused();
   await page.getByLabel('Value', { exact: true }).fill('0.5');
   await finishRecord(page);
-  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Dose and effect' })).toBeVisible();
   await page.getByRole('button', { name: 'table.csv', exact: true }).click();
   const preview = page.getByRole('dialog');
@@ -63,7 +63,7 @@ test('a draft with its files survives a reload, its paths can be changed, and a 
   await expect(page.getByLabel('Title', { exact: true })).toHaveValue('');
 });
 
-test('what the node refuses is told at its field with nothing lost, and publishing works once it is mended', async ({
+test('an error from the node appears at its field, nothing is lost, and publishing works once it is fixed', async ({
   page,
   checks,
   node,
@@ -78,26 +78,26 @@ test('what the node refuses is told at its field with nothing lost, and publishi
     localStorage.setItem('strongroom-draft', JSON.stringify(kept));
   });
   await page.reload();
-  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByText('unknown_study')).toBeVisible();
   await expect(page.getByRole('combobox', { name: 'Study' })).toHaveAttribute('aria-invalid', 'true');
   await page.getByRole('combobox', { name: 'Study' }).focus();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await expect(page.getByText('Nothing is missing')).toBeVisible();
+  await expect(page.getByText('Ready to publish')).toBeVisible();
 
   await asOwner(node, '/manage/settings', 'PATCH', { data_cap_gb: 0 });
   await dropFile(page, 'late.txt', 'late');
   await expect(page.getByRole('button', { name: /^digest of late.txt/ })).toBeVisible();
-  await expect(page.getByText('Nothing is missing')).toBeVisible();
-  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await expect(page.getByText('Ready to publish')).toBeVisible();
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByText('data_cap_reached')).toBeVisible();
   await asOwner(node, '/manage/settings', 'PATCH', { data_cap_gb: 10 });
-  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Refused at first' })).toBeVisible();
 });
 
-test('a new version takes the files over and a replication carries its verdict; both packs tell of it', async ({
+test('a new version reuses the files and a replication has a verdict; both packs show it', async ({
   page,
   checks,
   node,
@@ -106,24 +106,24 @@ test('a new version takes the files over and a replication carries its verdict; 
   await page.goto(`/packs/${original.id}`);
   await page.getByRole('link', { name: 'New version' }).click();
   await expect(page.getByLabel('Title', { exact: true })).toHaveValue('The original');
-  await page.getByRole('button', { name: /^Take over 1 file of the earlier version/ }).click();
+  await page.getByRole('button', { name: /^Reuse 1 file from the previous version/ }).click();
   await expect(page.getByRole('button', { name: /^digest of data.txt/ })).toBeVisible();
   await page.getByLabel('Title', { exact: true }).fill('The original, corrected');
   await page.getByRole('checkbox', { name: /^I accept the terms/ }).check();
-  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'The original, corrected' })).toBeVisible();
   await page.getByRole('link', { name: 'The original', exact: true }).click();
-  await expect(page.getByText('There is a newer version of this pack:')).toBeVisible();
+  await expect(page.getByText('A newer version of this pack exists:')).toBeVisible();
 
   await page.getByRole('link', { name: 'Add a replication' }).click();
   await expect(page.getByLabel('Title', { exact: true })).toHaveValue('Replication of: The original');
-  await expect(page.getByText('A replication of The original by')).toBeInViewport();
-  await expect(page.getByRole('button', { name: 'Say how the replication came out.' })).toBeVisible();
+  await expect(page.getByText('Replication of The original by')).toBeInViewport();
+  await expect(page.getByRole('button', { name: 'Choose the verdict of the replication.' })).toBeVisible();
   await page.getByRole('radio', { name: /^partial/ }).click();
   await page.getByLabel('Value', { exact: true }).fill('0.1');
   await finishRecord(page);
   await checks.accessible(page);
-  await page.getByRole('button', { name: 'Publish to this node' }).click();
+  await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Replication of: The original' })).toBeVisible();
   await page.getByRole('link', { name: 'The original', exact: true }).click();
   const replications = page.getByRole('list', { name: 'Replicated by' });
@@ -136,7 +136,7 @@ async function finishRecord(page: Page): Promise<void> {
   await page.getByRole('radio', { name: /^null/ }).click();
   await page.getByRole('radio', { name: /^CC0-1\.0/ }).click();
   await page.getByRole('checkbox', { name: /^I accept the terms/ }).check();
-  await expect(page.getByText('Nothing is missing')).toBeVisible();
+  await expect(page.getByText('Ready to publish')).toBeVisible();
 }
 
 async function dropFile(page: Page, name: string, text: string): Promise<void> {

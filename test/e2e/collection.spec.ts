@@ -11,8 +11,8 @@ test('what is typed for a new source outlives the dialog, and what is wrong with
   await setUp(page);
   await page.goto('/sources?add');
   const form = page.getByRole('dialog', { name: 'Watch a source' });
-  await form.getByLabel('Address').fill(web.url('/missing'));
-  await form.getByLabel('Address').press('Enter');
+  await form.getByLabel('URL').fill(web.url('/missing'));
+  await form.getByLabel('URL').press('Enter');
   await expect(form.getByText('The server answered 404.')).toBeVisible();
   await form.getByLabel('Name', { exact: true }).fill('A page that is not there');
   await page.keyboard.press('Escape');
@@ -21,13 +21,13 @@ test('what is typed for a new source outlives the dialog, and what is wrong with
   await page.getByRole('button', { name: 'Watch a source' }).click();
   await expect(form.getByLabel('Name', { exact: true })).toHaveValue('A page that is not there');
 
-  await form.getByRole('button', { name: 'How it is fetched' }).click();
-  await form.getByLabel('Headers').fill('Host: elsewhere.example');
-  await form.getByRole('button', { name: 'Watch it untested' }).click();
+  await form.getByRole('button', { name: 'Fetch settings' }).click();
+  await form.getByLabel('Request headers').fill('Host: elsewhere.example');
+  await form.getByRole('button', { name: 'Watch', exact: true }).click();
   await expect(form.getByText(/The collector sets Host/)).toBeVisible();
   await checks.accessible(page);
-  await form.getByLabel('Headers').fill('Accept-Language: de');
-  await form.getByRole('button', { name: 'Watch it untested' }).click();
+  await form.getByLabel('Request headers').fill('Accept-Language: de');
+  await form.getByRole('button', { name: 'Watch', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'A page that is not there' })).toBeVisible();
   await expect(page.getByText('1 source checked: 1 failed.')).toBeVisible();
   await expect(page.getByText('The server answered 404').first()).toBeVisible();
@@ -74,7 +74,7 @@ test('sources are searched, selected, paused, edited and let go; their history s
     .getByRole('link', { name: /20\d\d/ })
     .first()
     .click();
-  await expect(page.getByRole('dialog', { name: /^Retrieval \d+/ })).toContainText('200, an object came');
+  await expect(page.getByRole('dialog', { name: /^Retrieval \d+/ })).toContainText('200 OK');
   await checks.accessible(page);
   await page.keyboard.press('Escape');
 
@@ -123,15 +123,17 @@ test('the timeline shows events as they happen, waits while it is read, and its 
   await list.getByRole('link', { name: 'News' }).nth(1).click();
   await expect(page).toHaveURL(/\/timeline\/32$/);
   const pane = page.getByRole('complementary', { name: 'Event 32' });
-  await pane.getByRole('button', { name: 'Verify here' }).first().click();
-  await expect(pane.getByText(/^Verified: \d+ bytes were fetched and hashed in this browser/)).toBeVisible();
+  await pane.getByRole('button', { name: 'Verify', exact: true }).first().click();
+  await expect(
+    pane.getByText(/^Verified: \d+ bytes were downloaded and hashed in this browser/),
+  ).toBeVisible();
   await pane.getByRole('button', { name: 'Retrievals' }).first().click();
   await expect(pane.getByText(/^Intact:/)).toBeVisible();
   await checks.accessible(page);
 
   await page.route('**/archive/*', (route) => route.fulfill({ body: 'something else' }));
-  await pane.getByRole('button', { name: 'Verify here' }).nth(1).click();
-  await expect(pane.getByText(/^Not what it says: 14 bytes/)).toBeVisible();
+  await pane.getByRole('button', { name: 'Verify', exact: true }).nth(1).click();
+  await expect(pane.getByText(/^Does not match: 14 bytes/)).toBeVisible();
 });
 
 test('filters stand in the address, and a phone has the list and the event one after the other', async ({
@@ -156,7 +158,7 @@ test('filters stand in the address, and a phone has the list and the event one a
   await checks.accessible(page);
   await page.getByRole('link', { name: 'Timeline', exact: true }).click();
   await expect(page).toHaveURL(/agency=Second\+?(%20)?bureau/);
-  await page.getByRole('button', { name: 'Clear the filters' }).click();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
   await expect(page.getByText('2 events')).toBeVisible();
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
 });

@@ -4,7 +4,7 @@ import { expect, test } from './support/fixtures.ts';
 import type { NodeProcess } from './support/nodeProcess.ts';
 import type { ScriptedWeb } from './support/scriptedWeb.ts';
 
-test('a change is told word by word, with the text of the object and who else holds it', async ({
+test('a change is shown word by word, with the text of the object and who else holds it', async ({
   page,
   node,
   web,
@@ -20,11 +20,11 @@ test('a change is told word by word, with the text of the object and who else ho
   ]);
   await importOwnCaptures(node, 'Another archive');
   await page.goto(`/timeline/${event}`);
-  const diff = page.getByRole('region', { name: 'What changed' });
+  const diff = page.getByRole('region', { name: 'Changes', exact: true });
   await expect(diff.getByText('1 passage, 1 word added, 1 removed')).toBeVisible();
   await expect(diff.getByRole('deletion')).toHaveText('50');
   await expect(diff.getByRole('insertion')).toHaveText('45');
-  await expect(diff.getByRole('link', { name: 'As JSON' })).toHaveAttribute(
+  await expect(diff.getByRole('link', { name: 'View as JSON' })).toHaveAttribute(
     'href',
     `/api/events/${event}/diff`,
   );
@@ -60,7 +60,7 @@ test('values, rows, pixels and bytes are compared each in their own way, and a p
     },
   ]);
   await page.setViewportSize({ width: 390, height: 844 });
-  const diff = page.getByRole('region', { name: 'What changed' });
+  const diff = page.getByRole('region', { name: 'Changes', exact: true });
   const look = async (event: number | undefined, summary: string) => {
     await page.goto(`/timeline/${event}`);
     await expect(diff.getByText(summary)).toBeVisible();
@@ -78,13 +78,13 @@ test('values, rows, pixels and bytes are compared each in their own way, and a p
   await look(image, '1 of 64 pixels differ (1.6 %)');
   const before = diff.getByRole('img', { name: /^Before/ });
   await expect(before).toHaveJSProperty('naturalWidth', 8);
-  await diff.getByRole('switch', { name: 'Mark where they differ: 1 × 1 pixels, from 0, 0' }).uncheck();
+  await diff.getByRole('switch', { name: 'Highlight differences: 1 × 1 pixels at 0, 0' }).uncheck();
 
-  await look(bytes, '1 byte longer; the first difference is at byte 1, counted from 0');
+  await look(bytes, '1 byte longer; first difference at byte 1 (counted from 0)');
   await expect(diff.getByRole('deletion')).toHaveText('01');
 });
 
-test('what the noise rules explain is marked and told, and the owner can see what they leave out', async ({
+test('a change that the noise rules explain is marked, and the owner can show the ignored parts', async ({
   page,
   node,
   web,
@@ -108,17 +108,22 @@ test('what the noise rules explain is marked and told, and the owner can see wha
   await page.goto(`/timeline/${event}`);
   const row = page.getByRole('article', { name: `Event ${event}` });
   await expect(row.getByText('noise', { exact: true })).toBeVisible();
-  const diff = page.getByRole('region', { name: 'What changed' });
-  await expect(diff.getByText(/explain all of this change: nothing else differs/)).toBeVisible();
+  const diff = page.getByRole('region', { name: 'Changes', exact: true });
+  await expect(diff.getByText(/explain the whole change/)).toBeVisible();
   await diff.getByText('1 rule of this source').click();
   await expect(diff.getByText(/counts visits/)).toBeVisible();
   await expect(diff.getByRole('insertion')).toHaveCount(0);
-  await diff.getByRole('switch', { name: 'Show what the rules leave out' }).check();
+  await diff.getByRole('switch', { name: 'Show ignored parts' }).check();
   await expect(diff.getByRole('insertion')).toHaveText('1202');
   await checks.accessible(page);
 });
 
-test('a diff that cannot be made now says so and is asked for again', async ({ page, node, web, checks }) => {
+test('a diff that cannot be made now says so and can be requested again', async ({
+  page,
+  node,
+  web,
+  checks,
+}) => {
   checks.allow(/500|503/);
   const [event] = await collectChanges(page, node, web, [
     { name: 'Note', type: 'text/plain', from: 'one', to: 'two' },
@@ -134,7 +139,7 @@ test('a diff that cannot be made now says so and is asked for again', async ({ p
     route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(busy) }),
   );
   await page.goto(`/timeline/${event}`);
-  const diff = page.getByRole('region', { name: 'What changed' });
+  const diff = page.getByRole('region', { name: 'Changes', exact: true });
   await expect(diff.getByRole('alert')).toContainText('Ask again in a few seconds.');
   await expect(diff.getByRole('alert')).toContainText('derivation_busy');
   await page.unroute('**/diff');
@@ -142,7 +147,7 @@ test('a diff that cannot be made now says so and is asked for again', async ({ p
   await expect(diff.getByRole('insertion')).toHaveText('two');
 });
 
-test('the texts are searched on a page of their own and from the palette, and the timeline is taken away', async ({
+test('the texts are searched on a page of their own and from the palette, and the timeline is exported', async ({
   page,
   node,
   web,
@@ -157,7 +162,7 @@ test('the texts are searched on a page of their own and from the palette, and th
     },
   ]);
   await page.goto('/search');
-  await expect(page.getByText('All of the words must occur')).toBeVisible();
+  await expect(page.getByText('A text must contain all words')).toBeVisible();
   await checks.accessible(page);
   await expect
     .poll(
@@ -165,27 +170,27 @@ test('the texts are searched on a page of their own and from the palette, and th
         ((await (await page.request.get('/api/search?q=herons+still')).json()) as { total: number }).total,
     )
     .toBe(1);
-  await page.getByRole('searchbox', { name: 'Search the texts' }).fill('herons still');
+  await page.getByRole('searchbox', { name: 'Search text' }).fill('herons still');
   const result = page.getByRole('article', { name: 'Herons' });
   await expect(result.locator('mark')).toHaveText(['herons', 'still']);
   await expect(page).toHaveURL(/q=herons\+still/);
   await checks.accessible(page);
-  await page.getByRole('searchbox', { name: 'Search the texts' }).fill('penguins');
-  await expect(page.getByText('No current version says that')).toBeVisible();
+  await page.getByRole('searchbox', { name: 'Search text' }).fill('penguins');
+  await expect(page.getByText('No results')).toBeVisible();
 
   await page.keyboard.press('ControlOrMeta+k');
-  const palette = page.getByRole('dialog', { name: 'Find' });
+  const palette = page.getByRole('dialog', { name: 'Search' });
   await expect(palette).toBeVisible();
   await page.keyboard.type('herons still');
   await palette.getByRole('button', { name: /Grey herons stand still/ }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Herons' })).toBeVisible();
-  await page.getByRole('button', { name: 'Take away' }).click();
+  await page.getByRole('button', { name: 'Export' }).click();
   const map = page.getByRole('link', { name: /^TimeMap/ });
   const answer = await page.request.get((await map.getAttribute('href')) ?? '');
   expect(answer.headers()['content-type']).toContain('application/link-format');
 
   await page.goto('/timeline?event_type=changed');
-  await page.getByRole('button', { name: 'Take away' }).click();
+  await page.getByRole('button', { name: 'Export' }).click();
   await checks.accessible(page);
   for (const [name, type] of [
     [/^Atom/, 'application/atom+xml'],
@@ -221,7 +226,7 @@ test('a span of the timeline is chosen by drawing over the strip, or by its hand
   const strip = page.getByRole('region', { name: 'Events over time' });
   await expect(strip.getByText('27 events')).toBeVisible();
   await checks.accessible(page);
-  const bars = strip.getByRole('img', { name: '10 bars, one for each day; at most 9 events in one' });
+  const bars = strip.getByRole('img', { name: '10 bars, one per day; at most 9 events per bar' });
   const box = await bars.boundingBox();
   if (!box) throw new Error('The bars are not drawn.');
   const over = (bar: number) => [box.x + ((bar + 0.5) / 10) * box.width, box.y + 20] as const;
@@ -231,15 +236,15 @@ test('a span of the timeline is chosen by drawing over the strip, or by its hand
   await page.mouse.up();
   await expect(page).toHaveURL(/since=2026-03-04&until=2026-03-06/);
   await expect(strip.getByText('2026-03-04 to 2026-03-06: 9 events')).toBeVisible();
-  await expect(page.getByLabel('From this day on')).toHaveValue('2026-03-04');
+  await expect(page.getByLabel('From date')).toHaveValue('2026-03-04');
 
-  await strip.getByRole('slider', { name: 'Last day of the span' }).focus();
+  await strip.getByRole('slider', { name: 'Last day' }).focus();
   await page.keyboard.press('ArrowRight');
   await expect(page).toHaveURL(/until=2026-03-07/);
   await expect(strip.getByText('2026-03-04 to 2026-03-07: 18 events')).toBeVisible();
-  await expect(strip.getByRole('slider', { name: 'Last day of the span' })).toBeFocused();
+  await expect(strip.getByRole('slider', { name: 'Last day' })).toBeFocused();
   await checks.accessible(page);
-  await page.getByRole('button', { name: 'Clear the filters' }).first().click();
+  await page.getByRole('button', { name: 'Clear filters' }).first().click();
   await expect(strip.getByText('27 events')).toBeVisible();
 });
 

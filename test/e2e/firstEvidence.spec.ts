@@ -19,7 +19,7 @@ test('a researcher publishes a first pack from files on disk, sees it and verifi
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await checks.accessible(page);
 
-  await openPage(page, 'Assemble a pack');
+  await openPage(page, 'New pack');
   await checks.accessible(page);
   await addFiles(page, [DATA_FILE, resolve(import.meta.dirname, '../../LICENSE')]);
   await page.getByLabel('Title', { exact: true }).fill(TITLE);
@@ -28,25 +28,25 @@ test('a researcher publishes a first pack from files on disk, sees it and verifi
   await page.getByLabel('ORCID iD (optional)').fill('0000-0002-1825-0097');
   await page.getByRole('radio', { name: /^positive/ }).click();
   await page.getByRole('radio', { name: /^CC0-1\.0/ }).click();
-  await page.getByRole('radio', { name: /^There is a method/ }).click();
+  await page.getByRole('radio', { name: /^Method included/ }).click();
   await page.getByLabel('Text', { exact: true }).fill('Pearson’s correlation of the two columns.');
-  const panel = page.getByRole('complementary', { name: 'What will be published' });
+  const panel = page.getByRole('complementary', { name: 'Publish' });
   await expect(panel).toContainText('report-only');
   await page.getByRole('checkbox', { name: /^The method is complete/ }).check();
   await expect(panel).toContainText('replicable');
   await page.getByRole('checkbox', { name: /^I accept the terms/ }).check();
-  await expect(panel).toContainText('Nothing is missing');
+  await expect(panel).toContainText('Ready to publish');
   await checks.accessible(page);
   const announced = await panel
     .getByRole('button', { name: /fingerprint/ })
     .first()
     .textContent();
-  await panel.getByRole('button', { name: 'Publish to this node' }).click();
+  await panel.getByRole('button', { name: 'Publish', exact: true }).click();
 
   await expect(page).toHaveURL(/\/packs\/pk_[0-9a-f]{20}$/);
   await expect(page.getByRole('heading', { level: 1, name: TITLE })).toBeVisible();
-  await page.getByRole('button', { name: 'Verify now' }).click();
-  await expect(page.getByText('All 4 claims hold, for the node and for this browser.')).toBeVisible();
+  await page.getByRole('button', { name: 'Verify', exact: true }).click();
+  await expect(page.getByText('All 4 claims verified, by the node and by this browser.')).toBeVisible();
   await checks.accessible(page);
 
   const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
@@ -75,13 +75,13 @@ test('a researcher watches a first page, and what it said before and after stays
   await page.goto('/');
   await openPage(page, 'Sources');
   await checks.accessible(page);
-  await page.getByRole('button', { name: 'Watch the first source' }).click();
+  await page.getByRole('button', { name: 'Watch your first source' }).click();
   const form = page.getByRole('dialog', { name: 'Watch a source' });
-  await form.getByLabel('Address').fill(web.url('/notice'));
+  await form.getByLabel('URL').fill(web.url('/notice'));
   await form.getByRole('button', { name: 'Test fetch' }).click();
   await expect(form.getByLabel('Name')).toHaveValue('Notice');
   await checks.accessible(page);
-  await form.getByRole('button', { name: 'Watch it' }).click();
+  await form.getByRole('button', { name: 'Watch' }).click();
 
   await expect(page.getByRole('heading', { level: 1, name: 'Notice' })).toBeVisible();
   const events = page.getByRole('table', { name: /Events of this source/ });
@@ -96,7 +96,7 @@ test('a researcher watches a first page, and what it said before and after stays
   await expect(page.getByText('first seen', { exact: true }).first()).toBeVisible();
   await checks.accessible(page);
   await page.getByRole('link', { name: 'Notice' }).first().click();
-  await expect(page.getByText('The source gave other bytes than the last time.')).toBeVisible();
+  await expect(page.getByText('The content changed.')).toBeVisible();
   await checks.accessible(page);
   for (const body of [before, after]) {
     const object = await fetch(new URL(`/archive/${sha256(body)}`, node.url));

@@ -30,12 +30,12 @@ test('a pack is cited in every form, copied and saved as a file', async ({ page,
     await cite.getByRole('button', { name: `Copy as ${form}` }).click();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toContain(text);
     const download = page.waitForEvent('download');
-    await cite.getByRole('link', { name: 'Save as a file' }).click();
+    await cite.getByRole('link', { name: 'Save as file' }).click();
     expect((await download).suggestedFilename()).toBe(pack.id + ending);
   }
 });
 
-test('the description of the interface is read by day and by night, on a wall and on a phone', async ({
+test('the description of the interface is readable in both themes, on a large screen and on a phone', async ({
   page,
 }) => {
   await page.goto('/api/docs');

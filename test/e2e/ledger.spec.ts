@@ -85,7 +85,7 @@ test('a visitor verifies the ledger too, and is offered nothing that only the ow
   await expect(visitor.getByText('2 entries verified: all is as it was recorded.')).toBeVisible();
   await visitor.goto(`${node.url}/sources`);
   await visitor.getByRole('link', { name: 'http://127.0.0.1:9/0' }).click();
-  await expect(visitor.getByText('No event yet')).toBeVisible();
+  await expect(visitor.getByText('No events yet')).toBeVisible();
   await expect(visitor.getByRole('button', { name: 'Check now' })).toHaveCount(0);
   await expect(visitor.getByRole('heading', { name: 'Retrievals' })).toHaveCount(0);
   await checks.accessible(visitor);

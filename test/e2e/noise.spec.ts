@@ -1,6 +1,6 @@
 import { expect, test } from './support/fixtures.ts';
 
-test('noise rules are typed, refused at their field, tried, saved and run over past versions', async ({
+test('noise rules are typed, rejected at their field, previewed, saved and applied to past versions', async ({
   page,
   web,
   checks,
@@ -21,33 +21,33 @@ test('noise rules are typed, refused at their field, tried, saved and run over p
   }
   await page.goto(`/sources/${id}`);
   await page.getByRole('button', { name: 'Edit' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Edit the source' });
-  await dialog.getByRole('button', { name: 'Add a rule' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Edit source' });
+  await dialog.getByRole('button', { name: 'Add rule' }).click();
   await dialog.getByLabel('Rule 1', { exact: true }).fill('p[');
   await dialog.getByRole('button', { name: 'Preview' }).click();
   await expect(dialog.getByText('This is not a CSS selector.')).toBeVisible();
   await dialog.getByLabel('Rule 1', { exact: true }).fill('.visits');
-  await dialog.getByLabel('Note to rule 1').fill('counts visits');
+  await dialog.getByLabel('Note for rule 1').fill('counts visits');
   await dialog.getByRole('button', { name: 'Preview' }).click();
   await expect(dialog.getByText('1 of 2 changes would be noise.')).toBeVisible();
-  await expect(dialog.getByText('leaves out 1 piece before and 1 after.')).toBeVisible();
-  await dialog.getByRole('button', { name: 'Show what is left of the latest change' }).click();
-  const left = dialog.getByRole('region', { name: 'What is left of the latest change' });
+  await expect(dialog.getByText('ignores 1 part before and 1 after.')).toBeVisible();
+  await dialog.getByRole('button', { name: 'Show remaining differences in the latest change' }).click();
+  const left = dialog.getByRole('region', { name: 'Remaining differences in the latest change' });
   await expect(left).toContainText('another law');
   await expect(left).not.toContainText('visits');
   await checks.accessible(page);
 
-  await dialog.getByRole('button', { name: 'Add a rule' }).click();
+  await dialog.getByRole('button', { name: 'Add rule' }).click();
   await dialog.getByLabel('Rule 2', { exact: true }).fill('a[');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await expect(dialog.getByText('This is not a CSS selector.')).toBeVisible();
-  await dialog.getByRole('button', { name: 'Take out rule 2' }).click();
+  await dialog.getByRole('button', { name: 'Remove rule 2' }).click();
   await dialog.getByRole('button', { name: 'Save' }).click();
   await expect(dialog).toBeHidden();
-  await page.getByRole('button', { name: 'Run over all past versions' }).click();
-  await expect(page.getByText('Of 2 changes 1 is noise.')).toBeVisible();
+  await page.getByRole('button', { name: 'Apply to all past versions' }).click();
+  await expect(page.getByText('1 of 2 changes is noise.')).toBeVisible();
   await checks.accessible(page);
   await page.reload();
   await page.getByRole('button', { name: 'Edit' }).click();
-  await expect(dialog.getByLabel('Note to rule 1')).toHaveValue('counts visits');
+  await expect(dialog.getByLabel('Note for rule 1')).toHaveValue('counts visits');
 });

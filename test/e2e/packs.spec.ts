@@ -35,10 +35,10 @@ test('packs are searched and filtered in the address, walked by the arrow keys a
   await page.keyboard.press('ArrowDown');
   await expect(table.getByRole('link', { name: 'Gulls at dusk' })).toBeFocused();
   await page.keyboard.press('Enter');
-  const pane = page.getByRole('complementary', { name: 'The pack that is open' });
+  const pane = page.getByRole('complementary', { name: 'Open pack' });
   await expect(pane.getByRole('heading', { name: 'Gulls at dusk' })).toBeVisible();
   await checks.accessible(page);
-  await pane.getByRole('link', { name: 'Open the whole pack' }).click();
+  await pane.getByRole('link', { name: 'Open pack' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Gulls at dusk' })).toBeVisible();
 });
 
@@ -53,13 +53,13 @@ test('a visitor reads the same pages without what only the owner may do, and is 
   checks.watch(page);
   await page.goto(`/packs/${pack.id}`);
   await expect(page.getByRole('heading', { level: 1, name: pack.title })).toBeVisible();
-  await expect(page.getByRole('button', { name: 'Verify now' })).toBeVisible();
+  await expect(page.getByRole('button', { name: 'Verify', exact: true })).toBeVisible();
   await expect(page.getByText('signs in with the one-time link')).toBeVisible();
-  for (const name of ['Flag', 'Comment', 'New version', 'Assemble a pack', 'Settings']) {
+  for (const name of ['Flag', 'Comment', 'New version', 'New pack', 'Settings']) {
     await expect(page.getByText(name, { exact: true }).and(page.locator('a, button'))).toHaveCount(0);
   }
   await page.goto('/assemble');
-  await expect(page.getByRole('heading', { name: 'Only the owner can publish here' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'You cannot publish on this node' })).toBeVisible();
   await context.close();
 });
 
@@ -73,8 +73,8 @@ test('bytes that were altered on the disk are found by Verify, in the node and i
   // The node breaks off rather than send bytes that are not what they are named.
   checks.allow(/Failed to load resource|ERR_/);
   await page.goto(`/packs/${pack.id}`);
-  await page.getByRole('button', { name: 'Verify now' }).click();
-  await expect(page.getByText('1 claim of 3 could not be confirmed.')).toBeVisible();
+  await page.getByRole('button', { name: 'Verify', exact: true }).click();
+  await expect(page.getByText('1 claim of 3 could not be verified.')).toBeVisible();
   const row = page.getByRole('row', { name: /data\.txt/ });
   await expect(row).toContainText('differs');
 });
@@ -94,13 +94,13 @@ test('a comment and a flag are there for everybody, and recorded in the ledger',
   await expect(page.getByRole('textbox', { name: 'Reply' })).toBeFocused();
 
   await page.getByRole('button', { name: 'Flag', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: 'Flag this pack' });
-  await dialog.getByRole('radio', { name: /^Something else/ }).check();
-  await dialog.getByRole('button', { name: 'Flag the pack' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Flag pack' });
+  await dialog.getByRole('radio', { name: /^Other/ }).check();
+  await dialog.getByRole('button', { name: 'Flag pack' }).click();
   await expect(dialog.getByText('Say in the note what is wrong.')).toBeVisible();
   await checks.accessible(page);
   await dialog.getByRole('textbox', { name: 'Note' }).fill('The scale is off by ten.');
-  await dialog.getByRole('button', { name: 'Flag the pack' }).click();
+  await dialog.getByRole('button', { name: 'Flag pack' }).click();
   await expect(page.getByRole('list', { name: 'Flags' })).toContainText('The scale is off by ten.');
   const { items } = await (await fetch(new URL('/api/ledger', node.url))).json();
   expect(items.map(({ type }: { type: string }) => type)).toEqual([
@@ -115,19 +115,19 @@ test('Ctrl-K finds a pack by its words, and anything pasted by its form', async 
   await page.goto('/');
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
   await page.keyboard.press('Control+k');
-  const find = page.getByRole('dialog', { name: 'Find' });
-  await expect(find.getByRole('textbox')).toBeFocused();
+  const palette = page.getByRole('dialog', { name: 'Search' });
+  await expect(palette.getByRole('textbox')).toBeFocused();
   await page.keyboard.type('gull');
-  await expect(find.getByRole('button', { name: /Gulls at noon/ })).toBeVisible();
+  await expect(palette.getByRole('button', { name: /Gulls at noon/ })).toBeVisible();
   await checks.accessible(page);
   await page.keyboard.press('Enter');
   await expect(page.getByRole('heading', { level: 1, name: 'Gulls at noon' })).toBeVisible();
 
   await page.getByRole('link', { name: 'Ledger', exact: true }).click();
   await page.keyboard.press('Control+k');
-  await expect(find.getByRole('textbox')).toBeFocused();
+  await expect(palette.getByRole('textbox')).toBeFocused();
   await page.keyboard.insertText(pack.digest);
-  await find.getByRole('button', { name: 'The pack with this fingerprint' }).click();
+  await palette.getByRole('button', { name: 'Pack with this fingerprint' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Gulls at noon' })).toBeVisible();
 });
 

@@ -23,7 +23,7 @@ interface Picture {
   prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** Fills an archive with the demonstration and takes a picture of each main page, by day and by night. */
+/** Fills an archive with the demonstration and takes a picture of each main page, in both themes. */
 async function takePictures(): Promise<void> {
   await buildIfStale('renderer', say);
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-pictures-'));
@@ -66,7 +66,7 @@ async function pictures(api: OwnerApi): Promise<Picture[]> {
     { name: 'assemble', path: '/assemble', prepare: assemble },
     { name: 'studies', path: '/studies' },
     { name: 'study', path: `/studies/${studies[0]?.id}` },
-    { name: 'nodes', path: '/nodes' },
+    { name: 'subjects', path: '/nodes' },
     { name: 'sources', path: '/sources' },
     { name: 'source', path: `/sources/${sources[0]?.id}` },
     { name: 'timeline', path: '/timeline' },
@@ -83,7 +83,7 @@ async function assemble(page: Page): Promise<void> {
   await (await chooser).setFiles([join(data, 'seattle-weather.csv'), join(data, 'weather.csv')]);
   await page.getByLabel('Title', { exact: true }).fill('Wind and rain in Seattle and New York');
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
-  await page.getByRole('complementary', { name: 'What will be published' }).scrollIntoViewIfNeeded();
+  await page.getByRole('complementary', { name: 'Publish' }).scrollIntoViewIfNeeded();
   await page.evaluate(() => window.scrollTo(0, 0));
 }
 
@@ -102,7 +102,7 @@ async function take(
   await page.getByRole('heading', { level: 1 }).waitFor();
   await prepare?.(page);
   // What the page asks for is there, what was typed has settled.
-  await page.waitForFunction(() => !/(Asking|Loading|hashing)/.test(document.body.innerText));
+  await page.waitForFunction(() => !/(Loading|hashing)/.test(document.body.innerText));
   await page.waitForLoadState('networkidle');
   const picture = await page.screenshot({ animations: 'disabled', caret: 'hide' });
   if (picture.length > MAX_BYTES) {

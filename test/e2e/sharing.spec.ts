@@ -32,13 +32,13 @@ test('the owner shares the node and invites somebody, who then contributes from 
   const visitor = await (await browser.newContext({ baseURL: node.url })).newPage();
   checks.watch(visitor);
   await visitor.goto('/');
-  await expect(visitor.getByRole('link', { name: 'Assemble a pack' })).toBeHidden();
+  await expect(visitor.getByRole('link', { name: 'New pack' })).toBeHidden();
   await visitor.getByRole('link', { name: 'Enter an invitation' }).click();
   await visitor.getByLabel('The token that you were given').fill(token);
   await checks.accessible(visitor);
   await visitor.getByRole('button', { name: 'Enter' }).click();
   await expect(visitor.getByRole('heading', { name: 'You may contribute' })).toBeVisible();
-  await expect(visitor.getByRole('link', { name: 'Assemble a pack' })).toBeVisible();
+  await expect(visitor.getByRole('link', { name: 'New pack' })).toBeVisible();
   expect(await visitor.evaluate(() => document.cookie)).toBe('');
 
   await page.getByRole('button', { name: 'I have given it on' }).click();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from './support/fixtures.ts';
 import { publishPack } from './support/publishPack.ts';
 
-test('an audit says that every byte is what it was, finds damage, and sees it mended', async ({
+test('an audit reports that all bytes are intact, finds damage, and sees it repaired', async ({
   page,
   node,
   checks,
@@ -12,23 +12,23 @@ test('an audit says that every byte is what it was, finds damage, and sees it me
   const [file] = pack.files;
   const sha256 = file?.sha256 ?? '';
   await page.goto('/');
-  await expect(page.getByText('Not read again yet')).toBeVisible();
-  await page.getByRole('link', { name: 'Audit now' }).click();
+  await expect(page.getByText('Not yet re-checked')).toBeVisible();
+  await page.getByRole('link', { name: 'Start audit' }).click();
   const section = page.getByRole('region', { name: 'Are they what they were?' });
   await expect(section).toBeInViewport();
-  await section.getByRole('button', { name: 'Audit now' }).click();
-  await expect(section.getByText(/1 object, .*: every byte is what it was\./)).toBeVisible();
-  await expect(section.getByText('No damage is known')).toBeVisible();
+  await section.getByRole('button', { name: 'Start audit' }).click();
+  await expect(section.getByText(/1 object \(.*\) re-hashed\. No damage found\./)).toBeVisible();
+  await expect(section.getByText('No known damage')).toBeVisible();
   await expect(section.getByRole('table', { name: 'The last audits' })).toContainText('you');
 
   const place = join(node.dataFolder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
   await writeFile(place, 'something else');
-  await section.getByRole('button', { name: 'Audit now' }).click();
+  await section.getByRole('button', { name: 'Start audit' }).click();
   await expect(section.getByText('1 object is damaged')).toBeVisible();
   const damaged = section.getByRole('list', { name: 'Damaged objects' });
   await expect(damaged).toContainText(sha256.slice(0, 8));
   await expect(damaged).toContainText('changed');
-  await expect(section.getByText('What to do.')).toBeVisible();
+  await expect(section.getByText('How to repair.')).toBeVisible();
   // Away from what moved beneath the pointer, and would tell its hint.
   await page.mouse.move(0, 0);
   await expect(page.getByRole('tooltip')).toBeHidden();
@@ -39,10 +39,10 @@ test('an audit says that every byte is what it was, finds damage, and sees it me
   await checks.accessible(page);
 
   await writeFile(place, 'the data of A pack');
-  await page.getByRole('link', { name: 'What to do' }).first().click();
-  await section.getByRole('button', { name: 'Audit now' }).click();
-  await expect(section.getByText(/every byte is what it was\. 1 object mended since\./)).toBeVisible();
-  await expect(section.getByText('No damage is known')).toBeVisible();
+  await page.getByRole('link', { name: 'How to repair' }).first().click();
+  await section.getByRole('button', { name: 'Start audit' }).click();
+  await expect(section.getByText(/No damage found\. 1 object repaired since\./)).toBeVisible();
+  await expect(section.getByText('No known damage')).toBeVisible();
 });
 
 test('the collector is named in the settings, and a name that cannot be sent is refused at its field', async ({

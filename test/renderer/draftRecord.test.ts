@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Draft } from '../../renderer/src/pages/assemble/draft.ts';
 import { checkDraft, issueAt } from '../../renderer/src/pages/assemble/draftRecord.ts';
-import type { DraftFile } from '../../renderer/src/pages/assemble/files/draftFiles.ts';
+import type { DraftFile } from '../../renderer/src/pages/assemble/files/draftFile.ts';
 
 function aDraft(changes: Partial<Draft> = {}): Draft {
   return {

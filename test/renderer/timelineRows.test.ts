@@ -7,8 +7,8 @@ import {
   eventAt,
   rankOf,
   sliceOf,
-} from '../../renderer/src/pages/timeline/eventRanks.ts';
-import { elementHeightOf, TallScroll } from '../../renderer/src/pages/timeline/tallScroll.ts';
+} from '../../renderer/src/pages/timeline/list/eventRanks.ts';
+import { elementHeightOf, ScaledScroll } from '../../renderer/src/pages/timeline/list/scaledScroll.ts';
 import type { Event } from '../../shared/event.ts';
 
 /** What the node answers when it holds `total` events, of which the id is the place from the oldest. */
@@ -48,8 +48,8 @@ describe('rows keep their place while events come in', () => {
 describe('a list taller than any element is scrolled', () => {
   const VIEW = 700;
 
-  function opened(listHeight: number): TallScroll {
-    const scroll = new TallScroll();
+  function opened(listHeight: number): ScaledScroll {
+    const scroll = new ScaledScroll();
     scroll.resize(listHeight, VIEW);
     return scroll;
   }

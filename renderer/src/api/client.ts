@@ -2,7 +2,7 @@ import type { ProblemDocument } from '../../../shared/problems.ts';
 import type { AnswerOf, BodyInputOf, RouteSpec } from '../../../shared/routes/route.ts';
 import { pathOf, ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
 
-/** What the node refused, as it said it: show `message`, and `document.code` small beneath. */
+/** An error response from the node. Show `message`, with `document.code` in small print below it. */
 export class ApiProblem extends Error {
   readonly document: ProblemDocument;
 
@@ -13,23 +13,25 @@ export class ApiProblem extends Error {
   }
 }
 
-/** The node did not answer at all. */
+/** The node did not respond. */
 export class NodeUnreachable extends Error {
   constructor(cause: unknown) {
-    super('The node does not answer. See that it runs, then try again.', { cause });
+    super('The node does not respond. Make sure it is running, then try again.', { cause });
     this.name = 'NodeUnreachable';
   }
 }
 
-/** Something else answered in the node's place. */
-export class NotTheNode extends Error {
+/** The response came from something other than the node, such as a proxy. */
+export class UnexpectedResponse extends Error {
   constructor(status: number) {
-    super(`The answer (${status}) is not the node’s. Is it running, and is this its address? Try again.`);
+    super(
+      `Unexpected response (${status}). Make sure that the node is running at this address, then try again.`,
+    );
     this.name = 'NotTheNode';
   }
 }
 
-/** Whether the node answered and said no, rather than not answering or failing. */
+/** Whether the node refused the request (4xx), as opposed to being unreachable or failing. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof ApiProblem && error.document.status < 500;
 }
@@ -43,24 +45,24 @@ export interface CallOptions<Spec extends RouteSpec> {
   signal?: AbortSignal;
 }
 
-/** Asks the node by a route's name in the table and answers with its JSON. Throws ApiProblem or NodeUnreachable. */
+/** Sends a request by route name and returns the JSON response. Throws ApiProblem or NodeUnreachable. */
 export async function call<Name extends RouteName>(
   name: Name,
   options: CallOptions<RouteTable[Name]> = {},
 ): Promise<AnswerOf<RouteTable[Name]>> {
   const { method } = ROUTES[name];
   const hasBody = options.body !== undefined;
-  const response = await reach(addressOf(name, options), {
+  const response = await sendRequest(urlOf(name, options), {
     method,
     signal: options.signal,
     headers: hasBody ? { 'Content-Type': 'application/json' } : {},
     body: hasBody ? JSON.stringify(options.body) : undefined,
   });
-  return (await answerOf(response)) as AnswerOf<RouteTable[Name]>;
+  return (await readResponse(response)) as AnswerOf<RouteTable[Name]>;
 }
 
-/** The address of a route with its parameters and query filled in; values that are undefined or empty are left out. */
-export function addressOf(
+/** Builds a route's URL from its path parameters and query. Undefined and empty values are omitted. */
+export function urlOf(
   name: RouteName,
   { params, query = {} }: { params?: Record<string, string | number>; query?: QueryValues } = {},
 ): string {
@@ -72,8 +74,8 @@ export function addressOf(
   return pathOf(ROUTES[name].path, params) + (text ? `?${text}` : '');
 }
 
-/** Asks, and tells silence apart from an answer. */
-export async function reach(address: string, init: RequestInit): Promise<Response> {
+/** Sends the request and throws NodeUnreachable when there is no response. */
+export async function sendRequest(address: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(address, init);
   } catch (cause) {
@@ -82,13 +84,14 @@ export async function reach(address: string, init: RequestInit): Promise<Respons
   }
 }
 
-/** The JSON of an answer; a status 503 of `/api/status` is an answer too, not a refusal. */
-export async function answerOf(response: Response): Promise<unknown> {
+/** The JSON body of a response. `/api/status` sends one with status 503 too; that is not an error here. */
+export async function readResponse(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
   const type = response.headers.get('Content-Type') ?? '';
   const isProblem = type.startsWith('application/problem+json');
-  // What stands between here and the node, a proxy say, answers in its own words.
-  if (!isProblem && !/^application\/([a-z.]+\+)?json/.test(type)) throw new NotTheNode(response.status);
+  // A proxy in between may send an error page that is not JSON.
+  if (!isProblem && !/^application\/([a-z.]+\+)?json/.test(type))
+    throw new UnexpectedResponse(response.status);
   const body: unknown = await response.json();
   if (isProblem) throw new ApiProblem(body as ProblemDocument);
   return body;

@@ -1,9 +1,11 @@
-import { answerOf, reach } from './client.ts';
+import { readResponse, sendRequest } from './client.ts';
 
-/** Sends the form with a visitor's token; the node answers with a cookie. Throws ApiProblem or NodeUnreachable. */
+/**
+ * Sends a visitor's invitation token. The node sets a session cookie. Throws ApiProblem or NodeUnreachable.
+ */
 export async function enterInvitation(form: HTMLFormElement): Promise<void> {
   const typed = new FormData(form).get('token');
   const token = typeof typed === 'string' ? typed : '';
-  const response = await reach('/invitation', { method: 'POST', body: new URLSearchParams({ token }) });
-  await answerOf(response);
+  const response = await sendRequest('/invitation', { method: 'POST', body: new URLSearchParams({ token }) });
+  await readResponse(response);
 }

@@ -1,6 +1,6 @@
 import { ApiProblem } from './client.ts';
 
-/** What the node said about single fields of a flat form, by the field's name, for `form.setErrors`. */
+/** The node's validation errors by field name, for `form.setErrors` of a flat form. */
 export function fieldErrors(error: unknown): Record<string, string> {
   if (!(error instanceof ApiProblem)) return {};
   return Object.fromEntries(

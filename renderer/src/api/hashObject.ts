@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
-import { answerOf, NodeUnreachable } from './client.ts';
+import { NodeUnreachable, readResponse } from './client.ts';
 
 export interface HashedObject {
   sha256: string;
@@ -8,17 +8,16 @@ export interface HashedObject {
 }
 
 /**
- * Fetches bytes and hashes them here, as they come, so that nothing is held whole. No cache is asked: what is hashed is
- * what the node holds at this moment.
- *
+ * Downloads an object and hashes it as a stream, so that memory use stays constant. Bypasses the HTTP cache:
+ * the result must describe what the node stores now.
  * @throws ApiProblem, NodeUnreachable, or an AbortError when the signal is aborted.
  */
 export async function hashObject(
   address: string,
-  { signal, tell }: { signal: AbortSignal; tell: (done: number, total: number | null) => void },
+  { signal, onProgress }: { signal: AbortSignal; onProgress: (done: number, total: number | null) => void },
 ): Promise<HashedObject> {
-  const response = await reach(address, signal);
-  if (!response.ok) await answerOf(response);
+  const response = await sendRequest(address, signal);
+  if (!response.ok) await readResponse(response);
   const length = response.headers.get('Content-Length');
   const total = length === null ? null : Number(length);
   const hash = sha256.create();
@@ -27,12 +26,12 @@ export async function hashObject(
   for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
     hash.update(read.value);
     bytes += read.value.byteLength;
-    tell(bytes, total);
+    onProgress(bytes, total);
   }
   return { sha256: bytesToHex(hash.digest()), bytes };
 }
 
-async function reach(address: string, signal: AbortSignal): Promise<Response> {
+async function sendRequest(address: string, signal: AbortSignal): Promise<Response> {
   try {
     return await fetch(address, { signal, cache: 'no-store' });
   } catch (cause) {

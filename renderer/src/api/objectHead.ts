@@ -1,10 +1,10 @@
-import { addressOf, answerOf, NotTheNode, reach } from './client.ts';
+import { readResponse, sendRequest, UnexpectedResponse, urlOf } from './client.ts';
 
-/** What can be said of an archived object without its bytes. */
+/** The headers of an archived object. */
 export interface ObjectHead {
   bytes: number | null;
   contentType: string | null;
-  /** A usual file name ending for the type, with its dot; empty where there is none. */
+  /** The usual file extension for the media type, with its dot. Empty if there is none. */
   extension: string;
 }
 
@@ -28,10 +28,10 @@ const EXTENSIONS: Partial<Record<string, string>> = {
   'image/webp': '.webp',
 };
 
-/** Asks for an archived object's headers alone. Throws ApiProblem or NodeUnreachable. */
+/** Sends a HEAD request for an archived object. Throws ApiProblem or NodeUnreachable. */
 export async function readObjectHead(sha256: string, signal?: AbortSignal): Promise<ObjectHead> {
-  const address = addressOf('readObject', { params: { sha256 } });
-  const response = await reach(address, { method: 'HEAD', signal });
+  const address = urlOf('readObject', { params: { sha256 } });
+  const response = await sendRequest(address, { method: 'HEAD', signal });
   if (!response.ok) await tellRefusal(address, signal);
   const length = response.headers.get('Content-Length');
   const contentType = response.headers.get('Content-Type');
@@ -39,9 +39,9 @@ export async function readObjectHead(sha256: string, signal?: AbortSignal): Prom
   return { bytes: length === null ? null : Number(length), contentType, extension: EXTENSIONS[type] ?? '' };
 }
 
-/** The answer to HEAD has no words that could say what is wrong, so a byte is asked for, and its refusal is thrown. */
+/** A HEAD response has no body, so request one byte to get the error document. */
 async function tellRefusal(address: string, signal?: AbortSignal): Promise<never> {
-  const refused = await reach(address, { signal, headers: { Range: 'bytes=0-0' } });
-  await answerOf(refused);
-  throw new NotTheNode(refused.status);
+  const refused = await sendRequest(address, { signal, headers: { Range: 'bytes=0-0' } });
+  await readResponse(refused);
+  throw new UnexpectedResponse(refused.status);
 }

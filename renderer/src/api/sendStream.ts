@@ -3,15 +3,15 @@ import type { AnswerOf } from '../../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
 import {
   ApiProblem,
-  addressOf,
-  answerOf,
   NodeUnreachable,
-  NotTheNode,
   type QueryValues,
-  reach,
+  readResponse,
+  sendRequest,
+  UnexpectedResponse,
+  urlOf,
 } from './client.ts';
 
-/** The routes that read their body as it streams in, by media type. */
+/** The routes whose request body is streamed, by media type. */
 export type StreamRouteName = {
   [Name in RouteName]: RouteTable[Name] extends { body: { kind: 'stream' } } ? Name : never;
 }[RouteName];
@@ -19,58 +19,57 @@ export type StreamRouteName = {
 export interface StreamToSend {
   query?: QueryValues;
   body: Blob | string;
-  /** What the body is; one of those that the route takes. */
+  /** The media type of the body; one that the route accepts. */
   mediaType: string;
   signal?: AbortSignal;
 }
 
-/** Sends a body as it stands to a route that streams. Throws ApiProblem, NodeUnreachable or NotTheNode. */
+/** Sends a body unchanged to a streaming route. Throws ApiProblem, NodeUnreachable or UnexpectedResponse. */
 export async function sendStream<Name extends StreamRouteName>(
   name: Name,
   { query, body, mediaType, signal }: StreamToSend,
 ): Promise<AnswerOf<RouteTable[Name]>> {
-  const response = await reach(addressOf(name, { query }), {
+  const response = await sendRequest(urlOf(name, { query }), {
     method: ROUTES[name].method,
     headers: { 'Content-Type': mediaType },
     body,
     signal,
   });
-  return (await answerOf(response)) as AnswerOf<RouteTable[Name]>;
+  return (await readResponse(response)) as AnswerOf<RouteTable[Name]>;
 }
 
 export interface Upload {
   query?: QueryValues;
   body: Blob | FormData;
-  /** Left out for a form, which says it itself. */
+  /** Omitted for a FormData body: the browser sets it. */
   mediaType?: string;
   signal: AbortSignal;
-  /** How many bytes have been sent, and of how many. */
-  tell: (done: number, total: number | null) => void;
+  /** Receives the bytes sent so far and the total. */
+  onProgress: (done: number, total: number | null) => void;
 }
 
 /**
- * Sends a large body and tells how much has been sent, which XMLHttpRequest alone can.
- *
- * @throws ApiProblem, NodeUnreachable, NotTheNode, or an AbortError when it is cancelled.
+ * Sends a large body and reports upload progress, which only XMLHttpRequest can do.
+ * @throws ApiProblem, NodeUnreachable, UnexpectedResponse, or an AbortError when it is cancelled.
  */
 export function upload<Name extends StreamRouteName>(
   name: Name,
-  { query, body, mediaType, signal, tell }: Upload,
+  { query, body, mediaType, signal, onProgress }: Upload,
 ): Promise<AnswerOf<RouteTable[Name]>> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open(ROUTES[name].method, addressOf(name, { query }));
+    request.open(ROUTES[name].method, urlOf(name, { query }));
     if (mediaType) request.setRequestHeader('Content-Type', mediaType);
     request.responseType = 'json';
     request.upload.onprogress = ({ loaded, total, lengthComputable }) =>
-      tell(loaded, lengthComputable ? total : null);
+      onProgress(loaded, lengthComputable ? total : null);
     request.onload = () => {
       const answer: unknown = request.response;
       if (isProblem(answer)) reject(new ApiProblem(answer));
-      else if (request.status >= 300 || answer === null) reject(new NotTheNode(request.status));
+      else if (request.status >= 300 || answer === null) reject(new UnexpectedResponse(request.status));
       else resolve(answer as AnswerOf<RouteTable[Name]>);
     };
-    request.onerror = () => reject(new NodeUnreachable(new Error('The upload was cut off.')));
+    request.onerror = () => reject(new NodeUnreachable(new Error('The upload was interrupted.')));
     request.onabort = () => reject(new DOMException('The upload was cancelled.', 'AbortError'));
     signal.addEventListener('abort', () => request.abort(), { once: true });
     request.send(body);

@@ -3,29 +3,29 @@ import type { AnswerOf } from '../../../shared/routes/route.ts';
 import type { RouteName, RouteTable } from '../../../shared/routes.ts';
 import { type CallOptions, call } from './client.ts';
 
-type Asked<Name extends RouteName> = Pick<CallOptions<RouteTable[Name]>, 'params' | 'query'>;
+type CallInput<Name extends RouteName> = Pick<CallOptions<RouteTable[Name]>, 'params' | 'query'>;
 
-/** The key under which an answer is kept; without `asked`, of every answer of the route. */
-export function answerKey<Name extends RouteName>(name: Name, asked?: Asked<Name>): readonly unknown[] {
-  return asked ? [name, asked.params ?? {}, asked.query ?? {}] : [name];
+/** The cache key of a response. Without `asked`, it matches every response of the route. */
+export function callKey<Name extends RouteName>(name: Name, input?: CallInput<Name>): readonly unknown[] {
+  return input ? [name, input.params ?? {}, input.query ?? {}] : [name];
 }
 
 export interface UseCallOptions {
   enabled?: boolean;
-  /** Shows the answer to the last question until the next one's is there: for lists that are filtered and paged. */
+  /** Keeps showing the previous response until the next one has arrived. For filtered and paginated lists. */
   keepPrevious?: boolean;
   refetchInterval?: number;
 }
 
-/** Reads a route of the node and keeps the answer at hand for every page. */
+/** Requests a route of the node. Responses are cached and shared between pages. */
 export function useCall<Name extends RouteName>(
   name: Name,
-  asked: Asked<Name> = {},
+  input: CallInput<Name> = {},
   { enabled = true, keepPrevious = false, refetchInterval }: UseCallOptions = {},
 ): UseQueryResult<AnswerOf<RouteTable[Name]>> {
   return useQuery<AnswerOf<RouteTable[Name]>>({
-    queryKey: answerKey(name, asked),
-    queryFn: ({ signal }) => call(name, { ...asked, signal }),
+    queryKey: callKey(name, input),
+    queryFn: ({ signal }) => call(name, { ...input, signal }),
     enabled,
     refetchInterval,
     placeholderData: keepPrevious ? keepPreviousData : undefined,

@@ -1,4 +1,4 @@
-/** Authors in one line: `Ada Lovelace, Alan Turing and 3 more`. */
+/** Authors on one line: `Ada Lovelace, Alan Turing and 3 more`. */
 export function authorsLine(authors: readonly { name: string }[], shown = 2): string {
   const names = authors.slice(0, shown).map((author) => author.name);
   const more = authors.length - names.length;

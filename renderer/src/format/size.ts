@@ -1,31 +1,34 @@
 const whole = new Intl.NumberFormat('en-US');
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 
-/** A count with its digits grouped: 52,428,800. */
+/** A number with grouped digits: 52,428,800. */
 export function formatCount(count: number): string {
   return whole.format(count);
 }
 
-/** A count with its noun: `1 file`, `2 files`. */
+/** A number with its noun: `1 file`, `2 files`. */
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-/** Bytes in powers of ten, three digits at least: 52.4 MB. The exact number belongs beside it where it matters. */
+/**
+ * Bytes in decimal units with three significant digits: 52.4 MB. Show the exact number next to it where it
+ * matters.
+ */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
-  // By what will be written: 999.9 kB is written as 1.00 MB, not as 1000 kB.
+  // The unit depends on the rounded value: 999.9 kB is 1.00 MB, not 1000 kB.
   const power = Math.min(Math.floor(Math.log10(Number(bytes.toPrecision(3))) / 3), UNITS.length - 1);
   const value = bytes / 1000 ** power;
   return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${UNITS[power]}`;
 }
 
-/** Bytes for whoever wants both: `52.4 MB (52,428,800 bytes)`, `115 bytes`. */
+/** Bytes in both forms: `52.4 MB (52,428,800 bytes)`, `115 bytes`. */
 export function exactBytes(bytes: number): string {
   return bytes < 1000 ? countOf(bytes, 'byte') : `${formatBytes(bytes)} (${countOf(bytes, 'byte')})`;
 }
 
-/** Seconds as a person says them: 8 s, 3 min, 2 h 5 min. */
+/** A duration: 8 s, 3 min, 2 h 5 min. */
 export function formatDuration(seconds: number): string {
   if (seconds < 1) return 'under 1 s';
   if (seconds < 60) return `${Math.round(seconds)} s`;

@@ -1,4 +1,4 @@
-import type { Zone } from '../state/look.ts';
+import type { Zone } from '../state/displaySettings.ts';
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_557_600],
@@ -21,7 +21,7 @@ export function relativeTime(instant: string, now: number): string {
 
 const exact = new Map<Zone, Intl.DateTimeFormat>();
 
-/** The exact instant in the zone asked for, with the zone's name: `20 Nov 2026, 10:14:21 UTC`. */
+/** The exact timestamp in a time zone, with the zone's name: `20 Nov 2026, 10:14:21 UTC`. */
 export function exactTime(instant: string, zone: Zone): string {
   let format = exact.get(zone);
   if (!format) {
@@ -41,9 +41,9 @@ export function exactTime(instant: string, zone: Zone): string {
   return format.format(new Date(instant));
 }
 
-/** The day of an instant in the zone asked for, as the timeline's filters take it: `2026-11-20`. */
+/** The date in a time zone, as the timeline's filters expect it: `2026-11-20`. */
 export function dayOf(instant: string, zone: Zone): string {
-  // Swedish writes days in the order of RFC 3339.
+  // The Swedish locale formats dates as YYYY-MM-DD.
   const timeZone = zone === 'utc' ? 'UTC' : undefined;
   return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeZone }).format(new Date(instant));
 }

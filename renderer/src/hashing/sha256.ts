@@ -2,19 +2,18 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { canonicalText } from '../../../shared/canonicalJson.ts';
 
-/** SHA-256 in hex of the canonical JSON of a value: a record's fingerprint, an entry's hash. */
-export function fingerprintHere(value: unknown): string {
+/** The SHA-256 of a value's canonical JSON in hex: a record's fingerprint or an entry's hash. */
+export function canonicalSha256(value: unknown): string {
   return bytesToHex(sha256(utf8ToBytes(canonicalText(value))));
 }
 
 /**
- * SHA-256 in hex of a stream of bytes, chunk by chunk, so that memory stays flat whatever its length.
- *
- * @throws the signal's reason, as soon as it is aborted.
+ * The SHA-256 of a stream in hex, computed chunk by chunk so that memory use stays constant.
+ * @throws the signal's reason when it is aborted.
  */
 export async function hashStream(
   stream: ReadableStream<Uint8Array>,
-  tell: (bytes: number) => void = () => {},
+  onProgress: (bytes: number) => void = () => {},
   signal?: AbortSignal,
 ): Promise<{ sha256: string; bytes: number }> {
   const hash = sha256.create();
@@ -27,7 +26,7 @@ export async function hashStream(
       if (done) return { sha256: bytesToHex(hash.digest()), bytes };
       hash.update(value);
       bytes += value.length;
-      tell(bytes);
+      onProgress(bytes);
     }
   } finally {
     reader.releaseLock();

@@ -1,7 +1,7 @@
 import { create } from 'zustand';
 import type { Job } from '../../../shared/job.ts';
 
-/** Long work that this page itself does (an upload, hashing), in the same words as the node's own jobs. */
+/** A job that runs in this page (an upload, hashing), in the same form as the node's jobs. */
 export interface LocalJob {
   id: string;
   title: string;
@@ -13,18 +13,18 @@ export interface LocalJob {
   rate: number;
   error: string | null;
   cancel?: () => void;
-  /** Where the work, or what came of it, is shown. */
+  /** The page that shows the job or its result. */
   href?: string;
 }
 
 interface JobsState {
-  /** The node's jobs by id, as /manage/stream told them last. */
+  /** The node's jobs by id, as last received from /manage/stream. */
   node: Record<string, Job>;
   local: Record<string, LocalJob>;
-  /** Ended jobs that the person has put away. */
+  /** Finished jobs that were dismissed. */
   dismissed: readonly string[];
-  tellNodeJob: (job: Job) => void;
-  tellLocalJob: (job: LocalJob) => void;
+  updateNodeJob: (job: Job) => void;
+  updateLocalJob: (job: LocalJob) => void;
   dismiss: (id: string) => void;
 }
 
@@ -32,7 +32,7 @@ export const useJobs = create<JobsState>()((set) => ({
   node: {},
   local: {},
   dismissed: [],
-  tellNodeJob: (job) => set((state) => ({ node: { ...state.node, [job.id]: job } })),
-  tellLocalJob: (job) => set((state) => ({ local: { ...state.local, [job.id]: job } })),
+  updateNodeJob: (job) => set((state) => ({ node: { ...state.node, [job.id]: job } })),
+  updateLocalJob: (job) => set((state) => ({ local: { ...state.local, [job.id]: job } })),
   dismiss: (id) => set((state) => ({ dismissed: [...state.dismissed, id] })),
 }));

@@ -1,16 +1,16 @@
 import { useEffect } from 'react';
 import type { Job } from '../../../shared/job.ts';
-import { addressOf, call } from '../api/client.ts';
+import { call, urlOf } from '../api/client.ts';
 import { useJobs } from './jobs.ts';
 
-/** Follows the node's jobs while the owner is looking: those that run now, then every word of the stream. */
+/** Follows the node's jobs while the owner is signed in: loads the current ones, then applies the stream. */
 export function useNodeJobs(isOwner: boolean): void {
-  const tell = useJobs((state) => state.tellNodeJob);
+  const tell = useJobs((state) => state.updateNodeJob);
   useEffect(() => {
     if (!isOwner) return;
-    const stream = new EventSource(addressOf('streamManagement'));
+    const stream = new EventSource(urlOf('streamManagement'));
     const readRunning = async () => {
-      // What the stream told before it broke off is stale, so each time it opens the list is read anew.
+      // Updates may have been missed while the stream was closed, so the list is reloaded each time it opens.
       const page = await call('listJobs', { query: { limit: 50 } }).catch(() => undefined);
       const known = useJobs.getState().node;
       for (const job of page?.items ?? []) {

@@ -1,22 +1,22 @@
 import { create } from 'zustand';
 import { hashObject } from '../api/hashObject.ts';
-import type { Verified } from '../components/DigestChip.tsx';
+import type { Verified } from '../components/data/DigestChip.tsx';
 import { runLocalJob } from './runLocalJob.ts';
 
-/** The check of one archived object by this browser: its bytes fetched, hashed here, compared with its name. */
+/** The verification of an archived object in this browser: download, hash, compare. */
 export type ObjectCheck =
   | { state: 'running'; done: number; total: number | null; cancel: () => void }
   | { state: 'done'; verified: Verified; actual: string; bytes: number }
   | { state: 'failed'; error: unknown };
 
 interface ObjectChecks {
-  /** By the digest that the object is named by. */
+  /** By the object's digest. */
   checks: Record<string, ObjectCheck | undefined>;
-  /** Never rejects: what came of it is in `checks`. */
+  /** Never rejects: the outcome is in `checks`. */
   check: (sha256: string) => Promise<void>;
 }
 
-/** Checks outlive the page that started them: a digest once verified shows so wherever it stands. */
+/** Results outlive the page that started them, so a verified digest is marked wherever it appears. */
 export const useObjectChecks = create<ObjectChecks>()((set) => ({
   checks: {},
   check: async (sha256) => {
@@ -28,11 +28,11 @@ export const useObjectChecks = create<ObjectChecks>()((set) => ({
     try {
       const found = await runLocalJob(
         { title: `Hashing object ${sha256.slice(0, 8)}`, unit: 'bytes', abort },
-        ({ signal, tell }) =>
+        ({ signal, onProgress }) =>
           hashObject(`/archive/${sha256}`, {
             signal,
-            tell: (done, total) => {
-              tell(done, total);
+            onProgress: (done, total) => {
+              onProgress(done, total);
               show({ state: 'running', done, total, cancel });
             },
           }),
@@ -49,7 +49,7 @@ export const useObjectChecks = create<ObjectChecks>()((set) => ({
   },
 }));
 
-/** What this browser found about a digest, for its chip. */
+/** This browser's result for a digest. */
 export function useVerified(sha256: string): Verified | undefined {
   return useObjectChecks((state) => {
     const check = state.checks[sha256];

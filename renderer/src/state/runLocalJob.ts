@@ -1,28 +1,28 @@
 import { type LocalJob, useJobs } from './jobs.ts';
 
-/** What work on this page is given: a signal that is aborted when it is cancelled, and how it tells its progress. */
-export interface LocalRun {
+/** What a job receives: an abort signal and a function to report progress. */
+export interface JobContext {
   signal: AbortSignal;
-  tell: (done: number, total: number | null) => void;
+  onProgress: (done: number, total: number | null) => void;
 }
 
-/** What is over sooner than this needs no line in the tray. */
+/** Shorter jobs are not shown in the tray. */
 const UNLISTED_MS = 500;
 /** Progress is shown at most this often. */
-const TELL_EVERY_MS = 100;
+const REPORT_EVERY_MS = 100;
 
 /**
- * Runs work of this page as a job: it goes on when the person leaves the page, shows in the tray once it takes long,
- * and can be cancelled there. Settles with the work itself; a cancelled one rejects with an AbortError.
+ * Runs a job in this page. It continues when the person leaves the page, appears in the tray after a while,
+ * and can be cancelled there. Settles with the work; a cancelled job rejects with an AbortError.
  */
 export async function runLocalJob<Result>(
   about: Pick<LocalJob, 'title' | 'unit' | 'href'> & { abort?: AbortController; total?: number },
-  work: (run: LocalRun) => Promise<Result>,
+  work: (run: JobContext) => Promise<Result>,
 ): Promise<Result> {
-  const { abort = new AbortController(), total = null, ...words } = about;
+  const { abort = new AbortController(), total = null, ...rest } = about;
   const started = performance.now();
   const job: LocalJob = {
-    ...words,
+    ...rest,
     id: `local-${crypto.getRandomValues(new Uint32Array(2)).join('')}`,
     state: 'running',
     done: 0,
@@ -31,21 +31,21 @@ export async function runLocalJob<Result>(
     error: null,
     cancel: () => abort.abort(),
   };
-  const { tellLocalJob } = useJobs.getState();
-  let told = started;
+  const { updateLocalJob } = useJobs.getState();
+  let shownAt = started;
   let listed = false;
   const show = (change: Partial<LocalJob>) => {
     Object.assign(job, change);
     const now = performance.now();
-    if (now - told < TELL_EVERY_MS && job.state === 'running') return;
-    told = now;
+    if (now - shownAt < REPORT_EVERY_MS && job.state === 'running') return;
+    shownAt = now;
     listed ||= now - started > UNLISTED_MS;
-    if (listed) tellLocalJob({ ...job });
+    if (listed) updateLocalJob({ ...job });
   };
   try {
     const result = await work({
       signal: abort.signal,
-      tell: (done, of) => {
+      onProgress: (done, of) => {
         show({ done, total: of, rate: done / Math.max(0.001, (performance.now() - started) / 1000) });
       },
     });

@@ -3,13 +3,13 @@ import type { Session } from '../../../shared/routes/manage.ts';
 import { call } from '../api/client.ts';
 
 interface SessionState {
-  /** Undefined until the node has answered for the first time. */
+  /** Undefined until the node has responded for the first time. */
   session: Session | undefined;
   error: unknown;
   load: () => Promise<void>;
 }
 
-/** Who is looking, as the node sees it. */
+/** The role of the current visitor, according to the node. */
 export const useSession = create<SessionState>()((set) => ({
   session: undefined,
   error: undefined,
@@ -22,17 +22,20 @@ export const useSession = create<SessionState>()((set) => ({
   },
 }));
 
-/** Whether this page may offer what only the owner may do. False until the node has said so. */
+/** Whether to offer the owner's actions. False until the node has responded. */
 export function useIsOwner(): boolean {
   return useSession((state) => state.session?.owner ?? false);
 }
 
-/** Whether this page may offer packs, comments, flags and studies: the owner, or a visitor where contributions are open. */
+/**
+ * Whether to offer publishing, comments, flags and studies: to the owner, or to a visitor if contributions
+ * are open.
+ */
 export function useMayContribute(): boolean {
   return useSession((state) => state.session?.may_contribute ?? false);
 }
 
-/** Whether contributions are open here to those who were invited, and this browser has shown no invitation yet. */
+/** Whether contributions are limited to invited visitors and this browser has no invitation yet. */
 export function useNeedsInvitation(): boolean {
   return useSession(({ session }) => session?.sharing === 'contribute' && !session.may_contribute);
 }

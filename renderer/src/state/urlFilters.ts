@@ -4,17 +4,17 @@ import { useSearchParams } from 'react-router';
 export type Filters<Name extends string> = Partial<Record<Name, string>>;
 
 export interface UrlFilters<Name extends string> {
-  /** Those that are set and not empty. */
+  /** The filters that are set and not empty. */
   values: Filters<Name>;
-  /** Sets some; an empty text takes a filter away. What else stands in the query stays, but for `reset`. */
+  /** Sets filters; an empty text removes one. The rest of the query is kept, except for `reset`. */
   set: (changes: Filters<Name>) => void;
   clear: () => void;
   isAny: boolean;
 }
 
 /**
- * Filters that live in the page's address, so that a view can be kept, sent and gone back to. Typing replaces the
- * address rather than adding to the history. `reset` names what a new filter makes void, such as a page's offset.
+ * Filters stored in the page's URL, so that a view can be bookmarked and shared. Changes replace the history
+ * entry. `reset` names parameters that a new filter invalidates, such as the offset.
  */
 export function useUrlFilters<Name extends string>(
   names: readonly Name[],

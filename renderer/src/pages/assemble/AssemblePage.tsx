@@ -5,57 +5,57 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { ApiProblem } from '../../api/client.ts';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { describeError } from '../../components/ErrorNote.tsx';
-import { Page } from '../../components/Page.tsx';
-import { fingerprintHere } from '../../hashing/sha256.ts';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { describeError } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
+import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { useMayContribute, useSession } from '../../state/session.ts';
-import { AboutSection } from './AboutSection.tsx';
 import classes from './AssemblePage.module.css';
-import { AuthorsSection } from './AuthorsSection.tsx';
-import { type Assembly, AssemblyContext, jumpToField } from './assembly.ts';
+import { DraftFromPack } from './DraftFromPack.tsx';
 import { emptyDraft, isTouched, useDraft } from './draft.ts';
 import { checkDraft, type Issue, issueAt } from './draftRecord.ts';
 import { DropArea } from './files/DropArea.tsx';
 import { useDraftFiles } from './files/draftFiles.ts';
 import { FilesSection } from './files/FilesSection.tsx';
-import { LivePanel } from './LivePanel.tsx';
-import { MethodSection } from './MethodSection.tsx';
-import { OutcomeSection } from './OutcomeSection.tsx';
-import { PlaceSection } from './PlaceSection.tsx';
+import { jumpToField, PackFormContext, type PackFormState } from './formContext.ts';
+import { PublishPanel } from './PublishPanel.tsx';
 import { usePublication } from './publication.ts';
-import { RelationsSection } from './RelationsSection.tsx';
-import { ResultsSection } from './ResultsSection.tsx';
-import { StandsOn } from './StandsOn.tsx';
-import { StartFrom } from './StartFrom.tsx';
+import { AboutSection } from './sections/AboutSection.tsx';
+import { AuthorsSection } from './sections/AuthorsSection.tsx';
+import { BasedOn } from './sections/BasedOn.tsx';
+import { MethodSection } from './sections/MethodSection.tsx';
+import { OutcomeSection } from './sections/OutcomeSection.tsx';
+import { RelationsSection } from './sections/RelationsSection.tsx';
+import { ResultsSection } from './sections/ResultsSection.tsx';
+import { StudyAndSubjectSection } from './sections/StudyAndSubjectSection.tsx';
 
 const SETTLED_MS = 200;
 
-/** Assembles a pack from files and a record, and publishes it to this node. */
+/** The form in which a pack is created from files and a record, and published. */
 export default function AssemblePage() {
   const mayContribute = useMayContribute();
   const isKnown = useSession((state) => state.session !== undefined);
   if (!isKnown) return <p className="muted">Loading…</p>;
   if (!mayContribute) {
     return (
-      <Page title="Assemble a pack">
-        <EmptyState title="Only the owner can publish here">
-          You are visiting this node. Its owner signs in with the one-time link that the node printed when it
-          started; visitors can publish where the owner shares the node for contributions.
+      <Page title="New pack">
+        <EmptyState title="You cannot publish on this node">
+          You are a visitor. The owner signs in with the one-time link that the node printed when it started.
+          Visitors can publish if the owner opens the node for contributions.
         </EmptyState>
       </Page>
     );
   }
-  return <Assembly />;
+  return <PackForm />;
 }
 
-function Assembly() {
+function PackForm() {
   const { draft, change } = useDraft();
   const { files, add, restore } = useDraftFiles();
   const { publication, publish } = usePublication();
   const isPublishing = publication.state === 'running';
   useEffect(() => void restore(), [restore]);
-  useTellPublished();
+  useShowPublished();
 
   const [settled] = useDebouncedValue(
     useMemo(() => ({ draft, files }), [draft, files]),
@@ -63,7 +63,7 @@ function Assembly() {
   );
   const checked = useMemo(() => checkDraft(settled.draft, settled.files), [settled]);
   const { record } = checked;
-  const fingerprint = useMemo(() => record && fingerprintHere(record), [record]);
+  const fingerprint = useMemo(() => record && canonicalSha256(record), [record]);
   const refusals = useRefusals();
   const issues = [...checked.issues, ...refusals.filter(isNew(checked.issues))];
   const { errorOf, touch, showAll } = useShownErrors(issues);
@@ -71,39 +71,39 @@ function Assembly() {
   const tryToPublish = () => {
     const now = checkDraft(draft, files);
     showAll();
-    if (now.record) void publish(now.record, files, fingerprintHere(now.record));
+    if (now.record) void publish(now.record, files, canonicalSha256(now.record));
     else if (now.issues[0]) jumpToField(now.issues[0].field);
   };
-  const assembly: Assembly = { draft, change, errorOf, touch };
+  const form: PackFormState = { draft, change, errorOf, touch };
   return (
     <Page
-      title="Assemble a pack"
-      lead="Files and a record of who made them, what came out and how to do it again. What is published here can be verified by anybody, and never changes."
+      title="New pack"
+      lead="Files plus a record of the authors, the outcome and the method. Anyone can verify a published pack. It never changes."
       actions={<StartOver isEnabled={!isPublishing} />}
     >
-      <AssemblyContext value={assembly}>
-        <StartFrom />
-        <StandsOn />
-        <DropArea isEnabled={!isPublishing} onFiles={add} onError={tellUnread} />
+      <PackFormContext value={form}>
+        <DraftFromPack />
+        <BasedOn />
+        <DropArea isEnabled={!isPublishing} onFiles={add} onError={setUnread} />
         <div className={classes.columns}>
-          <fieldset disabled={isPublishing} className={classes.form} aria-label="The record">
+          <fieldset disabled={isPublishing} className={classes.form} aria-label="Record">
             <FilesSection />
             <AboutSection />
             <AuthorsSection />
             <OutcomeSection />
             <MethodSection />
             <ResultsSection />
-            <PlaceSection />
+            <StudyAndSubjectSection />
             <RelationsSection />
           </fieldset>
-          <LivePanel issues={issues} fingerprint={fingerprint} onPublish={tryToPublish} />
+          <PublishPanel issues={issues} fingerprint={fingerprint} onPublish={tryToPublish} />
         </div>
-      </AssemblyContext>
+      </PackFormContext>
     </Page>
   );
 }
 
-/** What the node said about single fields when it refused the draft; once the draft is changed, that is past. */
+/** The node's field errors for the draft that it refused. They are cleared when the draft changes. */
 function useRefusals(): Issue[] {
   const draft = useDraft((state) => state.draft);
   const files = useDraftFiles((state) => state.files);
@@ -117,12 +117,14 @@ function isNew(known: readonly Issue[]): (issue: Issue) => boolean {
   return (issue) => !known.some(({ field, message }) => field === issue.field && message === issue.message);
 }
 
-/** A field's error is shown once it was left, or once publishing was tried; not while somebody is on the way to it. */
+/**
+ * Shows a field's error after the field was left or publishing was tried, not while someone is still typing.
+ */
 function useShownErrors(issues: readonly Issue[]) {
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [isAll, setIsAll] = useState(false);
-  // Later than the check of what was typed last: an error that is past already must not flash up and move what is
-  // about to be clicked.
+  // Waits until validation has settled, so that an outdated error does not flash up and move what is about to
+  // be clicked.
   const touch = useCallback((field: string) => {
     setTimeout(() => setTouched((before) => new Set(before).add(field)), SETTLED_MS + 100);
   }, []);
@@ -131,8 +133,11 @@ function useShownErrors(issues: readonly Issue[]) {
   return { errorOf, touch, showAll: () => setIsAll(true) };
 }
 
-/** Goes to the pack once it is published, and says whether the node recorded the fingerprint that was computed here. */
-function useTellPublished(): void {
+/**
+ * Opens the pack after it was published, and reports whether the node's fingerprint matches the one computed
+ * here.
+ */
+function useShowPublished(): void {
   const { publication, settle } = usePublication();
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -141,23 +146,23 @@ function useTellPublished(): void {
     const { pack, fingerprint } = publication;
     const isSame = pack.digest === fingerprint;
     notifications.show({
-      title: isSame ? 'Published' : 'Published with another fingerprint',
+      title: isSame ? 'Published' : 'Published with a different fingerprint',
       message: isSame
-        ? 'The node recorded the very fingerprint that was computed here.'
-        : 'The node recorded a fingerprint other than the one computed here. Verify the pack.',
+        ? 'The node recorded the fingerprint that this browser computed.'
+        : 'The fingerprint recorded by the node differs from the one computed in this browser. Verify the pack.',
       color: isSame ? undefined : 'red',
       autoClose: isSame ? 6000 : false,
     });
     settle();
-    // A new pack shows on its original, its earlier version, its study, its node and in every list.
+    // A new pack appears on its original, its previous version, its study, its subject and in every list.
     void queries.invalidateQueries();
     void navigate(`/packs/${pack.id}`);
   }, [publication, settle, navigate, queries]);
 }
 
-function tellUnread(error: unknown): void {
+function setUnread(error: unknown): void {
   notifications.show({
-    title: 'Something that was dropped could not be read',
+    title: 'Some files could not be read',
     message: describeError(error).sentence,
     color: 'red',
   });
@@ -179,12 +184,12 @@ function StartOver({ isEnabled }: { isEnabled: boolean }) {
         Start over
       </Button>
       <Modal opened={isAsking} onClose={ask.close} title="Start over?">
-        <p>Everything that was typed and dropped here is taken away. What is published stays.</p>
+        <p>This removes everything you have entered and all files. Published packs are not affected.</p>
         <Group justify="flex-end" mt="lg" gap="sm">
           <Button variant="default" onClick={startOver}>
             Start over
           </Button>
-          <Button onClick={ask.close}>Keep the draft</Button>
+          <Button onClick={ask.close}>Keep draft</Button>
         </Group>
       </Modal>
     </>

@@ -15,7 +15,7 @@ export interface DraftResult {
   key: string;
   name: string;
   type: ResultType;
-  /** As it was typed, whatever the type. */
+  /** The text as typed, whatever the type. */
   value: string;
 }
 
@@ -25,7 +25,7 @@ export interface DraftRelated {
   identifier: string;
 }
 
-/** A pack's record as it is being typed: every field may still be empty or wrong. */
+/** A record while it is being typed. Any field may be empty or invalid. */
 export interface Draft {
   title: string;
   summary: string;
@@ -44,7 +44,7 @@ export interface Draft {
   acceptsTerms: boolean;
 }
 
-/** A key for a row of a list, so that rows keep their place on the screen when others go. */
+/** A stable key for a list row, so that rows keep their identity when others are removed. */
 export function rowKey(): string {
   return crypto.getRandomValues(new Uint32Array(2)).join('');
 }
@@ -75,13 +75,13 @@ export function emptyDraft(): Draft {
 
 interface DraftState {
   draft: Draft;
-  /** Set while the browser refuses to keep the draft (its storage is full or closed). */
+  /** Set while the browser cannot save the draft because its storage is full or disabled. */
   isUnsaved: boolean;
   change: (changes: Partial<Draft>) => void;
   replace: (draft: Draft) => void;
 }
 
-/** The draft, kept in this browser with every key that is pressed. */
+/** The draft, saved in this browser on every change. */
 export const useDraft = create<DraftState>()(
   persist(
     (set) => ({
@@ -110,7 +110,7 @@ export const useDraft = create<DraftState>()(
   ),
 );
 
-/** A full or closed storage must not stop the typing: the page says that the draft is not kept. */
+/** A full or disabled storage must not stop the typing; the page reports that the draft is not saved. */
 function tryToKeep(name: string, value: string): boolean {
   try {
     localStorage.setItem(name, value);
@@ -120,7 +120,7 @@ function tryToKeep(name: string, value: string): boolean {
   }
 }
 
-/** Whether anything has been typed that starting over would lose. */
+/** Whether starting over would lose anything. */
 export function isTouched(draft: Draft): boolean {
   const plain = (value: Draft) =>
     JSON.stringify({ ...value, authors: value.authors.map((author) => ({ ...author, key: '' })) });

@@ -6,27 +6,27 @@ import { type PackRecord, packRecordSchema, type ResultValue } from '../../../..
 import { type FieldError, Problem } from '../../../../shared/problems.ts';
 import { countOf } from '../../format/size.ts';
 import type { Draft, DraftResult } from './draft.ts';
-import type { DraftFile } from './files/draftFiles.ts';
+import type { DraftFile } from './files/draftFile.ts';
 
-/** Something that stands between the draft and its publication. */
+/** Something that prevents publishing. */
 export interface Issue {
-  /** The id of the field, or of the section, that it is about. */
+  /** The id of the field or section that it belongs to. */
   field: string;
   message: string;
 }
 
 export interface CheckedDraft {
-  /** The record as it would be published; only where nothing is missing. */
+  /** The record to publish; undefined while it is incomplete. */
   record: PackRecord | undefined;
   issues: Issue[];
 }
 
-/** The id of the form's field for a place in the draft. */
+/** The id of the form field for a path in the draft. */
 export function fieldId(...steps: (string | number)[]): string {
   return `field${jsonPointer(steps)}`;
 }
 
-/** The record that the draft stands for, and everything that the node would refuse about it. */
+/** Builds the record from the draft and validates it with the node's own rules. */
 export function checkDraft(draft: Draft, files: readonly DraftFile[]): CheckedDraft {
   const raw = rawRecord(draft, files);
   const issues: Issue[] = [...fileIssues(files), ...resultIssues(draft.results)];
@@ -45,7 +45,7 @@ export function checkDraft(draft: Draft, files: readonly DraftFile[]): CheckedDr
   return { record: once.length === 0 ? parsed.data : undefined, issues: once };
 }
 
-/** The form's parts from top to bottom, so that what is missing is told in that order. */
+/** The form's sections from top to bottom; issues are listed in this order. */
 const PAGE_ORDER = [
   'files',
   'title',
@@ -68,7 +68,7 @@ function placeOnPage(field: string): number {
   return PAGE_ORDER.indexOf(field.split('/')[1] ?? '');
 }
 
-/** What the draft says, in the record's own shape; not checked yet. */
+/** The draft in the shape of a record, not validated yet. */
 function rawRecord(draft: Draft, files: readonly DraftFile[]) {
   return {
     pack_format: PACK_FORMAT,
@@ -101,15 +101,17 @@ function rawRecord(draft: Draft, files: readonly DraftFile[]) {
   };
 }
 
-/** Stands in for a digest that is not known yet, so that the rest can be checked; never published. */
+/**
+ * A placeholder for a digest that is not computed yet, so that the rest can be validated. Never published.
+ */
 const UNHASHED = '0'.repeat(64);
 
-/** The files in the order in which a record lists them. */
+/** The files in the order of the record. */
 function inRecordOrder(files: readonly DraftFile[]): DraftFile[] {
   return files.toSorted((left, right) => compareByUtf8(left.path, right.path));
 }
 
-/** An ORCID iD is often pasted as its address. */
+/** People often paste an ORCID iD as a URL. */
 function plainOrcid(text: string): string {
   return text.trim().replace(/^https?:\/\/(www\.)?orcid\.org\//i, '');
 }
@@ -133,7 +135,7 @@ function fileIssues(files: readonly DraftFile[]): Issue[] {
   if (lost.length > 0) {
     issues.push({
       field: fieldId('files', lost[0]?.id ?? ''),
-      message: `${countOf(lost.length, 'file')} must be dropped again: this browser could not keep the bytes.`,
+      message: `Add ${countOf(lost.length, 'file')} again: this browser could not store the contents.`,
     });
   }
   for (const file of files) {
@@ -143,14 +145,14 @@ function fileIssues(files: readonly DraftFile[]): Issue[] {
   if (unhashed.length > 0) {
     issues.push({
       field: 'field/files',
-      message: `${countOf(unhashed.length, 'file')} being hashed; this takes a moment.`,
+      message: `Hashing ${countOf(unhashed.length, 'file')}. This takes a moment.`,
     });
   }
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   if (bytes > MAX_PACK_BYTES) {
     issues.push({
       field: 'field/files',
-      message: 'The files are larger than a pack may be. Take some out, or make two packs.',
+      message: 'The files exceed the size limit of a pack. Remove some files or make two packs.',
     });
   }
   return issues;
@@ -163,13 +165,13 @@ function resultIssues(results: readonly DraftResult[]): Issue[] {
     const field = fieldId('results', key);
     const trimmed = name.trim();
     if (trimmed !== '' && seen.has(trimmed)) {
-      issues.push({ field, message: `The result ${trimmed} is given twice.` });
+      issues.push({ field, message: `The result ${trimmed} is listed twice.` });
     }
     seen.add(trimmed);
     if (type === 'number' && !isNumberText(value)) {
       issues.push({
         field,
-        message: `${trimmed || 'A result'}: a number such as 0.032 or 1.5e-7 is needed.`,
+        message: `${trimmed || 'A result'}: enter a number, such as 0.032 or 1.5e-7.`,
       });
     }
   }
@@ -180,7 +182,7 @@ export function isNumberText(text: string): boolean {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
 }
 
-/** What has no single canonical form, such as an integer that a double cannot hold. */
+/** A number without a canonical form, such as an integer that a double cannot represent. */
 function canonicalFaults(raw: unknown): FieldError[] {
   try {
     parseStrictJson(JSON.stringify(raw));
@@ -191,17 +193,17 @@ function canonicalFaults(raw: unknown): FieldError[] {
   }
 }
 
-/** Sentences for what is simply not there yet; a rule's own sentence speaks of limits. */
+/** Messages for missing values. The rules' own messages describe limits. */
 const MISSING: [RegExp, (draft: Draft, path: string) => boolean, string][] = [
-  [/^\/title$/, (draft) => draft.title.trim() === '', 'Give it a title.'],
+  [/^\/title$/, (draft) => draft.title.trim() === '', 'Enter a title.'],
   [/^\/title$/, () => true, 'The title is longer than 300 characters.'],
   [/^\/license$/, (draft) => draft.license === null, 'Choose a licence.'],
-  [/^\/outcome$/, (draft) => draft.outcome === null, 'Say what came out of it.'],
-  [/^\/authors\/\d+\/name$/, isUnnamed, 'Each author needs a name.'],
-  [/^\/authors\/\d+\/name$/, () => true, 'The name of an author is longer than 200 characters.'],
-  [/^\/method$/, () => true, 'Give the method as a text or a link, or say that there is none.'],
-  [/^\/replicates\/pack$/, () => true, 'Choose the pack that this one replicates.'],
-  [/^\/replicates\/verdict$/, () => true, 'Say how the replication came out.'],
+  [/^\/outcome$/, (draft) => draft.outcome === null, 'Choose an outcome.'],
+  [/^\/authors\/\d+\/name$/, isUnnamed, 'Enter a name for each author.'],
+  [/^\/authors\/\d+\/name$/, () => true, "An author's name is longer than 200 characters."],
+  [/^\/method$/, () => true, 'Enter the method as text or a link, or choose “No method”.'],
+  [/^\/replicates\/pack$/, () => true, 'Choose the pack that this pack replicates.'],
+  [/^\/replicates\/verdict$/, () => true, 'Choose the verdict of the replication.'],
   [/^\/related\/\d+\/relation$/, () => true, 'Choose how the other work is related.'],
 ];
 
@@ -210,8 +212,8 @@ function isUnnamed({ authors }: Draft, path: string): boolean {
 }
 
 /**
- * What a rule says about a place in the record, as an issue of the form's field; from this page's own check or from
- * the node's answer. A result without a name is told once, by its row.
+ * Converts a validation error, from this page or from the node, to an issue of a form field. An unnamed
+ * result is reported only once, by its row.
  */
 export function issueAt(fault: FieldError, draft: Draft, files: readonly DraftFile[]): Issue[] {
   const [, area = '', step = ''] = fault.path.split('/');
@@ -222,7 +224,7 @@ export function issueAt(fault: FieldError, draft: Draft, files: readonly DraftFi
     const rows = draft.results.filter((result) => result.name.trim() === name);
     return rows.map(({ key }) => ({
       field: fieldId('results', key),
-      message: name === '' ? 'A result needs a name.' : `${name}: ${message}`,
+      message: name === '' ? 'Enter a name for the result.' : `${name}: ${message}`,
     }));
   }
   if (area === 'files' && step !== '') {

@@ -3,22 +3,23 @@ import type { Pack, PackRecord } from '../../../../shared/pack.ts';
 import { useJobs } from '../../state/jobs.ts';
 import { runLocalJob } from '../../state/runLocalJob.ts';
 import { type Draft, emptyDraft, useDraft } from './draft.ts';
-import { type DraftFile, useDraftFiles } from './files/draftFiles.ts';
-import { uploadPack } from './publish.ts';
+import type { DraftFile } from './files/draftFile.ts';
+import { useDraftFiles } from './files/draftFiles.ts';
+import { uploadPack } from './uploadPack.ts';
 
-/** How the publishing of the draft goes; it goes on when the person leaves the page. */
+/** The progress of publishing. It continues when the person leaves the page. */
 export type Publication =
   | { state: 'idle' }
   | { state: 'running'; done: number; total: number | null; rate: number; cancel: () => void }
-  /** With what was refused, to tell when it has been changed since. */
+  /** `draft` is the refused draft, to detect later changes. */
   | { state: 'failed'; error: unknown; draft: Draft; files: readonly DraftFile[] }
   | { state: 'published'; pack: Pack; fingerprint: string };
 
 interface PublicationState {
   publication: Publication;
-  /** Never rejects: what came of it is in `publication`. */
+  /** Never rejects: the outcome is in `publication`. */
   publish: (record: PackRecord, files: readonly DraftFile[], fingerprint: string) => Promise<void>;
-  /** Puts what came of it away, once it was told. */
+  /** Clears the outcome after it was shown. */
   settle: () => void;
 }
 
@@ -36,11 +37,11 @@ export const usePublication = create<PublicationState>()((set) => ({
     try {
       const pack = await runLocalJob(
         { title: `Publishing “${record.title}”`, unit: 'bytes', abort, href: '/assemble' },
-        ({ signal, tell }) =>
+        ({ signal, onProgress }) =>
           uploadPack(record, files, {
             signal,
-            tell: (done, total) => {
-              tell(done, total);
+            onProgress: (done, total) => {
+              onProgress(done, total);
               show(done, total);
             },
           }),
@@ -59,10 +60,11 @@ export const usePublication = create<PublicationState>()((set) => ({
   },
 }));
 
-/** An ended job of the tray shows what came of it, rather than the empty form. */
+/** A finished job links to the pack, not to the emptied form. */
 function pointJobsAt(pack: Pack): void {
-  const { local, tellLocalJob } = useJobs.getState();
+  const { local, updateLocalJob } = useJobs.getState();
   for (const job of Object.values(local)) {
-    if (job.href === '/assemble' && job.state === 'done') tellLocalJob({ ...job, href: `/packs/${pack.id}` });
+    if (job.href === '/assemble' && job.state === 'done')
+      updateLocalJob({ ...job, href: `/packs/${pack.id}` });
   }
 }

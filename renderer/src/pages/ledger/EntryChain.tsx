@@ -1,8 +1,8 @@
 import { IconLink, IconLinkOff } from '@tabler/icons-react';
 import { Link } from 'react-router';
 import { type LedgerEntry, NO_HASH } from '../../../../shared/ledger.ts';
-import { DigestChip } from '../../components/DigestChip.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { DigestChip } from '../../components/data/DigestChip.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
 import { formatCount } from '../../format/size.ts';
 import { hashOfEntry } from './chain.ts';
 import classes from './EntryChain.module.css';

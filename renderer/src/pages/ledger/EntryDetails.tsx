@@ -1,6 +1,6 @@
 import type { LedgerEntry } from '../../../../shared/ledger.ts';
-import { CopyButton } from '../../components/CopyButton.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { CopyButton } from '../../components/forms/CopyButton.tsx';
 import classes from './EntryDetails.module.css';
 
 /** The whole of one entry, and what this browser found when it recomputed its hash. */

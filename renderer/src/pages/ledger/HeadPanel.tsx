@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { IconDeviceFloppy, IconFileSearch } from '@tabler/icons-react';
 import type { LedgerHead } from '../../../../shared/ledger.ts';
 import { saveFile } from '../../api/saveFile.ts';
-import { DigestChip } from '../../components/DigestChip.tsx';
+import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { formatCount } from '../../format/size.ts';
 import { useSession } from '../../state/session.ts';
 import classes from './HeadPanel.module.css';

@@ -1,8 +1,8 @@
 import { Button, FileButton } from '@mantine/core';
 import { IconFileUpload } from '@tabler/icons-react';
 import { type DragEvent, useRef, useState } from 'react';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { useSession } from '../../state/session.ts';
 import { checkSavedHead } from './checkSavedHead.ts';

@@ -3,12 +3,12 @@ import { useCall } from '../../api/useCall.ts';
 import { formatCount } from '../../format/size.ts';
 import classes from './Counts.module.css';
 
-/** How much the archive holds, by kind. */
+/** The size of the archive, by kind. */
 export function Counts() {
   const packs = useCall('listPacks', { query: { limit: 1 } });
   const studies = useCall('listStudies', { query: { limit: 1 } });
   const stats = useCall('readStats');
-  const counts: [word: string, count: number | undefined, to?: string][] = [
+  const counts: [label: string, count: number | undefined, to?: string][] = [
     ['packs', packs.data?.total, '/packs'],
     ['studies', studies.data?.total, '/studies'],
     ['sources', stats.data?.sources, '/sources'],
@@ -17,13 +17,13 @@ export function Counts() {
     ['events', stats.data?.events, '/timeline'],
   ];
   return (
-    <section aria-label="How much the archive holds">
+    <section aria-label="Archive contents">
       <ul className={classes.counts}>
-        {counts.map(([word, count, to]) => (
-          <li key={word}>
+        {counts.map(([label, count, to]) => (
+          <li key={label}>
             <Counted to={to}>
               <strong className="numeric">{count === undefined ? '…' : formatCount(count)}</strong>{' '}
-              <span>{word}</span>
+              <span>{label}</span>
             </Counted>
           </li>
         ))}

@@ -1,39 +1,39 @@
 import { useCall } from '../../api/useCall.ts';
-import { Page } from '../../components/Page.tsx';
+import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { Counts } from './Counts.tsx';
-import { Damaged } from './Damaged.tsx';
-import { Failing } from './Failing.tsx';
-import { FirstSteps } from './FirstSteps.tsx';
-import { LatestEvents, LatestPacks } from './Lately.tsx';
+import { DamageSection } from './DamageSection.tsx';
+import { FailingSection } from './FailingSection.tsx';
+import { GettingStarted } from './GettingStarted.tsx';
 import { useLastVisit } from './lastVisit.ts';
+import { NodeHealth } from './NodeHealth.tsx';
 import classes from './OverviewPage.module.css';
-import { Wellness } from './Wellness.tsx';
+import { RecentEvents, RecentPacks } from './RecentActivity.tsx';
 
-/** Whether the node is well, what it holds and what changed lately. */
+/** The node's health, its contents and its recent changes. */
 export default function OverviewPage() {
   const isOwner = useIsOwner();
   const since = useLastVisit();
   const packs = useCall('listPacks', { query: { limit: 1 } });
   const sources = useCall('listSources', { query: { limit: 1 } });
-  const isFresh = packs.data?.total === 0 && sources.data?.total === 0;
+  const isNew = packs.data?.total === 0 && sources.data?.total === 0;
   return (
     <Page title="Overview">
       {isOwner && packs.data && sources.data && (
-        <FirstSteps hasPack={packs.data.total > 0} hasSource={sources.data.total > 0} />
+        <GettingStarted hasPack={packs.data.total > 0} hasSource={sources.data.total > 0} />
       )}
-      <Wellness hasSource={sources.data && sources.data.total > 0} />
-      {!isFresh && (
+      <NodeHealth hasSource={sources.data && sources.data.total > 0} />
+      {!isNew && (
         <>
           <Counts />
           <div className={classes.columns}>
             <div>
-              <Damaged />
-              {!!sources.data?.total && <Failing />}
-              <LatestEvents since={since} />
+              <DamageSection />
+              {!!sources.data?.total && <FailingSection />}
+              <RecentEvents since={since} />
             </div>
             <div>
-              <LatestPacks />
+              <RecentPacks />
             </div>
           </div>
         </>

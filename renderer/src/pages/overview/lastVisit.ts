@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'react';
 
-/** When a window of this browser was last left. */
+/** When a window of this browser last left. */
 const LEFT_AT = 'strongroom-left-at';
-/** What `LEFT_AT` said when this window came: its own going to and fro is no new visit. */
+/** The value of `LEFT_AT` when this window opened. Later changes by this window are not a new visit. */
 const CAME_AFTER = 'strongroom-came-after';
 
-/** When this browser was last left before this visit; undefined on the first. */
+/** The end of the previous visit with this browser; undefined on the first visit. */
 export function useLastVisit(): string | undefined {
   const [last] = useState(
     () => sessionStorage.getItem(CAME_AFTER) ?? localStorage.getItem(LEFT_AT) ?? undefined,

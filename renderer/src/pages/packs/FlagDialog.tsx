@@ -5,16 +5,16 @@ import { zod4Resolver } from 'mantine-form-zod-resolver';
 import { newFlagSchema } from '../../../../shared/pack.ts';
 import { FLAG_REASONS, type FlagReason } from '../../../../shared/vocabulary.ts';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { callKey } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 
 const REASONS: Record<FlagReason, string> = {
-  privacy: 'It holds what is private to somebody',
-  copyright: 'It holds what somebody else owns',
-  fabricated: 'Its data or results seem to be made up',
-  unsafe: 'Somebody could be harmed by it',
-  duplicate: 'It is in the archive already',
-  other: 'Something else, told in the note',
+  privacy: 'Contains private data',
+  copyright: 'Violates someone’s copyright',
+  fabricated: 'Data or results appear to be fabricated',
+  unsafe: 'Could harm someone',
+  duplicate: 'Duplicate of another pack',
+  other: 'Other (explain in the note)',
 };
 
 export interface FlagDialogProps {
@@ -23,10 +23,10 @@ export interface FlagDialogProps {
   onClose: () => void;
 }
 
-/** Says publicly that something is wrong with a pack; nothing is removed by it. */
+/** Reports a problem with a pack publicly. The pack itself is not changed. */
 export function FlagDialog({ packId, opened, onClose }: FlagDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Flag this pack" keepMounted>
+    <Modal opened={opened} onClose={onClose} title="Flag pack" keepMounted>
       <FlagForm packId={packId} onClose={onClose} />
     </Modal>
   );
@@ -38,7 +38,7 @@ function FlagForm({ packId, onClose }: Omit<FlagDialogProps, 'opened'>) {
     initialValues: { reason: '', note: '' },
     validate: (values) =>
       values.reason === ''
-        ? { reason: 'Say what is wrong.' }
+        ? { reason: 'Explain what is wrong.' }
         : zod4Resolver(newFlagSchema)({ ...values, reason: values.reason }),
   });
   const flag = useMutation({
@@ -48,8 +48,8 @@ function FlagForm({ packId, onClose }: Omit<FlagDialogProps, 'opened'>) {
       onClose();
       form.reset();
       await Promise.all([
-        queries.invalidateQueries({ queryKey: answerKey('readPack') }),
-        queries.invalidateQueries({ queryKey: answerKey('listPacks') }),
+        queries.invalidateQueries({ queryKey: callKey('readPack') }),
+        queries.invalidateQueries({ queryKey: callKey('listPacks') }),
       ]);
     },
   });
@@ -61,10 +61,10 @@ function FlagForm({ packId, onClose }: Omit<FlagDialogProps, 'opened'>) {
     >
       <Stack gap="md">
         <p className="muted small">
-          A flag is shown on the pack and recorded in the ledger, for everybody and for good. The pack itself
-          stays as it is.
+          Flags are public. They are shown on the pack and recorded in the ledger permanently. The pack itself
+          does not change.
         </p>
-        <Radio.Group label="What is wrong?" {...form.getInputProps('reason')}>
+        <Radio.Group label="Reason" {...form.getInputProps('reason')}>
           <Stack gap="xs" mt="xs">
             {FLAG_REASONS.map((reason) => (
               <Radio key={reason} value={reason} label={REASONS[reason]} />
@@ -73,7 +73,7 @@ function FlagForm({ packId, onClose }: Omit<FlagDialogProps, 'opened'>) {
         </Radio.Group>
         <Textarea
           label="Note"
-          description={form.values.reason === 'other' ? 'Needed for this reason.' : 'May be left out.'}
+          description={form.values.reason === 'other' ? 'Required for this reason.' : 'Optional.'}
           autosize
           minRows={2}
           maxRows={10}
@@ -85,7 +85,7 @@ function FlagForm({ packId, onClose }: Omit<FlagDialogProps, 'opened'>) {
             Cancel
           </Button>
           <Button type="submit" loading={flag.isPending}>
-            Flag the pack
+            Flag pack
           </Button>
         </div>
       </Stack>

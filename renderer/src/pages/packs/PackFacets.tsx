@@ -2,11 +2,11 @@ import { Button, Pill, Popover, Select, Switch, TextInput } from '@mantine/core'
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { LICENSES, OUTCOMES, TAGS, VERDICTS } from '../../../../shared/vocabulary.ts';
-import { clearButton } from '../../components/clearButton.ts';
-import { NodePicker } from '../../components/pickers/NodePicker.tsx';
-import { PackPicker } from '../../components/pickers/PackPicker.tsx';
-import { StudyPicker } from '../../components/pickers/StudyPicker.tsx';
-import { SearchField } from '../../components/SearchField.tsx';
+import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
+import { PackPicker } from '../../components/forms/pickers/PackPicker.tsx';
+import { StudyPicker } from '../../components/forms/pickers/StudyPicker.tsx';
+import { SubjectPicker } from '../../components/forms/pickers/SubjectPicker.tsx';
+import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
 import classes from './PackFacets.module.css';
 
@@ -25,14 +25,14 @@ export const FACETS = [
 ] as const;
 export type Facet = (typeof FACETS)[number];
 
-/** How an active filter is told where only its value would be unclear. */
-const FACET_WORDS: Record<Exclude<Facet, 'q'>, string> = {
+/** The label of an active filter whose value alone would be ambiguous. */
+const FACET_LABELS: Record<Exclude<Facet, 'q'>, string> = {
   outcome: 'outcome',
   tag: 'tag',
   license: 'licence',
   verdict: 'replicated as',
   study: 'study',
-  node: 'node',
+  node: 'subject',
   author: 'author',
   keyword: 'keyword',
   flagged: 'flagged',
@@ -46,10 +46,10 @@ const SELECTS: { facet: Facet; label: string; values: readonly string[] }[] = [
   { facet: 'license', label: 'Licence', values: LICENSES },
 ];
 
-/** Before each option's value: the library takes the outcome `null` for no choice at all. */
+/** The prefix of each option's value: Mantine treats the outcome `null` as no selection. */
 const OPTION = 'is ';
 
-/** Search and filters of the packs; what is set is told beneath and can be taken away one by one. */
+/** Search and filters of the packs. Active filters are listed below and can be removed one by one. */
 export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
   const { values, set, clear, isAny } = filters;
   return (
@@ -58,7 +58,7 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
         <div className={classes.search}>
           <SearchField
             label="Search packs"
-            placeholder="Words in title, summary, authors, keywords, method"
+            placeholder="Title, summary, authors, keywords, method"
             value={values.q ?? ''}
             onChange={(q) => set({ q })}
           />
@@ -72,7 +72,7 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
             value={values[facet] ? OPTION + values[facet] : null}
             onChange={(value) => set({ [facet]: value?.slice(OPTION.length) ?? '' })}
             clearable
-            clearButtonProps={clearButton(`Any ${label.toLowerCase()}`)}
+            clearButtonProps={clearButtonProps(`Any ${label.toLowerCase()}`)}
             w={label === 'Replicated as' ? 152 : 128}
           />
         ))}
@@ -86,7 +86,7 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
               size="md"
               withRemoveButton
               removeButtonProps={{
-                'aria-label': `Take away ${facet === 'q' ? 'the search' : FACET_WORDS[facet]}`,
+                'aria-label': `Remove filter: ${facet === 'q' ? 'search' : FACET_LABELS[facet]}`,
                 tabIndex: 0,
                 'aria-hidden': false,
               }}
@@ -98,7 +98,7 @@ export function PackFacets({ filters }: { filters: UrlFilters<Facet> }) {
                   ? values.flagged === 'true'
                     ? 'flagged'
                     : 'not flagged'
-                  : `${FACET_WORDS[facet]}: ${values[facet]}`}
+                  : `${FACET_LABELS[facet]}: ${values[facet]}`}
             </Pill>
           ))}
           <Button variant="subtle" size="compact-sm" onClick={clear}>
@@ -130,8 +130,8 @@ function MoreFilters({ values, set }: Pick<UrlFilters<Facet>, 'values' | 'set'>)
             value={values.study ?? null}
             onChange={(study) => set({ study: study ?? '' })}
           />
-          <NodePicker
-            label="Node, with all beneath it"
+          <SubjectPicker
+            label="Subject (including those below)"
             value={values.node ?? null}
             onChange={(node) => set({ node: node ?? '' })}
           />

@@ -2,11 +2,11 @@ import { Link } from 'react-router';
 import type { Pack } from '../../../../shared/pack.ts';
 import type { License } from '../../../../shared/vocabulary.ts';
 import { useCall } from '../../api/useCall.ts';
-import { CopyButton } from '../../components/CopyButton.tsx';
-import { DigestChip } from '../../components/DigestChip.tsx';
-import { Facts } from '../../components/Facts.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
-import { relationWords } from '../../format/relation.ts';
+import { DigestChip } from '../../components/data/DigestChip.tsx';
+import { Facts } from '../../components/data/Facts.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { CopyButton } from '../../components/forms/CopyButton.tsx';
+import { relationLabel } from '../../format/relationLabel.ts';
 import { exactBytes, formatCount } from '../../format/size.ts';
 import classes from './PackFacts.module.css';
 import { PackLink } from './PackLink.tsx';
@@ -16,7 +16,7 @@ const LICENSE_PAGES: Record<License, string> = {
   'CC0-1.0': 'https://creativecommons.org/publicdomain/zero/1.0/',
 };
 
-/** What is known of a pack at a glance, and what it is bound to. */
+/** The metadata of a pack. */
 export function PackFacts({ pack }: { pack: Pack }) {
   return (
     <Facts
@@ -25,14 +25,12 @@ export function PackFacts({ pack }: { pack: Pack }) {
         Id: (
           <span className={classes.inline}>
             <span className="mono small">{pack.id}</span>
-            <CopyButton text={pack.id} what="the id" />
+            <CopyButton text={pack.id} what="id" />
           </span>
         ),
         Received: <TimeText at={pack.evidence.received_at} show="exact" />,
-        'In the ledger': (
-          <Link to={`/ledger?from=${pack.ledger_entry}`}>Entry {formatCount(pack.ledger_entry)}</Link>
-        ),
-        'Size of the files': exactBytes(pack.evidence.bytes),
+        Ledger: <Link to={`/ledger?from=${pack.ledger_entry}`}>Entry {formatCount(pack.ledger_entry)}</Link>,
+        'Total file size': exactBytes(pack.evidence.bytes),
         Licence: (
           <a href={LICENSE_PAGES[pack.license]} target="_blank" rel="noopener noreferrer license">
             {pack.license}
@@ -48,7 +46,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
         'Newer version': pack.evidence.superseded_by && <PackLink id={pack.evidence.superseded_by} />,
         'New version of': pack.supersedes && <PackLink id={pack.supersedes} />,
         'Related works': pack.related.length > 0 && <Related related={pack.related} />,
-        'Terms accepted': pack.terms_version,
+        Terms: pack.terms_version,
       }}
     />
   );
@@ -76,7 +74,7 @@ function Related({ related }: { related: Pack['related'] }) {
     <ul className={classes.related}>
       {related.map(({ relation, identifier }) => (
         <li key={relation + identifier}>
-          <span className="muted">{relationWords(relation)}</span>{' '}
+          <span className="muted">{relationLabel(relation)}</span>{' '}
           <RelatedIdentifier identifier={identifier} />
         </li>
       ))}
@@ -90,7 +88,8 @@ function RelatedIdentifier({ identifier }: { identifier: string }) {
     : /^(doi:)?10\./i.test(identifier)
       ? `https://doi.org/${identifier.replace(/^doi:/i, '')}`
       : undefined;
-  if (!address) return <DigestChip digest={identifier.replace(/^sha256:/, '')} label="related digest" />;
+  if (!address)
+    return <DigestChip digest={identifier.replace(/^sha256:/, '')} label="digest of related work" />;
   return (
     <a href={address} target="_blank" rel="noopener noreferrer nofollow">
       {identifier}

@@ -2,15 +2,15 @@ import { ActionIcon, Drawer, Tooltip } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useState } from 'react';
 import type { PackFile } from '../../../../shared/pack.ts';
-import { addressOf } from '../../api/client.ts';
-import { DigestChip } from '../../components/DigestChip.tsx';
-import { FilePreview } from '../../components/preview/FilePreview.tsx';
-import { Section } from '../../components/Section.tsx';
-import { VirtualList } from '../../components/VirtualList.tsx';
+import { urlOf } from '../../api/client.ts';
+import { FilePreview } from '../../components/content/preview/FilePreview.tsx';
+import { DigestChip } from '../../components/data/DigestChip.tsx';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import classes from './PackFiles.module.css';
 
-/** The files of a pack: what each is, its digest, a look into it, and its bytes. */
+/** The files of a pack, with digest, preview and download. */
 export function PackFiles({ files, bytes }: { files: readonly PackFile[]; bytes: number }) {
   const [shown, setShown] = useState<PackFile>();
   return (
@@ -23,7 +23,7 @@ export function PackFiles({ files, bytes }: { files: readonly PackFile[]; bytes:
       }
     >
       {files.length === 0 ? (
-        <p className="muted">This pack is a record alone; it has no files.</p>
+        <p className="muted">This pack has no files, only a record.</p>
       ) : (
         <VirtualList
           label="Files"
@@ -65,7 +65,7 @@ function DownloadLink({ file }: { file: PackFile }) {
   return (
     <ActionIcon
       component="a"
-      href={addressOf('readBlob', { params: { sha256: file.sha256 } })}
+      href={urlOf('readBlob', { params: { sha256: file.sha256 } })}
       download={file.path.split('/').at(-1)}
       variant="subtle"
       color="gray"
@@ -87,7 +87,7 @@ function FileDetails({ file }: { file: PackFile }) {
         <DownloadLink file={file} />
       </p>
       <FilePreview
-        address={addressOf('readBlob', { params: { sha256: file.sha256 } })}
+        address={urlOf('readBlob', { params: { sha256: file.sha256 } })}
         path={file.path}
         mediaType={file.media_type}
         bytes={file.bytes}

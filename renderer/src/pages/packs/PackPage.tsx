@@ -3,45 +3,46 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconArrowRight, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { Pack } from '../../../../shared/pack.ts';
-import { ApiProblem, addressOf } from '../../api/client.ts';
+import { ApiProblem, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { Citation } from '../../components/Citation.tsx';
-import { Comments } from '../../components/Comments.tsx';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Markdown } from '../../components/Markdown.tsx';
-import { Page } from '../../components/Page.tsx';
-import { Section } from '../../components/Section.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { Citation } from '../../components/content/Citation.tsx';
+import { Comments } from '../../components/content/Comments.tsx';
+import { Markdown } from '../../components/content/Markdown.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { useMayContribute } from '../../state/session.ts';
 import { FlagDialog } from './FlagDialog.tsx';
 import { PackFacts } from './PackFacts.tsx';
 import { PackFiles } from './PackFiles.tsx';
-import { PackAuthors, PackBadges } from './PackHead.tsx';
+import { PackAuthors, PackBadges } from './PackHeader.tsx';
 import { PackLink } from './PackLink.tsx';
 import classes from './PackPage.module.css';
 import { PackReplications } from './PackReplications.tsx';
 import { PackResults } from './PackResults.tsx';
-import { PackVerify } from './PackVerify.tsx';
+import { PackVerify } from './verify/PackVerify.tsx';
 
-/** All of one pack. */
+/** The page of one pack. */
 export default function PackPage() {
   const { id = '' } = useParams();
   const pack = useCall('readPack', { params: { id } });
   if (pack.error) {
     const isMissing = pack.error instanceof ApiProblem && pack.error.document.status === 404;
     return (
-      <Page title={isMissing ? 'There is no such pack' : 'Pack'}>
+      <Page title={isMissing ? 'Pack not found' : 'Pack'}>
         {isMissing ? (
           <EmptyState
             title="No pack has this id"
             action={
               <Button component={Link} to="/packs">
-                See all packs
+                All packs
               </Button>
             }
           >
-            This node holds no pack <code className="wrap-anywhere">{id}</code>. It may be on another node.
+            This node does not have the pack <code className="wrap-anywhere">{id}</code>. Another node may
+            have it.
           </EmptyState>
         ) : (
           <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />
@@ -58,7 +59,7 @@ function WholePack({ pack }: { pack: Pack }) {
     <Page title={pack.title} actions={<PackActions pack={pack} />}>
       {pack.evidence.superseded_by && (
         <p className={classes.notice}>
-          <IconArrowRight size={17} aria-hidden /> There is a newer version of this pack:{' '}
+          <IconArrowRight size={17} aria-hidden /> A newer version of this pack exists:{' '}
           <PackLink id={pack.evidence.superseded_by} />
         </p>
       )}
@@ -86,7 +87,7 @@ function WholePack({ pack }: { pack: Pack }) {
           <Citation item={pack.id} />
           <Comments item={pack.id} />
         </div>
-        <aside className={classes.facts} aria-label="Facts">
+        <aside className={classes.facts} aria-label="Details">
           <PackFacts pack={pack} />
         </aside>
       </div>
@@ -100,12 +101,12 @@ function PackActions({ pack }: { pack: Pack }) {
   const download = (
     <Button
       component="a"
-      href={addressOf('readPackFile', { params: { id: pack.id } })}
+      href={urlOf('readPackFile', { params: { id: pack.id } })}
       download
       variant="default"
       leftSection={<IconDownload size={17} aria-hidden />}
     >
-      Pack file
+      Download pack
     </Button>
   );
   if (!mayContribute) return download;
@@ -148,13 +149,13 @@ function Method({ method }: { method: Pack['method'] }) {
   return (
     <Section title="Method">
       {method === null ? (
-        <p className="muted">No method is given.</p>
+        <p className="muted">No method.</p>
       ) : (
         <div className={classes.method}>
           <p className="muted">
             {method.complete
-              ? 'The uploader claims that this is all that is needed to do it again.'
-              : 'The uploader says that this is not all that is needed to do it again.'}
+              ? 'The uploader states that the method is complete.'
+              : 'The uploader states that the method is not complete.'}
           </p>
           {method.link && (
             <p className="wrap-anywhere">
@@ -164,7 +165,7 @@ function Method({ method }: { method: Pack['method'] }) {
             </p>
           )}
           {method.text && (
-            <Spoiler maxHeight={360} showLabel="Show all of the method" hideLabel="Show less">
+            <Spoiler maxHeight={360} showLabel="Show full method" hideLabel="Show less">
               <p className={classes.methodText}>{method.text}</p>
             </Spoiler>
           )}

@@ -4,8 +4,8 @@ import { useState } from 'react';
 import { Link } from 'react-router';
 import type { Pack } from '../../../../shared/pack.ts';
 import { useCall } from '../../api/useCall.ts';
-import { Section } from '../../components/Section.tsx';
-import { StateBadge } from '../../components/StateBadge.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { authorsLine } from '../../format/authors.ts';
 import { countOf } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
@@ -14,7 +14,7 @@ import classes from './PackReplications.module.css';
 
 const FIRST_SHOWN = 8;
 
-/** Replications both ways, from left to right: what this pack replicates, this pack, and what replicates it. */
+/** Replications in both directions: the original, this pack, and its replications. */
 export function PackReplications({ pack }: { pack: Pack }) {
   const mayContribute = useMayContribute();
   const { replicates, replications } = pack;
@@ -45,7 +45,7 @@ export function PackReplications({ pack }: { pack: Pack }) {
           </div>
         </div>
       ) : (
-        <p className="muted">Nobody has published a replication of this pack here yet.</p>
+        <p className="muted">No replications have been published on this node.</p>
       )}
     </Section>
   );
@@ -61,7 +61,7 @@ function Original({ pack, replicates }: { pack: Pack; replicates: NonNullable<Pa
       </p>
       {replicates.note && <p className="small wrap-anywhere">{replicates.note}</p>}
       {pack.original_had_method === false && (
-        <p className="muted small">The original gave no complete method when this arrived.</p>
+        <p className="muted small">The original had no complete method when this pack was received.</p>
       )}
     </div>
   );
@@ -69,7 +69,7 @@ function Original({ pack, replicates }: { pack: Pack; replicates: NonNullable<Pa
 
 function ReplicatedBy({ pack }: { pack: Pack }) {
   const [isAll, setIsAll] = useState(false);
-  // One question for all of their titles, rather than one for each.
+  // One request for all titles instead of one per pack.
   const packs = useCall('listPacks', { query: { replicates: pack.id, limit: 500, sort: 'received' } });
   const known = new Map(packs.data?.items.map((item) => [item.id, item]));
   const { replications } = pack;

@@ -1,7 +1,7 @@
 import type { ResultValue } from '../../../../shared/pack.ts';
 import classes from './PackResults.module.css';
 
-/** The results as names and values; a number is written with every digit that it has. */
+/** Results as names and values. Numbers are shown with all their digits. */
 export function PackResults({ results }: { results: Readonly<Record<string, ResultValue>> }) {
   return (
     <table className={classes.results}>

@@ -3,20 +3,20 @@ import { IconPackageImport } from '@tabler/icons-react';
 import { Link, useNavigate } from 'react-router';
 import type { Pack } from '../../../../shared/pack.ts';
 import { useCall } from '../../api/useCall.ts';
-import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Page } from '../../components/Page.tsx';
-import { Pager } from '../../components/Pager.tsx';
-import { SplitView, useIsWide } from '../../components/SplitView.tsx';
-import { StateBadge } from '../../components/StateBadge.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
+import { Pager } from '../../components/data/Pager.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
+import { SplitView, useIsWide } from '../../components/layout/SplitView.tsx';
 import { authorsLine } from '../../format/authors.ts';
 import { formatBytes } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { FACETS, PackFacets } from './PackFacets.tsx';
-import { PackPane } from './PackPane.tsx';
+import { PackPreview } from './PackPreview.tsx';
 import classes from './PacksPage.module.css';
 import { ReplicationCounts } from './ReplicationCounts.tsx';
 
@@ -25,7 +25,7 @@ const VIEW = ['sort', 'offset', 'open'] as const;
 /** A new filter starts from the first page. */
 const RESET = ['offset'] as const;
 
-/** Every pack of the archive: searched, filtered, sorted; a row opens beside the list. */
+/** The list of packs with search, filters and sorting. A row opens next to the list. */
 export default function PacksPage() {
   const mayContribute = useMayContribute();
   const filters = useUrlFilters(FACETS, RESET);
@@ -45,7 +45,7 @@ export default function PacksPage() {
   };
   const assemble = (
     <Button component={Link} to="/assemble" leftSection={<IconPackageImport size={17} aria-hidden />}>
-      Assemble a pack
+      New pack
     </Button>
   );
   const page = packs.data;
@@ -58,8 +58,8 @@ export default function PacksPage() {
       )}
       {page && page.total > 0 && (
         <SplitView
-          label="The pack that is open"
-          pane={isWide && open && <PackPane id={open} />}
+          label="Open pack"
+          pane={isWide && open && <PackPreview id={open} />}
           onClose={() => view.set({ open: '' })}
         >
           <DataTable
@@ -184,18 +184,18 @@ function NoPacks({ isFiltered, onClear, assemble }: NoPacksProps) {
         title="No pack matches"
         action={
           <Button variant="default" onClick={onClear}>
-            Clear the filters
+            Clear filters
           </Button>
         }
       >
-        All the words must occur, and every filter must hold.
+        A pack must contain all words and match every filter.
       </EmptyState>
     );
   }
   return (
-    <EmptyState title="The archive holds no pack yet" action={assemble}>
-      A pack is a bundle of research files with a record: who made it, what came of it, and how to do it
-      again. Packs will be listed here, newest first.
+    <EmptyState title="No packs yet" action={assemble}>
+      A pack is a bundle of research files with a record of the authors, the outcome and the method. Packs
+      will appear here, newest first.
     </EmptyState>
   );
 }

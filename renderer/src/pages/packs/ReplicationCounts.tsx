@@ -1,9 +1,9 @@
 import type { Pack } from '../../../../shared/pack.ts';
 import { VERDICTS } from '../../../../shared/vocabulary.ts';
-import { STATES } from '../../components/states.ts';
+import { STATES } from '../../components/data/states.ts';
 import classes from './ReplicationCounts.module.css';
 
-/** How often a pack was replicated with which verdict: a shape and a number each; nothing where there is none. */
+/** The number of replications by verdict, each as an icon and a number. */
 export function ReplicationCounts({ evidence }: { evidence: Pack['evidence'] }) {
   const present = VERDICTS.filter((verdict) => evidence[verdict] > 0);
   if (present.length === 0) {
@@ -17,12 +17,12 @@ export function ReplicationCounts({ evidence }: { evidence: Pack['evidence'] }) 
   return (
     <span className={classes.counts}>
       {present.map((verdict) => {
-        const { icon: Icon, tone, word } = STATES.verdict[verdict];
+        const { icon: Icon, tone, label } = STATES.verdict[verdict];
         return (
-          <span key={verdict} data-tone={tone} title={`${evidence[verdict]} ${word}`}>
+          <span key={verdict} data-tone={tone} title={`${evidence[verdict]} ${label}`}>
             <Icon size={15} stroke={1.9} aria-hidden />
             <span className="numeric">{evidence[verdict]}</span>
-            <span className="visually-hidden">{word}</span>
+            <span className="visually-hidden">{label}</span>
           </span>
         );
       })}

@@ -1,14 +1,14 @@
 import { Link, useSearchParams } from 'react-router';
 import type { FoundText } from '../../../../shared/derived.ts';
 import { useCall } from '../../api/useCall.ts';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Page } from '../../components/Page.tsx';
-import { Pager } from '../../components/Pager.tsx';
-import { SearchField } from '../../components/SearchField.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { Pager } from '../../components/data/Pager.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { SearchField } from '../../components/forms/SearchField.tsx';
+import { Page } from '../../components/layout/Page.tsx';
 import { useUrlFilters } from '../../state/urlFilters.ts';
-import { ArchivedChip } from '../timeline/ArchivedChip.tsx';
+import { ObjectDigest } from '../timeline/event/ObjectDigest.tsx';
 import classes from './SearchPage.module.css';
 import { SnippetText } from './SnippetText.tsx';
 
@@ -16,7 +16,7 @@ const PAGE_ROWS = 20;
 const FILTERS = ['q'] as const;
 const RESET_BY_FILTERS = ['offset'];
 
-/** Looks through what the current versions of all sources say. */
+/** Full-text search in the current versions of all sources. */
 export default function SearchPage() {
   const { values, set } = useUrlFilters(FILTERS, RESET_BY_FILTERS);
   const [search, setSearch] = useSearchParams();
@@ -35,14 +35,11 @@ export default function SearchPage() {
     });
   const found = q === '' ? undefined : data;
   return (
-    <Page
-      title="Search the texts"
-      lead="What the pages and files say, in the current version of each watched source."
-    >
+    <Page title="Text search" lead="Searches the current version of every watched source.">
       <search className={classes.search}>
         <SearchField
-          label="Search the texts"
-          placeholder="Words, or a “phrase in quotes”"
+          label="Search text"
+          placeholder="Words or a “phrase in quotes”"
           value={q}
           onChange={(words) => set({ q: words })}
         />
@@ -51,15 +48,15 @@ export default function SearchPage() {
       {q !== '' && error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {q !== '' && !found && !error && <p className="muted">Searching…</p>}
       {found?.total === 0 && (
-        <EmptyState title="No current version says that">
-          All of the words must occur, in full or as they begin. A new version is found a little after it
-          came. Names, addresses and older versions are searched on the{' '}
+        <EmptyState title="No results">
+          A text must contain all words, in full or as prefixes. New versions are indexed shortly after they
+          are retrieved. To search names, URLs and older versions, use the{' '}
           <Link to={timelineFor(q)}>timeline</Link>.
         </EmptyState>
       )}
       {found && found.total > 0 && (
         <div data-stale={isPlaceholderData || undefined} className={classes.found}>
-          <ol className={classes.list} aria-label="Sources whose text matches">
+          <ol className={classes.list} aria-label="Sources with matching text">
             {found.items.map((item) => (
               <li key={item.source.id}>
                 <Result item={item} />
@@ -68,7 +65,7 @@ export default function SearchPage() {
           </ol>
           <Pager what="sources" total={found.total} limit={PAGE_ROWS} offset={offset} onOffset={setOffset} />
           <p className="muted small">
-            Newest source first. Texts are derived; the evidence is the objects that they were made from.
+            Newest first. The texts are derived from the archived objects, which are the evidence.
           </p>
         </div>
       )}
@@ -79,13 +76,13 @@ export default function SearchPage() {
 function BeforeSearch() {
   return (
     <p className="muted">
-      The text of pages, PDFs, tables, feeds and JSON is looked through. All of the words must occur; words in
-      quotes stand together.
+      Searches pages, PDFs, tables, feeds and JSON. A text must contain all words. Words in quotes must appear
+      together.
     </p>
   );
 }
 
-/** One source whose current version matches: where it is, what it says there, and the version it says it in. */
+/** One source whose current version matches, with a snippet. */
 function Result({ item: { source, sha256, observed_at, title, snippet } }: { item: FoundText }) {
   const name = source.name || source.url;
   return (
@@ -102,11 +99,11 @@ function Result({ item: { source, sha256, observed_at, title, snippet } }: { ite
         <SnippetText snippet={snippet} />
       </p>
       <p className={classes.version}>
-        <ArchivedChip sha256={sha256} label="digest of this version" />
+        <ObjectDigest sha256={sha256} label="digest of this version" />
         <span>
           retrieved <TimeText at={observed_at} />
         </span>
-        <Link to={`/timeline?source=${source.id}&q=${sha256}`}>On the timeline</Link>
+        <Link to={`/timeline?source=${source.id}&q=${sha256}`}>View on timeline</Link>
       </p>
     </article>
   );

@@ -1,7 +1,7 @@
 import type { Snippet } from '../../../../shared/derived.ts';
 import { snippetParts } from './snippetParts.ts';
 
-/** A part of a text with the words that were looked for marked. Plain text, whatever it came from. */
+/** A snippet as plain text, with the search words highlighted. */
 export function SnippetText({ snippet }: { snippet: Snippet }) {
   return snippetParts(snippet).map(({ text, start, isMarked }) =>
     isMarked ? <mark key={start}>{text}</mark> : <span key={start}>{text}</span>,

@@ -1,13 +1,13 @@
 import type { Snippet } from '../../../../shared/derived.ts';
 
 export interface SnippetPart {
-  /** Where in the snippet it begins, in UTF-16 code units. */
+  /** Offset in the snippet in UTF-16 code units. */
   start: number;
   text: string;
   isMarked: boolean;
 }
 
-/** A snippet cut at its marks, in order; nothing of it is lost where marks touch or overlap. */
+/** Splits a snippet at its highlights, in order. Overlapping highlights lose no text. */
 export function snippetParts({ text, marks }: Snippet): SnippetPart[] {
   const parts: SnippetPart[] = [];
   let at = 0;

@@ -1,16 +1,16 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { LookSwitch } from '../../components/LookSwitch.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { ThemeSwitch } from '../../components/layout/ThemeSwitch.tsx';
 import { desktop } from '../../desktop.ts';
-import { useLook, type Zone } from '../../state/look.ts';
+import { useDisplaySettings, type Zone } from '../../state/displaySettings.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import classes from './SettingsPage.module.css';
 
 /** How this browser shows things, and its session. */
 export function BrowserSettings() {
-  const { zone, setZone } = useLook();
+  const { zone, setZone } = useDisplaySettings();
   const isOwner = useIsOwner();
   return (
     <section className={classes.group} aria-labelledby="this-browser">
@@ -22,7 +22,7 @@ export function BrowserSettings() {
         <div className={classes.row}>
           <span>Look</span>
           <div className={classes.control}>
-            <LookSwitch />
+            <ThemeSwitch />
           </div>
         </div>
         <div className={classes.row}>

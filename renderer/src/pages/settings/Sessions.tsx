@@ -2,10 +2,10 @@ import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type OwnerSession, SESSION_DAYS } from '../../../../shared/session.ts';
 import { call } from '../../api/client.ts';
-import { answerKey, useCall } from '../../api/useCall.ts';
-import { type Column, DataTable } from '../../components/DataTable.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { callKey, useCall } from '../../api/useCall.ts';
+import { type Column, DataTable } from '../../components/data/DataTable.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { useSession } from '../../state/session.ts';
 import classes from './SettingsPage.module.css';
 
@@ -38,7 +38,7 @@ function SessionList({ sessions }: { sessions: readonly OwnerSession[] }) {
   const end = useMutation({
     mutationFn: ({ id }: OwnerSession) => call('endSession', { params: { id } }),
     onSettled: (_answer, _error, { current }) =>
-      current ? load() : queries.invalidateQueries({ queryKey: answerKey('listSessions') }),
+      current ? load() : queries.invalidateQueries({ queryKey: callKey('listSessions') }),
   });
   const columns: Column<OwnerSession>[] = [
     {

@@ -5,8 +5,8 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../../../../shared/settings.ts';
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
-import { answerKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { callKey } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import classes from './SettingsPage.module.css';
 import { SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
 
@@ -67,7 +67,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
     },
     onError: (error) => form.setErrors(fieldErrors(error)),
     onSuccess: (next) => {
-      queries.setQueryData(answerKey('readSettings', {}), next);
+      queries.setQueryData(callKey('readSettings', {}), next);
       form.setInitialValues(typedOf(next));
       form.reset();
       notifications.show({ message: 'The settings are saved.' });

@@ -1,7 +1,7 @@
 import { useCall } from '../../api/useCall.ts';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Page } from '../../components/Page.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { BrowserSettings } from './BrowserSettings.tsx';
 import { Sessions } from './Sessions.tsx';

@@ -3,13 +3,13 @@ import { useEffect, useRef } from 'react';
 import { useLocation } from 'react-router';
 import type { Audit } from '../../../../shared/fixity.ts';
 import { useCall } from '../../api/useCall.ts';
-import { type Column, DataTable } from '../../components/DataTable.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { AuditNow } from '../../components/fixity/AuditNow.tsx';
-import { DamagedObjects, HowToMend } from '../../components/fixity/DamagedObjects.tsx';
-import { type KnownFixity, useFixity } from '../../components/fixity/useFixity.ts';
-import { StateBadge } from '../../components/StateBadge.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { AuditButton } from '../../components/content/fixity/AuditButton.tsx';
+import { DamagedObjects, RepairHelp } from '../../components/content/fixity/DamagedObjects.tsx';
+import { type FixityStatus, useFixity } from '../../components/content/fixity/useFixity.ts';
+import { type Column, DataTable } from '../../components/data/DataTable.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import classes from './SettingsPage.module.css';
 
@@ -43,10 +43,10 @@ export function StoredBytes() {
         {fixity && fixity.damaged_objects > 0 && (
           <div>
             <DamagedObjects fixity={fixity} />
-            <HowToMend />
+            <RepairHelp />
           </div>
         )}
-        <AuditNow />
+        <AuditButton />
         <History />
       </div>
     </section>
@@ -56,7 +56,7 @@ export function StoredBytes() {
 function Health({
   fixity: { last_completed_audit_at: last, checked, damaged_objects },
 }: {
-  fixity: KnownFixity;
+  fixity: FixityStatus;
 }) {
   const health = damaged_objects > 0 ? 'bad' : last ? 'well' : 'idle';
   const Icon = { bad: IconShieldX, well: IconCircleCheck, idle: IconCircleDashed }[health];

@@ -1,9 +1,9 @@
 import { useState } from 'react';
 import type { SharingMode } from '../../../../shared/settings.ts';
 import { useCall } from '../../api/useCall.ts';
-import { CopyButton } from '../../components/CopyButton.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { CopyButton } from '../../components/forms/CopyButton.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { QrCode } from './QrCode.tsx';
 import classes from './SharingPage.module.css';
 

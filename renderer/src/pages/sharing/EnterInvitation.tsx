@@ -2,8 +2,8 @@ import { Button, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { FormEvent } from 'react';
 import { enterInvitation } from '../../api/enterInvitation.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { useSession } from '../../state/session.ts';
 import classes from './SharingPage.module.css';
 

@@ -2,17 +2,17 @@ import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Invitation } from '../../../../shared/invitation.ts';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
-import { type Column, DataTable } from '../../components/DataTable.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { callKey } from '../../api/useCall.ts';
+import { type Column, DataTable } from '../../components/data/DataTable.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 
 /** The invitations that hold, newest first, each with what came of it. */
 export function InvitationList({ invitations }: { invitations: readonly Invitation[] }) {
   const queries = useQueryClient();
   const revoke = useMutation({
     mutationFn: (id: string) => call('revokeInvitation', { params: { id } }),
-    onSettled: () => queries.invalidateQueries({ queryKey: answerKey('listInvitations') }),
+    onSettled: () => queries.invalidateQueries({ queryKey: callKey('listInvitations') }),
   });
   const columns: Column<Invitation>[] = [
     { id: 'name', header: 'For', cell: ({ name }) => name || <span className="muted">nobody named</span> },

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import type { CreatedInvitation } from '../../../../shared/invitation.ts';
-import { CopyButton } from '../../components/CopyButton.tsx';
+import { CopyButton } from '../../components/forms/CopyButton.tsx';
 import classes from './SharingPage.module.css';
 
 /** The token of an invitation that was just made. It cannot be shown again. */

@@ -5,9 +5,9 @@ import { zod4Resolver } from 'mantine-form-zod-resolver';
 import { type CreatedInvitation, newInvitationSchema } from '../../../../shared/invitation.ts';
 import type { Sharing } from '../../../../shared/settings.ts';
 import { call } from '../../api/client.ts';
-import { answerKey, useCall } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
+import { callKey, useCall } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { InvitationList } from './InvitationList.tsx';
 import { InvitationToken } from './InvitationToken.tsx';
 import classes from './SharingPage.module.css';
@@ -21,7 +21,7 @@ export function Invitations({ sharing }: { sharing: Sharing }) {
     mutationFn: (values: { name: string }) => call('createInvitation', { body: values }),
     onSuccess: async () => {
       form.reset();
-      await queries.invalidateQueries({ queryKey: answerKey('listInvitations') });
+      await queries.invalidateQueries({ queryKey: callKey('listInvitations') });
     },
   });
   const created: CreatedInvitation | undefined = create.data;

@@ -3,24 +3,24 @@ import { IconEye, IconLock, IconPencilPlus } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import type { SharingMode as Mode, Sharing } from '../../../../shared/settings.ts';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
+import { callKey } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { useSession } from '../../state/session.ts';
-import { type Choice, ChoiceCards } from '../assemble/ChoiceCards.tsx';
+import { type Choice, ChoiceCards } from '../assemble/sections/ChoiceCards.tsx';
 import classes from './SharingPage.module.css';
 
 const MODES: readonly Choice<Mode>[] = [
-  { value: 'off', word: 'Off', icon: IconLock, meaning: 'Only this machine reaches the node.' },
+  { value: 'off', label: 'Off', icon: IconLock, meaning: 'Only this machine reaches the node.' },
   {
     value: 'read',
-    word: 'Read',
+    label: 'Read',
     icon: IconEye,
     meaning: 'Whoever is on your network may read and verify everything, and change nothing.',
   },
   {
     value: 'contribute',
-    word: 'Contribute',
+    label: 'Contribute',
     icon: IconPencilPlus,
     meaning:
       'They may also add packs, studies, nodes, comments and flags, within the limits of the settings.',
@@ -36,8 +36,8 @@ export function SharingMode({ sharing }: { sharing: Sharing }) {
     scope: { id: 'sharing' },
     mutationFn: (next: Sharing) => call('setSharing', { body: next }),
     onSuccess: async (next) => {
-      queries.setQueryData(answerKey('readSharing', {}), next);
-      await Promise.all([queries.invalidateQueries({ queryKey: answerKey('readAddresses') }), loadSession()]);
+      queries.setQueryData(callKey('readSharing', {}), next);
+      await Promise.all([queries.invalidateQueries({ queryKey: callKey('readAddresses') }), loadSession()]);
     },
   });
   // What was chosen is shown at once, and taken back where the node refuses it.

@@ -1,5 +1,5 @@
 import type { Sharing } from '../../../../shared/settings.ts';
-import { Section } from '../../components/Section.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import classes from './SharingPage.module.css';
 
 /** In words, who sees and does what as the node is shared now. */

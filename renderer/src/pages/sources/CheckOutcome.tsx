@@ -4,20 +4,20 @@ import { useQueries, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { Link } from 'react-router';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { NodeJobBar } from '../../components/NodeJobBar.tsx';
-import { StateBadge } from '../../components/StateBadge.tsx';
+import { callKey } from '../../api/useCall.ts';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { NodeJobBar } from '../../components/feedback/NodeJobBar.tsx';
 import { countOf } from '../../format/size.ts';
-import { useFollowedJob } from '../../state/followJob.ts';
+import { useFollowedJob } from '../../state/useFollowedJob.ts';
 import classes from './CheckOutcome.module.css';
 import { useCollectionRun } from './collectionRun.ts';
-import { outcomeWords, resultOf } from './outcomeWords.ts';
+import { collectionResultOf, collectionSummary } from './collectionSummary.ts';
 
-/** So many of the events that a check brought are named; the timeline has them all. */
+/** How many of the check's events are listed; the timeline has all of them. */
 const NAMED_EVENTS = 6;
 
-/** The check that was asked for: its progress in numbers, then what it found in words. */
+/** The check that was started here: its progress, then its result. */
 export function CheckOutcome() {
   const { jobId, what, error, isStarting, clear } = useCollectionRun();
   const job = useFollowedJob(jobId);
@@ -32,7 +32,7 @@ export function CheckOutcome() {
       'listRetrievals',
       'listEvents',
     ] as const) {
-      void client.invalidateQueries({ queryKey: answerKey(name) });
+      void client.invalidateQueries({ queryKey: callKey(name) });
     }
   }, [state, client]);
   if (error !== undefined) return <ErrorNote error={error} />;
@@ -45,7 +45,7 @@ export function CheckOutcome() {
     );
   }
   if (job.state === 'failed') return <ErrorNote error={new Error(job.error ?? 'The check failed.')} />;
-  const result = resultOf(job);
+  const result = collectionResultOf(job);
   const isWell = result ? result.failed === 0 && !result.observer_offline : false;
   const Icon = isWell ? IconCircleCheck : IconAlertTriangle;
   return (
@@ -54,13 +54,13 @@ export function CheckOutcome() {
       <div className={classes.words}>
         <p>
           <strong>
-            {job.state === 'cancelled' ? 'The check was stopped.' : result && outcomeWords(result)}
+            {job.state === 'cancelled' ? 'The check was cancelled.' : result && collectionSummary(result)}
           </strong>
-          {result && result.failed > 0 && ' Why is told beside each source.'}
+          {result && result.failed > 0 && ' The reason is shown next to each source.'}
         </p>
         {result && result.events.length > 0 && <NewEvents ids={result.events} />}
       </div>
-      <CloseButton aria-label="Put the outcome away" onClick={clear} />
+      <CloseButton aria-label="Dismiss the result" onClick={clear} />
     </output>
   );
 }
@@ -68,7 +68,7 @@ export function CheckOutcome() {
 function NewEvents({ ids }: { ids: readonly number[] }) {
   const events = useQueries({
     queries: ids.slice(0, NAMED_EVENTS).map((id) => ({
-      queryKey: answerKey('readEvent', { params: { id } }),
+      queryKey: callKey('readEvent', { params: { id } }),
       queryFn: () => call('readEvent', { params: { id } }),
     })),
   });

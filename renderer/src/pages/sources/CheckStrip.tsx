@@ -1,14 +1,14 @@
 import { failureWords } from '../../../../shared/failureWords.ts';
-import { Hint } from '../../components/Hint.tsx';
+import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
 import { countOf } from '../../format/size.ts';
 import classes from './CheckStrip.module.css';
 
-/** The last checks as a strip, oldest at the left: full bars gave an object, short ones failed. */
+/** The last checks as bars, oldest on the left. Full bars succeeded, short bars failed. */
 export function CheckStrip({ checks }: { checks: readonly (string | null)[] }) {
   if (checks.length === 0) return null;
   const bars = checks.map((error, index) => ({ error, key: index }));
   return (
-    <Hint label={summaryOf(checks)} maxWidth={300}>
+    <LazyTooltip label={summaryOf(checks)} maxWidth={300}>
       {(trigger) => (
         <span {...trigger} className={classes.strip}>
           {bars.map(({ error, key }) => (
@@ -17,7 +17,7 @@ export function CheckStrip({ checks }: { checks: readonly (string | null)[] }) {
           <span className="visually-hidden">{summaryOf(checks)}</span>
         </span>
       )}
-    </Hint>
+    </LazyTooltip>
   );
 }
 
@@ -25,7 +25,7 @@ function summaryOf(checks: readonly (string | null)[]): string {
   const failures = checks.filter((error) => error !== null);
   const last = failures.at(-1);
   const which = checks.length === 1 ? 'The last check' : `Of the last ${countOf(checks.length, 'check')}`;
-  if (last === undefined) return checks.length === 1 ? `${which} gave an object` : `${which}, none failed`;
+  if (last === undefined) return checks.length === 1 ? `${which} succeeded` : `${which}, all succeeded`;
   if (checks.length === 1) return `${which} failed: ${failureWords(last, null)}`;
   return `${which}, ${failures.length} failed; the last failure: ${failureWords(last, null)}`;
 }

@@ -2,8 +2,8 @@ import { Button, Group } from '@mantine/core';
 import { IconPlayerPause, IconPlayerPlay, IconRefresh } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { callKey } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useCollectionRun } from './collectionRun.ts';
 import classes from './SelectionBar.module.css';
@@ -13,7 +13,7 @@ export interface SelectionBarProps {
   onClear: () => void;
 }
 
-/** What can be done with the sources that are selected. */
+/** Bulk actions for the selected sources. */
 export function SelectionBar({ ids, onClear }: SelectionBarProps) {
   const check = useCollectionRun((run) => run.start);
   const client = useQueryClient();
@@ -21,7 +21,7 @@ export function SelectionBar({ ids, onClear }: SelectionBarProps) {
     mutationFn: async (paused: boolean) => {
       for (const id of ids) await call('changeSource', { params: { id }, body: { paused } });
     },
-    onSettled: () => client.invalidateQueries({ queryKey: answerKey('listWatchedSources') }),
+    onSettled: () => client.invalidateQueries({ queryKey: callKey('listWatchedSources') }),
   });
   const what = countOf(ids.length, 'source');
   return (
@@ -54,7 +54,7 @@ export function SelectionBar({ ids, onClear }: SelectionBarProps) {
           Resume
         </Button>
         <Button size="xs" variant="subtle" onClick={onClear}>
-          Select none
+          Clear selection
         </Button>
       </Group>
       {pause.isError && <ErrorNote error={pause.error} />}

@@ -1,27 +1,27 @@
 import { Button, Select } from '@mantine/core';
 import { SOURCE_STATES } from '../../../../shared/source.ts';
-import { clearButton } from '../../components/clearButton.ts';
-import { SearchField } from '../../components/SearchField.tsx';
-import { STATES } from '../../components/states.ts';
+import { STATES } from '../../components/data/states.ts';
+import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
+import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
+import { useAgenciesAndTags } from './form/useAgenciesAndTags.ts';
 import classes from './SourceFilterBar.module.css';
-import { useKnownWords } from './useKnownWords.ts';
 
 export const SOURCE_FILTERS = ['q', 'state', 'agency', 'tag'] as const;
 export type SourceFilterName = (typeof SOURCE_FILTERS)[number];
 
-const STATE_OPTIONS = SOURCE_STATES.map((value) => ({ value, label: STATES.source[value].word }));
+const STATE_OPTIONS = SOURCE_STATES.map((value) => ({ value, label: STATES.source[value].label }));
 
-/** The filters of the sources; what is set stands in the page's address. */
+/** The filters of the source list, kept in the URL. */
 export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterName> }) {
   const { values, set, clear, isAny } = filters;
-  const { agencies, tags } = useKnownWords();
+  const { agencies, tags } = useAgenciesAndTags();
   return (
     <search className={classes.bar}>
       <div className={classes.search}>
         <SearchField
           label="Search sources"
-          placeholder="Search URLs, names, agencies, tags"
+          placeholder="URL, name, agency or tag"
           value={values.q ?? ''}
           onChange={(q) => set({ q })}
         />
@@ -48,9 +48,9 @@ export function SourceFilterBar({ filters }: { filters: UrlFilters<SourceFilterN
   );
 }
 
-/** What the address asks for is offered too, also when no source that is known here bears it. */
-function withOwn(words: string[], own: string | undefined): string[] {
-  return own && !words.includes(own) ? [own, ...words] : words;
+/** Values from the URL are offered even if no loaded source has them. */
+function withOwn(values: string[], own: string | undefined): string[] {
+  return own && !values.includes(own) ? [own, ...values] : values;
 }
 
 interface ChoiceProps {
@@ -70,7 +70,7 @@ function Choice({ label, data, value, onChange }: ChoiceProps) {
       onChange={(chosen) => onChange(chosen ?? '')}
       searchable={data.length > 8}
       clearable
-      clearButtonProps={clearButton(`Any ${label.toLowerCase()}`)}
+      clearButtonProps={clearButtonProps(`Any ${label.toLowerCase()}`)}
       disabled={data.length === 0}
       className={classes.choice}
     />

@@ -3,32 +3,32 @@ import { IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/
 import { useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { SOURCE_STATES } from '../../../../shared/source.ts';
-import { DataTable } from '../../components/DataTable.tsx';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Page } from '../../components/Page.tsx';
-import { Pager } from '../../components/Pager.tsx';
+import { DataTable } from '../../components/data/DataTable.tsx';
+import { Pager } from '../../components/data/Pager.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
-import { AddSource } from './AddSource.tsx';
 import { CheckOutcome } from './CheckOutcome.tsx';
 import { CaptureOutcome } from './captures/CaptureOutcome.tsx';
 import { ImportCaptures } from './captures/ImportCaptures.tsx';
 import { useCollectionRun } from './collectionRun.ts';
+import { AddSource } from './form/AddSource.tsx';
 import { AddList } from './list/AddList.tsx';
 import { SelectionBar } from './SelectionBar.tsx';
 import { SOURCE_FILTERS, SourceFilterBar } from './SourceFilterBar.tsx';
 import classes from './SourcesPage.module.css';
 import { ownerColumns, VISITOR_COLUMNS } from './sourceColumns.tsx';
-import { type SeenSource, useSources } from './useSources.ts';
+import { useSources, type VisibleSource } from './useSources.ts';
 
 const PAGE_ROWS = 100;
 const RESET_BY_FILTERS = ['offset'];
-/** What the address may ask to be opened at once. */
+/** Dialogs that the URL can open. */
 const DIALOGS = ['add', 'list', 'captures'] as const;
 type Dialog = (typeof DIALOGS)[number];
 
-/** Every watched source, and for the owner everything that can be done with them. */
+/** The list of watched sources and, for the owner, their actions. */
 export default function SourcesPage() {
   const isOwner = useIsOwner();
   const [search, setSearch] = useSearchParams();
@@ -61,7 +61,7 @@ export default function SourcesPage() {
   return (
     <Page
       title="Sources"
-      lead="What this node watches: each is fetched again and again, and every version that differs is kept."
+      lead="Watched web pages and files. Each is fetched on a schedule, and every version is kept."
       actions={isOwner && <Actions canCheck={total > 0} onOpen={open} />}
     >
       <CheckOutcome />
@@ -111,7 +111,7 @@ function Actions({ canCheck, onOpen }: { canCheck: boolean; onOpen: (name: Dialo
         leftSection={<IconListDetails size={16} aria-hidden />}
         onClick={() => onOpen('list')}
       >
-        Add a list
+        Add list
       </Button>
       <Button leftSection={<IconPlus size={16} aria-hidden />} onClick={() => onOpen('add')}>
         Watch a source
@@ -120,10 +120,10 @@ function Actions({ canCheck, onOpen }: { canCheck: boolean; onOpen: (name: Dialo
   );
 }
 
-function SourcesTable({ sources, isOwner }: { sources: readonly SeenSource[]; isOwner: boolean }) {
+function SourcesTable({ sources, isOwner }: { sources: readonly VisibleSource[]; isOwner: boolean }) {
   const navigate = useNavigate();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  // A source that is no longer on the page is no longer selected: nothing unseen is acted on.
+  // Sources that left the page are deselected, so that no action applies to unseen rows.
   const shown = sources.filter(({ id }) => selected.has(id)).map(({ id }) => id);
   const select = (id: string, isSelected: boolean) => {
     const next = new Set(selected);
@@ -167,25 +167,25 @@ function NoSources({ isOwner, isFiltered, onOpen, onClear }: NoSourcesProps) {
   if (isFiltered) {
     return (
       <EmptyState
-        title="No source is like that"
+        title="No source matches"
         action={
           <Button variant="default" onClick={onClear}>
-            Clear the filters
+            Clear filters
           </Button>
         }
       >
-        No source matches all of the filters.
+        A source must match every filter.
       </EmptyState>
     );
   }
   return (
     <EmptyState
-      title="Nothing is watched yet"
-      action={isOwner && <Button onClick={() => onOpen('add')}>Watch the first source</Button>}
+      title="No sources yet"
+      action={isOwner && <Button onClick={() => onOpen('add')}>Watch your first source</Button>}
     >
       {isOwner
-        ? 'Give the address of a page or a file. It is fetched at once and then on schedule, and whatever changes is kept, byte for byte, with the proof of when it was seen.'
-        : 'The sources that the owner of this node watches will be listed here.'}
+        ? 'Enter the URL of a page or a file. It is fetched immediately and then on a schedule. Every version is kept byte for byte, with proof of when it was retrieved.'
+        : 'Sources that the owner of this node watches will appear here.'}
     </EmptyState>
   );
 }

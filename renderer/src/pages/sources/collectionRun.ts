@@ -2,21 +2,21 @@ import { create } from 'zustand';
 import { call } from '../../api/client.ts';
 
 interface CollectionRun {
-  /** The job of the last check that was asked for here. */
+  /** The job of the last check started here. */
   jobId: string | undefined;
-  /** What was asked to be checked, in words. */
+  /** A description of what is checked. */
   what: string;
-  /** Why it could not be started. */
+  /** Why the check could not be started. */
   error: unknown;
-  /** Whether the answer of the node, the job, is still awaited. */
+  /** Whether the request that starts the job is pending. */
   isStarting: boolean;
-  /** Checks the sources with these ids now, or all that are not paused. Never rejects. */
+  /** Checks the sources with these ids, or all that are not paused. Never rejects. */
   start: (what: string, ids?: readonly string[]) => Promise<void>;
-  /** Puts the outcome away. */
+  /** Clears the result. */
   clear: () => void;
 }
 
-/** The check that the owner asked for last; it goes on, and its outcome waits, when the page is left. */
+/** The last check that the owner started. It continues, and its result is kept, when the page is left. */
 export const useCollectionRun = create<CollectionRun>()((set) => ({
   jobId: undefined,
   what: '',

@@ -2,14 +2,14 @@ import { Checkbox } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { failureWords } from '../../../../shared/failureWords.ts';
-import { type Column, RowLink } from '../../components/DataTable.tsx';
-import { StateBadge } from '../../components/StateBadge.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { type Column, RowLink } from '../../components/data/DataTable.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
 import { CheckStrip } from './CheckStrip.tsx';
 import classes from './sourceColumns.module.css';
-import type { SeenSource } from './useSources.ts';
+import type { VisibleSource } from './useSources.ts';
 
-const state: Column<SeenSource> = {
+const state: Column<VisibleSource> = {
   id: 'state',
   header: 'State',
   width: '8rem',
@@ -21,10 +21,10 @@ const state: Column<SeenSource> = {
   ),
 };
 
-/** So many tags are named in the list; the page of the source has them all. */
+/** How many tags are shown in the list; the source's page shows all. */
 const SHOWN_TAGS = 3;
 
-const name: Column<SeenSource> = {
+const name: Column<VisibleSource> = {
   id: 'name',
   header: 'Source',
   cell: (source) => (
@@ -44,7 +44,7 @@ const name: Column<SeenSource> = {
   ),
 };
 
-const agency: Column<SeenSource> = {
+const agency: Column<VisibleSource> = {
   id: 'agency',
   header: 'Agency',
   hideBelow: 'medium',
@@ -52,7 +52,7 @@ const agency: Column<SeenSource> = {
   cell: (source) => source.agency,
 };
 
-const checked: Column<SeenSource> = {
+const checked: Column<VisibleSource> = {
   id: 'checked',
   header: 'Last check',
   hideBelow: 'narrow',
@@ -64,20 +64,20 @@ const checked: Column<SeenSource> = {
         <CheckStrip checks={recent_checks} />
       </span>
     ) : (
-      <span className="muted">not yet</span>
+      <span className="muted">never</span>
     ),
 };
 
-const next: Column<SeenSource> = {
+const next: Column<VisibleSource> = {
   id: 'next',
   header: 'Next check',
   hideBelow: 'wide',
   width: '8rem',
   cell: ({ next_check_at: at, paused }) =>
-    at ? <TimeText at={at} /> : <span className="muted">{paused ? 'when resumed' : 'not planned'}</span>,
+    at ? <TimeText at={at} /> : <span className="muted">{paused ? 'paused' : 'none planned'}</span>,
 };
 
-const change: Column<SeenSource> = {
+const change: Column<VisibleSource> = {
   id: 'change',
   header: 'Last event',
   hideBelow: 'narrow',
@@ -97,11 +97,11 @@ const change: Column<SeenSource> = {
     ),
 };
 
-/** Why the last check gave no object; it stands with the source, because few have one and it needs room. */
+/** Why the last check failed, shown below the source's name. */
 function Failure({
   source: { last_error, last_status = null, consecutive_failures = 0 },
 }: {
-  source: SeenSource;
+  source: VisibleSource;
 }) {
   if (!last_error) return null;
   return (
@@ -113,16 +113,16 @@ function Failure({
   );
 }
 
-/** What a visitor sees of the sources. */
-export const VISITOR_COLUMNS: readonly Column<SeenSource>[] = [state, name, agency, checked, change];
+/** The columns for visitors. */
+export const VISITOR_COLUMNS: readonly Column<VisibleSource>[] = [state, name, agency, checked, change];
 
-/** What the owner sees, with a box to select each by. */
+/** The columns for the owner, with a checkbox per row. */
 export function ownerColumns(
   selected: ReadonlySet<string>,
   onSelect: (id: string, isSelected: boolean) => void,
   selectAll: ReactNode,
-): readonly Column<SeenSource>[] {
-  const select: Column<SeenSource> = {
+): readonly Column<VisibleSource>[] {
+  const select: Column<VisibleSource> = {
     id: 'select',
     header: 'Select',
     headerControl: selectAll,

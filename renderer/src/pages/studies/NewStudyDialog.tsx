@@ -6,19 +6,19 @@ import { useNavigate } from 'react-router';
 import { newStudySchema } from '../../../../shared/study.ts';
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
-import { answerKey } from '../../api/useCall.ts';
-import { DialogButtons } from '../../components/DialogButtons.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { NodePicker } from '../../components/pickers/NodePicker.tsx';
+import { callKey } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
+import { SubjectPicker } from '../../components/forms/pickers/SubjectPicker.tsx';
 
 export interface NewStudyDialogProps {
   opened: boolean;
   onClose: () => void;
-  /** The node that the study is to hang at, where the page knows it. */
+  /** The path of the study's subject, if the page knows it. */
   node?: string;
 }
 
-/** Creates a study and goes to it. */
+/** Creates a study and opens its page. */
 export function NewStudyDialog({ opened, onClose, node }: NewStudyDialogProps) {
   return (
     <Modal opened={opened} onClose={onClose} title="New study" size="lg">
@@ -44,7 +44,7 @@ function NewStudyForm({ onClose, node }: Omit<NewStudyDialogProps, 'opened'>) {
     mutationFn: (values: typeof form.values) => call('createStudy', { body: values }),
     onError: (error) => form.setErrors(fieldErrors(error)),
     onSuccess: async (study) => {
-      await queries.invalidateQueries({ queryKey: answerKey('listStudies') });
+      await queries.invalidateQueries({ queryKey: callKey('listStudies') });
       await navigate(`/studies/${study.id}`);
     },
   });
@@ -54,7 +54,7 @@ function NewStudyForm({ onClose, node }: Omit<NewStudyDialogProps, 'opened'>) {
         <TextInput label="Title" data-autofocus {...form.getInputProps('title')} />
         <Textarea
           label="Question"
-          description="The one question that the packs of this study are to answer."
+          description="The one question that the packs of this study help to answer."
           autosize
           minRows={2}
           maxRows={6}
@@ -62,27 +62,27 @@ function NewStudyForm({ onClose, node }: Omit<NewStudyDialogProps, 'opened'>) {
         />
         <Textarea
           label="Description"
-          description="What else belongs to it: protocol, registration, who takes part. Markdown."
+          description="Protocol, registration, participants and anything else about the study. Markdown is supported."
           autosize
           minRows={3}
           maxRows={14}
           {...form.getInputProps('description')}
         />
-        <NodePicker
-          label="Node"
-          description="The subject, in the archive’s tree. May be left out."
+        <SubjectPicker
+          label="Subject"
+          description="A subject from the archive’s tree. Optional."
           value={form.values.node}
           onChange={(path) => form.setFieldValue('node', path)}
           error={form.errors.node}
         />
         <Radio.Group label="Status" {...form.getInputProps('status')}>
           <Stack gap="xs" mt="xs">
-            <Radio value="planned" label="planned: not begun yet" />
-            <Radio value="running" label="running: under way" />
+            <Radio value="planned" label="planned: not started" />
+            <Radio value="running" label="running: in progress" />
           </Stack>
         </Radio.Group>
         {create.error && <ErrorNote error={create.error} />}
-        <DialogButtons submit="Create the study" isPending={create.isPending} onCancel={onClose} />
+        <DialogButtons submit="Create study" isPending={create.isPending} onCancel={onClose} />
       </Stack>
     </form>
   );

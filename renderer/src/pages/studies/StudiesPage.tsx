@@ -3,16 +3,16 @@ import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { type Study, studyStatusSchema } from '../../../../shared/study.ts';
 import { useCall } from '../../api/useCall.ts';
-import { clearButton } from '../../components/clearButton.ts';
-import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Page } from '../../components/Page.tsx';
-import { Pager } from '../../components/Pager.tsx';
-import { NodePicker } from '../../components/pickers/NodePicker.tsx';
-import { SearchField } from '../../components/SearchField.tsx';
-import { StateBadge } from '../../components/StateBadge.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
+import { Pager } from '../../components/data/Pager.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
+import { SubjectPicker } from '../../components/forms/pickers/SubjectPicker.tsx';
+import { SearchField } from '../../components/forms/SearchField.tsx';
+import { Page } from '../../components/layout/Page.tsx';
 import { formatCount } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
@@ -42,7 +42,7 @@ const COLUMNS: Column<Study>[] = [
   },
   {
     id: 'node',
-    header: 'Node',
+    header: 'Subject',
     width: '14rem',
     hideBelow: 'medium',
     cell: (study) => <span className="mono small muted">{study.node}</span>,
@@ -64,7 +64,7 @@ const COLUMNS: Column<Study>[] = [
   },
 ];
 
-/** Every study: a question that packs answer together. */
+/** The list of studies. */
 export default function StudiesPage() {
   const mayContribute = useMayContribute();
   const filters = useUrlFilters(FILTERS, VIEW);
@@ -89,7 +89,7 @@ export default function StudiesPage() {
         <div className={classes.search}>
           <SearchField
             label="Search studies"
-            placeholder="Words in title, question, description"
+            placeholder="Title, question or description"
             value={filters.values.q ?? ''}
             onChange={(q) => filters.set({ q })}
           />
@@ -101,12 +101,12 @@ export default function StudiesPage() {
           value={filters.values.status ?? null}
           onChange={(status) => filters.set({ status: status ?? '' })}
           clearable
-          clearButtonProps={clearButton('Any status')}
+          clearButtonProps={clearButtonProps('Any status')}
           w={140}
         />
-        <NodePicker
-          aria-label="Node, with all beneath it"
-          placeholder="Node"
+        <SubjectPicker
+          aria-label="Subject (including those below)"
+          placeholder="Subject"
           value={filters.values.node ?? null}
           onChange={(node) => filters.set({ node: node ?? '' })}
           w={240}
@@ -118,17 +118,17 @@ export default function StudiesPage() {
           title="No study matches"
           action={
             <Button variant="default" onClick={filters.clear}>
-              Clear the filters
+              Clear filters
             </Button>
           }
         >
-          All the words must occur, and every filter must hold.
+          A study must contain all words and match every filter.
         </EmptyState>
       )}
       {page?.total === 0 && !filters.isAny && (
-        <EmptyState title="There is no study yet" action={create}>
-          A study is a question that several packs answer together, such as one result tried again by five
-          labs. Its table puts their results side by side.
+        <EmptyState title="No studies yet" action={create}>
+          A study is a question that several packs help to answer, such as one result repeated by five labs.
+          Its table compares their results.
         </EmptyState>
       )}
       {page && page.total > 0 && (

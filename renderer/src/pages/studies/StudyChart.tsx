@@ -2,13 +2,13 @@ import '@mantine/charts/styles.layer.css';
 import { BarChart } from '@mantine/charts';
 
 export interface ChartedPack {
-  /** Its place among the packs of the study, from 1. */
+  /** The position among the study's packs, from 1. */
   place: number;
   title: string;
   value: number;
 }
 
-/** One numeric result of each pack as a bar, oldest first. The table beneath it tells the same in numbers. */
+/** A bar chart of one numeric result per pack, oldest first. The table below contains the same numbers. */
 export default function StudyChart({ name, packs }: { name: string; packs: readonly ChartedPack[] }) {
   const data = packs.map(({ place, title, value }) => ({ pack: `${place}. ${title}`, [name]: value }));
   return (
@@ -25,7 +25,7 @@ export default function StudyChart({ name, packs }: { name: string; packs: reado
       xAxisProps={{ tickFormatter: (pack: string) => pack.split('.', 1)[0] ?? '' }}
       yAxisProps={{ width: 56 }}
       barProps={{ isAnimationActive: false }}
-      // What the chart shows is read, and walked by the keyboard, in the table.
+      // The chart is hidden from screen readers and the keyboard; the table has its data.
       barChartProps={{ accessibilityLayer: false }}
       aria-hidden
     />

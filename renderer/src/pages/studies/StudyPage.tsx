@@ -4,39 +4,39 @@ import type { Study } from '../../../../shared/study.ts';
 import { OUTCOMES, VERDICTS } from '../../../../shared/vocabulary.ts';
 import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { Citation } from '../../components/Citation.tsx';
-import { Comments } from '../../components/Comments.tsx';
-import { EmptyState } from '../../components/EmptyState.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Facts } from '../../components/Facts.tsx';
-import { Markdown } from '../../components/Markdown.tsx';
-import { Page } from '../../components/Page.tsx';
-import { Section } from '../../components/Section.tsx';
-import { StateBadge } from '../../components/StateBadge.tsx';
-import { TimeText } from '../../components/TimeText.tsx';
+import { Citation } from '../../components/content/Citation.tsx';
+import { Comments } from '../../components/content/Comments.tsx';
+import { Markdown } from '../../components/content/Markdown.tsx';
+import { Facts } from '../../components/data/Facts.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
+import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
 import classes from './StudyPage.module.css';
 import { StudyStatus } from './StudyStatus.tsx';
 import { StudyTable } from './StudyTable.tsx';
 
-/** One study: its question, its status, and the results of its packs side by side. */
+/** The page of one study: question, status and the results of its packs. */
 export default function StudyPage() {
   const { id = '' } = useParams();
   const study = useCall('readStudy', { params: { id } });
   if (study.error) {
     const isMissing = study.error instanceof ApiProblem && study.error.document.status === 404;
     return (
-      <Page title={isMissing ? 'There is no such study' : 'Study'}>
+      <Page title={isMissing ? 'Study not found' : 'Study'}>
         {isMissing ? (
           <EmptyState
             title="No study has this id"
             action={
               <Button component={Link} to="/studies">
-                See all studies
+                All studies
               </Button>
             }
           >
-            This node holds no study <code className="wrap-anywhere">{id}</code>.
+            This node does not have the study <code className="wrap-anywhere">{id}</code>.
           </EmptyState>
         ) : (
           <ErrorNote error={study.error} onRetry={() => void study.refetch()} />
@@ -70,7 +70,7 @@ function WholeStudy({ study }: { study: Study }) {
               </Link>
             ),
             Created: <TimeText at={study.created_at} show="exact" />,
-            'In the ledger': (
+            Ledger: (
               <Link to={`/ledger?from=${study.ledger_entry}`}>Entry {formatCount(study.ledger_entry)}</Link>
             ),
           }}

@@ -10,19 +10,21 @@ import {
   type Study,
 } from '../../../../shared/study.ts';
 import { call } from '../../api/client.ts';
-import { answerKey } from '../../api/useCall.ts';
-import { DialogButtons } from '../../components/DialogButtons.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
+import { callKey } from '../../api/useCall.ts';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
 import { useMayContribute } from '../../state/session.ts';
 
-/** How a move is called, from where it starts: `running` resumes what was abandoned. */
-function moveWords(from: Status, to: Status): string {
+/**
+ * The name of a status change. Changing to `running` resumes an abandoned study and reopens a completed one.
+ */
+function transitionLabel(from: Status, to: Status): string {
   if (to === 'completed') return 'Complete';
   if (to === 'abandoned') return 'Abandon';
   return from === 'planned' ? 'Start' : from === 'completed' ? 'Reopen' : 'Resume';
 }
 
-/** The moves that a study may make from where it is. */
+/** The status changes that are possible from the current status. */
 export function StudyStatus({ study }: { study: Study }) {
   const mayContribute = useMayContribute();
   const [target, setTarget] = useState<Status>();
@@ -31,13 +33,13 @@ export function StudyStatus({ study }: { study: Study }) {
     <>
       {STUDY_MOVES[study.status].map((to) => (
         <Button key={to} variant="default" onClick={() => setTarget(to)}>
-          {moveWords(study.status, to)}
+          {transitionLabel(study.status, to)}
         </Button>
       ))}
       <Modal
         opened={target !== undefined}
         onClose={() => setTarget(undefined)}
-        title={target && `${moveWords(study.status, target)} the study`}
+        title={target && `${transitionLabel(study.status, target)} study`}
       >
         {target && <StatusForm study={study} target={target} onClose={() => setTarget(undefined)} />}
       </Modal>
@@ -62,8 +64,8 @@ function StatusForm({ study, target, onClose }: StatusFormProps) {
       call('setStudyStatus', { params: { id: study.id }, body: values }),
     onSuccess: async () => {
       onClose();
-      await queries.invalidateQueries({ queryKey: answerKey('readStudy') });
-      await queries.invalidateQueries({ queryKey: answerKey('listStudies') });
+      await queries.invalidateQueries({ queryKey: callKey('readStudy') });
+      await queries.invalidateQueries({ queryKey: callKey('listStudies') });
     },
   });
   return (
@@ -71,7 +73,7 @@ function StatusForm({ study, target, onClose }: StatusFormProps) {
       <Stack gap="md">
         <Textarea
           label="Note (optional)"
-          description="Why. It is kept in the study’s history and in the ledger."
+          description="The reason. It is kept in the study’s history and in the ledger."
           autosize
           minRows={2}
           maxRows={10}
@@ -80,7 +82,7 @@ function StatusForm({ study, target, onClose }: StatusFormProps) {
         />
         {move.error && <ErrorNote error={move.error} />}
         <DialogButtons
-          submit={`${moveWords(study.status, target)} the study`}
+          submit={`${transitionLabel(study.status, target)} study`}
           isPending={move.isPending}
           onCancel={onClose}
         />

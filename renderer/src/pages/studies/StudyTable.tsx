@@ -3,32 +3,32 @@ import { IconColumns3, IconDownload } from '@tabler/icons-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import type { Study, StudyTable as Table } from '../../../../shared/study.ts';
 import type { Outcome, Tag } from '../../../../shared/vocabulary.ts';
-import { addressOf } from '../../api/client.ts';
+import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
-import { clearButton } from '../../components/clearButton.ts';
-import { type Column, DataTable, RowLink } from '../../components/DataTable.tsx';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Section } from '../../components/Section.tsx';
-import { StateBadge } from '../../components/StateBadge.tsx';
+import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
+import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
 import classes from './StudyTable.module.css';
 
-/** Charts weigh more than all the rest of the page. */
+/** Loaded on demand: the chart library is larger than the rest of the page. */
 const StudyChart = lazy(() => import('./StudyChart.tsx'));
 
 type Row = Table['rows'][number];
 type Cell = Row[number];
 
-/** The columns that every study's table begins with; the results follow. */
+/** The fixed columns of every study's table; the results follow. */
 const FIXED = 9;
 const PACK = 0;
 const TITLE = 1;
 
-/** The results of a study's packs side by side: sorted by any column, columns put away, taken along as CSV. */
+/** The results of a study's packs: sortable by column, with hideable columns and CSV export. */
 export function StudyTable({ study }: { study: Study }) {
   const table = useCall('readStudyTable', { params: { id: study.id } });
   const [hidden, setHidden] = useState<ReadonlySet<number>>(new Set([PACK, 4, 8]));
-  const csv = addressOf('readStudyTable', { params: { id: study.id }, query: { format: 'csv' } });
+  const csv = urlOf('readStudyTable', { params: { id: study.id }, query: { format: 'csv' } });
   return (
     <Section
       title="Results"
@@ -53,7 +53,7 @@ export function StudyTable({ study }: { study: Study }) {
       {table.error && <ErrorNote error={table.error} onRetry={() => void table.refetch()} />}
       {table.data?.rows.length === 0 && (
         <p className="muted">
-          No pack belongs to this study yet. A pack names its study when it is assembled.
+          No pack belongs to this study yet. A pack’s study is chosen when it is created.
         </p>
       )}
       {table.data && table.data.rows.length > 0 && (
@@ -66,7 +66,7 @@ export function StudyTable({ study }: { study: Study }) {
   );
 }
 
-/** A chart of one numeric result, chosen by its name; nothing is drawn, or loaded, until one is. */
+/** A chart of one numeric result, loaded when a result is chosen. */
 function ResultChart({ table }: { table: Table }) {
   const [chosen, setChosen] = useState<string | null>(null);
   const numeric = table.columns.flatMap((column, index) =>
@@ -82,16 +82,16 @@ function ResultChart({ table }: { table: Table }) {
     <div className={classes.chart}>
       <Select
         label="Chart"
-        placeholder="A result in numbers"
+        placeholder="Numeric result"
         data={numeric}
         value={chosen}
         onChange={setChosen}
         clearable
-        clearButtonProps={clearButton('No chart')}
+        clearButtonProps={clearButtonProps('No chart')}
         w={260}
       />
       {chosen !== null && (
-        <Suspense fallback={<p className="muted">Drawing…</p>}>
+        <Suspense fallback={<p className="muted">Loading…</p>}>
           <StudyChart name={table.columns[index]?.name ?? ''} packs={packs} />
         </Suspense>
       )}
@@ -139,7 +139,7 @@ function TableCell({ row, index }: { row: Row; index: number }) {
   return index < FIXED && typeof value === 'number' ? formatCount(value) : String(value);
 }
 
-/** Numbers by size, texts by the alphabet, what is missing last in either direction. */
+/** Sorts numbers by value and text alphabetically, missing values last in both directions. */
 function sortedRows(rows: readonly Row[], sort: string): readonly Row[] {
   if (sort === '') return rows;
   const index = Number(sort.replace(/^-/, ''));
@@ -171,11 +171,11 @@ function ColumnMenu({ table, hidden, onChange }: ColumnMenuProps) {
           Columns
         </Button>
       </Popover.Target>
-      <Popover.Dropdown aria-label="Columns that are shown">
+      <Popover.Dropdown aria-label="Visible columns">
         <div className={classes.columns}>
           {table.columns.map((column, index) => (
             <Checkbox
-              // A result may bear the name of a fixed column, so the place is part of the key.
+              // A result may have the name of a fixed column, so the index is part of the key.
               key={`${index} ${column.name}`}
               label={column.name}
               checked={!hidden.has(index)}

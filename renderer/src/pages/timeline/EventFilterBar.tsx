@@ -4,17 +4,17 @@ import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
 import { EVENT_TYPES, SELF } from '../../../../shared/event.ts';
 import { useCall } from '../../api/useCall.ts';
-import { clearButton } from '../../components/clearButton.ts';
-import { SearchField } from '../../components/SearchField.tsx';
-import { STATES } from '../../components/states.ts';
+import { STATES } from '../../components/data/states.ts';
+import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
+import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';
-import { useKnownWords } from '../sources/useKnownWords.ts';
+import { useAgenciesAndTags } from '../sources/form/useAgenciesAndTags.ts';
 import classes from './EventFilterBar.module.css';
 import type { EventFilterName } from './eventFilters.ts';
 
-const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[value].word }));
+const TYPE_OPTIONS = EVENT_TYPES.map((value) => ({ value, label: STATES.event[value].label }));
 
-/** Every filter of the timeline; what is set stands in the page's address. */
+/** The filters of the timeline, kept in the URL. */
 export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterName> }) {
   const { values, set } = filters;
   const narrow = useMediaQuery('(max-width: 47.99em)');
@@ -26,7 +26,7 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
       <div className={classes.search}>
         <SearchField
           label="Search events"
-          placeholder="Search URLs, names, agencies, tags, digests"
+          placeholder="URL, name, agency, tag or digest"
           value={values.q ?? ''}
           onChange={(q) => set({ q })}
         />
@@ -48,27 +48,27 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
 }
 
 function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFilterName> }) {
-  const { agencies, tags } = useKnownWords();
+  const { agencies, tags } = useAgenciesAndTags();
   return (
     <>
       <Select
-        aria-label="Type of event"
+        aria-label="Event type"
         placeholder="Any type"
         data={TYPE_OPTIONS}
         value={values.event_type ?? null}
         onChange={(event_type) => set({ event_type: event_type ?? '' })}
         clearable
-        clearButtonProps={clearButton('Any type of event')}
+        clearButtonProps={clearButtonProps('Any event type')}
         w={130}
       />
-      <WordFilter
+      <TextFilter
         label="Agency"
         data={agencies}
         value={values.agency}
         onChange={(agency) => set({ agency })}
       />
-      <WordFilter label="Tag" data={tags} value={values.tag} onChange={(tag) => set({ tag })} />
-      <WordFilter
+      <TextFilter label="Tag" data={tags} value={values.tag} onChange={(tag) => set({ tag })} />
+      <TextFilter
         label="Observer"
         data={[SELF]}
         value={values.observer}
@@ -86,16 +86,16 @@ interface FieldProps {
   onChange: (value: string) => void;
 }
 
-/** One word of those that are known, or any other; taken when it is chosen, or on Enter. */
-function WordFilter({ label, data, value = '', onChange }: FieldProps & { data: string[] }) {
+/** A choice of known values or free text, applied on selection or on Enter. */
+function TextFilter({ label, data, value = '', onChange }: FieldProps & { data: string[] }) {
   const [typed, setTyped] = useState(value);
   const [seen, setSeen] = useState(value);
   if (value !== seen) {
     setSeen(value);
     setTyped(value);
   }
-  const take = (word: string) => {
-    if (word !== value) onChange(word);
+  const apply = (text: string) => {
+    if (text !== value) onChange(text);
   };
   return (
     <Autocomplete
@@ -105,14 +105,14 @@ function WordFilter({ label, data, value = '', onChange }: FieldProps & { data: 
       limit={50}
       value={typed}
       onChange={setTyped}
-      onOptionSubmit={take}
-      onBlur={() => take(typed.trim())}
+      onOptionSubmit={apply}
+      onBlur={() => apply(typed.trim())}
       onKeyDown={(event) => {
-        if (event.key === 'Enter') take(typed.trim());
+        if (event.key === 'Enter') apply(typed.trim());
       }}
       rightSection={
         value ? (
-          <CloseButton size="sm" aria-label={`Any ${label.toLowerCase()}`} onClick={() => take('')} />
+          <CloseButton size="sm" aria-label={`Any ${label.toLowerCase()}`} onClick={() => apply('')} />
         ) : null
       }
       w={122}
@@ -124,7 +124,7 @@ function DayFilter({ label, value = '', onChange }: FieldProps) {
   return (
     <TextInput
       type="date"
-      aria-label={label === 'From' ? 'From this day on' : 'Up to this day'}
+      aria-label={label === 'From' ? 'From date' : 'To date'}
       leftSection={<span className={classes.word}>{label}</span>}
       leftSectionWidth={label === 'From' ? 48 : 32}
       value={value}
@@ -136,15 +136,15 @@ function DayFilter({ label, value = '', onChange }: FieldProps) {
   );
 }
 
-/** The filter that other pages set: one source, named if it has had an event. */
+/** The source filter, which other pages set. Shows the source's name if it has an event. */
 function SourceFilter({ id, onClear }: { id: string; onClear: () => void }) {
   const events = useCall('listEvents', { query: { source: id, limit: 1 } });
   const source = events.data?.items[0]?.source;
   const name = source ? source.name || source.url : id;
   return (
     <span className={classes.chip}>
-      Only {name}
-      <CloseButton size="xs" aria-label={`Not only ${name}`} onClick={onClear} />
+      Source: {name}
+      <CloseButton size="xs" aria-label={`Remove filter: ${name}`} onClick={onClear} />
     </span>
   );
 }

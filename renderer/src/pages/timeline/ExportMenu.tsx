@@ -10,18 +10,18 @@ import {
   type TablerIcon,
 } from '@tabler/icons-react';
 import type { MouseEvent } from 'react';
-import { addressOf, reach } from '../../api/client.ts';
-import { describeError } from '../../components/ErrorNote.tsx';
+import { sendRequest, urlOf } from '../../api/client.ts';
+import { describeError } from '../../components/feedback/ErrorNote.tsx';
 import classes from './ExportMenu.module.css';
 
 export interface ExportMenuProps {
-  /** The filters as the node takes them. */
+  /** The filters as query parameters. */
   query: Record<string, string | undefined>;
-  /** The address of the source that all of it is about, for its TimeMap. */
+  /** The URL of the source, for its TimeMap. Set if the list is filtered by source. */
   sourceUrl?: string;
 }
 
-/** The forms in which other programs read the timeline: a feed, a table, an archive, a list of mementos. */
+/** The export formats of the timeline: feed, table, web archive and TimeMap. */
 export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
   return (
     <Popover position="bottom-end" width={310} trapFocus returnFocus shadow="md">
@@ -31,10 +31,10 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
           leftSection={<IconDownload size={16} aria-hidden />}
           rightSection={<IconChevronDown size={14} aria-hidden />}
         >
-          Take away
+          Export
         </Button>
       </Popover.Target>
-      <Popover.Dropdown aria-label="Take away" p={4}>
+      <Popover.Dropdown aria-label="Export" p={4}>
         <ul className={classes.forms}>
           {formsOf(query, sourceUrl).map(({ name, about, address, icon: Icon, isPage }) => (
             <li key={name}>
@@ -43,7 +43,7 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
                 className={classes.form}
                 {...(isPage
                   ? { target: '_blank', rel: 'noopener noreferrer' }
-                  : { download: '', onClick: (click) => void takeAway(click) })}
+                  : { download: '', onClick: (click) => void exportFile(click) })}
               >
                 <Icon size={16} aria-hidden className={classes.icon} />
                 <span className={classes.name}>{name}</span>
@@ -57,13 +57,13 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
   );
 }
 
-/** A file that the node cannot make now would be a broken download without a word, so it is asked before. */
-async function takeAway(click: MouseEvent<HTMLAnchorElement>): Promise<void> {
+/** Asks first whether the node can make the file now: a refused download would fail without a word. */
+async function exportFile(click: MouseEvent<HTMLAnchorElement>): Promise<void> {
   const { href } = click.currentTarget;
   click.preventDefault();
   try {
-    const { status } = await reach(href, { method: 'HEAD' });
-    // The answer is a file, so the page stays where it is; a refusal of another kind is shown as the node tells it.
+    const { status } = await sendRequest(href, { method: 'HEAD' });
+    // The response is a file, so the page stays. The browser shows any other refusal.
     if (status !== 503) window.location.assign(href);
     else notifications.show({ color: 'red', message: BUSY });
   } catch (error) {
@@ -71,14 +71,14 @@ async function takeAway(click: MouseEvent<HTMLAnchorElement>): Promise<void> {
   }
 }
 
-const BUSY = 'The node makes as many exports as it can at once. Try again in a minute.';
+const BUSY = 'The node is busy with other exports. Try again in a minute.';
 
 interface Form {
   name: string;
   about: string;
   address: string;
   icon: TablerIcon;
-  /** Whether a browser shows it; others are files to keep. */
+  /** Whether a browser displays it. Other formats are downloaded. */
   isPage: boolean;
 }
 
@@ -90,24 +90,24 @@ function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined)
   const forms: Form[] = [
     {
       name: 'Atom feed',
-      about: 'to follow these events in a feed reader',
-      address: addressOf('readEventFeed', { query }),
+      about: 'Follow these events in a feed reader',
+      address: urlOf('readEventFeed', { query }),
       icon: IconRss,
       isPage: true,
     },
     {
       name: 'CSV',
-      about: 'all of these events as a table',
-      address: addressOf('listEvents', { query: { ...query, format: 'csv' } }),
+      about: 'These events as a table',
+      address: urlOf('listEvents', { query: { ...query, format: 'csv' } }),
       icon: IconTable,
       isPage: false,
     },
     {
       name: 'WARC',
       about: isNarrower
-        ? 'every attempt with its bytes; of the filters, only source and days hold'
-        : 'every attempt with its bytes, for other archives',
-      address: addressOf('exportWarc', { query: { source, since, until, gzip: true } }),
+        ? 'Retrievals with their contents; only the source and date filters apply'
+        : 'Retrievals with their contents, for other archives',
+      address: urlOf('exportWarc', { query: { source, since, until, gzip: true } }),
       icon: IconFileZip,
       isPage: false,
     },
@@ -115,8 +115,8 @@ function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined)
   if (sourceUrl !== undefined) {
     forms.push({
       name: 'TimeMap',
-      about: 'every observation, for Memento clients',
-      address: addressOf('readTimeMap', { params: { url: sourceUrl } }),
+      about: 'All observations, for Memento clients',
+      address: urlOf('readTimeMap', { params: { url: sourceUrl } }),
       icon: IconClockHour4,
       isPage: true,
     });

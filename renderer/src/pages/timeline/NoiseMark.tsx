@@ -1,12 +1,12 @@
 import { IconFilterOff } from '@tabler/icons-react';
-import { Hint } from '../../components/Hint.tsx';
+import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
 import classes from './NoiseMark.module.css';
 
-/** A change that the source's noise rules explain wholly: said quietly, and never hidden. */
+/** Marks a change that is fully explained by noise rules. */
 export function NoiseMark() {
   return (
-    <Hint
-      label="The noise rules of its source explain all that changed. Both versions are kept as always."
+    <LazyTooltip
+      label="The noise rules of this source explain the whole change. Both versions are kept."
       maxWidth={280}
     >
       {(trigger) => (
@@ -15,6 +15,6 @@ export function NoiseMark() {
           noise
         </span>
       )}
-    </Hint>
+    </LazyTooltip>
   );
 }

@@ -3,28 +3,28 @@ import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowLeft, IconX } from '@tabler/icons-react';
 import { useMemo } from 'react';
 import { Link, useLocation, useNavigate, useParams } from 'react-router';
-import { ErrorNote } from '../../components/ErrorNote.tsx';
-import { Page } from '../../components/Page.tsx';
-import { useLook } from '../../state/look.ts';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
+import { useDisplaySettings } from '../../state/displaySettings.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { DensityStrip } from './density/DensityStrip.tsx';
-import { EventDetails } from './EventDetails.tsx';
 import { EventFilterBar } from './EventFilterBar.tsx';
-import { EventList } from './EventList.tsx';
 import { ExportMenu } from './ExportMenu.tsx';
+import { EventDetails } from './event/EventDetails.tsx';
 import { EVENT_FILTERS, type EventFilters, queryOf } from './eventFilters.ts';
+import { EventList } from './list/EventList.tsx';
 import classes from './TimelinePage.module.css';
 
-/** Below this width an event has the page for itself. */
+/** Below this width an event replaces the list. */
 const TWO_PANES = '(min-width: 75em)';
 
-/** Every event, newest first; an event opens at the right of the list where there is room. */
+/** All events, newest first. An event opens next to the list if there is room. */
 export default function TimelinePage() {
   const { id } = useParams();
   const openId = id !== undefined && /^[1-9]\d{0,14}$/.test(id) ? Number(id) : undefined;
   const { search } = useLocation();
   const filters = useUrlFilters(EVENT_FILTERS);
-  const zone = useLook((look) => look.zone);
+  const zone = useDisplaySettings((look) => look.zone);
   const query = useMemo(() => queryOf(filters.values, zone), [filters.values, zone]);
   const hasRoom = useMediaQuery(TWO_PANES, undefined, { getInitialValueInEffect: false });
   const addressOfEvent = (event: number) => `/timeline/${event}${search}`;
@@ -40,7 +40,7 @@ export default function TimelinePage() {
     <div className={classes.page}>
       <Page
         title="Timeline"
-        lead="What happened to the watched sources. Nothing here is ever changed or backdated."
+        lead="Events of the watched sources. Events are never changed or backdated."
         actions={<ExportMenu query={query} />}
       >
         <EventFilterBar filters={filters} />
@@ -66,7 +66,7 @@ export default function TimelinePage() {
   );
 }
 
-/** Whether the list is narrower than the strip above it, which knows of nothing but time. */
+/** Whether filters other than time are set, which the density strip ignores. */
 function hasOtherFilters({ since: _since, until: _until, ...others }: EventFilters): boolean {
   return Object.values(others).some(Boolean);
 }
@@ -91,7 +91,7 @@ function EventPane({ id, search, addressOfEvent }: EventPaneProps) {
     >
       <header className={classes.paneHead}>
         <h2>Event {id}</h2>
-        <ActionIcon variant="subtle" color="gray" aria-label="Close the event" onClick={close}>
+        <ActionIcon variant="subtle" color="gray" aria-label="Close event" onClick={close}>
           <IconX size={18} />
         </ActionIcon>
       </header>
@@ -115,10 +115,8 @@ function BackButton({ search }: { search: string }) {
 
 function NoSuchEvent({ id }: { id: string }) {
   return (
-    <Page title="No such event" actions={<BackButton search="" />}>
-      <ErrorNote
-        error={new Error(`“${id}” is no event: events are numbered from 1. Choose one on the timeline.`)}
-      />
+    <Page title="Event not found" actions={<BackButton search="" />}>
+      <ErrorNote error={new Error(`“${id}” is not an event number. Choose an event on the timeline.`)} />
     </Page>
   );
 }

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../../../../shared/event.ts';
-import type { Zone } from '../../state/look.ts';
+import type { Zone } from '../../state/displaySettings.ts';
 import type { Filters } from '../../state/urlFilters.ts';
 
 export const EVENT_FILTERS = [
@@ -16,8 +16,8 @@ export type EventFilterName = (typeof EVENT_FILTERS)[number];
 export type EventFilters = Filters<EventFilterName>;
 
 /**
- * The filters as the node takes them. The address may hold anything that somebody typed or kept: what no rule allows is
- * left out rather than sent to be refused. Days are the person's own: each begins and ends in their zone.
+ * The filters as query parameters. Invalid values from the URL are omitted, because the node would refuse
+ * them. Dates are in the person's time zone.
  */
 export function queryOf(filters: EventFilters, zone: Zone): Record<string, string | undefined> {
   const { event_type, source, since, until, ...words } = filters;
@@ -35,7 +35,10 @@ function lastInstantOf(day: string, zone: Zone): string | undefined {
   return next && new Date(Date.parse(next) - 1).toISOString();
 }
 
-/** When a day (`2026-11-20`), or one so many days later, begins in the zone; undefined where the text is no day. */
+/**
+ * The start of a date (`2026-11-20`), or of a day after it, in the time zone. Undefined if the text is not a
+ * date.
+ */
 export function dayStart(day: string, daysLater: number, zone: Zone): string | undefined {
   const [, year, month, date] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day) ?? [];
   if (!year || !month || !date) return undefined;

@@ -8,7 +8,7 @@ export interface DropAreaProps {
   onError: (error: unknown) => void;
 }
 
-/** Takes files and folders that are dropped anywhere on the page, and says so while they hover over it. */
+/** Accepts files and folders dropped anywhere on the page. */
 export function DropArea({ isEnabled, onFiles, onError }: DropAreaProps) {
   const [isOver, setIsOver] = useState(false);
   useEffect(() => {
@@ -27,7 +27,7 @@ export function DropArea({ isEnabled, onFiles, onError }: DropAreaProps) {
     };
     const over = (event: DragEvent) => {
       if (!isFiles(event)) return;
-      // Without this the browser would open the file instead.
+      // Without this, the browser would open the file.
       event.preventDefault();
       if (event.dataTransfer) event.dataTransfer.dropEffect = 'copy';
     };

@@ -2,11 +2,11 @@ import { ActionIcon, TextInput, Tooltip } from '@mantine/core';
 import { IconAlertTriangle, IconPencil, IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import { filePathFault } from '../../../../../shared/filePath.ts';
-import { DigestChip } from '../../../components/DigestChip.tsx';
+import { DigestChip } from '../../../components/data/DigestChip.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
-import { useAssembly } from '../assembly.ts';
 import { fieldId } from '../draftRecord.ts';
-import type { DraftFile } from './draftFiles.ts';
+import { usePackForm } from '../formContext.ts';
+import type { DraftFile } from './draftFile.ts';
 import classes from './FileRow.module.css';
 
 export interface FileRowProps {
@@ -15,9 +15,9 @@ export interface FileRowProps {
   onRemove: () => void;
 }
 
-/** One file of the draft: its path, which can be edited, its size, and how far its hashing is. */
+/** One file of the draft: its editable path, its size and its hashing progress. */
 export function FileRow({ file, onRename, onRemove }: FileRowProps) {
-  const { errorOf } = useAssembly();
+  const { errorOf } = usePackForm();
   const [isEditing, setIsEditing] = useState(false);
   const id = fieldId('files', file.id);
   const fault = filePathFault(file.path) ?? file.error ?? errorOf(id);
@@ -39,7 +39,7 @@ export function FileRow({ file, onRename, onRemove }: FileRowProps) {
               variant="subtle"
               color="gray"
               size="sm"
-              aria-label={`Edit the path of ${file.path}`}
+              aria-label={`Edit path of ${file.path}`}
               onClick={() => setIsEditing(true)}
             >
               <IconPencil size={15} />
@@ -53,7 +53,7 @@ export function FileRow({ file, onRename, onRemove }: FileRowProps) {
       <span className={classes.hash}>
         <HashState file={file} />
       </span>
-      <ActionIcon variant="subtle" color="gray" aria-label={`Take out ${file.path}`} onClick={onRemove}>
+      <ActionIcon variant="subtle" color="gray" aria-label={`Remove ${file.path}`} onClick={onRemove}>
         <IconX size={17} />
       </ActionIcon>
       {fault && (
@@ -66,7 +66,7 @@ export function FileRow({ file, onRename, onRemove }: FileRowProps) {
 }
 
 function HashState({ file }: { file: DraftFile }) {
-  if (!file.file) return <span className={classes.lost}>drop it again</span>;
+  if (!file.file) return <span className={classes.lost}>add this file again</span>;
   if (file.sha256) return <DigestChip digest={file.sha256} label={`digest of ${file.path}`} />;
   if (file.error) return null;
   const percent = file.bytes === 0 ? 0 : Math.floor((100 * file.hashed) / file.bytes);
@@ -75,7 +75,7 @@ function HashState({ file }: { file: DraftFile }) {
 
 interface PathFieldProps {
   path: string;
-  /** Told the new path, or undefined where it stays as it was. */
+  /** Called with the new path, or with undefined if it did not change. */
   onDone: (path: string | undefined) => void;
 }
 
@@ -101,7 +101,7 @@ function PathField({ path, onDone }: PathFieldProps) {
   );
 }
 
-/** Whoever chose to edit goes on to type. */
+/** Focuses the input when editing starts. */
 function focusAtEnd(element: HTMLInputElement | null): void {
   element?.focus();
 }

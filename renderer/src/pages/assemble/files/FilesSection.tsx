@@ -1,24 +1,25 @@
 import { Button, FileButton } from '@mantine/core';
 import { IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
 import { useRef } from 'react';
-import { VirtualList } from '../../../components/VirtualList.tsx';
-import { useAssembly } from '../assembly.ts';
-import { FormSection } from '../FormSection.tsx';
-import { BringFiles } from './BringFiles.tsx';
-import { type DraftFile, useDraftFiles } from './draftFiles.ts';
+import { VirtualList } from '../../../components/data/VirtualList.tsx';
+import { usePackForm } from '../formContext.ts';
+import { FormSection } from '../sections/FormSection.tsx';
+import type { DraftFile } from './draftFile.ts';
+import { useDraftFiles } from './draftFiles.ts';
 import { FileRow } from './FileRow.tsx';
 import classes from './FilesSection.module.css';
+import { ReuseFiles } from './ReuseFiles.tsx';
 import { readChosen } from './readDropped.ts';
 
-/** The files of the pack: dropped, chosen, named anew, taken out. */
+/** The files of the pack: add, rename and remove. */
 export function FilesSection() {
-  const { draft, errorOf } = useAssembly();
+  const { draft, errorOf } = usePackForm();
   const { files, note, add, remove, rename } = useDraftFiles();
   const folder = commonFolder(files);
   const forgetChosen = useRef<() => void>(null);
   const addChosen = (chosen: File[]) => {
     add(chosen.map((file) => ({ path: file.name, file })));
-    // A file that is taken out and chosen again would be no change to the browser.
+    // Resets the input, so that a file can be chosen again after it was removed.
     forgetChosen.current?.();
   };
   const choose = (
@@ -36,7 +37,7 @@ export function FilesSection() {
   return (
     <FormSection
       title="Files"
-      hint="The data, the code, whatever shows the result. They are kept byte for byte, under the paths below."
+      hint="Data, code and anything else that supports the result. Files are stored byte for byte under the paths below."
       field="field/files"
       error={errorOf('field/files')}
       actions={files.length > 0 && choose}
@@ -61,19 +62,19 @@ export function FilesSection() {
         />
       )}
       <div className={classes.more}>
-        {draft.supersedes && <BringFiles from={draft.supersedes} />}
+        {draft.supersedes && <ReuseFiles from={draft.supersedes} />}
         {folder && (
           <Button
             variant="subtle"
             size="compact-sm"
             onClick={() => rename(new Map(files.map(({ id, path }) => [id, path.slice(folder.length)])))}
           >
-            Leave out the leading folder {folder}
+            Remove the top folder {folder}
           </Button>
         )}
         {files.length > 1 && (
           <Button variant="subtle" size="compact-sm" onClick={() => remove(files.map(({ id }) => id))}>
-            Take all out
+            Remove all
           </Button>
         )}
       </div>
@@ -82,7 +83,7 @@ export function FilesSection() {
   );
 }
 
-/** The folder, with its slash, that all of the files lie in. */
+/** The top folder that contains all files, with its slash. */
 function commonFolder(files: readonly DraftFile[]): string | undefined {
   const first = files[0]?.path ?? '';
   const folder = first.slice(0, first.indexOf('/') + 1);
@@ -100,7 +101,7 @@ function FolderButton() {
         ref={input}
         type="file"
         hidden
-        aria-label="A folder"
+        aria-label="Top folder"
         {...{ webkitdirectory: '' }}
         onChange={(event) => {
           add(readChosen(event.currentTarget.files));
@@ -112,7 +113,7 @@ function FolderButton() {
         leftSection={<IconFolderPlus size={17} aria-hidden />}
         onClick={() => input.current?.click()}
       >
-        Add a folder
+        Add folder
       </Button>
     </>
   );

@@ -5,29 +5,16 @@ import { countOf } from '../../../format/size.ts';
 import type { HashReply } from '../../../hashing/hash.worker.ts';
 import { hashFiles } from '../../../hashing/hashFiles.ts';
 import { rowKey } from '../draft.ts';
-import { forgetFiles, type KeptFile, keepFiles, readKeptFiles } from './keptFiles.ts';
-import { keepManifest, readManifest } from './manifest.ts';
+import type { DraftFile } from './draftFile.ts';
+import { readManifest, saveManifest } from './manifest.ts';
 import { mediaTypeOf } from './mediaType.ts';
 import { isSystemFile, type PathFile } from './readDropped.ts';
-
-/** A file of the draft. */
-export interface DraftFile {
-  id: string;
-  path: string;
-  mediaType: string;
-  bytes: number;
-  /** Absent where the browser could not keep the bytes: the file must be dropped again. */
-  file: File | undefined;
-  sha256: string | undefined;
-  /** Bytes hashed so far. */
-  hashed: number;
-  error: string | undefined;
-}
+import { deleteStoredFiles, readStoredFiles, type StoredFile, storeFiles } from './storedFiles.ts';
 
 interface DraftFilesState {
   files: DraftFile[];
   isRestored: boolean;
-  /** What the person should know of the last change: files left out, replaced or not kept. */
+  /** A message about the last change: files skipped, replaced or not stored. */
   note: string | undefined;
   add: (added: readonly PathFile[]) => void;
   remove: (ids: readonly string[]) => void;
@@ -35,14 +22,14 @@ interface DraftFilesState {
   restore: () => Promise<void>;
 }
 
-const NOT_KEPT = 'This browser cannot keep the files: after a reload they must be dropped again.';
-/** A thousand small files are hashed in a moment; the page is drawn anew at most this often meanwhile. */
+const NOT_KEPT = 'This browser cannot store the files. Add them again after a reload.';
+/** A thousand small files are hashed in a moment. Limits how often the page is rendered meanwhile. */
 const SHOW_EVERY_MS = 80;
 
-/** The draft's files, kept in this browser so that a reload or a crash loses none. */
+/** The draft's files, stored in this browser so that a reload or a crash loses none. */
 export const useDraftFiles = create<DraftFilesState>()((set, get) => {
   const remember = () => {
-    if (!keepManifest(get().files)) set({ note: NOT_KEPT });
+    if (!saveManifest(get().files)) set({ note: NOT_KEPT });
   };
 
   const applyReplies = (replies: ReadonlyMap<string, HashReply>) => {
@@ -74,17 +61,17 @@ export const useDraftFiles = create<DraftFilesState>()((set, get) => {
       const fresh = new Map(dropped.map((file) => [file.path, file]));
       const replaced = get().files.filter(({ path }) => fresh.has(path));
       const files = [...get().files.filter(({ path }) => !fresh.has(path)), ...fresh.values()];
-      const { kept, tooLarge } = keptOf([...fresh.values()]);
+      const { kept, tooLarge } = filesToStore([...fresh.values()]);
       set({ files, note: noteOf(added.length - wanted.length, replaced, files.length, tooLarge) });
       remember();
-      forgetQuietly(replaced);
-      keepFiles(kept).catch(() => set({ note: NOT_KEPT }));
+      deleteQuietly(replaced);
+      storeFiles(kept).catch(() => set({ note: NOT_KEPT }));
       hash([...fresh.values()]);
     },
     remove: (ids) => {
-      const gone = new Set(ids);
-      forgetQuietly(get().files.filter(({ id }) => gone.has(id)));
-      set(({ files }) => ({ files: files.filter(({ id }) => !gone.has(id)), note: undefined }));
+      const removed = new Set(ids);
+      deleteQuietly(get().files.filter(({ id }) => removed.has(id)));
+      set(({ files }) => ({ files: files.filter(({ id }) => !removed.has(id)), note: undefined }));
       remember();
     },
     rename: (changes) => {
@@ -96,13 +83,13 @@ export const useDraftFiles = create<DraftFilesState>()((set, get) => {
     restore: async () => {
       if (get().isRestored) return;
       set({ isRestored: true });
-      const kept = new Map((await readKeptFiles().catch(() => [])).map(({ id, file }) => [id, file]));
+      const kept = new Map((await readStoredFiles().catch(() => [])).map(({ id, file }) => [id, file]));
       const files = readManifest().map((entry): DraftFile => {
         const file = kept.get(entry.id);
         return { ...entry, file, hashed: entry.sha256 ? entry.bytes : 0, error: undefined };
       });
       const known = new Set(files.map(({ id }) => id));
-      forgetQuietly([...kept.keys()].filter((id) => !known.has(id)).map((id) => ({ id })));
+      deleteQuietly([...kept.keys()].filter((id) => !known.has(id)).map((id) => ({ id })));
       set((state) => ({ files: [...files, ...state.files] }));
       hash(files.filter(({ sha256 }) => !sha256));
     },
@@ -136,9 +123,9 @@ function draftFileOf({ path, file }: PathFile): DraftFile {
   };
 }
 
-/** The files whose bytes are copied, the smallest first: what no pack can hold anyway is not. */
-function keptOf(files: readonly DraftFile[]): { kept: KeptFile[]; tooLarge: number } {
-  const kept: KeptFile[] = [];
+/** The files to store, smallest first, up to what a pack can hold. */
+function filesToStore(files: readonly DraftFile[]): { kept: StoredFile[]; tooLarge: number } {
+  const kept: StoredFile[] = [];
   let bytes = 0;
   for (const { id, file } of files.toSorted((left, right) => left.bytes - right.bytes)) {
     bytes += file?.size ?? 0;
@@ -155,15 +142,15 @@ function noteOf(
 ): string | undefined {
   const exchanged = replaced.filter(({ file }) => file).length;
   const notes = [
-    leftOut > 0 && `${countOf(leftOut, 'file')} of the operating system left out.`,
-    exchanged > 0 && `${countOf(exchanged, 'file')} of the same path replaced.`,
-    tooLarge > 0 && `After a reload ${countOf(tooLarge, 'large file')} must be dropped again.`,
-    total > MAX_PACK_FILES && `A pack has at most ${MAX_PACK_FILES} files.`,
+    leftOut > 0 && `${countOf(leftOut, 'system file')} skipped.`,
+    exchanged > 0 && `${countOf(exchanged, 'file')} with the same path replaced.`,
+    tooLarge > 0 && `Add ${countOf(tooLarge, 'large file')} again after a reload.`,
+    total > MAX_PACK_FILES && `A pack can contain at most ${MAX_PACK_FILES} files.`,
   ];
   return notes.filter(Boolean).join(' ') || undefined;
 }
 
-/** Bytes that stay behind do no harm: they are in no manifest, and the next visit removes them. */
-function forgetQuietly(files: readonly { id: string }[]): void {
-  if (files.length > 0) forgetFiles(files.map(({ id }) => id)).catch(() => {});
+/** A failure is harmless: unlisted contents are deleted on the next visit. */
+function deleteQuietly(files: readonly { id: string }[]): void {
+  if (files.length > 0) deleteStoredFiles(files.map(({ id }) => id)).catch(() => {});
 }

@@ -1,12 +1,12 @@
-import type { DraftFile } from './draftFiles.ts';
+import type { DraftFile } from './draftFile.ts';
 
-/** What is known of the draft's files beside their bytes; small, and so kept where the record is. */
+/** The metadata of a draft file. It is small, so it is stored with the record. */
 export type ManifestEntry = Pick<DraftFile, 'id' | 'path' | 'mediaType' | 'bytes' | 'sha256'>;
 
 const KEY = 'strongroom-draft-files';
 
-/** Answers whether the browser keeps it. */
-export function keepManifest(files: readonly DraftFile[]): boolean {
+/** Returns whether the browser stored it. */
+export function saveManifest(files: readonly DraftFile[]): boolean {
   const entries = files.map(
     ({ id, path, mediaType, bytes, sha256 }): ManifestEntry => ({ id, path, mediaType, bytes, sha256 }),
   );

@@ -1,4 +1,4 @@
-/** By extension, for the files of research that browsers do not know. */
+/** Media types of research files that browsers do not know, by extension. */
 const TYPES: Record<string, string> = {
   csv: 'text/csv',
   tsv: 'text/tab-separated-values',
@@ -34,7 +34,7 @@ const TYPES: Record<string, string> = {
   fasta: 'text/x-fasta',
 };
 
-/** The media type that a file is recorded with: by its extension first, which is the same on every machine. */
+/** The media type to record: by extension first, because that gives the same result on every machine. */
 export function mediaTypeOf(path: string, toldByBrowser: string): string {
   const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   return (

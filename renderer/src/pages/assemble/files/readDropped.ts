@@ -1,12 +1,12 @@
-/** A file with its path inside what was dropped or chosen. */
+/** A file with its path inside the dropped or chosen folder. */
 export interface PathFile {
   path: string;
   file: File;
 }
 
 /**
- * Every file of a drop, folders read to their depths. The entries must be asked for before the event is over, so this
- * starts at once.
+ * All files of a drop, with folders read recursively. Must be called before the drop event ends, because the
+ * entries expire with it.
  */
 export async function readDropped(transfer: DataTransfer): Promise<PathFile[]> {
   const entries = [...transfer.items]
@@ -30,7 +30,7 @@ async function readEntry(entry: FileSystemEntry, folder: string, found: PathFile
   if (!isDirectory(entry)) return;
   const reader = entry.createReader();
   for (;;) {
-    // A reader gives at most a hundred entries at a time; the empty answer is the end.
+    // A reader returns at most a hundred entries per call. An empty result marks the end.
     const batch = await new Promise<FileSystemEntry[]>((resolve, reject) =>
       reader.readEntries(resolve, reject),
     );
@@ -47,12 +47,12 @@ function isDirectory(entry: FileSystemEntry): entry is FileSystemDirectoryEntry 
   return entry.isDirectory;
 }
 
-/** What a file picker gave; a folder's files bring their path with them. */
+/** Files from a file picker. Files of a chosen folder include their path. */
 export function readChosen(files: FileList | null): PathFile[] {
   return [...(files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }));
 }
 
-/** What operating systems leave in folders and nobody means to publish. */
+/** Files that operating systems add to folders, such as .DS_Store. */
 export function isSystemFile(path: string): boolean {
   const name = path.split('/').at(-1) ?? '';
   return (

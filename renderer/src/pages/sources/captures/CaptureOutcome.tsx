@@ -5,28 +5,28 @@ import { useEffect } from 'react';
 import { Link } from 'react-router';
 import type { CaptureResult } from '../../../../../shared/captures.ts';
 import type { Job } from '../../../../../shared/job.ts';
-import { answerKey } from '../../../api/useCall.ts';
-import { ErrorNote } from '../../../components/ErrorNote.tsx';
-import { JobBar } from '../../../components/JobBar.tsx';
-import { NodeJobBar } from '../../../components/NodeJobBar.tsx';
+import { callKey } from '../../../api/useCall.ts';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { JobBar } from '../../../components/feedback/JobBar.tsx';
+import { NodeJobBar } from '../../../components/feedback/NodeJobBar.tsx';
 import { countOf, formatCount } from '../../../format/size.ts';
-import { useFollowedJob } from '../../../state/followJob.ts';
+import { useFollowedJob } from '../../../state/useFollowedJob.ts';
 import outcome from '../CheckOutcome.module.css';
 import classes from './CaptureOutcome.module.css';
 import { useCaptureDraft } from './captureDraft.ts';
 import { captureResultOf, useCaptureRun } from './captureRun.ts';
-import { refusalWords } from './refusalWords.ts';
+import { rejectionReason } from './rejectionReason.ts';
 
-/** The import that was asked for: sent, read by the node, and what came of it. `onOpen` goes back to its form. */
+/** The import that was started here: upload, progress and result. `onOpen` reopens the form. */
 export function CaptureOutcome({ onOpen }: { onOpen: () => void }) {
   const { current, clear } = useCaptureRun();
   const job = useFollowedJob(current.state === 'taken' ? current.jobId : undefined);
   useRefreshedLists(job?.state);
-  const giveUp = useCaptureDraft((state) => state.giveUp);
+  const discard = useCaptureDraft((state) => state.discard);
   const isDone = job?.state === 'done';
   useEffect(() => {
-    if (isDone && current.state === 'taken') giveUp(current.draft);
-  }, [isDone, current, giveUp]);
+    if (isDone && current.state === 'taken') discard(current.draft);
+  }, [isDone, current, discard]);
   if (current.state === 'idle') return null;
   if (current.state === 'failed') {
     return (
@@ -86,12 +86,12 @@ function Ended({ job, observer, what, onOpen, onClear }: EndedProps) {
         {result && result.captures + result.already_held > 0 && (
           <p>
             <Link to={`/timeline?${new URLSearchParams({ observer })}`}>
-              What {observer} saw, on the timeline
+              View captures by {observer} on the timeline
             </Link>
           </p>
         )}
       </div>
-      <CloseButton aria-label="Put the outcome of the import away" onClick={onClear} />
+      <CloseButton aria-label="Dismiss the import result" onClick={onClear} />
     </output>
   );
 }
@@ -100,7 +100,7 @@ function BackToForm({ onOpen }: { onOpen: () => void }) {
   return (
     <p>
       <Button variant="default" size="xs" onClick={onOpen}>
-        Back to the form
+        Back to form
       </Button>
     </p>
   );
@@ -108,16 +108,15 @@ function BackToForm({ onOpen }: { onOpen: () => void }) {
 
 function headline({ state }: Job, result: CaptureResult | undefined): string {
   const taken = result ? `${countOf(result.captures, 'capture')} recorded.` : '';
-  if (state === 'cancelled') return `The import was stopped. ${taken}`;
+  if (state === 'cancelled') return `The import was cancelled. ${taken}`;
   return state === 'failed' ? 'The captures could not be imported.' : taken;
 }
 
 function Findings({ result: { already_held, skipped, refused, events } }: { result: CaptureResult }) {
   const parts = [
-    events.length > 0 && `${countOf(events.length, 'version')} that this observer had not shown before`,
-    already_held > 0 && `${formatCount(already_held)} held already`,
-    skipped > 0 &&
-      `${countOf(skipped, 'record')} that ${skipped === 1 ? 'is no capture' : 'are no captures'}`,
+    events.length > 0 && `${countOf(events.length, 'version')} new for this observer`,
+    already_held > 0 && `${formatCount(already_held)} already archived`,
+    skipped > 0 && `${countOf(skipped, 'other record')} skipped`,
   ].filter((part) => part !== false);
   const count = refused.reduce((sum, { count: of }) => sum + of, 0);
   return (
@@ -125,11 +124,11 @@ function Findings({ result: { already_held, skipped, refused, events } }: { resu
       {parts.length > 0 && <p className="small">{parts.join(' · ')}</p>}
       {refused.length > 0 && (
         <>
-          <p className="small">{countOf(count, 'record')} not taken:</p>
+          <p className="small">{countOf(count, 'record')} rejected:</p>
           <ul className={classes.refused}>
             {refused.map(({ reason, count: of }) => (
               <li key={reason}>
-                <span className="numeric">{formatCount(of)}</span> {refusalWords(reason)}{' '}
+                <span className="numeric">{formatCount(of)}</span> {rejectionReason(reason)}{' '}
                 <span className={classes.code}>{reason}</span>
               </li>
             ))}
@@ -140,13 +139,13 @@ function Findings({ result: { already_held, skipped, refused, events } }: { resu
   );
 }
 
-/** What an import brings shows in every list of sources and events. */
+/** The lists that show imported captures. */
 function useRefreshedLists(state: Job['state'] | undefined): void {
   const client = useQueryClient();
   useEffect(() => {
     if (!state || state === 'running') return;
     for (const name of ['listWatchedSources', 'listSources', 'listEvents', 'readStats'] as const) {
-      void client.invalidateQueries({ queryKey: answerKey(name) });
+      void client.invalidateQueries({ queryKey: callKey(name) });
     }
   }, [state, client]);
 }

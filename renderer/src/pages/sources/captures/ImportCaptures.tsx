@@ -1,7 +1,8 @@
 import { Modal, SegmentedControl, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { DialogButtons } from '../../../components/DialogButtons.tsx';
-import { type CaptureDraft, type CaptureDraftErrors, importOf, useCaptureDraft } from './captureDraft.ts';
+import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
+import { type CaptureDraftErrors, importOf, useCaptureDraft } from './captureDraft.ts';
+import type { CaptureDraft } from './captureImport.ts';
 import { useCaptureRun } from './captureRun.ts';
 import classes from './ImportCaptures.module.css';
 import { TimeMapFields } from './TimeMapFields.tsx';
@@ -12,7 +13,7 @@ export interface ImportCapturesProps {
   onClose: () => void;
 }
 
-/** Brings in what others saw of addresses: a WARC file, or what an archive that speaks Memento lists. */
+/** Imports captures made by others: from a WARC file, or from an archive that supports Memento. */
 export function ImportCaptures({ opened, onClose }: ImportCapturesProps) {
   return (
     <Modal
@@ -34,7 +35,7 @@ function ImportForm({ onClose }: { onClose: () => void }) {
   const { current, start } = useCaptureRun();
   const edit = (changes: Partial<CaptureDraft>) => {
     change(changes);
-    // What was wrong with a field is past once it is changed.
+    // A field's error is cleared when the field changes.
     setErrors((before) => ({
       ...before,
       ...Object.fromEntries(Object.keys(changes).map((name) => [name, undefined])),
@@ -45,24 +46,24 @@ function ImportForm({ onClose }: { onClose: () => void }) {
     const parsed = importOf(draft);
     if ('errors' in parsed) return setErrors(parsed.errors);
     setErrors({});
-    // It goes on behind the closed dialog; should it fail, what was typed is still here.
+    // The import continues after the dialog closes. If it fails, the draft is still here.
     void start(parsed.value, draft);
     onClose();
   };
   return (
     <form onSubmit={submit} className={classes.form} noValidate>
       <p className="small muted">
-        What others saw stands beside what this node saw, under their name and with both times: when they say
-        they took it, and when it came here. Nothing is backdated. Addresses that are new here are added
-        paused.
+        Captures by others are shown next to your own, with their observer’s name and both times: when they
+        were captured and when this node received them. Nothing is backdated. New URLs are added as paused
+        sources.
       </p>
       <SegmentedControl
-        aria-label="Where the captures are"
+        aria-label="Import from"
         value={draft.from}
         onChange={(from) => change({ from: from as 'file' | 'timemap' })}
         data={[
-          { value: 'file', label: 'A WARC file' },
-          { value: 'timemap', label: 'An archive’s TimeMap' },
+          { value: 'file', label: 'WARC file' },
+          { value: 'timemap', label: 'Archive TimeMap' },
         ]}
       />
       {draft.from === 'file' ? (
@@ -72,7 +73,7 @@ function ImportForm({ onClose }: { onClose: () => void }) {
       )}
       <TextInput
         label="Observer"
-        description="Whose captures these are, as it will stand beside each: an archive, an institution, a person."
+        description="Who made these captures: an archive, an institution or a person. The name is shown with each capture."
         placeholder="Internet Archive"
         autoComplete="off"
         value={draft.observer}

@@ -1,7 +1,8 @@
 import { Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { DEFAULT_MEMENTOS, MAX_MEMENTOS } from '../../../../../shared/captures.ts';
 import { formatCount } from '../../../format/size.ts';
-import type { CaptureDraft, CaptureDraftErrors } from './captureDraft.ts';
+import type { CaptureDraftErrors } from './captureDraft.ts';
+import type { CaptureDraft } from './captureImport.ts';
 import classes from './ImportCaptures.module.css';
 
 export interface TimeMapFieldsProps {
@@ -10,13 +11,13 @@ export interface TimeMapFieldsProps {
   onChange: (change: Partial<CaptureDraft>) => void;
 }
 
-/** Which captures of an archive that speaks Memento. */
+/** Selects the captures to import from an archive that supports Memento. */
 export function TimeMapFields({ draft, errors, onChange }: TimeMapFieldsProps) {
   return (
     <>
       <TextInput
         label="TimeMap"
-        description="The address at which the archive lists its captures of one page (RFC 7089)."
+        description="The URL of the archive’s list of captures of one page (RFC 7089)."
         placeholder="https://web.archive.org/web/timemap/link/https://example.org/"
         inputMode="url"
         autoComplete="off"
@@ -28,7 +29,7 @@ export function TimeMapFields({ draft, errors, onChange }: TimeMapFieldsProps) {
         <TextInput
           type="date"
           label="From"
-          description="Empty: the first."
+          description="Empty: from the first capture."
           value={draft.since}
           error={errors.since}
           onChange={(event) => onChange({ since: event.currentTarget.value })}
@@ -36,13 +37,13 @@ export function TimeMapFields({ draft, errors, onChange }: TimeMapFieldsProps) {
         <TextInput
           type="date"
           label="To"
-          description="Empty: the last."
+          description="Empty: up to the last capture."
           value={draft.until}
           error={errors.until}
           onChange={(event) => onChange({ until: event.currentTarget.value })}
         />
         <NumberInput
-          label="At most"
+          label="Maximum number"
           description={`Empty: ${formatCount(DEFAULT_MEMENTOS)}.`}
           suffix=" captures"
           min={1}
@@ -56,8 +57,8 @@ export function TimeMapFields({ draft, errors, onChange }: TimeMapFieldsProps) {
         />
       </div>
       <Checkbox
-        label="Fetch even where the archive’s robots.txt asks not to"
-        description="Pauses, limits and “Retry-After” are kept all the same."
+        label="Ignore the archive’s robots.txt"
+        description="Request pauses, limits and Retry-After are still respected."
         checked={draft.ignoreRobots}
         onChange={(event) => onChange({ ignoreRobots: event.currentTarget.checked })}
       />

@@ -1,8 +1,8 @@
 import { Button, FileButton } from '@mantine/core';
 import { IconFile } from '@tabler/icons-react';
-import { useFileDrop } from '../../../components/useFileDrop.ts';
+import { useFileDrop } from '../../../components/forms/useFileDrop.ts';
 import { formatBytes } from '../../../format/size.ts';
-import type { CaptureDraft } from './captureDraft.ts';
+import type { CaptureDraft } from './captureImport.ts';
 import classes from './ImportCaptures.module.css';
 
 export interface WarcFileFieldProps {
@@ -11,7 +11,7 @@ export interface WarcFileFieldProps {
   onChange: (change: Partial<CaptureDraft>) => void;
 }
 
-/** Where a WARC file is dropped or chosen. */
+/** Accepts a WARC file by drop or file picker. */
 export function WarcFileField({ draft: { file }, error, onChange }: WarcFileFieldProps) {
   const take = (chosen: File | null) => {
     if (chosen) onChange({ file: chosen });
@@ -37,7 +37,7 @@ export function WarcFileField({ draft: { file }, error, onChange }: WarcFileFiel
       <FileButton onChange={take} accept=".warc,.gz,application/warc,application/gzip">
         {(props) => (
           <Button {...props} variant="default" size="xs">
-            {file ? 'Choose another' : 'Choose a file'}
+            {file ? 'Choose another file' : 'Choose a file'}
           </Button>
         )}
       </FileButton>

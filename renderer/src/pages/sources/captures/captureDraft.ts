@@ -4,22 +4,7 @@ import { createJSONStorage, persist } from 'zustand/middleware';
 import { mementoImportSchema, observerSchema } from '../../../../../shared/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../../../shared/limits.ts';
 import { formatBytes } from '../../../format/size.ts';
-import type { CapturesToImport } from './captureRun.ts';
-
-/** What is typed into the form: text as it stands in the fields. */
-export interface CaptureDraft {
-  from: 'file' | 'timemap';
-  observer: string;
-  /** Kept while the page is open; a browser cannot keep it longer. */
-  file: File | null;
-  timemap: string;
-  /** Days, `2026-11-20`, or empty. */
-  since: string;
-  until: string;
-  /** A number, or empty for the node's own. */
-  limit: string;
-  ignoreRobots: boolean;
-}
+import type { CaptureDraft, CaptureImport } from './captureImport.ts';
 
 export type CaptureDraftErrors = Partial<Record<keyof CaptureDraft, string>>;
 
@@ -37,17 +22,17 @@ const EMPTY: CaptureDraft = {
 interface CaptureDraftState {
   draft: CaptureDraft;
   change: (change: Partial<CaptureDraft>) => void;
-  /** Empties the form, unless something else was typed into it since. */
-  giveUp: (draft: CaptureDraft) => void;
+  /** Empties the form, unless it has been edited since. */
+  discard: (draft: CaptureDraft) => void;
 }
 
-/** The import that is being filled in, kept as it is typed until it was taken. */
+/** The import form, saved as it is typed until the import succeeds. */
 export const useCaptureDraft = create<CaptureDraftState>()(
   persist(
     (set) => ({
       draft: EMPTY,
       change: (change) => set((state) => ({ draft: { ...state.draft, ...change } })),
-      giveUp: (draft) => set((state) => (state.draft === draft ? { draft: EMPTY } : state)),
+      discard: (draft) => set((state) => (state.draft === draft ? { draft: EMPTY } : state)),
     }),
     {
       name: 'strongroom-captures',
@@ -57,17 +42,19 @@ export const useCaptureDraft = create<CaptureDraftState>()(
   ),
 );
 
-/** What is typed as an import, or what is wrong with it, by the node's own rules. */
-export function importOf(draft: CaptureDraft): { value: CapturesToImport } | { errors: CaptureDraftErrors } {
+/** Validates the form with the node's own rules. */
+export function importOf(draft: CaptureDraft): { value: CaptureImport } | { errors: CaptureDraftErrors } {
   const observer = observerSchema.safeParse(draft.observer.trim());
   const errors: CaptureDraftErrors = observer.success
     ? {}
-    : { observer: draft.observer.trim() === '' ? 'Say whose captures these are.' : wordsOf(observer.error) };
+    : {
+        observer: draft.observer.trim() === '' ? 'Enter who made these captures.' : messageOf(observer.error),
+      };
   if (draft.from === 'file') {
     const { file } = draft;
     if (!file) errors.file = 'Choose a WARC file, or drop it here.';
     else if (file.size > MAX_CAPTURE_FILE_BYTES)
-      errors.file = `It has ${formatBytes(file.size)}; a file may have at most ${formatBytes(MAX_CAPTURE_FILE_BYTES)}.`;
+      errors.file = `The file is ${formatBytes(file.size)}. The limit is ${formatBytes(MAX_CAPTURE_FILE_BYTES)}.`;
     return file && observer.success && !errors.file
       ? { value: { observer: observer.data, file } }
       : { errors };
@@ -93,6 +80,6 @@ export function importOf(draft: CaptureDraft): { value: CapturesToImport } | { e
   return { errors: found };
 }
 
-function wordsOf(error: z.ZodError): string {
-  return error.issues[0]?.message ?? 'This is not taken.';
+function messageOf(error: z.ZodError): string {
+  return error.issues[0]?.message ?? 'This value is not valid.';
 }

@@ -1,32 +1,25 @@
 import { create } from 'zustand';
-import {
-  type CaptureResult,
-  captureResultSchema,
-  type MementoImport,
-} from '../../../../../shared/captures.ts';
+import { type CaptureResult, captureResultSchema } from '../../../../../shared/captures.ts';
 import { sendStream, upload } from '../../../api/sendStream.ts';
 import { runLocalJob } from '../../../state/runLocalJob.ts';
-import type { CaptureDraft } from './captureDraft.ts';
+import type { CaptureDraft, CaptureImport } from './captureImport.ts';
 
-/** Whose captures are to be imported, and where they are. */
-export type CapturesToImport = { observer: string } & ({ file: File } | { timeMap: MementoImport });
-
-export type CaptureImport =
+export type CaptureImportState =
   | { state: 'idle' }
-  /** On its way to the node. */
+  /** Uploading to the node. */
   | { state: 'sending'; what: string; done: number; total: number | null; rate: number; cancel: () => void }
-  /** The node has it whole; its job tells the rest. */
+  /** The node has the whole upload. The job reports the rest. */
   | { state: 'taken'; observer: string; what: string; jobId: string; draft: CaptureDraft }
   | { state: 'failed'; error: unknown };
 
 interface CaptureRun {
-  current: CaptureImport;
-  /** Never rejects: what came of it is in `current`. `draft` is what it was typed as, to be given up once it is done. */
-  start: (captures: CapturesToImport, draft: CaptureDraft) => Promise<void>;
+  current: CaptureImportState;
+  /** Never rejects: the outcome is in `current`. `draft` is the form that is discarded after success. */
+  start: (captures: CaptureImport, draft: CaptureDraft) => Promise<void>;
   clear: () => void;
 }
 
-/** The import of captures that was asked for last; it goes on, and its outcome waits, when the page is left. */
+/** The last import that was started. It continues, and its result is kept, when the page is left. */
 export const useCaptureRun = create<CaptureRun>()((set) => ({
   current: { state: 'idle' },
   clear: () => set({ current: { state: 'idle' } }),
@@ -46,14 +39,14 @@ export const useCaptureRun = create<CaptureRun>()((set) => ({
         'file' in captures
           ? await runLocalJob(
               { title: `Sending ${what}`, unit: 'bytes', abort, href: '/sources' },
-              ({ signal, tell }) =>
+              ({ signal, onProgress }) =>
                 upload('importCaptures', {
                   query,
                   body: captures.file,
                   mediaType: 'application/warc',
                   signal,
-                  tell: (done, total) => {
-                    tell(done, total);
+                  onProgress: (done, total) => {
+                    onProgress(done, total);
                     show(done, total);
                   },
                 }),
@@ -64,7 +57,7 @@ export const useCaptureRun = create<CaptureRun>()((set) => ({
               mediaType: 'application/json',
               signal: abort.signal,
             });
-      if (!('id' in answer)) throw new Error('The node did not say which job imports them. Try again.');
+      if (!('id' in answer)) throw new Error('The node did not return an import job. Try again.');
       set({ current: { state: 'taken', observer, what, jobId: answer.id, draft } });
     } catch (error) {
       set({ current: abort.signal.aborted ? { state: 'idle' } : { state: 'failed', error } });
@@ -72,7 +65,7 @@ export const useCaptureRun = create<CaptureRun>()((set) => ({
   },
 }));
 
-/** The result of an import that ran as a job. */
+/** The result of an import job. */
 export function captureResultOf(result: unknown): CaptureResult | undefined {
   return captureResultSchema.safeParse(result).data;
 }

@@ -3,24 +3,24 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ListForm, SourceImport } from '../../../../../shared/sourceList.ts';
 import { sendStream } from '../../../api/sendStream.ts';
-import { answerKey } from '../../../api/useCall.ts';
+import { callKey } from '../../../api/useCall.ts';
 import { ListFields } from './ListFields.tsx';
 import { ListOutcome } from './ListOutcome.tsx';
 import { useListDraft } from './listDraft.ts';
-import { listMediaType } from './listForm.ts';
+import { listMediaType } from './listFormat.ts';
 
 export interface AddListProps {
   opened: boolean;
   onClose: () => void;
 }
 
-/** Watches what a list names: pasted, dropped or chosen; then says of each entry what became of it. */
+/** Adds the sources of a list that is pasted, dropped or chosen, then reports the result for each entry. */
 export function AddList({ opened, onClose }: AddListProps) {
   return (
     <Modal
       opened={opened}
       onClose={onClose}
-      title="Add a list of sources"
+      title="Add sources from a list"
       size="lg"
       closeOnClickOutside={false}
       centered={false}
@@ -40,7 +40,7 @@ function ListDialog({ onClose }: { onClose: () => void }) {
     onSuccess: ({ refused }) => {
       if (refused === 0) clear();
       for (const name of ['listWatchedSources', 'listSources', 'readStats'] as const) {
-        void client.invalidateQueries({ queryKey: answerKey(name) });
+        void client.invalidateQueries({ queryKey: callKey(name) });
       }
     },
   });
@@ -50,7 +50,7 @@ function ListDialog({ onClose }: { onClose: () => void }) {
       if (sent === 'text') change({ text: refusedLines(text, items) });
       send.reset();
     };
-    return <ListOutcome outcome={send.data} onMend={mend} onClose={onClose} />;
+    return <ListOutcome outcome={send.data} onFix={mend} onClose={onClose} />;
   }
   return (
     <ListFields
@@ -65,7 +65,7 @@ function ListDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Of a list with an address a line: the lines that are still to be mended. */
+/** The rejected lines of a plain list, to be corrected. */
 function refusedLines(text: string, items: SourceImport['items']): string {
   const lines = text.split(/\r?\n/);
   return items

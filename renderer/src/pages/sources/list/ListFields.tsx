@@ -1,13 +1,13 @@
 import { FileButton, SegmentedControl, Textarea, UnstyledButton } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type ListForm, MAX_LIST_BYTES } from '../../../../../shared/sourceList.ts';
-import { DialogButtons } from '../../../components/DialogButtons.tsx';
-import { ErrorNote } from '../../../components/ErrorNote.tsx';
-import { useFileDrop } from '../../../components/useFileDrop.ts';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
+import { useFileDrop } from '../../../components/forms/useFileDrop.ts';
 import { formatBytes } from '../../../format/size.ts';
 import classes from './AddList.module.css';
 import { useListDraft } from './listDraft.ts';
-import { LIST_FORMS, recogniseList, sizeWords } from './listForm.ts';
+import { detectListFormat, LIST_FORMATS, listSizeText } from './listFormat.ts';
 
 export interface ListFieldsProps {
   isSending: boolean;
@@ -16,11 +16,11 @@ export interface ListFieldsProps {
   onClose: () => void;
 }
 
-/** Where a list is pasted, dropped or chosen, and what it is taken for. */
+/** The input for a list and its format. */
 export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProps) {
   const { text, fileName, form: chosen, change } = useListDraft();
   const [unread, setUnread] = useState<unknown>();
-  const form = chosen ?? recogniseList(text, fileName);
+  const form = chosen ?? detectListFormat(text, fileName);
   const isEmpty = text.trim() === '';
   const read = (file: File | null | undefined) => {
     if (!file) return;
@@ -35,10 +35,10 @@ export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProp
   return (
     <form ref={ref} onSubmit={submit} className={classes.form} data-over={isOver || undefined}>
       <Textarea
-        label="The list"
+        label="List"
         description={
           <>
-            Paste it, drop a file here, or{' '}
+            Paste a list, drop a file, or{' '}
             <FileButton onChange={read} accept=".txt,.csv,.opml,.xml,text/plain,text/csv,text/xml">
               {(props) => (
                 <UnstyledButton {...props} className={classes.choose}>
@@ -62,42 +62,45 @@ export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProp
       <div className={classes.recognised}>
         <SegmentedControl
           size="xs"
-          aria-label="Form of the list"
+          aria-label="List format"
           value={form}
           onChange={(value) => change({ form: value as ListForm })}
-          data={Object.entries(LIST_FORMS).map(([value, { word }]) => ({ value, label: word }))}
+          data={Object.entries(LIST_FORMATS).map(([value, { label }]) => ({ value, label }))}
         />
         <p className="small muted" aria-live="polite">
           {!isEmpty && (
             <strong>
               {fileName && `${fileName}: `}
-              {sizeWords(text, form)}
+              {listSizeText(text, form)}
               {chosen === null &&
-                `, recognised as ${form === 'text' ? 'an address a line' : LIST_FORMS[form].word}`}
+                `, detected as ${form === 'text' ? 'one URL per line' : LIST_FORMATS[form].label}`}
               .{' '}
             </strong>
           )}
-          {LIST_FORMS[form].how}
+          {LIST_FORMATS[form].description}
         </p>
       </div>
       {unread !== undefined && <ErrorNote error={unread} />}
       {error !== null && error !== undefined && <ErrorNote error={error} />}
-      <DialogButtons submit="Watch them" isPending={isSending} isDisabled={isEmpty} onCancel={onClose} />
+      <DialogButtons submit="Watch" isPending={isSending} isDisabled={isEmpty} onCancel={onClose} />
     </form>
   );
 }
 
-/** The text of a file with a list. @throws Error with a sentence where it is none. */
+/**
+ * The text of a list file.
+ * @throws Error with a message for the person.
+ */
 async function readList(file: File): Promise<string> {
   if (file.size > MAX_LIST_BYTES) {
     throw new Error(
-      `${file.name} has ${formatBytes(file.size)}; a list may have at most ${formatBytes(MAX_LIST_BYTES)}. Send it in parts.`,
+      `${file.name} is ${formatBytes(file.size)}. The limit is ${formatBytes(MAX_LIST_BYTES)}. Split the list.`,
     );
   }
   const bytes = await file.arrayBuffer();
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new Error(`${file.name} is not UTF-8. Save it in that encoding and choose it again.`);
+    throw new Error(`${file.name} is not UTF-8. Save it as UTF-8 and choose it again.`);
   }
 }

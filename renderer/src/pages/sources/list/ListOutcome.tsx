@@ -1,25 +1,25 @@
 import { Button, Group } from '@mantine/core';
 import { Link } from 'react-router';
 import { LIST_OUTCOMES, type SourceImport } from '../../../../../shared/sourceList.ts';
-import { CopyButton } from '../../../components/CopyButton.tsx';
-import { StateBadge } from '../../../components/StateBadge.tsx';
-import { VirtualList } from '../../../components/VirtualList.tsx';
+import { StateBadge } from '../../../components/data/StateBadge.tsx';
+import { VirtualList } from '../../../components/data/VirtualList.tsx';
+import { CopyButton } from '../../../components/forms/CopyButton.tsx';
 import classes from './AddList.module.css';
 
 type Item = SourceImport['items'][number];
 
-/** What needs a hand comes first. */
+/** The order of the results: rejected entries first. */
 const ORDER: readonly Item['outcome'][] = ['refused', 'added', 'already'];
 
 export interface ListOutcomeProps {
   outcome: SourceImport;
-  /** Goes back to the list, to mend what was refused. */
-  onMend: () => void;
+  /** Returns to the form with the rejected lines. */
+  onFix: () => void;
   onClose: () => void;
 }
 
-/** What became of each entry of a list: counts, then line by line, what was refused first. */
-export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
+/** The result of a list: counts, then one row per entry, rejected entries first. */
+export function ListOutcome({ outcome, onFix, onClose }: ListOutcomeProps) {
   const { items, refused, ignored_columns: ignored } = outcome;
   const numbered = items.map((item, place) => ({ ...item, place }));
   const sorted = ORDER.flatMap((kind) => numbered.filter((item) => item.outcome === kind));
@@ -30,22 +30,20 @@ export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
           <StateBadge key={kind} kind="listed" value={kind} count={outcome[kind]} look="boxed" />
         ))}
       </output>
-      {items.length === 0 && <p>There was no address in the list.</p>}
-      {ignored.length > 0 && (
-        <p className="small muted">Columns that mean nothing here were left out: {ignored.join(', ')}.</p>
-      )}
+      {items.length === 0 && <p>The list contains no URLs.</p>}
+      {ignored.length > 0 && <p className="small muted">Ignored columns: {ignored.join(', ')}.</p>}
       {refused > 0 && (
         <div className={classes.refused}>
-          <span className="small">The refused lines, with the reason of each</span>
-          <CopyButton text={refusedText(items)} what="the refused lines" />
+          <span className="small">The rejected lines and their reasons</span>
+          <CopyButton text={refusedText(items)} what="rejected lines" />
         </div>
       )}
       {items.length > 0 && (
-        // It scrolls, so it has to be reachable by keyboard.
+        // The list scrolls, so it must be reachable by keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <section className={classes.items} tabIndex={0} aria-label="Line by line">
+        <section className={classes.items} tabIndex={0} aria-label="Results by line">
           <VirtualList
-            label="What became of each entry"
+            label="Result of each entry"
             items={sorted}
             keyOf={({ place }) => String(place)}
             render={(item) => <Entry item={item} onLeave={onClose} />}
@@ -54,8 +52,8 @@ export function ListOutcome({ outcome, onMend, onClose }: ListOutcomeProps) {
       )}
       <Group justify="flex-end" gap="sm">
         {refused > 0 && (
-          <Button variant="default" onClick={onMend}>
-            Mend what was refused
+          <Button variant="default" onClick={onFix}>
+            Fix rejected lines
           </Button>
         )}
         <Button onClick={onClose} data-autofocus>
@@ -78,7 +76,7 @@ function Entry({ item, onLeave }: { item: Item; onLeave: () => void }) {
             {url}
           </Link>
         ) : (
-          url || <em>no address</em>
+          url || <em>no URL</em>
         )}
         {outcome === 'refused' && detail && <span className={classes.reason}>{detail}</span>}
       </span>

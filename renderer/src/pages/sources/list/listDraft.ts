@@ -2,14 +2,14 @@ import { create } from 'zustand';
 import { createJSONStorage, persist } from 'zustand/middleware';
 import type { ListForm } from '../../../../../shared/sourceList.ts';
 
-/** A list of more characters than this is kept in this page only: the browser's storage has little room. */
+/** Longer lists are kept only while the page is open: sessionStorage has little space. */
 const MAX_KEPT = 500_000;
 
 interface ListDraft {
   text: string;
-  /** Of the file that the text was read from. */
+  /** The name of the file that the text was read from. */
   fileName: string;
-  /** The form that was chosen by hand, or null for the one that is recognised. */
+  /** The format chosen by hand, or null for the detected one. */
   form: ListForm | null;
   change: (change: Partial<Pick<ListDraft, 'text' | 'fileName' | 'form'>>) => void;
   clear: () => void;
@@ -17,7 +17,7 @@ interface ListDraft {
 
 const EMPTY = { text: '', fileName: '', form: null };
 
-/** The list that is being added, kept as it is typed until all of it is taken. */
+/** The list form, saved as it is typed until every entry is accepted. */
 export const useListDraft = create<ListDraft>()(
   persist(
     (set) => ({

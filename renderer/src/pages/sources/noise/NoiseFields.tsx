@@ -10,14 +10,14 @@ export interface NoiseFieldsProps {
   onChange: (rules: readonly TypedRule[]) => void;
 }
 
-/** The rules of a source that say what is no news in it, one beneath the other. */
+/** The noise rules of a source. */
 export function NoiseFields({ rules, errors, onChange }: NoiseFieldsProps) {
   return (
     <fieldset className={classes.rules}>
       <legend>Noise rules</legend>
       <p className="small muted">
-        What is no news here: a clock, a visitor counter. It is left out of what changed, and changes that it
-        explains are marked as noise. What is archived stays as it is. Rules and notes are public.
+        Parts to ignore, such as a clock or a visitor counter. They are excluded from comparisons, and changes
+        they explain are marked as noise. Archived objects are not affected. Rules and notes are public.
       </p>
       {rules.length > 0 && (
         <ol className={classes.list}>
@@ -42,7 +42,7 @@ export function NoiseFields({ rules, errors, onChange }: NoiseFieldsProps) {
         disabled={rules.length >= MAX_NOISE_RULES}
         onClick={() => onChange([...rules, emptyRule()])}
       >
-        Add a rule
+        Add rule
       </Button>
     </fieldset>
   );
@@ -63,7 +63,7 @@ function RuleRow({ rule: { kind, value, note }, number, error, onChange, onRemov
     <div className={classes.rule}>
       <Select
         aria-label={`Kind of rule ${number}`}
-        data={NOISE_RULE_KINDS.map((known) => ({ value: known, label: RULE_KINDS[known].word }))}
+        data={NOISE_RULE_KINDS.map((known) => ({ value: known, label: RULE_KINDS[known].label }))}
         allowDeselect={false}
         value={kind}
         onChange={(chosen) => onChange({ kind: chosen as NoiseRuleKind })}
@@ -80,8 +80,8 @@ function RuleRow({ rule: { kind, value, note }, number, error, onChange, onRemov
         onChange={(event) => onChange({ value: event.currentTarget.value })}
       />
       <TextInput
-        aria-label={`Note to rule ${number}`}
-        placeholder="Note, such as: counts visits"
+        aria-label={`Note for rule ${number}`}
+        placeholder="Note, for example: visitor counter"
         className={classes.note}
         value={note}
         error={error?.note}
@@ -91,7 +91,7 @@ function RuleRow({ rule: { kind, value, note }, number, error, onChange, onRemov
         variant="subtle"
         color="gray"
         className={classes.remove}
-        aria-label={`Take out rule ${number}`}
+        aria-label={`Remove rule ${number}`}
         onClick={onRemove}
       >
         <IconX size={16} />

@@ -2,21 +2,23 @@ import { Button, CloseButton } from '@mantine/core';
 import { IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { answerKey } from '../../../api/useCall.ts';
-import { ErrorNote } from '../../../components/ErrorNote.tsx';
-import { NodeJobBar } from '../../../components/NodeJobBar.tsx';
-import { useFollowedJob } from '../../../state/followJob.ts';
+import { callKey } from '../../../api/useCall.ts';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { NodeJobBar } from '../../../components/feedback/NodeJobBar.tsx';
+import { useFollowedJob } from '../../../state/useFollowedJob.ts';
 import outcome from '../CheckOutcome.module.css';
-import { noiseRunWords, useNoiseRun } from './noiseRun.ts';
+import { noiseRunSummary, useNoiseRun } from './noiseRun.ts';
 
-/** Once the rules of this source were changed: the offer to run them over all past versions, then how that goes. */
+/**
+ * After the rules of this source changed: offers to apply them to all past versions, then shows the progress.
+ */
 export function NoiseRunNote({ sourceId }: { sourceId: string }) {
   const run = useNoiseRun();
   const job = useFollowedJob(run.jobId);
   const client = useQueryClient();
   const state = job?.state;
   useEffect(() => {
-    if (state && state !== 'running') void client.invalidateQueries({ queryKey: answerKey('listEvents') });
+    if (state && state !== 'running') void client.invalidateQueries({ queryKey: callKey('listEvents') });
   }, [state, client]);
   if (run.sourceId !== sourceId) return null;
   const start = () => void run.start(sourceId);
@@ -49,22 +51,22 @@ export function NoiseRunNote({ sourceId }: { sourceId: string }) {
           <p>
             <strong>
               {job.state === 'cancelled'
-                ? 'The run was stopped; what it found is kept.'
-                : noiseRunWords(job.result)}
+                ? 'The job was cancelled. Its results so far are kept.'
+                : noiseRunSummary(job.result)}
             </strong>
           </p>
         ) : (
           <>
-            <p>The noise rules are saved. They mark new changes from now on.</p>
+            <p>The noise rules are saved. They apply to new changes.</p>
             <p>
               <Button size="xs" variant="default" onClick={start} loading={run.isStarting}>
-                Run over all past versions
+                Apply to all past versions
               </Button>
             </p>
           </>
         )}
       </div>
-      <CloseButton aria-label="Put this away" onClick={run.clear} />
+      <CloseButton aria-label="Dismiss" onClick={run.clear} />
     </output>
   );
 }

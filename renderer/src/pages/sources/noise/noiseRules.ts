@@ -1,18 +1,18 @@
 import { type NoiseRule, type NoiseRuleKind, noiseRulesSchema } from '../../../../../shared/noise.ts';
 import { ApiProblem } from '../../../api/client.ts';
 
-/** A rule as it is typed, with a key that keeps its place on the screen when others go. */
+/** A rule being typed, with a stable key for its row. */
 export interface TypedRule extends NoiseRule {
   key: string;
 }
 
-/** What is wrong with a rule, by the place of the rule. */
+/** Error messages by the rule's position. */
 export type NoiseErrors = Readonly<Record<number, { value?: string; note?: string } | undefined>>;
 
-export const RULE_KINDS: Record<NoiseRuleKind, { word: string; example: string }> = {
-  selector: { word: 'CSS selector', example: '.visitor-counter' },
-  pattern: { word: 'Pattern', example: 'Generated at \\d\\d:\\d\\d' },
-  json_path: { word: 'JSON path', example: '$.meta.generated_at' },
+export const RULE_KINDS: Record<NoiseRuleKind, { label: string; example: string }> = {
+  selector: { label: 'CSS selector', example: '.visitor-counter' },
+  pattern: { label: 'Pattern', example: 'Generated at \\d\\d:\\d\\d' },
+  json_path: { label: 'JSON path', example: '$.meta.generated_at' },
 };
 
 export function typedRules(rules: readonly NoiseRule[]): TypedRule[] {
@@ -23,7 +23,7 @@ export function emptyRule(): TypedRule {
   return { kind: 'selector', value: '', note: '', key: crypto.randomUUID() };
 }
 
-/** The rules as the node takes them, or what is wrong with them by its schema. */
+/** Validates the rules with the node's schema. */
 export function rulesOf(typed: readonly TypedRule[]): { value: NoiseRule[] } | { errors: NoiseErrors } {
   const plain = typed.map(({ kind, value, note }) => ({ kind, value: value.trim(), note: note.trim() }));
   const parsed = noiseRulesSchema.safeParse(plain);
@@ -32,13 +32,13 @@ export function rulesOf(typed: readonly TypedRule[]): { value: NoiseRule[] } | {
     errors: byRule(
       parsed.error.issues.map(({ path, message }) => [
         path.map(String),
-        plain[Number(path[0])]?.value === '' ? 'Say what the rule names, or take it out.' : message,
+        plain[Number(path[0])]?.value === '' ? 'Enter a value, or remove the rule.' : message,
       ]),
     ),
   };
 }
 
-/** What the node found wrong with rules, where they stand in what was sent under `member`. */
+/** The node's errors for rules, by their position in `member` of the request. */
 export function ruleErrorsOf(error: unknown, member: 'rules' | 'noise_rules'): NoiseErrors {
   if (!(error instanceof ApiProblem)) return {};
   return byRule(

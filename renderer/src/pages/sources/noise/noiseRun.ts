@@ -4,22 +4,25 @@ import { call } from '../../../api/client.ts';
 import { countOf, formatCount } from '../../../format/size.ts';
 
 interface NoiseRunState {
-  /** The source whose rules were changed or run last. */
+  /** The source whose rules were last changed or applied. */
   sourceId: string | undefined;
-  /** The job, once it was asked for. */
+  /** The job, once it was started. */
   jobId: string | undefined;
   error: unknown;
   isStarting: boolean;
-  /** The rules of a source are others now: its page offers to run them. */
+  /** Records that a source's rules changed, so that its page offers to apply them. */
   offer: (sourceId: string) => void;
-  /** Runs the present rules over all past versions. Never rejects. */
+  /** Applies the current rules to all past versions. Never rejects. */
   start: (sourceId: string) => Promise<void>;
   clear: () => void;
 }
 
 const NONE = { sourceId: undefined, jobId: undefined, error: undefined, isStarting: false };
 
-/** The run of noise rules over past versions; it goes on, and its outcome waits, when the page is left. */
+/**
+ * The last run of noise rules over past versions. It continues, and its result is kept, when the page is
+ * left.
+ */
 export const useNoiseRun = create<NoiseRunState>()((set) => ({
   ...NONE,
   offer: (sourceId) => set({ ...NONE, sourceId }),
@@ -41,14 +44,14 @@ function isNoiseRun(result: unknown): result is NoiseRun {
   return typeof result === 'object' && result !== null && 'events' in result && 'noise' in result;
 }
 
-/** A run in words: `Of 12 changes 9 are noise.` */
-export function noiseRunWords(result: unknown): string {
+/** A run in one sentence: `9 of 12 changes are noise.` */
+export function noiseRunSummary(result: unknown): string {
   if (!isNoiseRun(result)) return '';
   const { events, noise, timed_out, unreadable } = result;
   const parts = [
-    `Of ${countOf(events, 'change')} ${noise === 1 ? '1 is' : `${formatCount(noise)} are`} noise`,
-    timed_out > 0 && `on ${formatCount(timed_out)} a rule took too long`,
-    unreadable > 0 && `the versions of ${formatCount(unreadable)} could not be read`,
+    `${formatCount(noise)} of ${countOf(events, 'change')} ${noise === 1 ? 'is' : 'are'} noise`,
+    timed_out > 0 && `a rule took too long on ${countOf(timed_out, 'change')}`,
+    unreadable > 0 && `${countOf(unreadable, 'change')} could not be read`,
   ].filter((part) => part !== false);
   return `${parts.join('; ')}.`;
 }

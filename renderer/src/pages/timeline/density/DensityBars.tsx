@@ -7,12 +7,12 @@ export interface DensityBarsProps {
   frame: DensityFrame;
   counts: readonly number[];
   range: BarRange;
-  /** While it is drawn. */
+  /** Called while a selection is drawn. */
   onDraw: (range: BarRange) => void;
   onDrawn: (range: BarRange) => void;
 }
 
-/** A bar for each span of days, as high as there are events. Drawing over them chooses a span. */
+/** A bar chart of events per span of days. Dragging over the bars selects a span. */
 export function DensityBars({ frame, counts, range: [from, to], onDraw, onDrawn }: DensityBarsProps) {
   const highest = Math.max(1, ...counts);
   const begun = useRef<number>(undefined);
@@ -26,12 +26,12 @@ export function DensityBars({ frame, counts, range: [from, to], onDraw, onDrawn 
     const bar = barAt(event);
     return [Math.min(begun.current, bar), Math.max(begun.current, bar) + 1];
   };
-  const each = frame.step === 1 ? 'one for each day' : `each of ${frame.step} days`;
+  const each = frame.step === 1 ? 'one per day' : `one per ${frame.step} days`;
   return (
     <div
       // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- it is drawn by the page, so there is no file to name
       role="img"
-      aria-label={`${countOf(frame.bars, 'bar')}, ${each}; at most ${countOf(highest, 'event')} in one`}
+      aria-label={`${countOf(frame.bars, 'bar')}, ${each}; at most ${countOf(highest, 'event')} per bar`}
       className={classes.bars}
       onPointerDown={(event) => {
         if (event.button !== 0) return;

@@ -2,7 +2,7 @@ import { RangeSlider } from '@mantine/core';
 import { useState } from 'react';
 import { useCall } from '../../../api/useCall.ts';
 import { countOf } from '../../../format/size.ts';
-import { useLook } from '../../../state/look.ts';
+import { useDisplaySettings } from '../../../state/displaySettings.ts';
 import { DensityBars } from './DensityBars.tsx';
 import classes from './DensityStrip.module.css';
 import {
@@ -15,21 +15,23 @@ import {
   lastDayBefore,
 } from './densityFrame.ts';
 
-/** The strip is of days: what happens meanwhile is drawn a little later. */
+/** The strip shows days, so new events may appear with a delay. */
 const REFRESH_MS = 60_000;
 
 export interface DensityStripProps {
-  /** The days of the filters. */
+  /** The selected dates. */
   since: string | undefined;
   until: string | undefined;
-  /** Whether the list is narrowed by more than time; the strip is not. */
+  /** Whether filters other than time are set; the strip ignores them. */
   isFiltered: boolean;
   onSelect: (days: { since: string; until: string }) => void;
 }
 
-/** How many events there are over time. A span is chosen by drawing over it, or by the two handles with the arrow keys. */
+/**
+ * The number of events over time. A span is selected by dragging, or with the two handles and the arrow keys.
+ */
 export function DensityStrip({ since, until, isFiltered, onSelect }: DensityStripProps) {
-  const zone = useLook((look) => look.zone);
+  const zone = useDisplaySettings((look) => look.zone);
   const extent = useCall('readEventDensity', { query: { buckets: 1 } }, { refetchInterval: REFRESH_MS });
   const first = extent.data?.since;
   const last = extent.data?.until;
@@ -62,7 +64,7 @@ interface StripProps {
 function Strip({ frame, counts, chosen, isFiltered, onChoose }: StripProps) {
   const [range, setRange] = useState(chosen);
   const [seen, setSeen] = useState(chosen);
-  // What is chosen elsewhere, among the filters or by going back, is taken over.
+  // Follows changes of the date filters made elsewhere.
   if (chosen[0] !== seen[0] || chosen[1] !== seen[1]) {
     setSeen(chosen);
     setRange(chosen);
@@ -85,8 +87,8 @@ function Strip({ frame, counts, chosen, isFiltered, onChoose }: StripProps) {
         onChange={setRange}
         onChangeEnd={onChoose}
         label={null}
-        thumbFromLabel="First day of the span"
-        thumbToLabel="Last day of the span"
+        thumbFromLabel="First day"
+        thumbToLabel="Last day"
         thumbValueText={(bar) => (bar === to ? lastDayBefore(frame, bar) : firstDayOf(frame, bar))}
       />
       <p className={classes.words}>
@@ -94,7 +96,7 @@ function Strip({ frame, counts, chosen, isFiltered, onChoose }: StripProps) {
         <span aria-live="polite">
           {isAll ? '' : `${days}: `}
           {countOf(inRange, 'event')}
-          {isFiltered && ', before the other filters'}
+          {isFiltered && ', without the other filters'}
         </span>
         <span>{lastDayBefore(frame, frame.bars)}</span>
       </p>

@@ -1,23 +1,23 @@
 import { dayOf } from '../../../format/time.ts';
-import type { Zone } from '../../../state/look.ts';
+import type { Zone } from '../../../state/displaySettings.ts';
 import { dayStart } from '../eventFilters.ts';
 
-/** More bars than this would be thinner than can be pointed at. */
+/** With more bars, each would be too thin to point at. */
 const MOST_BARS = 90;
 const DAY_MS = 86_400_000;
 
-/** Whole days in the person's zone, cut into bars of `step` days each. */
+/** Whole days in the person's time zone, grouped into bars of `step` days. */
 export interface DensityFrame {
-  /** The first day, as the filters take it: `2026-11-20`. */
+  /** The first day, in the format of the filters: `2026-11-20`. */
   firstDay: string;
   step: number;
   bars: number;
-  /** The instants that the node is asked by. Where clocks are changed a bar may begin an hour off its day. */
+  /** The bar boundaries as timestamps. Around a clock change a boundary may be an hour off. */
   since: string;
   until: string;
 }
 
-/** The frame of all events; undefined where they are all of one day, of which there is nothing to choose. */
+/** The frame of all events; undefined if they all happened on one day. */
 export function frameOf(first: string, last: string, zone: Zone): DensityFrame | undefined {
   const firstDay = dayOf(first, zone);
   const days = numberOf(dayOf(last, zone)) - numberOf(firstDay) + 1;
@@ -30,10 +30,10 @@ export function frameOf(first: string, last: string, zone: Zone): DensityFrame |
   return { firstDay, step, bars, since, until: new Date(Date.parse(end) - 1).toISOString() };
 }
 
-/** From the beginning of one bar to that of another, which is not included. */
+/** From the start of one bar to the start of another, exclusive. */
 export type BarRange = [from: number, to: number];
 
-/** The bars that a choice of days touches; all of them where none is chosen. */
+/** The bars that overlap the selected dates; all bars if no dates are selected. */
 export function barsOf(
   { firstDay, step, bars }: DensityFrame,
   since: string | undefined,
@@ -46,7 +46,7 @@ export function barsOf(
   return [start, Math.max(Math.min(to, bars), start + 1)];
 }
 
-/** The days of some bars, as the filters take them; an empty text where it is as far as there is anything. */
+/** The dates of a bar range in the format of the filters. Empty where the range is open. */
 export function daysOf(frame: DensityFrame, [from, to]: BarRange): { since: string; until: string } {
   return {
     since: from <= 0 ? '' : firstDayOf(frame, from),
@@ -54,12 +54,12 @@ export function daysOf(frame: DensityFrame, [from, to]: BarRange): { since: stri
   };
 }
 
-/** The day with which a bar begins. */
+/** The first day of a bar. */
 export function firstDayOf({ firstDay, step }: DensityFrame, bar: number): string {
   return dayNamed(numberOf(firstDay) + bar * step);
 }
 
-/** The day before a bar begins. */
+/** The last day before a bar. */
 export function lastDayBefore({ firstDay, step }: DensityFrame, bar: number): string {
   return dayNamed(numberOf(firstDay) + bar * step - 1);
 }
@@ -68,7 +68,7 @@ function isDay(text: string | undefined): text is string {
   return text !== undefined && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-/** A day as a number of days, so that days can be counted whatever the clocks do. */
+/** A date as a day number, so that days can be counted despite clock changes. */
 function numberOf(day: string): number {
   return Math.round(Date.parse(day) / DAY_MS);
 }

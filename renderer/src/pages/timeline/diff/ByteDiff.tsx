@@ -1,14 +1,14 @@
 import type { ByteParts } from '../../../../../shared/diff.ts';
 import { formatCount } from '../../../format/size.ts';
 import classes from './ByteDiff.module.css';
-import { hexBytes } from './diffWords.ts';
+import { hexBytes } from './diffSummary.ts';
 
-/** A few bytes of either version around the first that differs, in hex; those that differ are marked. */
+/** The bytes around the first difference in hex, with the different bytes highlighted. */
 export function ByteDiff({ around }: { around: NonNullable<ByteParts['around']> }) {
   const { offset, from, to } = around;
   return (
     <div className={classes.bytes}>
-      <p className="small muted">From byte {formatCount(offset)} on, in hex:</p>
+      <p className="small muted">First difference at byte {formatCount(offset)} , in hex:</p>
       <Side title="Before" own={from} other={to} mark="del" />
       <Side title="After" own={to} other={from} mark="ins" />
     </div>
@@ -27,9 +27,9 @@ function Side({ title, own, other, mark: Mark }: SideProps) {
     <div className={classes.side}>
       <span className={classes.title}>{title}</span>
       <code className={classes.hex}>
-        {own === '' && <span className="muted">no byte</span>}
+        {own === '' && <span className="muted">end of file</span>}
         {hexBytes(own, other).map(({ hex, differs }, index) =>
-          // Bytes have no names, and their places are fixed.
+          // Bytes have no identity, and their positions are fixed.
           differs ? <Mark key={index}>{hex}</Mark> : <span key={index}>{hex}</span>,
         )}
       </code>

@@ -3,14 +3,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Diff } from '../../../../../shared/diff.ts';
 import type { Event } from '../../../../../shared/event.ts';
-import { addressOf, call } from '../../../api/client.ts';
+import { call, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
-import { ErrorNote } from '../../../components/ErrorNote.tsx';
-import { Hint } from '../../../components/Hint.tsx';
-import { TimeText } from '../../../components/TimeText.tsx';
+import { TimeText } from '../../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
 import { useIsOwner } from '../../../state/session.ts';
 import { ByteDiff } from './ByteDiff.tsx';
-import { summaryOf } from './diffWords.ts';
+import { diffSummary } from './diffSummary.ts';
 import classes from './EventDiff.module.css';
 import { ImageDiff } from './ImageDiff.tsx';
 import { JsonChanges } from './JsonChanges.tsx';
@@ -18,7 +18,10 @@ import { NoiseNote } from './NoiseNote.tsx';
 import { TableDiff } from './TableDiff.tsx';
 import { TextHunks } from './TextHunks.tsx';
 
-/** What differs between the two versions of a change. It is made when it is first asked for, so it may take a moment. */
+/**
+ * The differences between the two versions of a change. A diff is computed on first request, which may take a
+ * moment.
+ */
 export function EventDiff({ event }: { event: Event }) {
   const { data: diff, error, refetch } = useCall('readDiff', { params: { id: event.id } });
   const isOwner = useIsOwner();
@@ -27,7 +30,7 @@ export function EventDiff({ event }: { event: Event }) {
   return (
     <section className={classes.diff} aria-labelledby={`diff-${event.id}`}>
       <h2 id={`diff-${event.id}`} className={classes.title}>
-        What changed
+        Changes
       </h2>
       {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {!diff && !error && <output className="muted">Comparing the two versions…</output>}
@@ -36,7 +39,7 @@ export function EventDiff({ event }: { event: Event }) {
           {hasLeftOut && isOwner && (
             <Switch
               size="xs"
-              label="Show what the rules leave out"
+              label="Show ignored parts"
               checked={showsAll}
               onChange={({ currentTarget }) => setShowsAll(currentTarget.checked)}
             />
@@ -50,7 +53,7 @@ export function EventDiff({ event }: { event: Event }) {
   );
 }
 
-/** The same comparison as if the source had no noise rules; the owner alone may ask for it. */
+/** The same comparison without the source's noise rules; for the owner only. */
 function WithoutRules({ event }: { event: Event }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['diffWithoutRules', event.id],
@@ -63,27 +66,31 @@ function WithoutRules({ event }: { event: Event }) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
-  if (!data) return <p className="muted">Comparing once more, without the rules…</p>;
+  if (!data) return <p className="muted">Comparing without the noise rules…</p>;
   if (data.diff) return <DiffContent diff={data.diff} />;
-  return <p className="muted">{data.events[0]?.problem ?? 'There is no comparison without the rules.'}</p>;
+  return (
+    <p className="muted">
+      {data.events[0]?.problem ?? 'A comparison without the noise rules is not available.'}
+    </p>
+  );
 }
 
-/** The summary in a line, why the comparison is not what one would expect, and what differs. */
+/** The summary line, a note if the comparison is limited, and the differences. */
 export function DiffContent({ diff }: { diff: Diff }) {
-  const summary = summaryOf(diff);
+  const summary = diffSummary(diff);
   return (
     <>
       <div className={classes.words}>
         {summary && <p className={classes.summary}>{summary}</p>}
-        {/* What the rules explain is told with the rules. */}
+        {/* The noise note already covers an empty diff. */}
         {diff.reason && !diff.noise.is_noise && <p className="muted">{diff.reason}</p>}
         {diff.truncated && (
           <p className="muted">
-            More differs than is shown here; the counts are those of the whole. The objects below have all of
-            it.
+            The list of differences is truncated; the counts are complete. Download the objects below to
+            compare everything.
           </p>
         )}
-        {!summary && !diff.reason && <p className="muted">Nothing that could be compared differs.</p>}
+        {!summary && !diff.reason && <p className="muted">No differences in the compared content.</p>}
       </div>
       <DiffBody diff={diff} />
     </>
@@ -105,17 +112,17 @@ function DiffBody({ diff }: { diff: Diff }) {
   }
 }
 
-/** A diff is no evidence, so it says who made it and when, and where the evidence is. */
+/** A diff is derived, not evidence, so it names the tool and the time. */
 function MadeBy({ diff: { event, tool, made_at } }: { diff: Diff }) {
   return (
     <p className={classes.foot}>
-      Made by{' '}
-      <Hint label={`Version ${tool.version}`} maxWidth={340}>
+      Created by{' '}
+      <LazyTooltip label={`Version ${tool.version}`} maxWidth={340}>
         {(trigger) => <span {...trigger}>{tool.name}</span>}
-      </Hint>{' '}
-      <TimeText at={made_at} />. It is derived; the evidence is the two objects.{' '}
-      <a href={addressOf('readDiff', { params: { id: event } })} target="_blank" rel="noopener noreferrer">
-        As JSON
+      </LazyTooltip>{' '}
+      <TimeText at={made_at} />. This comparison is derived; the evidence is the two objects.{' '}
+      <a href={urlOf('readDiff', { params: { id: event } })} target="_blank" rel="noopener noreferrer">
+        View as JSON
       </a>
     </p>
   );

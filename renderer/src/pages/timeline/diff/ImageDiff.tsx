@@ -1,15 +1,15 @@
 import { Switch } from '@mantine/core';
 import { useState } from 'react';
 import type { Diff, DiffSide, ImageParts } from '../../../../../shared/diff.ts';
-import { addressOf } from '../../../api/client.ts';
-import { MAX_IMAGE_BYTES, previewKind } from '../../../components/preview/previewKind.ts';
+import { urlOf } from '../../../api/client.ts';
+import { MAX_IMAGE_BYTES, previewKind } from '../../../components/content/preview/previewKind.ts';
 import { formatBytes } from '../../../format/size.ts';
-import { dimensions } from './diffWords.ts';
+import { dimensions } from './diffSummary.ts';
 import classes from './ImageDiff.module.css';
 
 type Image = Extract<Diff, { kind: 'image' }>;
 
-/** Both versions side by side, with the least box that holds all that differs. */
+/** Both versions side by side, with a box around all differences. */
 export function ImageDiff({ diff: { from, to, size, box } }: { diff: Image }) {
   const [marks, setMarks] = useState(true);
   const shownBox = marks ? box : null;
@@ -22,7 +22,7 @@ export function ImageDiff({ diff: { from, to, size, box } }: { diff: Image }) {
       {box && (
         <Switch
           size="xs"
-          label={`Mark where they differ: ${dimensions(box)}, from ${box.x}, ${box.y}`}
+          label={`Highlight differences: ${dimensions(box)} at ${box.x}, ${box.y}`}
           checked={marks}
           onChange={({ currentTarget }) => setMarks(currentTarget.checked)}
         />
@@ -49,19 +49,19 @@ function Side({ title, side, size, box }: SideProps) {
   );
 }
 
-/** Only what a browser decodes to pixels is shown; nothing in it can run. */
+/** Only formats that a browser decodes to pixels are shown, so nothing can run. */
 function Picture({ title, side, size, box }: SideProps) {
   const [isBroken, setIsBroken] = useState(false);
   if (isBroken || previewKind('', side.content_type ?? '') !== 'image') {
-    return <p className={classes.none}>This image cannot be shown here. Download it below.</p>;
+    return <p className={classes.none}>The image cannot be displayed. Download it below.</p>;
   }
   if (side.bytes > MAX_IMAGE_BYTES) {
-    return <p className={classes.none}>The image is too large to be shown here. Download it below.</p>;
+    return <p className={classes.none}>The image is too large to display. Download it below.</p>;
   }
   return (
     <div className={classes.picture}>
       <img
-        src={addressOf('readObject', { params: { sha256: side.sha256 } })}
+        src={urlOf('readObject', { params: { sha256: side.sha256 } })}
         width={size.width}
         height={size.height}
         alt={`${title}, ${dimensions(size)}`}

@@ -6,16 +6,16 @@ import classes from './JsonChanges.module.css';
 
 const FIRST = 60;
 
-/** The values that differ, each by its JSON Pointer: what was there before, and what is there now. */
+/** The changed values by JSON Pointer, before and after. */
 export function JsonChanges({ changes }: { changes: readonly JsonChange[] }) {
   const [showsAll, setShowsAll] = useState(false);
   if (changes.length === 0) return null;
   const shown = showsAll ? changes : changes.slice(0, FIRST);
   return (
     <>
-      {/* A long list is scrolled in a box of its own, which the keyboard must reach. */}
+      {/* A long list scrolls in its own box, which must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <section className={classes.changes} aria-label="Values that differ" tabIndex={0}>
+      <section className={classes.changes} aria-label="Changed values" tabIndex={0}>
         <ul>
           {shown.map((change) => (
             <li key={`${change.op} ${change.pointer} ${change.from_pointer}`}>
@@ -48,9 +48,9 @@ export function JsonChanges({ changes }: { changes: readonly JsonChange[] }) {
   );
 }
 
-/** The pointer to the whole document is the empty text. */
+/** The pointer to the whole document is the empty string. */
 function nameOf(pointer: string): string {
-  return pointer === '' ? '(the whole document)' : pointer;
+  return pointer === '' ? '(whole document)' : pointer;
 }
 
 function textOf({ json, cut }: NonNullable<JsonChange['before']>): string {

@@ -6,11 +6,11 @@ import classes from './NoiseNote.module.css';
 
 export interface NoiseNoteProps {
   noise: NoiseFindings;
-  /** What can be done about it. */
+  /** An action shown with the note. */
   children: ReactNode;
 }
 
-/** What the source's noise rules make of a change, and each rule with what became of it. */
+/** The effect of the source's noise rules on a change, and of each rule. */
 export function NoiseNote({ noise, children }: NoiseNoteProps) {
   return (
     <div className={classes.note}>
@@ -23,7 +23,7 @@ export function NoiseNote({ noise, children }: NoiseNoteProps) {
         <summary>{countOf(noise.rules.length, 'rule')} of this source</summary>
         <ul>
           {noise.rules.map((rule, index) => (
-            // Two rules may be the same.
+            // Two rules may be equal.
             <li key={index}>
               <code className="wrap-anywhere">{rule.value}</code>
               <span className="muted">
@@ -39,25 +39,25 @@ export function NoiseNote({ noise, children }: NoiseNoteProps) {
 }
 
 function findingOf({ is_noise, ignored }: NoiseFindings): string {
-  if (is_noise) return 'The noise rules of this source explain all of this change: nothing else differs.';
-  if (ignored === 0) return 'The noise rules of this source leave nothing out here.';
-  return `The noise rules of this source leave ${countOf(ignored, 'piece')} out; something else changed too.`;
+  if (is_noise) return 'The noise rules of this source explain the whole change.';
+  if (ignored === 0) return 'The noise rules of this source do not apply to this change.';
+  return `The noise rules of this source ignore ${countOf(ignored, 'part')}. Other parts changed too.`;
 }
 
 const KINDS: Record<RuleOutcome['kind'], string> = {
-  selector: 'A CSS selector',
-  pattern: 'A pattern',
-  json_path: 'A JSONPath',
+  selector: 'CSS selector',
+  pattern: 'Pattern',
+  json_path: 'JSONPath',
 };
 
 function outcomeOf({ outcome, ignored }: RuleOutcome): string {
   switch (outcome) {
     case 'applied':
-      return `left ${countOf(ignored.from, 'piece')} out before, ${ignored.to} now`;
+      return `ignored ${countOf(ignored.from, 'part')} before, ${ignored.to} after`;
     case 'not_applicable':
-      return 'has nothing to do with this kind of object';
+      return 'does not apply to this type of object';
     case 'timed_out':
-      return 'took too long and was left aside';
+      return 'took too long and was skipped';
     case 'failed':
       return 'could not be applied';
   }

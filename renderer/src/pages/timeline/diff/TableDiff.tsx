@@ -9,11 +9,11 @@ const FIRST = 60;
 export interface TableDiffProps {
   header: TableParts['header'];
   rows: readonly TableRow[];
-  /** The column that rows were matched by; null where they were matched by their order. */
+  /** The column by which rows were matched; null if they were matched by position. */
   keyColumn: string | null;
 }
 
-/** The rows that differ as a table: all cells of a row that came or went, and of a changed row those that differ. */
+/** The changed rows as a table: all cells of an added or removed row, and the changed cells of other rows. */
 export function TableDiff({ header, rows, keyColumn }: TableDiffProps) {
   const [showsAll, setShowsAll] = useState(false);
   const shown = showsAll ? rows : rows.slice(0, FIRST);
@@ -21,9 +21,9 @@ export function TableDiff({ header, rows, keyColumn }: TableDiffProps) {
   if (shown.length === 0) return null;
   return (
     <>
-      {/* It scrolls, so the keyboard must reach it. */}
+      {/* The table scrolls, so it must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <section className={classes.frame} aria-label="Rows that differ" tabIndex={0}>
+      <section className={classes.frame} aria-label="Changed rows" tabIndex={0}>
         <table className={classes.table}>
           <thead>
             <tr>
@@ -55,9 +55,9 @@ export function TableDiff({ header, rows, keyColumn }: TableDiffProps) {
       </section>
       <p className="muted small">
         {keyColumn === null
-          ? 'Rows are compared in their order: no column tells all of them apart.'
+          ? 'Rows are compared by position because no column identifies them.'
           : `Rows are matched by the column “${keyColumn}”.`}{' '}
-        Columns in which nothing differs are left out.
+        Columns without differences are hidden.
       </p>
       {shown.length < rows.length && (
         <p>
@@ -70,15 +70,15 @@ export function TableDiff({ header, rows, keyColumn }: TableDiffProps) {
   );
 }
 
-/** Columns of either version, in the newer one's order, in which a row that is shown has something to say. */
+/** The columns of both versions, in the newer order, in which a shown row has a value. */
 function columnsOf(
   { from, to }: TableDiffProps['header'],
   rows: readonly TableRow[],
   key: string | null,
 ): string[] {
-  const told = new Set(rows.flatMap(({ cells }) => cells.map(({ column }) => column)));
-  const all = new Set([...to, ...from, ...told]);
-  return [...all].filter((column) => told.has(column) && column !== key);
+  const shown = new Set(rows.flatMap(({ cells }) => cells.map(({ column }) => column)));
+  const all = new Set([...to, ...from, ...shown]);
+  return [...all].filter((column) => shown.has(column) && column !== key);
 }
 
 function HeaderCell({ column, header: { from, to } }: { column: string } & Pick<TableDiffProps, 'header'>) {

@@ -2,13 +2,13 @@ import { Button } from '@mantine/core';
 import { Fragment, useState } from 'react';
 import type { Hunk, TextPart } from '../../../../../shared/diff.ts';
 import { countOf, formatCount } from '../../../format/size.ts';
-import { unchangedBefore, visibleText } from './diffWords.ts';
+import { unchangedBefore, visibleText } from './diffSummary.ts';
 import classes from './TextHunks.module.css';
 
-/** So many passages are drawn at first. */
+/** How many passages are shown at first. */
 const FIRST = 40;
 
-/** The passages that differ, word by word, each with a little of what stands around it. */
+/** The changed passages word by word, with some context. */
 export function TextHunks({ hunks }: { hunks: readonly Hunk[] }) {
   const [showsAll, setShowsAll] = useState(false);
   if (hunks.length === 0) return null;
@@ -16,9 +16,9 @@ export function TextHunks({ hunks }: { hunks: readonly Hunk[] }) {
   const unseen = unchangedBefore(shown);
   return (
     <>
-      {/* A long diff is scrolled in a box of its own, which the keyboard must reach. */}
+      {/* A long diff scrolls in its own box, which must be reachable by keyboard. */}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <section className={classes.hunks} aria-label="Passages that differ" tabIndex={0}>
+      <section className={classes.hunks} aria-label="Changed passages" tabIndex={0}>
         {shown.map((hunk, index) => (
           <Fragment key={`${hunk.from_line} ${hunk.to_line} ${index}`}>
             <p className={classes.place}>
@@ -27,7 +27,7 @@ export function TextHunks({ hunks }: { hunks: readonly Hunk[] }) {
             </p>
             <div className={classes.text}>
               {hunk.parts.map((part, at) => (
-                // Parts have no names, and their order is fixed.
+                // Parts have no identity, and their order is fixed.
                 <Part key={at} part={part} />
               ))}
             </div>
@@ -46,7 +46,7 @@ export function TextHunks({ hunks }: { hunks: readonly Hunk[] }) {
 }
 
 function placeOf({ from_line, to_line, page }: Hunk): string {
-  const line = from_line === to_line ? `Line ${from_line}` : `Line ${from_line}, now ${to_line}`;
+  const line = from_line === to_line ? `Line ${from_line}` : `Line ${from_line}, now line ${to_line}`;
   return page === null ? line : `Page ${page}`;
 }
 

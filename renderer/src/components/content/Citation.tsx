@@ -1,0 +1,78 @@
+import { Button, SegmentedControl } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import { useState } from 'react';
+import type { CitationFormat } from '../../../../shared/citation.ts';
+import { urlOf } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { ErrorNote } from '../feedback/ErrorNote.tsx';
+import { CopyButton } from '../forms/CopyButton.tsx';
+import { Section } from '../layout/Section.tsx';
+import classes from './Citation.module.css';
+
+const FORMS: { value: CitationFormat; label: string }[] = [
+  { value: 'apa', label: 'APA' },
+  { value: 'bibtex', label: 'BibTeX' },
+  { value: 'ris', label: 'RIS' },
+  { value: 'csl-json', label: 'CSL JSON' },
+  { value: 'datacite', label: 'DataCite' },
+];
+
+/** The citation of a pack or a study in every format, to copy or to save. */
+export function Citation({ item }: { item: string }) {
+  const [form, setForm] = useState<CitationFormat>('apa');
+  const params = { id: item };
+  const citation = useCall('readCitation', { params });
+  const datacite = useCall(
+    'readCitation',
+    { params, query: { format: 'datacite' } },
+    { enabled: form === 'datacite' },
+  );
+  const answer = form === 'datacite' ? datacite : citation;
+  const { label = '' } = FORMS.find(({ value }) => value === form) ?? {};
+  const text = textOf(form, citation.data, datacite.data);
+  return (
+    <Section
+      title="Cite"
+      actions={
+        <SegmentedControl
+          size="xs"
+          aria-label="Citation format"
+          value={form}
+          onChange={(value) => setForm(value as CitationFormat)}
+          data={FORMS}
+        />
+      }
+    >
+      {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+      {text !== undefined && (
+        <div className={classes.citation}>
+          <pre className={form === 'apa' ? classes.reference : classes.code} aria-label={label}>
+            {text}
+          </pre>
+          <div className={classes.actions}>
+            <CopyButton text={text} what={`as ${label}`} />
+            <Button
+              component="a"
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              href={urlOf('readCitation', { params, query: { format: form } })}
+              download
+              leftSection={<IconDownload size={14} aria-hidden />}
+            >
+              Save as file
+            </Button>
+          </div>
+        </div>
+      )}
+    </Section>
+  );
+}
+
+type All = ReturnType<typeof useCall<'readCitation'>>['data'];
+
+function textOf(form: CitationFormat, all: All, datacite: unknown): string | undefined {
+  if (form === 'datacite') return datacite === undefined ? undefined : JSON.stringify(datacite, null, 2);
+  if (all === undefined) return undefined;
+  return form === 'csl-json' ? JSON.stringify(all.csl, null, 2) : all[form];
+}

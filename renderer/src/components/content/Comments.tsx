@@ -1,0 +1,164 @@
+import { Button, Textarea, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { zod4Resolver } from 'mantine-form-zod-resolver';
+import { useState } from 'react';
+import { Link } from 'react-router';
+import { type Comment, newCommentSchema } from '../../../../shared/comment.ts';
+import { call } from '../../api/client.ts';
+import { callKey, useCall } from '../../api/useCall.ts';
+import { formatCount } from '../../format/size.ts';
+import { useMayContribute } from '../../state/session.ts';
+import { TimeText } from '../data/TimeText.tsx';
+import { ErrorNote } from '../feedback/ErrorNote.tsx';
+import { Section } from '../layout/Section.tsx';
+import classes from './Comments.module.css';
+
+const MAX_SHOWN = 500;
+/** The name last used to comment in this browser. */
+const AUTHOR_KEY = 'strongroom-comment-author';
+
+/** The comments on a pack or a study, oldest first, with replies below the comment they answer. */
+export function Comments({ item }: { item: string }) {
+  const mayContribute = useMayContribute();
+  const [replyTo, setReplyTo] = useState<Comment>();
+  const comments = useCall('listComments', { params: { id: item }, query: { limit: MAX_SHOWN } });
+  const all = comments.data?.items ?? [];
+  const known = new Set(all.map(({ id }) => id));
+  const isTop = ({ reply_to }: Comment) => reply_to === null || !known.has(reply_to);
+  return (
+    <Section title="Comments">
+      {comments.error && <ErrorNote error={comments.error} onRetry={() => void comments.refetch()} />}
+      {comments.data && all.length === 0 && <p className="muted">No comments yet.</p>}
+      <ol className={classes.list}>
+        {all.filter(isTop).map((comment) => (
+          <CommentThread
+            key={comment.id}
+            comment={comment}
+            all={all}
+            onReply={mayContribute ? setReplyTo : undefined}
+          />
+        ))}
+      </ol>
+      {comments.data?.next && <p className="muted small">The first {MAX_SHOWN} comments are shown.</p>}
+      {mayContribute && (
+        <CommentForm
+          key={replyTo?.id ?? item}
+          item={item}
+          replyTo={replyTo}
+          onDone={() => setReplyTo(undefined)}
+        />
+      )}
+    </Section>
+  );
+}
+
+interface ThreadProps {
+  comment: Comment;
+  all: readonly Comment[];
+  onReply?: (comment: Comment) => void;
+}
+
+function CommentThread({ comment, all, onReply }: ThreadProps) {
+  const replies = all.filter(({ reply_to }) => reply_to === comment.id);
+  return (
+    <li className={classes.comment}>
+      <p className={classes.head}>
+        <strong>{comment.author}</strong>
+        <span className="muted small">
+          <TimeText at={comment.at} />,{' '}
+          <Link to={`/ledger?from=${comment.ledger_entry}`}>entry {formatCount(comment.ledger_entry)}</Link>
+        </span>
+        {onReply && (
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            onClick={() => onReply(comment)}
+            aria-label={`Reply to ${comment.author}`}
+          >
+            Reply
+          </Button>
+        )}
+      </p>
+      <p className={classes.body}>{comment.body}</p>
+      {replies.length > 0 && (
+        <ol className={classes.replies}>
+          {replies.map((reply) => (
+            <CommentThread key={reply.id} comment={reply} all={all} onReply={onReply} />
+          ))}
+        </ol>
+      )}
+    </li>
+  );
+}
+
+/** Moves the focus to the text field when someone clicks Reply. */
+function focusOnce(element: HTMLTextAreaElement | null): void {
+  element?.focus();
+}
+
+interface CommentFormProps {
+  item: string;
+  replyTo: Comment | undefined;
+  onDone: () => void;
+}
+
+function CommentForm({ item, replyTo, onDone }: CommentFormProps) {
+  const queries = useQueryClient();
+  // A draft comment survives navigation and a reload.
+  const draftKey = `comment on ${replyTo?.id ?? item}`;
+  const form = useForm({
+    initialValues: {
+      author: localStorage.getItem(AUTHOR_KEY) ?? '',
+      body: sessionStorage.getItem(draftKey) ?? '',
+      reply_to: replyTo?.id ?? null,
+    },
+    onValuesChange: ({ body }) => sessionStorage.setItem(draftKey, body),
+    validate: zod4Resolver(newCommentSchema),
+  });
+  const send = useMutation({
+    mutationFn: (values: typeof form.values) => call('addComment', { params: { id: item }, body: values }),
+    onSuccess: async (comment) => {
+      localStorage.setItem(AUTHOR_KEY, comment.author);
+      form.setFieldValue('body', '');
+      form.resetDirty();
+      onDone();
+      await queries.invalidateQueries({ queryKey: callKey('listComments') });
+    },
+  });
+  return (
+    <form className={classes.form} onSubmit={form.onSubmit((values) => send.mutate(values))}>
+      {replyTo && (
+        <p className={classes.head}>
+          <span className="muted">In reply to {replyTo.author}</span>
+          <Button variant="subtle" size="compact-xs" onClick={onDone}>
+            Cancel reply
+          </Button>
+        </p>
+      )}
+      <TextInput
+        label="Your name"
+        autoComplete="name"
+        maw={320}
+        key={form.key('author')}
+        {...form.getInputProps('author')}
+      />
+      <Textarea
+        label={replyTo ? 'Reply' : 'Comment'}
+        description="Comments are recorded in the ledger and cannot be deleted."
+        autosize
+        minRows={3}
+        maxRows={16}
+        ref={replyTo ? focusOnce : undefined}
+        key={form.key('body')}
+        {...form.getInputProps('body')}
+      />
+      {send.error && <ErrorNote error={send.error} />}
+      <div>
+        <Button type="submit" variant="default" loading={send.isPending}>
+          {replyTo ? 'Reply' : 'Comment'}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,46 @@
+import ReactMarkdown, { type Components } from 'react-markdown';
+import remarkGfm from 'remark-gfm';
+import classes from './Markdown.module.css';
+
+/**
+ * Uploaded text is not trusted. Raw HTML is dropped. Images are shown as their alt text and URL and are not
+ * loaded. Headings are demoted below the page's own.
+ */
+const components: Components = {
+  // An unsafe URL, such as `javascript:`, arrives here empty.
+  a: ({ href, children }) =>
+    href ? (
+      <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+        {children}
+      </a>
+    ) : (
+      children
+    ),
+  img: ({ alt, src }) => (
+    <span className={classes.image}>
+      [image{alt ? `: ${alt}` : ''}
+      {typeof src === 'string' && src ? `, ${src}` : ''}]
+    </span>
+  ),
+  h1: ({ children }) => <h3>{children}</h3>,
+  h2: ({ children }) => <h3>{children}</h3>,
+  h3: ({ children }) => <h4>{children}</h4>,
+  h4: ({ children }) => <h5>{children}</h5>,
+  h5: ({ children }) => <h6>{children}</h6>,
+  table: ({ children }) => (
+    <div className={classes.scroll}>
+      <table>{children}</table>
+    </div>
+  ),
+};
+
+/** Renders Markdown written by an uploader, with GitHub's tables and lists. */
+export function Markdown({ text }: { text: string }) {
+  return (
+    <div className={classes.prose}>
+      <ReactMarkdown skipHtml remarkPlugins={[remarkGfm]} components={components}>
+        {text}
+      </ReactMarkdown>
+    </div>
+  );
+}

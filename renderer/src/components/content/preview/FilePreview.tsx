@@ -1,0 +1,124 @@
+import { useQuery } from '@tanstack/react-query';
+import { formatBytes } from '../../../format/size.ts';
+import { ErrorNote } from '../../feedback/ErrorNote.tsx';
+import { CsvTable } from './CsvTable.tsx';
+import classes from './FilePreview.module.css';
+import { MAX_IMAGE_BYTES, MAX_JSON_BYTES, MAX_TEXT_BYTES, previewKind } from './previewKind.ts';
+
+export interface FilePreviewProps {
+  /** The URL of the bytes. */
+  address: string;
+  path: string;
+  mediaType: string;
+  bytes: number;
+}
+
+/** Previews a file, if that is safe and fast. */
+export function FilePreview(props: FilePreviewProps) {
+  const { path, mediaType, bytes } = props;
+  const kind = previewKind(path, mediaType);
+  if (bytes === 0) return <p className="muted">The file is empty.</p>;
+  if (kind === 'none')
+    return <p className="muted">No preview is available for this type of file. Download it to open it.</p>;
+  if (kind === 'image') {
+    return bytes > MAX_IMAGE_BYTES ? (
+      <p className="muted">
+        The image is too large to preview ({formatBytes(bytes)}). Download it to view it.
+      </p>
+    ) : (
+      <ImagePreview {...props} />
+    );
+  }
+  return <TextPreview {...props} kind={kind} />;
+}
+
+interface Beginning {
+  text: string;
+  isWhole: boolean;
+}
+
+/** The start of a text file, loaded with a range request so that a large file is not downloaded in full. */
+async function readBeginning(address: string, limit: number, signal: AbortSignal): Promise<Beginning> {
+  const response = await fetch(address, { signal, headers: { Range: `bytes=0-${limit - 1}` } });
+  if (!response.ok) throw new Error(`The file could not be loaded (status ${response.status}).`);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const size = Number(response.headers.get('Content-Range')?.split('/')[1] ?? bytes.length);
+  const isWhole = size <= limit;
+  const text = new TextDecoder('utf-8').decode(bytes.subarray(0, limit), { stream: !isWhole });
+  return { text, isWhole };
+}
+
+function TextPreview({ address, bytes, kind, path }: FilePreviewProps & { kind: 'csv' | 'json' | 'text' }) {
+  const limit = kind === 'json' && bytes <= MAX_JSON_BYTES ? MAX_JSON_BYTES : MAX_TEXT_BYTES;
+  const beginning = useQuery({
+    queryKey: ['preview', address, limit],
+    queryFn: ({ signal }) => readBeginning(address, limit, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+  });
+  if (beginning.error) {
+    return <ErrorNote error={beginning.error} onRetry={() => void beginning.refetch()} />;
+  }
+  if (!beginning.data) return <p className="muted">Loading…</p>;
+  const { text, isWhole } = beginning.data;
+  if (text.includes('\u0000')) {
+    return (
+      <p className="muted">
+        The file is named like a text file but is not UTF-8 text. Download it to open it.
+      </p>
+    );
+  }
+  return (
+    <div className={classes.preview}>
+      {kind === 'csv' ? (
+        <CsvTable text={text} isWhole={isWhole} isTabbed={/\.tsv$/i.test(path)} />
+      ) : (
+        // Long text scrolls in its own box, which must be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <pre className={classes.text} tabIndex={0} aria-label={`Content of ${path}`}>
+          {kind === 'json' && isWhole ? indentJson(text) : text}
+        </pre>
+      )}
+      {!isWhole && (
+        <p className="muted small">
+          The first {formatBytes(limit)} of {formatBytes(bytes)} are shown. Download the file to see all of
+          it.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** Indents JSON; returns other text unchanged. */
+function indentJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+function ImagePreview({ address, path }: FilePreviewProps) {
+  const image = useQuery({
+    queryKey: ['image', address],
+    queryFn: async ({ signal }) => {
+      const response = await fetch(address, { signal });
+      if (!response.ok) throw new Error(`The image could not be loaded (status ${response.status}).`);
+      return response.blob();
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+  });
+  if (image.error) return <ErrorNote error={image.error} onRetry={() => void image.refetch()} />;
+  const blob = image.data;
+  if (!blob) return <p className="muted">Loading…</p>;
+  return <img ref={(element) => showBlob(element, blob)} className={classes.image} alt={path} />;
+}
+
+/** Creates an object URL for an image and revokes it when the component unmounts. */
+function showBlob(image: HTMLImageElement | null, blob: Blob): (() => void) | undefined {
+  if (!image) return undefined;
+  const address = URL.createObjectURL(blob);
+  image.src = address;
+  return () => URL.revokeObjectURL(address);
+}

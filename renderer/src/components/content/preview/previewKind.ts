@@ -1,0 +1,25 @@
+/**
+ * How a file is previewed. Nothing that could run a script is rendered: SVG and HTML are shown as source
+ * text.
+ */
+export type PreviewKind = 'image' | 'csv' | 'json' | 'text' | 'none';
+
+const RASTER = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
+const TEXT = /^(text\/|application\/(xml|javascript|x-sh|toml|yaml|x-yaml|sql|x-python|x-r)|image\/svg\+xml)/;
+const TEXT_NAMES =
+  /\.(txt|md|rst|csv|tsv|json|jsonl|ndjson|geojson|xml|svg|html?|css|js|ts|py|r|rmd|jl|m|do|sps|sas|sh|bat|c|h|cpp|java|go|rs|rb|pl|tex|bib|ris|ya?ml|toml|ini|cfg|conf|log|sql|ipynb|diff|patch)$/i;
+
+export function previewKind(path: string, mediaType: string): PreviewKind {
+  const type = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (RASTER.test(type)) return 'image';
+  if (type === 'text/csv' || type === 'text/tab-separated-values' || /\.(csv|tsv)$/i.test(path)) return 'csv';
+  if (/[/+]json$/.test(type) || /\.(json|geojson|ipynb)$/i.test(path)) return 'json';
+  if (TEXT.test(type) || TEXT_NAMES.test(path)) return 'text';
+  return 'none';
+}
+
+/** Size limits of previews. */
+export const MAX_TEXT_BYTES = 262_144;
+export const MAX_JSON_BYTES = 2_097_152;
+export const MAX_IMAGE_BYTES = 26_214_400;
+export const MAX_TABLE_ROWS = 500;

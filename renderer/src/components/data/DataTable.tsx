@@ -1,0 +1,170 @@
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
+import type { KeyboardEvent, ReactNode } from 'react';
+import { Link } from 'react-router';
+import classes from './DataTable.module.css';
+
+export interface Column<Row> {
+  id: string;
+  header: string;
+  /** Replaces the header text, for example with a checkbox that selects every row. */
+  headerControl?: ReactNode;
+  cell: (row: Row) => ReactNode;
+  /** A CSS width. Columns without one share the remaining space. */
+  width?: string;
+  align?: 'start' | 'end';
+  /** The sort key. If set, the header is a button. */
+  sortKey?: string;
+  /** Hides the column if the table is narrower than this. */
+  hideBelow?: 'narrow' | 'medium' | 'wide';
+}
+
+export interface DataTableProps<Row> {
+  /** The table's accessible name. */
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowKey: (row: Row) => string | number;
+  /** Called when a row is clicked outside its links and buttons. */
+  onOpen?: (row: Row) => void;
+  /** The key of the open row. */
+  openKey?: string | number;
+  /** `name` ascending, `-name` descending. */
+  sort?: string;
+  onSort?: (sort: string) => void;
+}
+
+/**
+ * A dense table. One cell of each row contains the row's `RowLink`. The arrow keys move between these links,
+ * Enter follows one, and a click anywhere in a row opens it.
+ */
+export function DataTable<Row>({
+  caption,
+  columns,
+  rows,
+  rowKey,
+  onOpen,
+  openKey,
+  sort,
+  onSort,
+}: DataTableProps<Row>) {
+  return (
+    <div className={classes.frame}>
+      <table className={classes.table}>
+        <caption className="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <HeaderCell key={column.id} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const key = rowKey(row);
+            return (
+              <tr
+                key={key}
+                data-open={key === openKey || undefined}
+                data-clickable={onOpen ? true : undefined}
+                onClick={(event) => {
+                  if (!isControl(event.target)) onOpen?.(row);
+                }}
+              >
+                {columns.map((column) => (
+                  <td key={column.id} data-align={column.align} data-hide={column.hideBelow}>
+                    {column.cell(row)}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function HeaderCell<Row>({
+  column,
+  sort = '',
+  onSort,
+}: { column: Column<Row> } & Pick<DataTableProps<Row>, 'sort' | 'onSort'>) {
+  const { id, header, headerControl, sortKey, width, align, hideBelow } = column;
+  const descending = sort.startsWith('-');
+  const isSorted = sortKey !== undefined && sort.replace(/^-/, '') === sortKey;
+  const Arrow = descending ? IconArrowDown : IconArrowUp;
+  return (
+    <th
+      key={id}
+      scope="col"
+      style={width ? { width } : undefined}
+      data-align={align}
+      data-hide={hideBelow}
+      aria-sort={isSorted ? (descending ? 'descending' : 'ascending') : undefined}
+    >
+      {sortKey && onSort ? (
+        <button
+          type="button"
+          className={classes.sort}
+          onClick={() => onSort(isSorted && descending ? sortKey : `-${sortKey}`)}
+        >
+          {header}
+          {isSorted && <Arrow size={13} aria-hidden />}
+        </button>
+      ) : (
+        (headerControl ?? header)
+      )}
+    </th>
+  );
+}
+
+export interface RowLinkProps {
+  /** The row's own URL. */
+  to: string;
+  /** Replaces navigation on a plain click. A click with a modifier key keeps the browser's behaviour. */
+  onOpen?: () => void;
+  isOpen?: boolean;
+  children: ReactNode;
+}
+
+/** The link of a table row. */
+export function RowLink({ to, onOpen, isOpen, children }: RowLinkProps) {
+  return (
+    <Link
+      to={to}
+      data-row-link
+      aria-current={isOpen ? 'true' : undefined}
+      onKeyDown={moveBetweenRows}
+      onClick={(event) => {
+        if (!onOpen || event.metaKey || event.ctrlKey || event.shiftKey) return;
+        event.preventDefault();
+        onOpen();
+      }}
+    >
+      {children}
+    </Link>
+  );
+}
+
+function isControl(target: EventTarget): boolean {
+  return target instanceof Element && target.closest('a, button, input, select, label') !== null;
+}
+
+const STEPS: Partial<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+
+function moveBetweenRows(event: KeyboardEvent<HTMLElement>): void {
+  const table = event.currentTarget.closest('table');
+  const links = [...(table?.querySelectorAll<HTMLElement>('[data-row-link]') ?? [])];
+  const at = links.indexOf(event.currentTarget);
+  if (at < 0 || event.altKey || event.ctrlKey || event.metaKey) return;
+  const step = STEPS[event.key];
+  const next =
+    event.key === 'Home'
+      ? links[0]
+      : event.key === 'End'
+        ? links.at(-1)
+        : step && links[Math.min(Math.max(at + step, 0), links.length - 1)];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}

@@ -1,0 +1,40 @@
+import { useSyncExternalStore } from 'react';
+import { exactTime, relativeTime } from '../../format/time.ts';
+import { useDisplaySettings } from '../../state/displaySettings.ts';
+import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
+
+const TICK_MS = 15_000;
+
+function subscribeToTicks(notify: () => void): () => void {
+  const timer = setInterval(notify, TICK_MS);
+  return () => clearInterval(timer);
+}
+
+/** The current time in whole seconds, updated every few seconds. */
+function useNow(): number {
+  return useSyncExternalStore(subscribeToTicks, () => Math.floor(Date.now() / 1000) * 1000);
+}
+
+export interface TimeTextProps {
+  /** An RFC 3339 timestamp. */
+  at: string;
+  /** `exact` shows the timestamp and puts the relative time in the tooltip. The default is the reverse. */
+  show?: 'relative' | 'exact';
+}
+
+/** A point in time, relative, with the exact timestamp on hover, in the person's time zone or UTC. */
+export function TimeText({ at, show = 'relative' }: TimeTextProps) {
+  const now = useNow();
+  const zone = useDisplaySettings((look) => look.zone);
+  const near = relativeTime(at, now);
+  const exact = exactTime(at, zone);
+  return (
+    <LazyTooltip label={show === 'relative' ? exact : near}>
+      {(trigger) => (
+        <time {...trigger} dateTime={at} className="nowrap numeric">
+          {show === 'relative' ? near : exact}
+        </time>
+      )}
+    </LazyTooltip>
+  );
+}

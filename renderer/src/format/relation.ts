@@ -1,4 +1,0 @@
-/** A DataCite relation in words: `IsSupplementTo` as `is supplement to`. */
-export function relationWords(relation: string): string {
-  return relation.replaceAll(/(?<=.)[A-Z]/g, (letter) => ` ${letter}`).toLowerCase();
-}

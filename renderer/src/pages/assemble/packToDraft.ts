@@ -1,0 +1,66 @@
+import type { Pack } from '../../../../shared/pack.ts';
+import { type Draft, type DraftResult, emptyDraft, rowKey } from './draft.ts';
+
+/** A draft of a new version of a pack, with the full record of the previous one. */
+export function newVersionOf(pack: Pack): Draft {
+  return {
+    ...emptyDraft(),
+    title: pack.title,
+    summary: pack.summary,
+    authors: pack.authors.map((author) => ({
+      key: rowKey(),
+      name: author.name,
+      orcid: author.orcid ?? '',
+      affiliation: author.affiliation,
+    })),
+    license: pack.license,
+    outcome: pack.outcome,
+    hasMethod: pack.method !== null,
+    method: {
+      text: pack.method?.text ?? '',
+      link: pack.method?.link ?? '',
+      complete: pack.method?.complete ?? false,
+    },
+    results: Object.entries(pack.results).map(collectionResultOf),
+    keywords: pack.keywords,
+    node: pack.node,
+    study: pack.study,
+    replicates: pack.replicates,
+    supersedes: pack.id,
+    related: pack.related.map((related) => ({ key: rowKey(), ...related })),
+  };
+}
+
+/** A draft of a replication. Only what both packs have in common is copied: it is other people's work. */
+export function replicationOf(pack: Pack): Draft {
+  return {
+    ...emptyDraft(),
+    title: `Replication of: ${pack.title}`.slice(0, 300),
+    hasMethod: pack.method !== null,
+    method: {
+      text: pack.method?.text ?? '',
+      link: pack.method?.link ?? '',
+      complete: false,
+    },
+    results: Object.entries(pack.results).map(([name, value]) => ({
+      ...collectionResultOf([name, value]),
+      value: '',
+    })),
+    keywords: pack.keywords,
+    node: pack.node,
+    study: pack.study,
+    replicates: { pack: pack.id, verdict: null, note: '' },
+  };
+}
+
+function collectionResultOf([name, value]: [string, Pack['results'][string]]): DraftResult {
+  const type =
+    value === null
+      ? 'null'
+      : typeof value === 'boolean'
+        ? 'boolean'
+        : typeof value === 'number'
+          ? 'number'
+          : 'text';
+  return { key: rowKey(), name, type, value: value === null ? '' : String(value) };
+}

@@ -1,0 +1,146 @@
+import { Link } from 'react-router';
+import type { Status } from '../../../../shared/collection.ts';
+import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger.ts';
+import type { Storage } from '../../../../shared/routes/manage.ts';
+import { useCall } from '../../api/useCall.ts';
+import { DigestChip } from '../../components/data/DigestChip.tsx';
+import { Meter } from '../../components/data/Meter.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { countOf, formatBytes, formatCount } from '../../format/size.ts';
+import { useIsOwner } from '../../state/session.ts';
+import { FixityPanel } from './FixityPanel.tsx';
+import { type HealthStatus, Panel } from './HealthPanel.tsx';
+import classes from './NodeHealth.module.css';
+
+const REFRESH_MS = 15_000;
+
+/** The node's health in four panels: collection, ledger, stored bytes and disk space. */
+export function NodeHealth({ hasSource }: { hasSource: boolean | undefined }) {
+  const isOwner = useIsOwner();
+  // Without sources the status is a 503 response, so it is not requested.
+  const status = useCall('readStatus', {}, { enabled: hasSource ?? false, refetchInterval: REFRESH_MS });
+  const storage = useCall('readStorage', {}, { enabled: isOwner, refetchInterval: REFRESH_MS });
+  return (
+    <section className={classes.panels} aria-label="Node health">
+      {status.error ? (
+        <ErrorNote error={status.error} onRetry={() => void status.refetch()} />
+      ) : (
+        <CollectionPanel status={status.data} hasSource={hasSource} />
+      )}
+      <LedgerPanel />
+      <FixityPanel />
+      {isOwner && storage.data && <RoomPanel storage={storage.data} />}
+    </section>
+  );
+}
+
+interface CollectionPanelProps {
+  status: Status | undefined;
+  hasSource: boolean | undefined;
+}
+
+function CollectionPanel({ status, hasSource }: CollectionPanelProps) {
+  if (hasSource === false) {
+    return (
+      <Panel title="Collection" health="idle" summary="No source is watched">
+        <Link to="/sources">Watch a source</Link>
+      </Panel>
+    );
+  }
+  if (!status) return <Panel title="Collection" health="idle" summary="Loading…" />;
+  const { sources, failing, last_completed_collection_at: last, ok } = status;
+  const health: HealthStatus = ok && failing.length === 0 ? 'well' : 'warning';
+  const summary = !ok
+    ? 'No checks in the last 24 hours'
+    : failing.length > 0
+      ? `${countOf(failing.length, 'source')} ${failing.length === 1 ? 'fails' : 'fail'}`
+      : 'All sources available';
+  return (
+    <Panel title="Collection" health={health} summary={summary}>
+      <p>
+        <Link to="/sources?state=available">
+          {formatCount(sources.available)} of {countOf(sources.total, 'source')}
+        </Link>{' '}
+        available
+      </p>
+      <p>
+        {last ? (
+          <>
+            Last round <TimeText at={last} />
+          </>
+        ) : (
+          'No completed round yet'
+        )}
+      </p>
+    </Panel>
+  );
+}
+
+/**
+ * The result of the last verification since the node started. Undefined for visitors or if there was none.
+ */
+function useLastVerification(): LedgerVerification | undefined {
+  const isOwner = useIsOwner();
+  const jobs = useCall(
+    'listJobs',
+    { query: { limit: 100 } },
+    { enabled: isOwner, refetchInterval: REFRESH_MS },
+  );
+  const last = jobs.data?.items.find(({ kind, state }) => kind === 'ledger_verification' && state === 'done');
+  return ledgerVerificationSchema.safeParse(last?.result).data;
+}
+
+function LedgerPanel() {
+  const ledger = useCall('readLedger', { query: { limit: 1 } }, { refetchInterval: REFRESH_MS });
+  const verified = useLastVerification();
+  if (ledger.error) return <ErrorNote error={ledger.error} onRetry={() => void ledger.refetch()} />;
+  if (!ledger.data) return <Panel title="Ledger" health="idle" summary="Loading…" />;
+  const { head, total } = ledger.data;
+  if (total === 0) return <Panel title="Ledger" health="idle" summary="No entries yet" />;
+  // Entries alone are no sign of health; only a verification is.
+  const health: HealthStatus = !verified ? 'idle' : verified.ok ? 'well' : 'warning';
+  return (
+    <Panel
+      title="Ledger"
+      health={health}
+      summary={verified && !verified.ok ? 'Verification failed' : countOf(total, 'entry', 'entries')}
+    >
+      <p>
+        Root <DigestChip digest={head.root} label="ledger root" />
+      </p>
+      <p>
+        {verified ? (
+          <>
+            <Link to="/ledger">Verified</Link> <TimeText at={verified.checked_at} />, up to entry{' '}
+            {formatCount(verified.size)}
+          </>
+        ) : (
+          <Link to="/ledger">Verify</Link>
+        )}
+      </p>
+    </Panel>
+  );
+}
+
+const NO_ROOM: Record<NonNullable<Storage['no_room']>, string> = {
+  data_cap_reached: 'The archive is full',
+  disk_nearly_full: 'The disk is almost full',
+};
+
+function RoomPanel({ storage }: { storage: Storage }) {
+  const { held_bytes, cap_bytes, free_bytes, no_room } = storage;
+  return (
+    <Panel
+      title="Storage"
+      health={no_room ? 'warning' : 'well'}
+      summary={no_room ? NO_ROOM[no_room] : 'Enough space'}
+    >
+      <Meter label="Stored bytes and the archive limit" value={held_bytes} max={cap_bytes} />
+      <p>
+        {formatBytes(held_bytes)} of <Link to="/settings">{formatBytes(cap_bytes)}</Link> used
+      </p>
+      <p>{formatBytes(free_bytes)} free on the disk</p>
+    </Panel>
+  );
+}

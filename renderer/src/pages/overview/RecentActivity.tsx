@@ -1,0 +1,95 @@
+import { Link } from 'react-router';
+import type { Event } from '../../../../shared/event.ts';
+import { useCall } from '../../api/useCall.ts';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../components/layout/Section.tsx';
+import { countOf } from '../../format/size.ts';
+import { dayOf } from '../../format/time.ts';
+import { useDisplaySettings } from '../../state/displaySettings.ts';
+import classes from './RecentActivity.module.css';
+
+const SHOWN = 8;
+const REFRESH_MS = 15_000;
+
+/** The newest events, and their number since the last visit. */
+export function RecentEvents({ since }: { since: string | undefined }) {
+  const zone = useDisplaySettings((look) => look.zone);
+  const events = useCall('listEvents', { query: { limit: SHOWN } }, { refetchInterval: REFRESH_MS });
+  const recent = useCall('listEvents', { query: { limit: 1, since } }, { enabled: since !== undefined });
+  return (
+    <Section title="Recent changes" actions={<Link to="/timeline">Timeline</Link>}>
+      {since && recent.data && (
+        <p className={classes.since}>
+          {recent.data.total === 0 ? (
+            'No events'
+          ) : (
+            <Link to={`/timeline?since=${dayOf(since, zone)}`}>{countOf(recent.data.total, 'event')}</Link>
+          )}{' '}
+          since your last visit, <TimeText at={since} />
+        </p>
+      )}
+      {events.error && <ErrorNote error={events.error} onRetry={() => void events.refetch()} />}
+      {events.data?.total === 0 && (
+        <p className={classes.none}>No changes yet. Changes of watched sources will appear here.</p>
+      )}
+      {events.data && events.data.total > 0 && (
+        <VirtualList
+          label="Newest events"
+          items={events.data.items}
+          keyOf={(event) => String(event.id)}
+          render={(event) => (
+            <EventLine event={event} isNew={since !== undefined && event.observed_at > since} />
+          )}
+        />
+      )}
+    </Section>
+  );
+}
+
+function EventLine({ event, isNew }: { event: Event; isNew: boolean }) {
+  return (
+    <div className={classes.line} data-new={isNew || undefined}>
+      <StateBadge kind="event" value={event.event_type} />
+      <Link to={`/timeline/${event.id}`} className={classes.name}>
+        {event.source.name || event.source.url}
+      </Link>
+      <span className="muted small">
+        <TimeText at={event.observed_at} />
+      </span>
+    </div>
+  );
+}
+
+/** The packs received last. */
+export function RecentPacks() {
+  const packs = useCall('listPacks', { query: { limit: SHOWN } }, { refetchInterval: REFRESH_MS });
+  return (
+    <Section title="New packs" actions={<Link to="/packs">All packs</Link>}>
+      {packs.error && <ErrorNote error={packs.error} onRetry={() => void packs.refetch()} />}
+      {packs.data?.total === 0 && (
+        <p className={classes.none}>No packs yet. The newest packs will appear here.</p>
+      )}
+      {packs.data && packs.data.total > 0 && (
+        <VirtualList
+          label="Newest packs"
+          items={packs.data.items}
+          keyOf={(pack) => pack.id}
+          render={(pack) => (
+            <div className={classes.line}>
+              <StateBadge kind="outcome" value={pack.outcome} />
+              <Link to={`/packs/${pack.id}`} className={classes.name}>
+                {pack.title}
+              </Link>
+              <span className="muted small">
+                <TimeText at={pack.evidence.received_at} />
+              </span>
+            </div>
+          )}
+        />
+      )}
+    </Section>
+  );
+}

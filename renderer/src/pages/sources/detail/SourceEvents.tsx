@@ -1,0 +1,162 @@
+import { ActionIcon, Tooltip } from '@mantine/core';
+import { IconArrowRight, IconDownload, IconExternalLink } from '@tabler/icons-react';
+import { useState } from 'react';
+import { Link, useNavigate } from 'react-router';
+import type { Event } from '../../../../../shared/event.ts';
+import { useCall } from '../../../api/useCall.ts';
+import { type Column, DataTable, RowLink } from '../../../components/data/DataTable.tsx';
+import { Pager } from '../../../components/data/Pager.tsx';
+import { StateBadge } from '../../../components/data/StateBadge.tsx';
+import { TimeText } from '../../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../../components/layout/Section.tsx';
+import { ExportMenu } from '../../timeline/ExportMenu.tsx';
+import { ObjectDigest } from '../../timeline/event/ObjectDigest.tsx';
+import { ObserverText } from '../../timeline/event/ObserverText.tsx';
+import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
+import { NoiseMark } from '../../timeline/NoiseMark.tsx';
+import classes from './SourceEvents.module.css';
+
+const PAGE_ROWS = 25;
+const REFRESH_MS = 15_000;
+
+/** The events of a source, newest first, each with links to its object. */
+export function SourceEvents({ id, url }: { id: string; url: string }) {
+  const [offset, setOffset] = useState(0);
+  const navigate = useNavigate();
+  const { data, error, refetch } = useCall(
+    'listEvents',
+    { query: { source: id, limit: PAGE_ROWS, offset } },
+    { keepPrevious: true, refetchInterval: REFRESH_MS },
+  );
+  return (
+    <Section
+      title="Versions and events"
+      actions={
+        <span className={classes.actions}>
+          <Link to={`/timeline?source=${id}`}>View on timeline</Link>
+          <ExportMenu query={{ source: id }} sourceUrl={url} />
+        </span>
+      }
+    >
+      {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
+      {data?.total === 0 && (
+        <p className="muted">No events yet. The first successful check records the first version.</p>
+      )}
+      {data && data.total > 0 && (
+        <>
+          <DataTable
+            caption="Events of this source, newest first"
+            columns={columnsFor(data.items)}
+            rows={data.items}
+            rowKey={(event) => event.id}
+            onOpen={(event) => void navigate(`/timeline/${event.id}`)}
+          />
+          <Pager what="events" total={data.total} limit={PAGE_ROWS} offset={offset} onOffset={setOffset} />
+        </>
+      )}
+    </Section>
+  );
+}
+
+/** The capture time is shown only if there are captures; otherwise the column would be empty. */
+function columnsFor(events: readonly Event[]): readonly Column<Event>[] {
+  const hasCaptures = events.some(({ original_observed_at }) => original_observed_at !== null);
+  return hasCaptures ? COLUMNS : COLUMNS.filter(({ id }) => id !== 'captured');
+}
+
+const COLUMNS: readonly Column<Event>[] = [
+  {
+    id: 'event',
+    header: 'Event',
+    width: '10rem',
+    cell: ({ id, event_type, page_label, reverts_to, is_noise }) => (
+      <span className={classes.event}>
+        <RowLink to={`/timeline/${id}`}>
+          <StateBadge kind="event" value={event_type} />
+        </RowLink>
+        {page_label && <PageLabelNote label={page_label} />}
+        {is_noise && <NoiseMark />}
+        {reverts_to !== null && <span className="small muted">returned to an older version</span>}
+      </span>
+    ),
+  },
+  {
+    id: 'retrieved',
+    header: 'Retrieved',
+    width: '9rem',
+    cell: ({ observed_at: at }) => <TimeText at={at} />,
+  },
+  {
+    id: 'captured',
+    header: 'Captured by observer',
+    width: '9rem',
+    hideBelow: 'medium',
+    cell: ({ original_observed_at: at }) => at && <TimeText at={at} />,
+  },
+  {
+    id: 'observer',
+    header: 'Observer',
+    hideBelow: 'medium',
+    cell: ({ observer }) => (
+      <span className="small">
+        <ObserverText observer={observer} />
+      </span>
+    ),
+  },
+  {
+    id: 'digests',
+    header: 'Before and after',
+    width: '14rem',
+    hideBelow: 'narrow',
+    cell: ({ previous_sha256, sha256 }) => (
+      <span className={classes.digests}>
+        {previous_sha256 && <ObjectDigest sha256={previous_sha256} label="digest before" />}
+        {previous_sha256 && sha256 && <IconArrowRight size={13} aria-hidden />}
+        {sha256 && <ObjectDigest sha256={sha256} label="digest after" />}
+      </span>
+    ),
+  },
+  {
+    id: 'object',
+    header: 'Object',
+    width: '6rem',
+    cell: ({ sha256 }) => sha256 && <ObjectLinks sha256={sha256} />,
+  },
+];
+
+/** Compact links to an object's bytes. */
+export function ObjectLinks({ sha256 }: { sha256: string }) {
+  const name = sha256.slice(0, 8);
+  return (
+    <span className={classes.links}>
+      <Tooltip label="Open in a new tab">
+        <ActionIcon
+          component="a"
+          href={`/archive/${sha256}`}
+          target="_blank"
+          rel="noopener noreferrer"
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label={`Open object ${name} in a new tab`}
+        >
+          <IconExternalLink size={15} />
+        </ActionIcon>
+      </Tooltip>
+      <Tooltip label="Download">
+        <ActionIcon
+          component="a"
+          href={`/archive/${sha256}`}
+          download={sha256}
+          variant="subtle"
+          color="gray"
+          size="sm"
+          aria-label={`Download object ${name}`}
+        >
+          <IconDownload size={15} />
+        </ActionIcon>
+      </Tooltip>
+    </span>
+  );
+}

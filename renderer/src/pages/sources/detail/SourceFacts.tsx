@@ -1,0 +1,118 @@
+import type { ReactNode } from 'react';
+import { failureHint, failureWords } from '../../../../../shared/failureWords.ts';
+import { useCall } from '../../../api/useCall.ts';
+import { Facts } from '../../../components/data/Facts.tsx';
+import { StateBadge } from '../../../components/data/StateBadge.tsx';
+import { TimeText } from '../../../components/data/TimeText.tsx';
+import { countOf, formatCount } from '../../../format/size.ts';
+import { useIsOwner } from '../../../state/session.ts';
+import { ObjectDigest } from '../../timeline/event/ObjectDigest.tsx';
+import { CheckStrip } from '../CheckStrip.tsx';
+import type { VisibleSource } from '../useSources.ts';
+import classes from './SourceFacts.module.css';
+
+/** The state and the settings of a source. */
+export function SourceFacts({ source }: { source: VisibleSource }) {
+  return (
+    <>
+      <Failing source={source} />
+      <div className={classes.facts}>
+        <Facts
+          facts={[
+            ['Agency', source.agency || <Nothing key="agency">none</Nothing>],
+            ['Tags', source.tags.length > 0 ? source.tags.join(', ') : <Nothing key="tags">none</Nothing>],
+            [
+              'Last check',
+              source.last_checked_at ? (
+                <TimeText key="last" at={source.last_checked_at} />
+              ) : (
+                <Nothing key="last">never</Nothing>
+              ),
+            ],
+            ['Next check', nextCheck(source)],
+            [
+              'Last checks',
+              source.recent_checks && source.recent_checks.length > 0 && (
+                <CheckStrip key="strip" checks={source.recent_checks} />
+              ),
+            ],
+            ['Interval', <Interval key="every" minutes={source.every_minutes} />],
+            [
+              'Current version',
+              source.last_sha256 ? (
+                <ObjectDigest key="version" sha256={source.last_sha256} label="digest of the last version" />
+              ) : (
+                <Nothing key="version">none</Nothing>
+              ),
+            ],
+            [
+              'Last event',
+              source.last_event_type && (
+                <span key="event">
+                  <StateBadge kind="event" value={source.last_event_type} />{' '}
+                  {source.last_event_at && <TimeText at={source.last_event_at} />}
+                </span>
+              ),
+            ],
+            [
+              'Size limit',
+              source.max_object_mb !== null &&
+                source.max_object_mb !== undefined &&
+                `${source.max_object_mb} MB`,
+            ],
+            ['robots.txt', source.ignore_robots && 'ignored'],
+            ['Headers', headerNames(source)],
+            ['Noise rules', source.noise_rules && source.noise_rules.length > 0 && source.noise_rules.length],
+            [
+              source.paused && !source.last_checked_at ? 'Added' : 'Watched since',
+              <TimeText key="since" at={source.added_at} />,
+            ],
+          ]}
+        />
+      </div>
+    </>
+  );
+}
+
+function Failing({ source }: { source: VisibleSource }) {
+  const { last_error, last_status = null, consecutive_failures = 0, failing_since } = source;
+  if (!last_error) return null;
+  return (
+    <div className={classes.failing}>
+      <p>
+        <strong>{failureWords(last_error, last_status)}</strong>
+        {consecutive_failures > 1 && `, ${countOf(consecutive_failures, 'time')} in a row`}
+        {failing_since && (
+          <>
+            , since <TimeText at={failing_since} />
+          </>
+        )}
+        .
+      </p>
+      <p className="small">{failureHint(last_error)}</p>
+    </div>
+  );
+}
+
+function nextCheck({ next_check_at, paused, removed }: VisibleSource): ReactNode {
+  if (next_check_at) return <TimeText key="next" at={next_check_at} />;
+  if (removed) return 'none: the source is no longer watched';
+  return paused ? 'none: the source is paused' : null;
+}
+
+function Interval({ minutes }: { minutes: number | null }) {
+  const isOwner = useIsOwner();
+  const settings = useCall('readSettings', {}, { enabled: isOwner && minutes === null });
+  if (minutes !== null) return countOf(minutes, 'minute');
+  const nodes = settings.data?.collection_every_minutes;
+  return nodes === undefined ? 'node default' : `${formatCount(nodes)} minutes (node default)`;
+}
+
+function headerNames({ headers = {} }: VisibleSource): string | null {
+  const names = Object.keys(headers);
+  return names.length > 0 ? names.join(', ') : null;
+}
+
+function Nothing({ children }: { children: string }) {
+  return <span className="muted">{children}</span>;
+}

@@ -1,0 +1,118 @@
+import type { z } from 'zod';
+import {
+  newSourceSchema,
+  type SourceChange,
+  sourceChangeSchema,
+  type WatchedSource,
+} from '../../../../../shared/source.ts';
+import { ApiProblem } from '../../../api/client.ts';
+
+/** The form's fields as text. */
+export interface SourceDraft {
+  url: string;
+  name: string;
+  agency: string;
+  tags: string[];
+  /** A number, or empty for the node's default. */
+  every_minutes: string;
+  max_object_mb: string;
+  ignore_robots: boolean;
+  /** One header per line, `Name: value`. */
+  headers: string;
+}
+
+export type DraftField = keyof SourceDraft;
+export type DraftErrors = Partial<Record<DraftField, string>>;
+
+export const EMPTY_DRAFT: SourceDraft = {
+  url: '',
+  name: '',
+  agency: '',
+  tags: [],
+  every_minutes: '',
+  max_object_mb: '',
+  ignore_robots: false,
+  headers: '',
+};
+
+export function draftOf(source: WatchedSource): SourceDraft {
+  const { url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers } = source;
+  return {
+    url,
+    name,
+    agency,
+    tags,
+    every_minutes: every_minutes === null ? '' : String(every_minutes),
+    max_object_mb: max_object_mb === null ? '' : String(max_object_mb),
+    ignore_robots,
+    headers: Object.entries(headers)
+      .map(([header, value]) => `${header}: ${value}`)
+      .join('\n'),
+  };
+}
+
+type Checked<Value> = { value: Value } | { errors: DraftErrors };
+
+/** Validates the form as a new source with the node's own rules. */
+export function newSourceOf(draft: SourceDraft): Checked<z.output<typeof newSourceSchema>> {
+  return checked(newSourceSchema, { ...fieldsOf(draft), url: draft.url.trim() });
+}
+
+/** Validates the form as a change: all fields except the URL. */
+export function changeOf(draft: SourceDraft): Checked<SourceChange> {
+  return checked(sourceChangeSchema, fieldsOf(draft));
+}
+
+function fieldsOf({ name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers }: SourceDraft) {
+  return {
+    name: name.trim(),
+    agency: agency.trim(),
+    tags,
+    every_minutes: numberOf(every_minutes),
+    max_object_mb: numberOf(max_object_mb),
+    ignore_robots,
+    headers: headersOf(headers),
+  };
+}
+
+function numberOf(text: string): number | null {
+  return text.trim() === '' ? null : Number(text);
+}
+
+function headersOf(text: string): Record<string, string> {
+  const lines = text.split('\n').filter((line) => line.trim() !== '');
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return colon < 0 ? [line.trim(), ''] : [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    }),
+  );
+}
+
+function checked<Value>(schema: z.ZodType<Value>, fields: unknown): Checked<Value> {
+  const parsed = schema.safeParse(fields);
+  if (parsed.success) return { value: parsed.data };
+  const errors: DraftErrors = {};
+  for (const issue of parsed.error.issues) {
+    errors[issue.path[0] as DraftField] ??= messageOf(issue);
+  }
+  return { errors };
+}
+
+/** A header's error names the header, because one field contains all of them. */
+function messageOf(issue: z.core.$ZodIssue): string {
+  const [, name] = issue.path;
+  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  return issue.path[0] === 'headers' && name !== undefined ? `“${String(name)}”: ${message}` : message;
+}
+
+/** The node's errors by field. Errors without a field are shown below the form. */
+export function errorsOf(error: unknown): DraftErrors {
+  const errors: DraftErrors = {};
+  if (!(error instanceof ApiProblem)) return errors;
+  for (const { path, message } of error.document.errors ?? []) {
+    const field = path.split('/')[1];
+    if (field && field in EMPTY_DRAFT) errors[field as DraftField] ??= message;
+  }
+  return errors;
+}

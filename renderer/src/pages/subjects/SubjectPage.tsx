@@ -1,0 +1,185 @@
+import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconPlus } from '@tabler/icons-react';
+import { Link, useParams } from 'react-router';
+import type { NodePage as NodeAnswer } from '../../../../shared/routes/archive.ts';
+import { ApiProblem } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { Markdown } from '../../components/content/Markdown.tsx';
+import { StateBadge } from '../../components/data/StateBadge.tsx';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { Page } from '../../components/layout/Page.tsx';
+import { Section } from '../../components/layout/Section.tsx';
+import { authorsLine } from '../../format/authors.ts';
+import { countOf, formatCount } from '../../format/size.ts';
+import { useMayContribute } from '../../state/session.ts';
+import { NewStudyDialog } from '../studies/NewStudyDialog.tsx';
+import { NewSubjectDialog } from './NewSubjectDialog.tsx';
+import classes from './SubjectPage.module.css';
+
+/** A subject: its position in the tree, its children, and its newest studies and packs. */
+export default function SubjectPage() {
+  const path = useParams()['*'] ?? '';
+  const node = useCall('readNode', { params: { path } });
+  if (node.error) {
+    const isMissing = node.error instanceof ApiProblem && node.error.document.status === 404;
+    return (
+      <Page title={isMissing ? 'Subject not found' : 'Subject'}>
+        {isMissing ? (
+          <EmptyState
+            title="No subject has this path"
+            action={
+              <Button component={Link} to="/nodes">
+                All subjects
+              </Button>
+            }
+          >
+            There is no subject <code className="wrap-anywhere">{path}</code>.
+          </EmptyState>
+        ) : (
+          <ErrorNote error={node.error} onRetry={() => void node.refetch()} />
+        )}
+      </Page>
+    );
+  }
+  if (!node.data) return <p className="muted">Loading…</p>;
+  return <WholeNode key={node.data.path} node={node.data} />;
+}
+
+function WholeNode({ node }: { node: NodeAnswer }) {
+  return (
+    <>
+      <nav aria-label="Path to this subject" className={classes.crumbs}>
+        <Link to="/nodes">Subjects</Link>
+        {node.ancestors.map((ancestor) => (
+          <Link key={ancestor.path} to={`/nodes/${ancestor.path}`}>
+            {ancestor.title}
+          </Link>
+        ))}
+      </nav>
+      <Page title={node.title} actions={<SubjectActions path={node.path} />}>
+        <p className={`${classes.about} muted small`}>
+          <span className="mono">{node.path}</span>
+          <span>
+            {countOf(node.counts.studies, 'study', 'studies')} and {countOf(node.counts.packs, 'pack')} in
+            this subject and below
+          </span>
+          <Link to={`/ledger?from=${node.ledger_entry}`}>entry {formatCount(node.ledger_entry)}</Link>
+        </p>
+        {node.description && (
+          <div className={classes.description}>
+            <Markdown text={node.description} />
+          </div>
+        )}
+        <Children node={node} />
+        <Studies node={node} />
+        <Packs node={node} />
+      </Page>
+    </>
+  );
+}
+
+function SubjectActions({ path }: { path: string }) {
+  const mayContribute = useMayContribute();
+  const [isNewNode, newNode] = useDisclosure(false);
+  const [isNewStudy, newStudy] = useDisclosure(false);
+  if (!mayContribute) return null;
+  return (
+    <>
+      <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newNode.open}>
+        Subject below
+      </Button>
+      <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newStudy.open}>
+        Study
+      </Button>
+      <NewSubjectDialog opened={isNewNode} onClose={newNode.close} parent={path} />
+      <NewStudyDialog opened={isNewStudy} onClose={newStudy.close} node={path} />
+    </>
+  );
+}
+
+function Children({ node }: { node: NodeAnswer }) {
+  if (node.children.length === 0) return null;
+  return (
+    <Section title="Below this subject">
+      <VirtualList
+        label="Subjects below"
+        items={node.children}
+        keyOf={(child) => child.path}
+        render={(child) => (
+          <div className={classes.row}>
+            <Link to={`/nodes/${child.path}`}>{child.title}</Link>
+            <span className="muted small numeric">
+              {countOf(child.counts.studies, 'study', 'studies')}, {countOf(child.counts.packs, 'pack')}
+            </span>
+          </div>
+        )}
+      />
+    </Section>
+  );
+}
+
+function Studies({ node }: { node: NodeAnswer }) {
+  return (
+    <Section
+      title="Studies"
+      actions={
+        node.counts.studies > 0 && <Link to={`/studies?node=${node.path}`}>All, including those below</Link>
+      }
+    >
+      {node.studies.length === 0 ? (
+        <p className="muted">No study is filed under this subject.</p>
+      ) : (
+        <VirtualList
+          label="Studies"
+          items={node.studies}
+          keyOf={(study) => study.id}
+          render={(study) => (
+            <div className={classes.row}>
+              <Link to={`/studies/${study.id}`}>{study.title}</Link>
+              <StateBadge kind="study" value={study.status} />
+            </div>
+          )}
+        />
+      )}
+    </Section>
+  );
+}
+
+function Packs({ node }: { node: NodeAnswer }) {
+  return (
+    <Section
+      title="Packs"
+      actions={
+        node.counts.packs > 0 && <Link to={`/packs?node=${node.path}`}>All, including those below</Link>
+      }
+    >
+      {node.packs.length === 0 ? (
+        <p className="muted">No pack is filed under this subject.</p>
+      ) : (
+        <VirtualList
+          label="Packs"
+          items={node.packs}
+          keyOf={(pack) => pack.id}
+          render={(pack) => (
+            <div className={classes.row}>
+              <span>
+                <Link to={`/packs/${pack.id}`}>{pack.title}</Link>{' '}
+                <span className="muted small">{authorsLine(pack.authors)}</span>
+              </span>
+              <span className={classes.state}>
+                <StateBadge kind="outcome" value={pack.outcome} />
+                <span className="muted small">
+                  <TimeText at={pack.evidence.received_at} />
+                </span>
+              </span>
+            </div>
+          )}
+        />
+      )}
+    </Section>
+  );
+}

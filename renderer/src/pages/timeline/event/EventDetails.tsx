@@ -1,0 +1,117 @@
+import { Button } from '@mantine/core';
+import { Link } from 'react-router';
+import type { EventDetails as Details, Event } from '../../../../../shared/event.ts';
+import { useCall } from '../../../api/useCall.ts';
+import { Facts } from '../../../components/data/Facts.tsx';
+import { StateBadge } from '../../../components/data/StateBadge.tsx';
+import { TimeText } from '../../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { EventDiff } from '../diff/EventDiff.tsx';
+import { NoiseMark } from '../NoiseMark.tsx';
+import { Corroboration } from './Corroboration.tsx';
+import classes from './EventDetails.module.css';
+import { ObjectCard } from './ObjectCard.tsx';
+import { ObserverText } from './ObserverText.tsx';
+import { PageLabelNote } from './PageLabelNote.tsx';
+
+export interface EventDetailsProps {
+  id: number;
+  addressOfEvent: (id: number) => string;
+}
+
+/** All details of an event: observer, times, objects and ledger entry. */
+export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
+  const { data: event, error, refetch } = useCall('readEvent', { params: { id } });
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!event) return <p className="muted">Loading…</p>;
+  return (
+    <div className={classes.details}>
+      <div>
+        <p className={classes.kind}>
+          <StateBadge kind="event" value={event.event_type} look="boxed" />
+          {event.page_label && <PageLabelNote label={event.page_label} withReason />}
+          {event.is_noise && <NoiseMark />}
+        </p>
+        <p className={classes.meaning}>{meaningOf(event)}</p>
+      </div>
+      <div className={classes.facts}>
+        <Facts facts={factsOf(event, addressOfEvent)} />
+      </div>
+      {event.event_type === 'changed' && event.sha256 && event.previous_sha256 && <EventDiff event={event} />}
+      <h2 className="visually-hidden">Objects</h2>
+      {event.sha256 && (
+        <ObjectCard title={event.previous_sha256 ? 'After' : 'Object'} sha256={event.sha256} />
+      )}
+      {event.previous_sha256 && (
+        <ObjectCard title={event.sha256 ? 'Before' : 'Last version'} sha256={event.previous_sha256} />
+      )}
+      <p>
+        <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">
+          Show only this source
+        </Button>
+      </p>
+    </div>
+  );
+}
+
+function factsOf(event: Details, addressOfEvent: (id: number) => string) {
+  const { source, reverts_to, corroborated_by } = event;
+  return [
+    [
+      'Source',
+      <Link key="source" to={`/sources/${source.id}`}>
+        {source.name || 'source page'}
+      </Link>,
+    ],
+    [
+      'URL',
+      <a key="url" href={source.url} target="_blank" rel="noopener noreferrer nofollow">
+        {source.url}
+      </a>,
+    ],
+    ['Agency', source.agency || null],
+    ['Tags', source.tags.length > 0 ? source.tags.join(', ') : null],
+    ['Observer', <ObserverText key="observer" observer={event.observer} />],
+    [
+      'Also archived by',
+      corroborated_by.length > 0 && <Corroboration key="also" observers={corroborated_by} />,
+    ],
+    [
+      'Captured by observer',
+      event.original_observed_at && <TimeText key="captured" at={event.original_observed_at} show="exact" />,
+    ],
+    ['Retrieved by this node', <TimeText key="retrieved" at={event.observed_at} show="exact" />],
+    [
+      'Returned to',
+      reverts_to !== null && (
+        <Link key="reverts" to={addressOfEvent(reverts_to)}>
+          the version of event {reverts_to}
+        </Link>
+      ),
+    ],
+    [
+      'Ledger',
+      <Link key="ledger" to={`/ledger#${event.ledger_entry}`}>
+        entry {event.ledger_entry}
+      </Link>,
+    ],
+  ] as const;
+}
+
+function meaningOf({ event_type, reverts_to, observer }: Event): string {
+  const whose = observer === 'self' ? '' : ' in the captures of this observer';
+  switch (event_type) {
+    case 'first_seen':
+      return `The source was retrieved for the first time${whose}.`;
+    case 'changed':
+      return reverts_to === null
+        ? `The content changed${whose}. Both versions are kept.`
+        : `The source returned to an earlier version${whose}.`;
+    case 'unavailable':
+      return 'Several consecutive checks failed. The source may be temporarily unreachable. Its last version is kept.';
+    case 'disappeared':
+      return 'The server reported twice, minutes apart, that the resource no longer exists. Its last version is kept.';
+    case 'recovered':
+      return 'The source can be retrieved again.';
+  }
+}

@@ -1,0 +1,141 @@
+import { Button } from '@mantine/core';
+import {
+  IconAlignLeft,
+  IconDownload,
+  IconExternalLink,
+  IconListDetails,
+  IconShieldCheck,
+} from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { readObjectHead } from '../../../api/objectHead.ts';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { JobBar } from '../../../components/feedback/JobBar.tsx';
+import { formatBytes, formatCount } from '../../../format/size.ts';
+import { type ObjectCheck, useObjectChecks } from '../../../state/objectChecks.ts';
+import classes from './ObjectCard.module.css';
+import { ObjectDigest } from './ObjectDigest.tsx';
+import { ObjectRetrievals } from './ObjectRetrievals.tsx';
+import { ObjectText } from './ObjectText.tsx';
+
+/** An archived object: digest, size, type, links to its bytes, and verification. */
+export function ObjectCard({ title, sha256 }: { title: string; sha256: string }) {
+  const { data: head, error } = useQuery({
+    queryKey: ['objectHead', sha256],
+    queryFn: ({ signal }) => readObjectHead(sha256, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const [showRetrievals, setShowRetrievals] = useState(false);
+  const [showText, setShowText] = useState(false);
+  const { checks, check } = useObjectChecks();
+  const found = checks[sha256];
+  return (
+    <section className={classes.card} aria-label={`${title}: object ${sha256.slice(0, 8)}`}>
+      <header className={classes.head}>
+        <h3>{title}</h3>
+        <ObjectDigest sha256={sha256} label={`digest, ${title}`} />
+        {head && (
+          <span className="muted small">
+            {head.bytes !== null && (
+              <span title={`${formatCount(head.bytes)} bytes`}>{formatBytes(head.bytes)}</span>
+            )}
+            {head.contentType && `, ${head.contentType}`}
+          </span>
+        )}
+      </header>
+      {error && <ErrorNote error={error} />}
+      <div>
+        <div className={classes.actions}>
+          <Button
+            component="a"
+            href={`/archive/${sha256}`}
+            target="_blank"
+            rel="noopener noreferrer"
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconExternalLink size={14} aria-hidden />}
+          >
+            Open
+          </Button>
+          <Button
+            component="a"
+            href={`/archive/${sha256}`}
+            download={`${sha256}${head?.extension ?? ''}`}
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconDownload size={14} aria-hidden />}
+          >
+            Download
+          </Button>
+          <Button
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconShieldCheck size={14} aria-hidden />}
+            disabled={found?.state === 'running'}
+            onClick={() => void check(sha256)}
+          >
+            Verify
+          </Button>
+          <Button
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconAlignLeft size={14} aria-hidden />}
+            aria-expanded={showText}
+            onClick={() => setShowText(!showText)}
+          >
+            Text
+          </Button>
+          <Button
+            variant="default"
+            size="compact-sm"
+            leftSection={<IconListDetails size={14} aria-hidden />}
+            aria-expanded={showRetrievals}
+            onClick={() => setShowRetrievals(!showRetrievals)}
+          >
+            Retrievals
+          </Button>
+        </div>
+        <div aria-live="polite" className={classes.found}>
+          {found && <CheckResult sha256={sha256} check={found} />}
+        </div>
+      </div>
+      {showText && <ObjectText sha256={sha256} />}
+      {showRetrievals && <ObjectRetrievals sha256={sha256} />}
+    </section>
+  );
+}
+
+function CheckResult({ sha256, check }: { sha256: string; check: ObjectCheck }) {
+  if (check.state === 'failed') return <ErrorNote error={check.error} />;
+  if (check.state === 'running') {
+    const { done, total, cancel } = check;
+    return (
+      <JobBar
+        title="Hashing in this browser"
+        done={done}
+        total={total}
+        unit="bytes"
+        rate={0}
+        onCancel={cancel}
+      />
+    );
+  }
+  if (check.verified.ok) {
+    return (
+      <p className={classes.good}>
+        Verified: {formatCount(check.bytes)} bytes were downloaded and hashed in this browser. Their SHA-256
+        matches the digest above.
+      </p>
+    );
+  }
+  return (
+    <div className={classes.bad} role="alert">
+      <p>
+        Does not match: {formatCount(check.bytes)} bytes were downloaded and hashed in this browser. Their
+        SHA-256 differs from the digest. The stored object is damaged, or this node sent other bytes.
+      </p>
+      <p className="mono wrap-anywhere">expected {sha256}</p>
+      <p className="mono wrap-anywhere">found {check.actual}</p>
+    </div>
+  );
+}

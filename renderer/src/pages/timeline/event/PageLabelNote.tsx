@@ -1,0 +1,30 @@
+import { IconAlertTriangle } from '@tabler/icons-react';
+import type { PageLabel } from '../../../../../shared/event.ts';
+import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
+import classes from './PageLabelNote.module.css';
+
+const WORDS: Record<PageLabel['label'], string> = {
+  error_page: 'looks like an error page',
+  bot_wall: 'looks like a bot check',
+};
+
+/** A warning about a successful response that may not be the expected page, with the reason. */
+export function PageLabelNote({ label, withReason = false }: { label: PageLabel; withReason?: boolean }) {
+  const text = (
+    <>
+      <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
+      {WORDS[label.label]}
+      {withReason && `: ${label.reason}`}
+    </>
+  );
+  if (withReason) return <span className={classes.note}>{text}</span>;
+  return (
+    <LazyTooltip label={label.reason} maxWidth={320}>
+      {(trigger) => (
+        <span {...trigger} className={classes.note}>
+          {text}
+        </span>
+      )}
+    </LazyTooltip>
+  );
+}

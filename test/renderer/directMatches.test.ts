@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { directMatches } from '../../renderer/src/components/layout/palette/directMatches.ts';
+
+const ORIGIN = 'http://127.0.0.1:7717';
+const digits = '0123456789abcdef'.repeat(4);
+const targets = (text: string) => directMatches(text, ORIGIN).map(({ to }) => to);
+
+test('an id, a digest, an entry, a path or an address leads where it points, whatever surrounds it', () => {
+  expect(targets(` pk_${digits.slice(0, 20)} `)).toEqual([`/packs/pk_${digits.slice(0, 20)}`]);
+  expect(targets(`st_${digits.slice(0, 20)}`)).toEqual([`/studies/st_${digits.slice(0, 20)}`]);
+  expect(targets(`so_${digits.slice(0, 20)}`)).toEqual([`/sources/so_${digits.slice(0, 20)}`]);
+  expect(targets(`SHA256:${digits.toUpperCase()}`)).toEqual([
+    `/packs/pk_${digits.slice(0, 20)}`,
+    `/timeline?q=${digits}`,
+  ]);
+  expect(targets('#42')).toEqual(['/ledger?from=42']);
+  expect(targets('biology/birds')).toEqual(['/nodes/biology/birds']);
+  expect(targets(`${ORIGIN}/packs?q=gulls`)).toEqual(['/packs?q=gulls']);
+  expect(targets('https://example.org/a?b=c')).toEqual([
+    '/sources?q=https%3A%2F%2Fexample.org%2Fa%3Fb%3Dc',
+    '/timeline?q=https%3A%2F%2Fexample.org%2Fa%3Fb%3Dc',
+  ]);
+});
+
+test('words are words: nothing is guessed from them', () => {
+  for (const words of ['', 'gulls at noon', 'pk_123', '0', 'javascript:alert(1)', digits.slice(1)]) {
+    expect(targets(words)).toEqual([]);
+  }
+});
