@@ -28,6 +28,8 @@ export interface Store {
   readonly writeInSteps: Writer['writeInSteps'];
   /** Calls a listener after each commit; gives back how to stop that. */
   readonly onCommit: Writer['onCommit'];
+  /** Makes a change inside each transaction, right before its commit; gives back how to stop that. */
+  readonly beforeCommit: Writer['beforeCommit'];
   readonly blobs: BlobStore;
   readonly clock: Clock;
   /** Now, as answers and rows write it. */
@@ -78,7 +80,7 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
     await log.settle(database);
     const durable = new DurableCommit(database, read, log);
     const checkpointer = new Checkpointer(databaseFile(folder));
-    const writer = new Writer(database, durable, () => checkpointer.room());
+    const writer = new Writer(database, durable, { room: () => checkpointer.room() });
     writer.onCommit(checkpointer.committed);
     return {
       folder,
@@ -89,6 +91,7 @@ export async function openStore({ folder, clock, random = randomBytes }: StoreCo
       write: (change, options) => writer.write(change, options),
       writeInSteps: (change) => writer.writeInSteps(change),
       onCommit: (listener) => writer.onCommit(listener),
+      beforeCommit: (change) => writer.beforeCommit(change),
       blobs,
       clock,
       instant: () => instantOf(clock.now()),
