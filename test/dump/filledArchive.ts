@@ -30,7 +30,7 @@ async function fillPacks(node: CollectingNode): Promise<void> {
   await sent(node, '/api/nodes', { path: 'a/b', title: 'Below' });
   const study = await sent<{ id: string }>(node, '/api/studies', { title: 'Does it?', node: 'a/b' });
   await sent(node, `/api/studies/${study.id}/status`, { status: 'running', note: 'begun' });
-  const results = JSON.parse('{"__proto__":1e-7,"9":6.02e23}') as object;
+  const results = JSON.parse('{"__proto__":1e-7,"9":6.02e23}') as Record<string, number>;
   const record = aRecord({ study: study.id, node: 'a/b', results });
   const original = await addedPack(node.node, record, { 'a.csv': 'x\n1\n' });
   const again = { title: 'Again', supersedes: original.id };
