@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { AuditResult, DamageProblem, DatabaseCheck, LostAndFoundFindings } from '../../shared/fixity.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { auditEverything } from '../fixity/audit.ts';
 import { listLost, noFindings } from '../fixity/lostAndFound.ts';
 import { openArchive } from '../ledger/openArchive.ts';
@@ -81,6 +82,7 @@ async function openUnlessInUse(folder: string): Promise<Store | undefined> {
 async function auditAndRecord(store: Store, database: DatabaseCheck): Promise<Told> {
   const line = openLine();
   try {
+    await coverRetrievals(store);
     const result: AuditResult = await auditEverything(store, {
       signal: new AbortController().signal,
       progress: line.tell,
