@@ -29,7 +29,7 @@ audit there).
 Ends with 0 if everything is intact, 1 if anything is damaged, 2 if it could not be done.`;
 
 /** What an audit found, and whether it was recorded. */
-interface Told {
+export interface Told {
   checked: number;
   bytes: number;
   damaged_objects: number;
@@ -92,8 +92,8 @@ async function auditAndRecord(store: Store): Promise<Told> {
   }
 }
 
-/** Reads what a node has open, and writes nothing. */
-async function auditBeside(folder: string): Promise<Told> {
+/** Reads every stored byte of an archive, also beside a node that has it open, and writes nothing. */
+export async function auditBeside(folder: string): Promise<Told> {
   const told: Told = {
     checked: 0,
     bytes: 0,
@@ -143,7 +143,8 @@ function openLine(): { tell: (done: number, total?: number) => void; clear: () =
   };
 }
 
-const SAID: Record<DamageProblem, (found: string | null) => string> = {
+/** What is told of a damage, after the digest. */
+export const SAID: Record<DamageProblem, (found: string | null) => string> = {
   missing: () => 'its bytes are missing',
   changed: (found) => `its bytes were changed; they have the digest ${found ?? 'of nothing'}`,
   unreadable: () => 'its bytes cannot be read',
