@@ -13,6 +13,8 @@ let unsigned: KilledArchive;
 let signed: KilledArchive;
 let other: string;
 beforeAll(async () => {
+  // Each `serve` that is run in this process waits for signals.
+  process.setMaxListeners(100);
   unsigned = await killedArchive({ isSigned: false });
   signed = await killedArchive({ isSigned: true });
   const node = await openTestNode();

@@ -87,3 +87,19 @@ export async function run(...args: string[]): Promise<{ code: number; told: stri
     for (const spy of spies) spy.mockRestore();
   }
 }
+
+/** A page of a list. */
+export interface List<Item> {
+  items: Item[];
+  total: number;
+}
+
+/** The key that `strongroom key` prints. */
+export async function keyOf(folder: string): Promise<string> {
+  return (await run('key', '--data', folder)).told.trim();
+}
+
+/** The names of all stored blobs. */
+export async function blobFiles(folder: string): Promise<string[]> {
+  return Object.keys(await digestsIn(join(folder, 'blobs')));
+}
