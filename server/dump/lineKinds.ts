@@ -228,6 +228,16 @@ const FIXITY_KINDS: Record<string, LineKind> = {
   ),
 };
 
+const KEY_KINDS: Record<string, LineKind> = {
+  key_change: recorded(
+    lines.keyChangeLine,
+    ['key.renewed', 'ledger.rolled_back'],
+    ({ record }) => fingerprintOf(record),
+    (archive, { ledger_entry, type }, line) =>
+      requireThat(archive.ledger.typeOf(ledger_entry) === type, 'its type is not that of its entry.', line),
+  ),
+};
+
 /** The kinds of lines between the header and the trailer, in their order, by the format of the dump. */
 export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
   [FORMAT_WITHOUT_BATCHES]: {
@@ -243,5 +253,6 @@ export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
     ...RETRIEVAL_KINDS,
     ...EVENT_KINDS,
     ...FIXITY_KINDS,
+    ...KEY_KINDS,
   },
 };

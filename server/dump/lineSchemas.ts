@@ -4,6 +4,7 @@ import { commentIdSchema, itemIdSchema, newCommentSchema } from '../../shared/co
 import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../../shared/digest.ts';
 import { eventTypeSchema, pageLabelSchema, SELF } from '../../shared/event.ts';
 import { damageProblemSchema } from '../../shared/fixity.ts';
+import { keyRenewalSchema, rollbackSchema } from '../../shared/keyChange.ts';
 import { ledgerEntrySchema } from '../../shared/ledger.ts';
 import { newNodeSchema, nodePathSchema } from '../../shared/node.ts';
 import { noiseRulesSchema } from '../../shared/noise.ts';
@@ -254,3 +255,8 @@ export const restorationLine = line('object_restoration', {
   sha256: digestSchema,
   at: instantSchema,
 });
+
+export const keyChangeLine = z.discriminatedUnion('type', [
+  line('key_change', { ledger_entry: number, type: z.literal('key.renewed'), record: keyRenewalSchema }),
+  line('key_change', { ledger_entry: number, type: z.literal('ledger.rolled_back'), record: rollbackSchema }),
+]);
