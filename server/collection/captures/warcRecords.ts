@@ -15,7 +15,7 @@ export interface WarcRecord {
 }
 
 /** A record's named fields are no longer than this; warcio may search all of them for a colon once for each line. */
-const MAX_HEAD_BYTES = 65_536;
+const MAX_HEAD_BYTES = 524_288;
 const RECORD_END = '\r\n\r\n';
 /** warcio misses the end of a record's fields where it is split over pieces of a few bytes. */
 const LEAST_PIECE_BYTES = 4_096;
