@@ -30,11 +30,11 @@ export const useRecomputation = create<RecomputationState>()((set) => ({
     try {
       const result = await runLocalJob(
         { title: 'Recomputing the ledger in this browser', unit: 'entries', href: '/ledger', abort },
-        ({ signal, tell }) =>
+        ({ signal, onProgress }) =>
           recomputeChain(announced, {
             signal,
             tell: (done) => {
-              tell(done, size);
+              onProgress(done, size);
               tellHow(done);
             },
           }),
