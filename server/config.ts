@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../shared/clock.ts';
+import type { Network } from './collection/attempt.ts';
 import type { Log } from './log.ts';
+import type { StartChild } from './workers/child.ts';
 
 /** How a node is opened; what is left out has the default of `strongroom serve`. */
 export interface NodeConfig {
@@ -19,9 +21,43 @@ export interface NodeConfig {
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;
+  /** Where the world reaches the node through a proxy that ends TLS; goes before the setting `public_url`. */
+  publicUrl?: string | undefined;
+  /** How long readers are waited for, and how many; tests shorten it. */
+  readers?: Partial<ReaderLimits>;
+  /** Goes on with a database that is behind what was acknowledged or signed, with a new key. */
+  acceptRollback?: boolean;
+  /** How the collector looks names up, and which addresses it takes for private. */
+  network?: Partial<Network>;
   /** The built interface. */
   rendererFolder?: string;
+  /** How processes of its own are started; forked by Node unless said otherwise. */
+  startChild?: StartChild;
 }
+
+/** What readers may hold of the node. */
+export interface ReaderLimits {
+  /** A reader that takes no byte of its answer for so long is cut off. */
+  stalledAfterMs: number;
+  /** So many exports, each of which holds a snapshot of the database, run at once. */
+  exportsAtOnce: number;
+  /** No export lets the write-ahead log grow beyond this. */
+  longestLogBytes: number;
+  /** So many connections are open at once on each address that is listened on. */
+  connections: number;
+}
+
+/**
+ * A connection costs some kilobytes while nothing is sent on it and a few hundred where its reader stalls, so that this
+ * many stay within what a small machine has; each address has its own, so that the network cannot take those of the
+ * owner's window.
+ */
+export const READER_LIMITS: ReaderLimits = {
+  stalledAfterMs: 60_000,
+  exportsAtOnce: 4,
+  longestLogBytes: 256_000_000,
+  connections: 2_000,
+};
 
 export const DEFAULT_HOST = '127.0.0.1';
 export const DEFAULT_PORT = 7717;

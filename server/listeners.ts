@@ -4,13 +4,19 @@ import type { AddressInfo, Socket } from 'node:net';
 import pLimit from 'p-limit';
 import type { Clock } from '../shared/clock.ts';
 import { Problem } from '../shared/problems.ts';
+import { READER_LIMITS } from './config.ts';
 import { answerUnreadable } from './http/unreadableRequest.ts';
 import type { Log } from './log.ts';
 import { isLoopback, type MachineAddress, machineAddresses, plainAddress, urlOf } from './network.ts';
+import { StalledReaders } from './stalledReaders.ts';
 
 /** Requests that run when the node is closed have this long to finish. */
 const CLOSE_GRACE_MS = 10_000;
 const CLOSE_SWEEP_MS = 50;
+/** When the node is closed, a reader that takes nothing for so long is not waited for. */
+const CLOSE_STALLED_MS = 1000;
+/** Readers are looked at so many times before they count as stalled. */
+const LOOKS = 12;
 /** Answers that are on their way to the network when sharing ends have this long. */
 const CUT_GRACE_MS = 500;
 /** How often a shared node looks whether the machine has come to another network. */
@@ -28,6 +34,10 @@ export interface ListenersConfig {
   log: Log;
   /** What is listened on for the network where the configured host is loopback. */
   addresses?: () => MachineAddress[];
+  /** A reader that takes no byte of its answer for so long is cut off. */
+  stalledAfterMs?: number;
+  /** So many connections are open at once on each address that is listened on; more are closed unanswered. */
+  connections?: number;
 }
 
 /**
@@ -45,6 +55,8 @@ export class Listeners {
   readonly #leaving = new Set<Socket>();
   readonly #oneAtATime = pLimit(1);
   readonly #closing = new AbortController();
+  readonly #stalled = new StalledReaders();
+  #looking: NodeJS.Timeout | undefined;
   #main: Server | undefined;
   #answer: RequestListener = () => {};
   #isShared = false;
@@ -59,8 +71,9 @@ export class Listeners {
   /** Opens the configured host; answers with the address of the node on this machine. */
   async open(answer: RequestListener): Promise<string> {
     this.#answer = answer;
-    const { host, port } = this.#config;
+    const { host, port, stalledAfterMs = READER_LIMITS.stalledAfterMs } = this.#config;
     this.#main = await this.#listen(host, port);
+    this.#looking = setInterval(() => this.#cutStalled(stalledAfterMs), stalledAfterMs / LOOKS).unref();
     this.#port = (this.#main.address() as AddressInfo).port;
     this.#url = urlOf(host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, this.#port);
     return this.#url;
@@ -114,10 +127,14 @@ export class Listeners {
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#watching;
+    clearInterval(this.#looking);
     this.#cut();
     const servers = [...this.#network.values(), ...(this.#main ? [this.#main] : [])];
     // Not at once: what was sent just before is heard and answered.
-    const sweep = setInterval(() => this.#cutIdle(), CLOSE_SWEEP_MS);
+    const sweep = setInterval(() => {
+      this.#cutIdle();
+      this.#cutStalled(CLOSE_STALLED_MS);
+    }, CLOSE_SWEEP_MS);
     await Promise.all(servers.map(closeServer));
     clearInterval(sweep);
   }
@@ -128,6 +145,13 @@ export class Listeners {
    */
   #cutIdle(): void {
     for (const [socket, answer] of this.#sockets) if (answer?.closed ?? true) socket.destroy();
+  }
+
+  /** Cuts readers that have taken nothing for so long: what is made for them would be held open as long as they like. */
+  #cutStalled(afterMs: number): void {
+    for (const [socket, answer] of this.#sockets) {
+      if (this.#stalled.stalledFor(socket, answer) >= afterMs) socket.destroy();
+    }
   }
 
   #cut(): void {
@@ -173,12 +197,14 @@ export class Listeners {
 
   async #listen(host: string, port: number): Promise<Server> {
     const server = createServer(
-      { requestTimeout: 1_800_000, headersTimeout: 30_000 },
+      // A request without Host is answered by the guards, with a problem.
+      { requestTimeout: 1_800_000, headersTimeout: 30_000, requireHostHeader: false },
       (request, response) => {
         this.#sockets.set(request.socket, response);
         this.#answer(request, response);
       },
     );
+    server.maxConnections = this.#config.connections ?? READER_LIMITS.connections;
     answerUnreadable(server, (socket) => this.#sockets.get(socket as Socket));
     server.on('connection', (socket) => {
       this.#sockets.set(socket, undefined);

@@ -6,12 +6,22 @@ import { openDerived } from './collection/derived/derived.ts';
 import { Diffs } from './collection/diff/diffs.ts';
 import { loadTimeline } from './collection/events.ts';
 import { openNoise } from './collection/noise/noise.ts';
-import { DEFAULT_HOST, DEFAULT_PORT, defaultRendererFolder, type NodeConfig, VERSION } from './config.ts';
+import {
+  DEFAULT_HOST,
+  DEFAULT_PORT,
+  defaultRendererFolder,
+  type NodeConfig,
+  READER_LIMITS,
+  VERSION,
+} from './config.ts';
 import { openFixity } from './fixity/fixity.ts';
 import { sessionCookie } from './http/access.ts';
 import { createApp } from './http/app.ts';
 import { CLOSING } from './http/eventStream.ts';
+import { Exports } from './http/exports.ts';
 import { createGuards } from './http/guards.ts';
+import { inOriginForm } from './http/hostHeader.ts';
+import { PublicAddress } from './http/publicAddress.ts';
 import { blobsHandlers } from './http/routes/blobs.ts';
 import { captureHandlers } from './http/routes/captures.ts';
 import { citationsHandlers } from './http/routes/citations.ts';
@@ -34,15 +44,15 @@ import { sourceHandlers } from './http/routes/sources.ts';
 import { studiesHandlers } from './http/routes/studies.ts';
 import { warcHandlers } from './http/routes/warc.ts';
 import { storedBytesFirst } from './http/storedBytesFirst.ts';
-import { openNodeKey } from './ledger/nodeKey.ts';
+import { openArchive } from './ledger/openArchive.ts';
 import { Listeners } from './listeners.ts';
 import { createLog } from './log.ts';
 import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
+import { OwnerSessions } from './owner/sessions.ts';
 import { SharingSwitch } from './owner/sharing.ts';
 import { tellListening } from './store/listening.ts';
 import { openSettings } from './store/settings.ts';
-import { openStore } from './store/store.ts';
 import { Jobs } from './workers/jobs.ts';
 
 /** A node that runs: where it is reached and how it is ended. */
@@ -50,7 +60,9 @@ export interface RunningNode {
   url: string;
   dataFolder: string;
   tokenFile: string;
-  /** A link that signs one browser in as the owner, once. */
+  /** Where the world reaches it through a proxy, or undefined. */
+  readonly publicUrl: string | undefined;
+  /** A link that signs one browser in as the owner, once; its path does so under the public address too. */
   createSignInLink(): string;
   /** Takes no more requests, finishes what runs, closes the database. */
   close(): Promise<void>;
@@ -59,13 +71,20 @@ export interface RunningNode {
 /**
  * Opens a data folder and serves it. This is the one place where the rooms are wired together.
  *
- * @throws FolderInUseError, NewerDatabaseError, and what `listen` throws (a port in use).
+ * @throws what `openArchive` throws, and what `listen` throws (a port in use).
  */
 export async function openNode(config: NodeConfig): Promise<RunningNode> {
   const clock = config.clock ?? systemClock;
   const log = config.log ?? createLog();
   const host = config.host ?? DEFAULT_HOST;
-  const store = await openStore({ folder: config.dataFolder, clock, random: config.random });
+  const { store, key, checkpoints, keyChange } = await openArchive({
+    folder: config.dataFolder,
+    clock,
+    random: config.random,
+    warn: (details, sentence) => log.warn(details, sentence),
+    acceptRollback: config.acceptRollback,
+  });
+  if (keyChange) log.warn(keyChange, 'A rollback was accepted: the archive has a new key.');
   let close = () => store.close();
   try {
     const keys = await openOwnerKeys(store, config.tokenFile ?? join(config.dataFolder, 'owner-token'));
@@ -73,16 +92,20 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const invitations = openInvitations(store);
     const writeLimits = new WriteLimits(store, settings, log);
     const counted = writeLimits.counting();
-    const listeners = new Listeners({ host, port: config.port ?? DEFAULT_PORT, clock, log });
+    const readers = { ...READER_LIMITS, ...config.readers };
+    const listeners = new Listeners({ host, port: config.port ?? DEFAULT_PORT, clock, log, ...readers });
+    const exports = new Exports(store, readers);
+    const publicAddress = new PublicAddress(config.publicUrl, settings);
     const sharing = new SharingSwitch(settings, listeners);
-    const key = await openNodeKey(store);
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
-    const collection = openCollection({ store, settings, jobs, log });
-    const derived = openDerived({ store, log });
+    const collection = openCollection({ store, settings, jobs, log, network: config.network });
+    const derived = openDerived({ store, log, startChild: config.startChild });
     const diffs = new Diffs(store, derived.deriver);
     const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log });
-    const secrets = { keys, invitations, cookieName: sessionCookie(nodeName) };
+    const sessions = new OwnerSessions(store, log);
+    const cookieName = sessionCookie(nodeName);
+    const secrets = { keys, sessions, invitations, cookieName, publicAddress };
     const guards = createGuards({ listenHost: host, settings, secrets });
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
     const app = createApp({
@@ -91,38 +114,38 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...studiesHandlers(counted),
         ...packsHandlers(counted, writeLimits),
         ...commentsHandlers(counted),
-        ...citationsHandlers(store, nodeName),
+        ...citationsHandlers(store, nodeName, publicAddress),
         ...blobsHandlers(store),
-        ...ledgerHandlers(store, key),
-        ...dumpHandlers(store, key),
+        ...ledgerHandlers(store, checkpoints),
+        ...dumpHandlers(store, checkpoints, exports),
         ...sourceHandlers(store, collection),
         ...captureHandlers(collection.captures),
         ...collectionHandlers(store, settings),
-        ...eventHandlers(store, nodeName),
+        ...eventHandlers(store, nodeName, { exports, publicAddress }),
         ...objectHandlers(store),
-        ...mementoHandlers(store),
-        ...warcHandlers(store, { nodeName, nodeKey: key.verifierKey, version: VERSION }),
+        ...mementoHandlers(store, publicAddress),
+        ...warcHandlers(store, { nodeName, nodeKey: key.verifierKey, version: VERSION }, exports),
         ...derivedHandlers(store, derived.texts),
         ...diffHandlers(diffs, noise),
         ...fixityHandlers(store, fixity),
-        ...descriptionHandlers({ version: VERSION, cookieName: secrets.cookieName }),
+        ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
           store,
           settings,
           sharing,
           addresses: () => listeners.reachedAt,
+          publicAddress,
           keys,
+          sessions,
           jobs,
           nodeName,
           version: VERSION,
         }),
       },
-      keys,
-      invitations,
+      secrets,
       guards,
       writeLimits,
-      nodeName,
       rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
       log,
     });
@@ -137,7 +160,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     };
     // What a node told that was killed holds no longer.
     await tellListening(config.dataFolder, undefined);
-    const url = await listeners.open(storedBytesFirst({ store, guards, log }, app));
+    const url = await listeners.open(inOriginForm(storedBytesFirst({ store, guards, log }, app)));
     await tellListening(config.dataFolder, { url, token_file: keys.tokenFile });
     await sharing.resume();
     writeLimits.startForgetting();
@@ -152,6 +175,9 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       url,
       dataFolder: config.dataFolder,
       tokenFile: keys.tokenFile,
+      get publicUrl() {
+        return publicAddress.origin;
+      },
       createSignInLink: () => `${url}/sign-in/${keys.createSignInCode()}`,
       close,
     };

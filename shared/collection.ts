@@ -21,6 +21,8 @@ export const statusSchema = z
     ),
     /** Why new objects are not being stored, or null. */
     storage: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
+    /** How far the node's clock is behind the last time that is recorded; 0 where it is not. */
+    clock_behind_seconds: z.int().min(0),
     /** How sound the stored bytes are; `ok` does not speak of it. */
     fixity: fixitySchema,
   })

@@ -23,8 +23,8 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
     hint: 'Watch the final URL that a browser shows.',
   },
   redirect_refused: {
-    what: 'A redirect to a private address was blocked',
-    hint: 'If this is intended, watch the private address directly.',
+    what: 'A redirect from a public to a private address was blocked',
+    hint: 'If this is intended, watch the private address itself, or remove this source and add it again.',
   },
   tls_error: {
     what: 'The secure connection failed',
@@ -66,6 +66,14 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
   redirected: {
     what: 'The capture is a redirect',
     hint: 'The target is captured under its own URL.',
+  },
+  invalid_url: {
+    what: 'The stored address is no http or https address',
+    hint: 'Remove this source, and add the right address.',
+  },
+  check_failed: {
+    what: 'This node failed while it checked the source',
+    hint: 'The node’s log says why. The other sources were checked.',
   },
 };
 

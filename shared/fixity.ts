@@ -46,9 +46,45 @@ export const fixitySchema = z
   .meta({ id: 'Fixity' });
 export type Fixity = z.output<typeof fixitySchema>;
 
+/** What SQLite says of its own file. */
+export const databaseCheckSchema = z.strictObject({
+  ok: z.boolean(),
+  /** The first hundred faults, in SQLite's words. */
+  findings: z.array(z.string()),
+});
+export type DatabaseCheck = z.output<typeof databaseCheckSchema>;
+
+/** A file of `lost-and-found/`: a blob that no row names. */
+export const lostFileSchema = z
+  .strictObject({
+    /** The digest that it was named by. */
+    sha256: digestSchema,
+    bytes: z.int().min(0),
+    /** Its name there: the digest, and more after a dot where its bytes are others, or where it is a second one. */
+    name: z.string(),
+  })
+  .meta({ id: 'LostFile' });
+export type LostFile = z.output<typeof lostFileSchema>;
+
+/** What an audit found under `blobs/` that no row names. */
+const lostAndFoundFindings = {
+  /** How many blobs it found, and the first thousand; they were moved to `lost-and-found/`. */
+  unnamed_objects: z.int().min(0),
+  unnamed: z.array(z.strictObject({ sha256: digestSchema, bytes: z.int().min(0) })),
+  /** How many files lie in `lost-and-found/` now, and the first thousand by their names. */
+  lost_and_found_objects: z.int().min(0),
+  lost_and_found: z.array(lostFileSchema),
+  /** How many files and folders under `blobs/` are no blobs, and the paths of the first thousand; they are left alone. */
+  foreign_files: z.int().min(0),
+  foreign: z.array(z.string()),
+};
+export type LostAndFoundFindings = z.output<z.ZodObject<typeof lostAndFoundFindings>>;
+
 /** What re-hashing every stored byte came to. */
 export const auditResultSchema = z
   .strictObject({
+    /** Where the database is damaged, nothing else was looked at. */
+    database: databaseCheckSchema,
     checked: z.int().min(0),
     bytes: z.int().min(0),
     /** How many objects are damaged, and the first thousand of them, by their digests. */
@@ -57,6 +93,7 @@ export const auditResultSchema = z
     /** How many were damaged before and are right again, and the first thousand of them. */
     restored_objects: z.int().min(0),
     restored: z.array(digestSchema),
+    ...lostAndFoundFindings,
   })
   .meta({ id: 'AuditResult' });
 export type AuditResult = z.output<typeof auditResultSchema>;

@@ -16,6 +16,8 @@ export const ENTRY_TYPES = [
   'event.recorded',
   'object.damaged',
   'object.restored',
+  'key.renewed',
+  'ledger.rolled_back',
 ] as const;
 export type EntryType = (typeof ENTRY_TYPES)[number];
 
@@ -68,6 +70,8 @@ export const ledgerProblemSchema = z.strictObject({
     'wrong_digest',
     'missing_subject',
     'wrong_root',
+    /** The database cannot be read on from there; `actual` is what SQLite says. */
+    'database_damaged',
   ]),
   expected: z.string().nullable(),
   actual: z.string().nullable(),

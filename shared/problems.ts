@@ -3,7 +3,7 @@
  * Services throw `Problem`; `server/http/problems.ts` is the only place that turns one into an answer.
  */
 export const PROBLEMS = {
-  invalid_request: { status: 400, title: 'Not an HTTP request' },
+  invalid_request: { status: 400, title: 'Not a request as HTTP has it' },
   invalid_digest: { status: 400, title: 'Not a SHA-256 digest' },
   invalid_json: { status: 400, title: 'Not JSON' },
   invalid_limit: { status: 400, title: 'The limit is out of range' },
@@ -68,7 +68,9 @@ export const PROBLEMS = {
   head_too_large: { status: 431, title: 'The address and the headers are too large' },
   internal_error: { status: 500, title: 'Something failed on this node' },
   blob_damaged: { status: 500, title: 'Stored bytes are missing or damaged' },
+  database_damaged: { status: 500, title: 'The database is damaged' },
   storage_failed: { status: 503, title: 'The node has stopped writing' },
+  busy: { status: 503, title: 'Too many exports are running' },
   derivation_busy: { status: 503, title: 'Too many documents are being made' },
   shutting_down: { status: 503, title: 'The node is shutting down' },
   data_cap_reached: { status: 507, title: 'The archive is full' },

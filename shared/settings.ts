@@ -1,8 +1,19 @@
 import { z } from 'zod';
 import { WRITE_LIMITS } from './limits.ts';
+import { isHttpUrl } from './text.ts';
 
 const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
 const amount = (max: number) => z.number().min(0, 'At least 0.').max(max, `At most ${max}.`);
+
+/** What the address that a node is known by to the world is: an origin, because links are made from it. */
+export const ORIGIN_RULE =
+  'Scheme, host and port are needed and nothing more, as in https://archive.example.';
+
+/** Whether an address is just a scheme (http or https), a host and a port; one slash may follow. */
+export function isOrigin(address: string): boolean {
+  const url = URL.parse(address);
+  return url !== null && isHttpUrl(address) && (address === url.origin || address === `${url.origin}/`);
+}
 
 const limits = {
   data_cap_gb: amount(1_000_000),
@@ -35,7 +46,17 @@ const collection = {
     .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/, 'Printable ASCII, at most 200 characters.'),
 };
 
-export const settingsSchema = z.strictObject({ ...limits, ...collection }).meta({ id: 'Settings' });
+const reach = {
+  /** Where the world reaches the node through a proxy that ends TLS; empty where it does not. */
+  public_url: z
+    .string()
+    .max(300, 'At most 300 characters are taken.')
+    .refine((url) => url === '' || isOrigin(url), ORIGIN_RULE),
+  /** The address of that proxy where it is another machine; one on this machine is trusted. */
+  trusted_proxy: z.union([z.literal(''), z.ipv4(), z.ipv6()], 'An IP address is needed, or nothing.'),
+};
+
+export const settingsSchema = z.strictObject({ ...limits, ...collection, ...reach }).meta({ id: 'Settings' });
 export type Settings = z.output<typeof settingsSchema>;
 export const settingsChangeSchema = settingsSchema.partial().meta({ id: 'SettingsChange' });
 export type SettingsChange = z.output<typeof settingsChangeSchema>;
@@ -54,6 +75,8 @@ export const DEFAULT_SETTINGS: Settings = {
   max_object_mb: 100,
   audit_every_days: 30,
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
+  public_url: '',
+  trusted_proxy: '',
 };
 
 export const sharingModeSchema = z.enum(['off', 'read', 'contribute']);

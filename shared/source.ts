@@ -61,7 +61,12 @@ export const newSourceSchema = z
 export type NewSource = z.output<typeof newSourceSchema>;
 
 export const sourceChangeSchema = z
-  .strictObject({ ...sourceFields, paused: z.boolean() })
+  .strictObject({
+    ...sourceFields,
+    paused: z.boolean(),
+    /** Whether it may be at a private address. */
+    allow_private: z.boolean(),
+  })
   .partial()
   .meta({ id: 'SourceChange' });
 export type SourceChange = z.output<typeof sourceChangeSchema>;
@@ -99,6 +104,8 @@ export const watchedSourceSchema = sourceSchema
     ignore_robots: z.boolean(),
     headers: z.record(z.string(), z.string()),
     noise_rules: noiseRulesSchema,
+    /** Whether it may be at a private, loopback or link-local address: decided when it was added. */
+    allow_private: z.boolean(),
     next_check_at: instantSchema.nullable(),
     last_status: z.int().nullable(),
     last_error: z.string().nullable(),
@@ -137,6 +144,8 @@ export const RETRIEVAL_ERRORS = [
   'robots_unreachable',
   'storage_full',
   'redirected',
+  'invalid_url',
+  'check_failed',
 ] as const;
 export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
 export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];

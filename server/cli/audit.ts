@@ -1,10 +1,14 @@
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
-import type { AuditResult, DamageProblem } from '../../shared/fixity.ts';
+import type { AuditResult, DamageProblem, DatabaseCheck, LostAndFoundFindings } from '../../shared/fixity.ts';
 import { auditEverything } from '../fixity/audit.ts';
+import { listLost, noFindings } from '../fixity/lostAndFound.ts';
+import { openArchive } from '../ledger/openArchive.ts';
+import { lostFiles } from '../store/blobs/lostAndFound.ts';
 import { FolderInUseError } from '../store/folderLock.ts';
-import { openStore, type Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { auditBlobs } from '../workers/auditBlobs.ts';
+import { checkDatabase } from '../workers/checkDatabase.ts';
 import {
   archiveFolder,
   type Command,
@@ -18,9 +22,10 @@ import { openProgress } from './progress.ts';
 
 const HELP = `Usage: strongroom audit [options]
 
-Re-hashes every stored byte of a data folder. What is damaged, and what is right again, goes into the ledger; while a
-node has the folder open, it is only told, and the node records it when it comes to it (or when its owner starts an
-audit there).
+Checks the database of a data folder and re-hashes every stored byte. What is damaged, and what is right again, goes
+into the ledger; stored bytes that no record names are moved to lost-and-found/ and come back when a record names them.
+While a node has the folder open, all of it is only told, and the node does it when it comes to it (or when its owner
+starts an audit there).
 
   --data DIR   the data folder (default: ./strongroom-data)
   --json       one JSON object instead of sentences
@@ -28,7 +33,8 @@ audit there).
 Ends with 0 if everything is intact, 1 if anything is damaged, 2 if it could not be done.`;
 
 /** What an audit found, and whether it was recorded. */
-interface Told {
+interface Told extends LostAndFoundFindings {
+  database: DatabaseCheck;
   checked: number;
   bytes: number;
   damaged_objects: number;
@@ -52,9 +58,11 @@ export const audit: Command = {
       },
     });
     const folder = archiveFolder(values.data);
-    const store = await openUnlessInUse(folder);
-    const told = store ? await auditAndRecord(store) : await auditBeside(folder);
-    const ok = told.damaged_objects === 0;
+    // Before the folder is opened: to a damaged database nothing is written.
+    const database = await checkDatabase({ folder });
+    const store = database.ok ? await openUnlessInUse(folder) : undefined;
+    const told = store ? await auditAndRecord(store, database) : await auditBeside(folder, database);
+    const ok = database.ok && told.damaged_objects === 0;
     if (values.json) print(JSON.stringify({ ok, ...told }));
     else tell(told);
     return ok ? 0 : 1;
@@ -63,19 +71,20 @@ export const audit: Command = {
 
 async function openUnlessInUse(folder: string): Promise<Store | undefined> {
   try {
-    return await openStore({ folder, clock: systemClock });
+    return (await openArchive({ folder, clock: systemClock })).store;
   } catch (error) {
     if (error instanceof FolderInUseError) return undefined;
     throw error;
   }
 }
 
-async function auditAndRecord(store: Store): Promise<Told> {
+async function auditAndRecord(store: Store, database: DatabaseCheck): Promise<Told> {
   const line = openLine();
   try {
     const result: AuditResult = await auditEverything(store, {
       signal: new AbortController().signal,
       progress: line.tell,
+      database,
     });
     const damaged = result.damaged.map(({ sha256, bytes, problem, found }) => ({
       sha256,
@@ -83,23 +92,41 @@ async function auditAndRecord(store: Store): Promise<Told> {
       problem,
       found,
     }));
-    const { checked, bytes, damaged_objects, restored } = result;
-    return { checked, bytes, damaged_objects, damaged, restored, recorded: true };
+    const { restored_objects: _count, ...told } = result;
+    return { ...told, damaged, recorded: true };
   } finally {
     line.clear();
     await store.close();
   }
 }
 
-/** Reads what a node has open, and writes nothing. */
-async function auditBeside(folder: string): Promise<Told> {
-  const told: Told = {
-    checked: 0,
-    bytes: 0,
-    damaged_objects: 0,
+/** Reads what a node has open, or what is damaged, and writes nothing. */
+async function auditBeside(folder: string, database: DatabaseCheck): Promise<Told> {
+  try {
+    return { ...(await readBeside(folder)), database };
+  } catch (error) {
+    if (database.ok) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    const finding = `The stored bytes could not be re-hashed: ${reason}.`;
+    return { ...NOTHING_LOOKED_AT, database: { ok: false, findings: [...database.findings, finding] } };
+  }
+}
+
+const NOTHING_LOOKED_AT: Omit<Told, 'database'> = {
+  checked: 0,
+  bytes: 0,
+  damaged_objects: 0,
+  damaged: [],
+  restored: [],
+  recorded: false,
+  ...noFindings(),
+};
+
+async function readBeside(folder: string): Promise<Omit<Told, 'database'>> {
+  const told: Omit<Told, 'database'> = {
+    ...NOTHING_LOOKED_AT,
     damaged: [],
     restored: [],
-    recorded: false,
   };
   const line = openLine();
   try {
@@ -123,7 +150,7 @@ async function auditBeside(folder: string): Promise<Told> {
   } finally {
     line.clear();
   }
-  return told;
+  return { ...told, ...(await listLost({ folder }, await lostFiles(folder))) };
 }
 
 /** The line of progress, told by what was read in all. */
@@ -148,14 +175,48 @@ const SAID: Record<DamageProblem, (found: string | null) => string> = {
   unreadable: () => 'its bytes cannot be read',
 };
 
-function tell({ checked, bytes, damaged_objects, damaged, restored, recorded }: Told): void {
+function tellDatabase({ findings }: DatabaseCheck): void {
+  printError(
+    'The database is damaged: put back a copy that is sound. Nothing was written. This is what SQLite found:',
+  );
+  for (const finding of findings) printError(`  ${finding}`);
+}
+
+function tellLost(told: Told): void {
+  const {
+    unnamed,
+    unnamed_objects,
+    lost_and_found,
+    lost_and_found_objects,
+    foreign,
+    foreign_files,
+    recorded,
+  } = told;
+  const where = recorded ? 'it was moved to lost-and-found/' : 'it is left where it is';
+  for (const { sha256, bytes } of unnamed) print(`${sha256}: ${bytes} bytes that no record names; ${where}.`);
+  if (unnamed_objects > unnamed.length) print(`… and ${unnamed_objects - unnamed.length} more.`);
+  const moved = new Set(recorded ? unnamed.map(({ sha256 }) => sha256) : []);
+  const earlier = lost_and_found.filter(({ sha256 }) => !moved.has(sha256));
+  for (const { name, bytes } of earlier)
+    print(`lost-and-found/${name}: ${bytes} bytes that no record names.`);
+  if (lost_and_found_objects > lost_and_found.length)
+    print(`lost-and-found/ holds ${lost_and_found_objects} files in all.`);
+  for (const path of foreign) print(`${path}: no file of this archive; it was left alone.`);
+  if (foreign_files > foreign.length) print(`… and ${foreign_files - foreign.length} more.`);
+}
+
+function tell(told: Told): void {
+  const { database, checked, bytes, damaged_objects, damaged, restored, recorded } = told;
+  if (!database.ok) tellDatabase(database);
   for (const { sha256, problem, found } of damaged) printError(`${sha256}: ${SAID[problem](found)}.`);
   for (const sha256 of restored) print(`${sha256}: its bytes are right again.`);
-  if (!recorded) print('A node has this folder open: it was only read, and nothing was recorded.');
+  tellLost(told);
+  if (!recorded && database.ok)
+    print('A node has this folder open: it was only read, and nothing was recorded.');
   const all = `${checked} ${checked === 1 ? 'object' : 'objects'}, ${bytes} bytes`;
   print(
     damaged_objects === 0
-      ? `All is intact: ${all}.`
+      ? `${database.ok ? 'All is' : 'The stored bytes that could be read are'} intact: ${all}.`
       : `${damaged_objects} damaged of ${all}. Add the right bytes again: the pack file, or a check of the source.`,
   );
 }

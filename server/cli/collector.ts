@@ -10,11 +10,10 @@ import { LIST_MEDIA_TYPES, type ListForm, type SourceImport } from '../../shared
 import { openCollection } from '../collection/collection.ts';
 import { readEvent } from '../collection/events.ts';
 import { listWatchedSources } from '../collection/sources.ts';
-import { openNodeKey } from '../ledger/nodeKey.ts';
+import { openArchive } from '../ledger/openArchive.ts';
 import { createLog } from '../log.ts';
 import { FolderInUseError } from '../store/folderLock.ts';
 import { openSettings } from '../store/settings.ts';
-import { openStore } from '../store/store.ts';
 import { Jobs } from '../workers/jobs.ts';
 import { type NodeOptions, type RunningNode, reachNode } from './runningNode.ts';
 
@@ -40,9 +39,8 @@ export async function openCollector(options: NodeOptions): Promise<Collector> {
 }
 
 async function openHere(folder: string): Promise<Collector> {
-  const store = await openStore({ folder, clock: systemClock });
+  const { store } = await openArchive({ folder, clock: systemClock });
   try {
-    await openNodeKey(store);
     const jobs = new Jobs(systemClock, store.randomHex);
     const settings = openSettings(store);
     const collection = openCollection({ store, settings, jobs, log: createLog('silent') });

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { databaseFile } from '../store/blobs/paths.ts';
+import type { NodeConfig } from '../config.ts';
+import { hasDatabase } from '../store/existingArchive.ts';
 
 /** How a command ended: 0 done, 1 a check failed, 2 wrong use or it could not be done. */
 export type ExitCode = 0 | 1 | 2;
@@ -11,7 +11,8 @@ export interface Command {
   summary: string;
   /** The whole of `--help`. */
   help: string;
-  run(args: string[]): Promise<ExitCode>;
+  /** `node` is what the program that runs the command gives to a node that it opens. */
+  run(args: string[], node: Partial<NodeConfig>): Promise<ExitCode>;
 }
 
 /** The command was called with words it does not take. */
@@ -26,10 +27,14 @@ export class UsageError extends Error {
 export const DATA_OPTION = { type: 'string', default: 'strongroom-data' } as const;
 export const JSON_OPTION = { type: 'boolean', default: false } as const;
 
-/** The whole path of a data folder that holds an archive. @throws UsageError where it holds none. */
+/**
+ * The whole path of a data folder that holds an archive.
+ *
+ * @throws UsageError where it holds none; MissingDatabaseError where it holds what is left of one
+ */
 export function archiveFolder(data: string): string {
   const folder = resolve(data);
-  if (!existsSync(databaseFile(folder))) throw new UsageError(`There is no archive in ${folder}.`);
+  if (!hasDatabase(folder)) throw new UsageError(`There is no archive in ${folder}.`);
   return folder;
 }
 

@@ -8,9 +8,8 @@ import { addPack } from '../archive/packs/addPack.ts';
 import { stagePackFile } from '../archive/packs/stagePackFile.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { importArchive, importDump, isArchiveFile } from '../dump/importArchive.ts';
-import { openNodeKey } from '../ledger/nodeKey.ts';
+import { openArchive } from '../ledger/openArchive.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
-import { openStore } from '../store/store.ts';
 import {
   type Command,
   DATA_OPTION,
@@ -105,9 +104,8 @@ async function asArchive(folder: string, file: string): Promise<Imported> {
 }
 
 async function asPack(folder: string, file: string): Promise<Imported> {
-  const store = await openStore({ folder, clock: systemClock });
+  const { store } = await openArchive({ folder, clock: systemClock });
   try {
-    await openNodeKey(store);
     const staged = await stagePackFile(store.blobs, createReadStream(file));
     const { id, created } = await addPack(store, staged);
     return {

@@ -6,9 +6,8 @@ import { READ_SIZE } from '../collection/captures/captures.ts';
 import { importWarc } from '../collection/captures/importWarc.ts';
 import type { FileDescription } from '../collection/captures/readWarcFile.ts';
 import { ObjectReceiver } from '../collection/receiveObject.ts';
-import { openNodeKey } from '../ledger/nodeKey.ts';
+import { openArchive } from '../ledger/openArchive.ts';
 import { openSettings } from '../store/settings.ts';
-import { openStore } from '../store/store.ts';
 import { UsageError } from './command.ts';
 
 /** What came of a file of captures. */
@@ -42,9 +41,8 @@ export async function importCaptures(
   file: string,
   asked: string | undefined,
 ): Promise<ImportedCaptures> {
-  const store = await openStore({ folder, clock: systemClock });
+  const { store } = await openArchive({ folder, clock: systemClock });
   try {
-    await openNodeKey(store);
     const settingsStore = openSettings(store);
     const settings = () => settingsStore.current;
     let observer = asked ?? '';

@@ -51,7 +51,7 @@ export const ledger: Command = {
     );
     if (isTerminal) process.stderr.write('\r\x1b[K');
     const comparison =
-      values.checkpoint === undefined
+      values.checkpoint === undefined || isDatabaseDamaged(verification)
         ? undefined
         : compareCheckpoint(databaseFile(folder), await readFile(values.checkpoint, 'utf8'));
     const ok = verification.ok && comparison?.ok !== false;
@@ -61,13 +61,23 @@ export const ledger: Command = {
   },
 };
 
+function isDatabaseDamaged({ problems }: LedgerVerification): boolean {
+  return problems.some(({ problem }) => problem === 'database_damaged');
+}
+
 function tell(found: LedgerVerification, comparison: { ok: boolean; sentence: string } | undefined): void {
   for (const { seq, problem, expected, actual } of found.problems) {
+    if (problem === 'database_damaged') {
+      printError(
+        `The database is damaged: ${actual}. “strongroom audit” tells more; put back a copy that is sound.`,
+      );
+      continue;
+    }
     printError(
       `Entry ${seq}: ${problem.replaceAll('_', ' ')}; expected ${expected ?? 'nothing'}, found ${actual ?? 'nothing'}.`,
     );
   }
   if (found.ok) print(`${found.size} entries hold. Head ${found.head}, root ${found.root}.`);
-  else print(`${found.problems.length} problems in ${found.size} entries.`);
+  else if (!isDatabaseDamaged(found)) print(`${found.problems.length} problems in ${found.size} entries.`);
   if (comparison) (comparison.ok ? print : printError)(comparison.sentence);
 }

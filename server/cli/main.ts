@@ -1,4 +1,4 @@
-import { VERSION } from '../config.ts';
+import { type NodeConfig, VERSION } from '../config.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
 
 /** By name; each is loaded when it is called, so that none waits for what another needs. */
@@ -19,7 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 const NEEDED_NODE = 24;
 
 /** Runs one command and answers with its exit code; whatever goes wrong is one plain sentence on standard error. */
-export async function main([name, ...args]: string[]): Promise<ExitCode> {
+export async function main([name, ...args]: string[], node: Partial<NodeConfig> = {}): Promise<ExitCode> {
   if (Number(process.versions.node.split('.')[0]) < NEEDED_NODE) {
     printError(
       `Strongroom needs Node ${NEEDED_NODE}; this is ${process.versions.node}. Run it as: npm run -s strongroom -- <command>`,
@@ -44,7 +44,7 @@ export async function main([name, ...args]: string[]): Promise<ExitCode> {
     return 0;
   }
   try {
-    return await command.run(args);
+    return await command.run(args, node);
   } catch (error) {
     printError(sentenceOf(error, command));
     return 2;

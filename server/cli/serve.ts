@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { isOrigin, ORIGIN_RULE } from '../../shared/settings.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { createLog } from '../log.ts';
 import { openNode, type RunningNode } from '../node.ts';
@@ -14,6 +15,7 @@ Runs the node: the archive, the collector and the interface, without a window.
   --host ADDR       the address to listen on (default: ${DEFAULT_HOST}, this machine only)
   --port N          the port (default: ${DEFAULT_PORT}; 0 picks a free one)
   --token-file F    where the owner's token is kept (default: owner-token in the data folder)
+  --public-url URL  where the world reaches it through a proxy that ends TLS, as in https://archive.example
   --no-collect      do not check sources on schedule
   --json            the first line on standard output is one JSON object that says where it listens
 
@@ -23,7 +25,7 @@ export const serve: Command = {
   name: 'serve',
   summary: 'run the node without a window',
   help: HELP,
-  async run(args): Promise<ExitCode> {
+  async run(args, config): Promise<ExitCode> {
     const { values } = parseArgs({
       args,
       options: {
@@ -31,6 +33,7 @@ export const serve: Command = {
         host: { type: 'string', default: DEFAULT_HOST },
         port: { type: 'string', default: String(DEFAULT_PORT) },
         'token-file': { type: 'string' },
+        'public-url': { type: 'string' },
         'no-collect': { type: 'boolean', default: false },
         json: JSON_OPTION,
       },
@@ -38,10 +41,12 @@ export const serve: Command = {
     // Heard from the first moment on: a signal while the node opens must not leave it half open.
     const signalled = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     const node = await openNode({
+      ...config,
       dataFolder: resolve(values.data),
       host: values.host,
       port: portOf(values.port),
       tokenFile: values['token-file'] === undefined ? undefined : resolve(values['token-file']),
+      publicUrl: publicUrlOf(values['public-url']),
       collect: !values['no-collect'],
       log: createLog(),
     }).catch((error: unknown) => {
@@ -61,14 +66,22 @@ function portOf(text: string): number {
   return port;
 }
 
+function publicUrlOf(text: string | undefined): string | undefined {
+  if (text !== undefined && !isOrigin(text))
+    throw new UsageError(`${JSON.stringify(text)} is no public address. ${ORIGIN_RULE}`);
+  return text;
+}
+
 function announce(node: RunningNode, json: boolean): void {
   if (json) {
-    const { url, dataFolder: data, tokenFile: token_file } = node;
-    print(JSON.stringify({ event: 'listening', url, pid: process.pid, data, token_file }));
+    const { url, dataFolder: data, tokenFile: token_file, publicUrl: public_url } = node;
+    print(JSON.stringify({ event: 'listening', url, pid: process.pid, data, token_file, public_url }));
     return;
   }
   print(`Strongroom runs at ${node.url} with the data folder ${node.dataFolder}.`);
-  print(`Sign in as the owner, once, with this link: ${node.createSignInLink()}`);
+  const link = node.createSignInLink();
+  print(`Sign in as the owner, once, with this link: ${link}`);
+  if (node.publicUrl) print(`or, through the proxy, with this: ${node.publicUrl}${new URL(link).pathname}`);
   print(`For scripts, the owner's token is in ${node.tokenFile}. End it with Ctrl-C.`);
 }
 

@@ -4,12 +4,13 @@ import { reachNode } from './runningNode.ts';
 
 const HELP = `Usage: strongroom sign-in [options]
 
-Prints a link that signs one browser in as the owner of a running node, once.
+Prints a link that signs one browser in as the owner of a running node, once. Where the node has a public address, a
+second line is the same link there; one of the two can be used.
 
   --url URL        where the node listens, where its data folder does not tell
   --data DIR       its data folder, for the owner's token (default: ./strongroom-data)
   --token-file F   the owner's token, where it is kept elsewhere
-  --json           one JSON object: {"url": …}`;
+  --json           one JSON object: {"url": …}, with "public_url" where there is one`;
 
 export const signIn: Command = {
   name: 'sign-in',
@@ -26,8 +27,8 @@ export const signIn: Command = {
       },
     });
     const node = await reachNode(values);
-    const { url } = (await node.ask('POST', '/manage/sign-in-links')) as { url: string };
-    print(values.json ? JSON.stringify({ url }) : url);
+    const link = (await node.ask('POST', '/manage/sign-in-links')) as { url: string; public_url?: string };
+    print(values.json ? JSON.stringify(link) : Object.values(link).join('\n'));
     return 0;
   },
 };

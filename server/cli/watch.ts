@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { extname } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { ListForm, SourceImport } from '../../shared/sourceList.ts';
+import { type ListForm, MAX_LIST_BYTES, type SourceImport } from '../../shared/sourceList.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { openCollector } from './collector.ts';
 import {
@@ -73,11 +73,26 @@ function asList(urls: readonly string[]): GivenList {
 
 async function readList(file: string): Promise<GivenList> {
   try {
-    return { form: FORMS[extname(file).toLowerCase()] ?? 'text', bytes: await readFile(file) };
+    return { form: FORMS[extname(file).toLowerCase()] ?? 'text', bytes: await readBounded(file) };
   } catch (error) {
     if (isMissing(error)) throw new UsageError(`There is no file ${shown(file)}.`);
     throw error;
   }
+}
+
+/** No more is read than may be in a list, however large the file is. */
+async function readBounded(file: string): Promise<Uint8Array<ArrayBuffer>> {
+  const held: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    held.push(chunk);
+    bytes += chunk.length;
+    if (bytes > MAX_LIST_BYTES)
+      throw new UsageError(
+        `${shown(file)} has more than ${MAX_LIST_BYTES} bytes, which is as many as are taken at once. Give it in parts.`,
+      );
+  }
+  return Buffer.concat(held, bytes);
 }
 
 function tell({ items, ignored_columns }: SourceImport): void {

@@ -17,6 +17,10 @@ const NOT_PUBLIC_V4 = [
 const NOT_PUBLIC_V6 = [
   ['::', 128],
   ['::1', 128],
+  // For translation within one network (RFC 8215), for discarding, and Teredo, which leads to whatever IPv4 it carries.
+  ['64:ff9b:1::', 48],
+  ['100::', 64],
+  ['2001::', 32],
   ['fc00::', 7],
   ['fe80::', 10],
   ['fec0::', 10],

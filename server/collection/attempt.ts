@@ -20,7 +20,10 @@ export interface ObjectRequest<Received> {
   validators: () => Promise<Validators | undefined>;
   /** Takes the body as it streams in; refuses what is too large with TooManyBytesError. */
   receive: (chunks: AsyncIterable<Uint8Array>, maxBytes: number) => Promise<Received>;
-  /** Whether who named this address is itself at a private one: false where no private address may be asked at all. */
+  /**
+   * Whether who named this address is at a private one: false where no private address may be asked at all. Undefined
+   * leaves that to the first address that answers: from a public one nothing leads to a private one.
+   */
   namedByPrivate?: boolean | undefined;
   signal: AbortSignal;
 }
@@ -50,6 +53,9 @@ export interface Attempt<Received> {
   /** How long the requests themselves took, without the waiting for their turn. */
   duration_ms: number;
 }
+
+/** How names are looked up, and which addresses are not of the public internet. */
+export type Network = Pick<FetchServices, 'lookup' | 'isPrivateAddress'>;
 
 export interface FetchServices {
   clock: Clock;

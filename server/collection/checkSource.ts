@@ -12,6 +12,7 @@ import type { Attempt, FetchServices } from './attempt.ts';
 import { fetchObject } from './fetchObject.ts';
 import { labelOf } from './pageLabels.ts';
 import { MAX_HOLD_IN_ROUND_MS } from './politeness.ts';
+import { mayBePrivate } from './privateSources.ts';
 import type { ObjectReceiver, ReceivedObject } from './receiveObject.ts';
 import { type KeptRetrieval, type Recorded, recordRetrieval } from './recordRetrieval.ts';
 import type { Outcome } from './transitions.ts';
@@ -48,6 +49,7 @@ const FINAL_ERRORS: ReadonlySet<RetrievalError> = new Set([
   'redirect_refused',
   'robots_disallowed',
   'storage_full',
+  'invalid_url',
 ]);
 
 function isOwnRefusal(error: RetrievalError | null): boolean {
@@ -111,6 +113,7 @@ async function askFor(
       return validators && (await receiver.isHeld(validators.sha256)) ? validators : undefined;
     },
     receive: (chunks, maxBytes) => receiver.receive(chunks, maxBytes),
+    ...(mayBePrivate(source, services.isPrivateAddress) ? {} : { namedByPrivate: false }),
     signal,
   });
 }

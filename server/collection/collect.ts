@@ -3,11 +3,13 @@ import { instantOf } from '../../shared/clock.ts';
 import type { CollectionResult } from '../../shared/collection.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Log } from '../log.ts';
+import { isStorageFailure } from '../store/room.ts';
 import { updateNextCheck } from '../store/sqlite/dueTimes.ts';
 import { endRound, insertRound } from '../store/sqlite/rounds.ts';
 import {
   activeSources,
   type ChosenSource,
+  recordFault,
   type SourceRow,
   sourceById,
   sourceByKey,
@@ -47,7 +49,8 @@ export class Collector {
 
   /**
    * Checks sources once the rounds before it are over. `choose` picks them then, so that none is checked that was
-   * removed meanwhile. A round that is cancelled gives back what it had come to.
+   * removed meanwhile. A round that is cancelled gives back what it had come to. Whatever the check of one source
+   * throws is that source's failure; only a disk that fails ends a round.
    */
   collect(choose: () => ChosenSource[], options: RoundOptions): Promise<CollectionResult> {
     const round = this.#last.then(() => new Round(this.#services, options).run(choose));
@@ -135,17 +138,14 @@ class Round {
   /** Begins every check, a slice at a time so that requests go on meanwhile; each waits for its own turn. */
   async #checkAll(chosen: readonly ChosenSource[]): Promise<PromiseSettledResult<void>[]> {
     const { progress } = this.#options;
-    const { store } = this.#services;
     const checks: Promise<void>[] = [];
     let done = 0;
     const onDone = () => {
       done += 1;
       progress(done, chosen.length);
     };
-    for (const [index, { key }] of chosen.entries()) {
-      const source = sourceByKey(store.read, key);
-      // One that was let go a moment ago is not asked for any more.
-      const check = source && !source.removed ? this.#check(source, onDone) : Promise.resolve(onDone());
+    for (const [index, { key, url }] of chosen.entries()) {
+      const check = this.#check({ key, url }, onDone);
       // Whether it failed is asked below, once all are over.
       check.catch(() => {});
       checks.push(check);
@@ -154,22 +154,29 @@ class Round {
     return Promise.allSettled(checks);
   }
 
-  async #check(source: SourceRow, onDone: () => void): Promise<void> {
+  async #check({ key, url }: ChosenSource, onDone: () => void): Promise<void> {
     const { signal } = this.#options;
+    let source: SourceRow | undefined;
     try {
-      const check = await checkSource(this.#services, source, {
+      source = sourceByKey(this.#services.store.read, key);
+      // One that was let go a moment ago is not asked for any more.
+      if (!source || source.removed) return onDone();
+      const checked = source;
+      const check = await checkSource(this.#services, checked, {
         round: this.#id,
         signal,
         onAnswer: () => this.#onAnswer(),
         mayHold: () => this.#isTelling && !this.#anyAnswered,
-        dueAt: (notBefore) => this.#dueAt(source, notBefore),
+        dueAt: (notBefore) => this.#dueAt(checked, notBefore),
       });
       if (check.held) this.#held.push(check.held);
       if (this.#anyAnswered) this.#countHeld();
       this.#add(check);
     } catch (error) {
-      if (error instanceof HostHeldError) await this.#postpone(source, error.until);
-      else if (!signal.aborted) throw error;
+      if (signal.aborted) return onDone();
+      if (isStorageFailure(error)) throw error;
+      if (source && error instanceof HostHeldError) await this.#postpone(source, error.until);
+      else await this.#recordFault({ key, url }, error);
     }
     onDone();
   }
@@ -214,6 +221,19 @@ class Round {
     return notBefore !== null && instantOf(notBefore) > due ? instantOf(notBefore) : due;
   }
 
+  /** The check failed for a reason of this node's own: said of the source, told in the log, and tried again when it is due. */
+  async #recordFault({ key, url }: ChosenSource, error: unknown): Promise<void> {
+    const { store, clock, settings, log } = this.#services;
+    log.error({ error, url }, 'A source could not be checked');
+    this.#result.checked += 1;
+    this.#result.failed += 1;
+    const every = settings().collection_every_minutes * 60_000;
+    const next_check_at = instantOf(clock.now() + every * (1 - JITTER * randomShare(store)));
+    await store.write((database) =>
+      recordFault(database, { key, error: 'check_failed', at: store.instant(), next_check_at }),
+    );
+  }
+
   /** The source was not asked for, because its host is to be left alone. */
   #postpone(source: SourceRow, until: number): Promise<void> {
     const at = this.#dueAt(source, until);
@@ -221,8 +241,9 @@ class Round {
   }
 }
 
-function hostOf({ url }: { url: string }): string {
-  return new URL(url).hostname;
+/** The host of an address; of what is none, nothing. */
+export function hostOf({ url }: { url: string }): string {
+  return URL.parse(url)?.hostname ?? '';
 }
 
 /** Whether they are of hosts enough; thousands of one host are looked through a slice at a time. */

@@ -1,12 +1,13 @@
 import type { CollectionResult } from '../../shared/collection.ts';
 import { Problem } from '../../shared/problems.ts';
-import type { SourcePreview } from '../../shared/source.ts';
+import type { NewSource, SourcePreview, WatchedSource } from '../../shared/source.ts';
 import type { ListForm, SourceImport } from '../../shared/sourceList.ts';
 import type { Log } from '../log.ts';
 import type { SettingsStore } from '../store/settings.ts';
 import type { Store } from '../store/store.ts';
 import type { Jobs, RunningJob } from '../workers/jobs.ts';
 import { isPrivateAddress } from './addresses.ts';
+import type { Network } from './attempt.ts';
 import { type Captures, openCaptures } from './captures/captures.ts';
 import { Collector, type CollectServices, chooseSources } from './collect.ts';
 import { systemLookup } from './connect.ts';
@@ -14,15 +15,19 @@ import { Connections } from './connections.ts';
 import { importSources } from './importSources.ts';
 import { HostHeldError, Politeness } from './politeness.ts';
 import { previewSource } from './preview.ts';
+import { PrivacyDecision } from './privateSources.ts';
 import { ObjectReceiver } from './receiveObject.ts';
 import { Robots } from './robots.ts';
 import { Scheduler } from './scheduler.ts';
+import { addSource } from './sources.ts';
 
 export interface CollectionConfig {
   store: Store;
   settings: SettingsStore;
   jobs: Jobs;
   log: Log;
+  /** Unless said otherwise, the system's resolver and IANA's registries. */
+  network?: Partial<Network> | undefined;
 }
 
 /** The collector, running: what of it outlives a request. */
@@ -33,6 +38,8 @@ export interface Collection {
   startRound(ids: readonly string[] | undefined): RunningJob<CollectionResult>;
   /** Fetches once and stores nothing. @throws Problem `preview_failed` where the host is to be left alone. */
   preview(url: string): Promise<SourcePreview>;
+  /** Watches an address. @throws Problem `source_exists`, `id_taken`, `invalid_field`. */
+  add(source: NewSource): Promise<WatchedSource>;
   /** Watches what a list names. @throws Problem `invalid_list`. */
   importSources(form: ListForm, bytes: Uint8Array): Promise<SourceImport>;
   /** Third parties' captures. */
@@ -44,7 +51,7 @@ export interface Collection {
 }
 
 /** Opens the collector; it asks for nothing until it is told to. */
-export function openCollection({ store, settings, jobs, log }: CollectionConfig): Collection {
+export function openCollection({ store, settings, jobs, log, network }: CollectionConfig): Collection {
   const { clock } = store;
   const closing = new AbortController();
   const connections = new Connections();
@@ -56,6 +63,7 @@ export function openCollection({ store, settings, jobs, log }: CollectionConfig)
     connections,
     lookup: systemLookup,
     isPrivateAddress,
+    ...network,
   };
   const services: CollectServices = {
     ...fetching,
@@ -102,8 +110,18 @@ export function openCollection({ store, settings, jobs, log }: CollectionConfig)
       previews.add(preview);
       return preview.finally(() => previews.delete(preview));
     },
+    async add(source) {
+      const added = await addSource(store, source, await new PrivacyDecision(fetching).of(source.url));
+      scheduler.wake();
+      return added;
+    },
     async importSources(form, bytes) {
-      const imported = await importSources(store, form, bytes, settings.current.collection_every_minutes);
+      const imported = await importSources(
+        { store, network: fetching },
+        form,
+        bytes,
+        settings.current.collection_every_minutes,
+      );
       scheduler.wake();
       return imported;
     },

@@ -1,3 +1,4 @@
+import { isHttpUrl } from '../../shared/text.ts';
 import { TooManyBytesError } from '../store/blobs/blobStore.ts';
 import type { Validators } from '../store/sqlite/validators.ts';
 import { askRobots } from './askRobots.ts';
@@ -65,6 +66,8 @@ class Fetch<Received> {
   }
 
   async #follow(): Promise<void> {
+    // Not only what was added here is asked for: what was imported long ago may be anything.
+    if (!isHttpUrl(this.#request.url)) throw new RetrievalFailure('invalid_url');
     const seen = new Set<string>();
     for (let url: URL | undefined = new URL(this.#request.url); url; ) {
       if (seen.has(url.href)) throw new RetrievalFailure('redirect_loop');

@@ -5,6 +5,8 @@ import type { ListForm, SourceImport } from '../../shared/sourceList.ts';
 import type { WriteDatabase } from '../store/sqlite/open.ts';
 import type { Store } from '../store/store.ts';
 import { runWorker } from '../workers/runWorker.ts';
+import type { Network } from './attempt.ts';
+import { PrivacyDecision } from './privateSources.ts';
 import type { ReadList } from './sourceList/readSourceList.ts';
 import { FIRST_CHECK_AFTER_MS, FIRST_CHECKS_APART_MS, watchSource } from './sources.ts';
 
@@ -21,7 +23,7 @@ type Item = SourceImport['items'][number];
  * @throws Problem `invalid_list` where the list as a whole cannot be read; nothing is added then.
  */
 export async function importSources(
-  store: Store,
+  { store, network }: { store: Store; network: Network },
   form: ListForm,
   bytes: Uint8Array,
   everyMinutes: number,
@@ -29,9 +31,13 @@ export async function importSources(
   const read = await runWorker<{ list: ReadList } | { refused: string }>('readSourceList', { form, bytes });
   if ('refused' in read) throw new Problem('invalid_list', read.refused);
   const { entries, ignoredColumns } = read.list;
+  const privacy = new PrivacyDecision(network, entries.length);
   const items: Item[] = [];
   for (let start = 0; start < entries.length; start += BATCH) {
     const batch = entries.slice(start, start + BATCH);
+    const mayBePrivate = await Promise.all(
+      batch.map(async (entry) => 'source' in entry && (await privacy.of(entry.url))),
+    );
     const written = await store.write((database) =>
       batch.map((entry, index): Item => {
         const { line, url } = entry;
@@ -39,7 +45,8 @@ export async function importSources(
           return { line, url, outcome: 'refused', code: 'invalid_field', detail: entry.detail };
         const position = { index: start + index, count: entries.length };
         const nextCheck = firstCheck(store, entry.source.every_minutes ?? everyMinutes, position);
-        return { line, url, ...added(database, store, entry.source, nextCheck) };
+        const allowPrivate = mayBePrivate[index] ?? false;
+        return { line, url, ...added(database, store, entry.source, nextCheck, allowPrivate) };
       }),
     );
     items.push(...written);
@@ -69,9 +76,10 @@ function added(
   store: Store,
   source: NewSource,
   nextCheck: string,
+  allowPrivate: boolean,
 ): Pick<Item, 'outcome' | 'source' | 'code' | 'detail'> {
   try {
-    return { outcome: 'added', source: watchSource(database, store, source, nextCheck).id };
+    return { outcome: 'added', source: watchSource(database, store, source, nextCheck, allowPrivate).id };
   } catch (error) {
     // Refused before anything was written.
     if (!(error instanceof Problem)) throw error;

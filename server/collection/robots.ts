@@ -1,6 +1,6 @@
-import robotsParser from 'robots-parser';
 import type { Clock } from '../../shared/clock.ts';
 import { RetrievalFailure } from './failure.ts';
+import { isAllowedBy, type RobotsRules, readRobots, TooManyStepsError } from './robotsRules.ts';
 
 /** What asking for a robots.txt came to. */
 export interface RobotsAnswer {
@@ -16,17 +16,15 @@ const FRESH_MS = 24 * 3_600_000;
 /** Rules that could not be had anew are asked for again after this. */
 const ASK_AGAIN_MS = 3_600_000;
 const MAX_CACHED_ORIGINS = 1_000;
+/** And no more than so much memory: a redirect may lead through as many origins as a stranger likes. */
+const MAX_CACHED_BYTES = 33_554_432;
 
-/** The package's own types describe an ES module that it is not. */
-const parseRobots = robotsParser as unknown as (
-  url: string,
-  text: string,
-) => { isAllowed(url: string, agent: string): boolean | undefined };
-
-interface Rules {
+interface Kept {
   freshUntil: number;
-  isAllowed: (url: string, agent: string) => boolean;
+  rules: RobotsRules;
 }
+
+const NO_RULES: RobotsRules = { rules: [], bytes: 0 };
 
 /**
  * What each origin's robots.txt allows (RFC 9309). An answer of 4xx, or one that redirects without end, means that
@@ -37,8 +35,10 @@ interface Rules {
  */
 export class Robots {
   readonly #clock: Clock;
-  readonly #cached = new Map<string, Rules>();
-  readonly #asking = new Map<string, Promise<Rules>>();
+  /** By the crawler's name and the origin: of each robots.txt only what is said to that crawler is kept. */
+  readonly #kept = new Map<string, Kept>();
+  readonly #asking = new Map<string, Promise<Kept>>();
+  #bytes = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -46,57 +46,61 @@ export class Robots {
 
   /**
    * @param ask gets an origin's robots.txt, following redirects; throws RetrievalFailure.
-   * @throws RetrievalFailure `robots_unreachable`; whatever `ask` throws.
+   * @throws RetrievalFailure `robots_unreachable`, also where its rules take too long to apply; whatever `ask` throws.
    */
   async isAllowed(url: URL, agent: string, ask: (url: URL) => Promise<RobotsAnswer>): Promise<boolean> {
-    const rules = await this.#rulesOf(url.origin, ask);
-    return rules.isAllowed(url.href, agent);
+    const { rules } = await this.#rulesOf(url.origin, agent, ask);
+    try {
+      return isAllowedBy(rules, url);
+    } catch (error) {
+      throw error instanceof TooManyStepsError ? new RetrievalFailure('robots_unreachable', error) : error;
+    }
   }
 
-  async #rulesOf(origin: string, ask: (url: URL) => Promise<RobotsAnswer>): Promise<Rules> {
-    const cached = this.#cached.get(origin);
-    const freshFor = cached ? cached.freshUntil - this.#clock.now() : 0;
+  async #rulesOf(origin: string, agent: string, ask: (url: URL) => Promise<RobotsAnswer>): Promise<Kept> {
+    const key = `${agent} ${origin}`;
+    const kept = this.#kept.get(key);
+    const freshFor = kept ? kept.freshUntil - this.#clock.now() : 0;
     // More than a day is left only where the clock was set back.
-    if (cached && freshFor > 0 && freshFor <= FRESH_MS) return cached;
-    let asking = this.#asking.get(origin);
+    if (kept && freshFor > 0 && freshFor <= FRESH_MS) return kept;
+    let asking = this.#asking.get(key);
     if (!asking) {
-      asking = this.#read(origin, cached, ask).finally(() => this.#asking.delete(origin));
-      this.#asking.set(origin, asking);
+      const read = async () => readRules(await ask(new URL('/robots.txt', origin)), agent);
+      asking = this.#read(key, kept, read).finally(() => this.#asking.delete(key));
+      this.#asking.set(key, asking);
     }
     return asking;
   }
 
-  async #read(
-    origin: string,
-    before: Rules | undefined,
-    ask: (url: URL) => Promise<RobotsAnswer>,
-  ): Promise<Rules> {
-    const url = new URL('/robots.txt', origin);
-    let answer: RobotsAnswer;
+  async #read(key: string, before: Kept | undefined, read: () => Promise<RobotsRules>): Promise<Kept> {
     try {
-      answer = await ask(url);
-      if (answer.status >= 500) throw new RetrievalFailure('robots_unreachable');
+      return this.#keep(key, await read(), FRESH_MS);
     } catch (error) {
-      if (before && error instanceof RetrievalFailure) return this.#keep(origin, before, ASK_AGAIN_MS);
+      if (before && error instanceof RetrievalFailure) return this.#keep(key, before.rules, ASK_AGAIN_MS);
       throw error;
     }
-    return this.#keep(origin, { isAllowed: rulesOf(url.href, answer) }, FRESH_MS);
   }
 
-  #keep(origin: string, { isAllowed }: Pick<Rules, 'isAllowed'>, ms: number): Rules {
-    const rules = { isAllowed, freshUntil: this.#clock.now() + ms };
-    this.#cached.delete(origin);
-    this.#cached.set(origin, rules);
-    for (const oldest of this.#cached.keys()) {
-      if (this.#cached.size <= MAX_CACHED_ORIGINS) break;
-      this.#cached.delete(oldest);
+  #keep(key: string, rules: RobotsRules, ms: number): Kept {
+    const kept = { rules, freshUntil: this.#clock.now() + ms };
+    this.#forget(key);
+    this.#kept.set(key, kept);
+    this.#bytes += rules.bytes;
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= MAX_CACHED_ORIGINS && this.#bytes <= MAX_CACHED_BYTES) break;
+      this.#forget(oldest);
     }
-    return rules;
+    return kept;
+  }
+
+  #forget(key: string): void {
+    this.#bytes -= this.#kept.get(key)?.rules.bytes ?? 0;
+    this.#kept.delete(key);
   }
 }
 
-function rulesOf(url: string, { status, text }: RobotsAnswer): Rules['isAllowed'] {
-  if (status < 200 || status >= 300) return () => true;
-  const parsed = parseRobots(url, text);
-  return (page, agent) => parsed.isAllowed(page, agent) ?? true;
+/** @throws RetrievalFailure `robots_unreachable`. */
+function readRules({ status, text }: RobotsAnswer, agent: string): RobotsRules {
+  if (status >= 500) throw new RetrievalFailure('robots_unreachable');
+  return status >= 200 && status < 300 ? readRobots(text, agent) : NO_RULES;
 }

@@ -9,7 +9,7 @@ import {
 } from '../store/sqlite/dueTimes.ts';
 import type { ChosenSource } from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
-import { type Collector, HOSTS_THAT_TELL, JITTER } from './collect.ts';
+import { type Collector, HOSTS_THAT_TELL, hostOf, JITTER } from './collect.ts';
 import { MAX_HOLD_MS } from './politeness.ts';
 
 export interface SchedulerServices {
@@ -107,7 +107,7 @@ export class Scheduler {
       const isDue = Date.parse(source.next_check_at) <= now;
       if (!isDue && taken.length >= MOST_TAKEN_ALONG && hosts.size >= HOSTS_THAT_TELL) break;
       taken.push(source);
-      hosts.add(new URL(source.url).hostname);
+      hosts.add(hostOf(source));
     }
     return taken;
   }

@@ -31,7 +31,9 @@ import {
   updateSource,
 } from '../store/sqlite/sources.ts';
 import type { Store } from '../store/store.ts';
+import { isPrivateAddress } from './addresses.ts';
 import { requireRules } from './noise/requireRules.ts';
+import { mayBePrivate } from './privateSources.ts';
 import { randomShare } from './randomShare.ts';
 
 /** A new source is first checked on schedule after this, unless the owner asks for it before. */
@@ -59,12 +61,18 @@ export function sourceIdOf(normalizedUrl: string): string {
 /**
  * Watches an address. One that was watched before and removed is watched again: its history goes on.
  *
+ * @param allowPrivate whether it may be at a private address; null leaves that to the address itself.
  * @throws Problem `source_exists`, `id_taken`, `invalid_field`.
  */
-export async function addSource(store: Store, source: NewSource): Promise<WatchedSource> {
+export async function addSource(
+  store: Store,
+  source: NewSource,
+  allowPrivate: boolean | null = null,
+): Promise<WatchedSource> {
   await requireRules(source.noise_rules, '/noise_rules');
   return store.write((database) => {
-    return watchedSource(database, watchSource(database, store, source, firstCheck(database, store)));
+    const next_check_at = firstCheck(database, store);
+    return watchedSource(database, watchSource(database, store, source, next_check_at, allowPrivate));
   });
 }
 
@@ -82,10 +90,11 @@ export function watchSource(
   store: Pick<Store, 'instant'>,
   { url: asked, ...said }: NewSource,
   next_check_at: string,
+  allow_private: boolean | null = null,
 ): SourceRow {
   const url = normalizeUrl(asked);
   const id = sourceIdOf(url);
-  const settings: SourceSettings = { ...said, paused: false };
+  const settings: SourceSettings = { ...said, paused: false, allow_private };
   const known = sourceById(database, id);
   if (known && known.url !== url)
     throw new Problem('id_taken', `Another address has the id ${id} already; this one cannot be watched.`);
@@ -119,7 +128,16 @@ export function sourceOfCaptures(
 ): Pick<SourceRow, 'key' | 'id' | 'url'> & { isNew: boolean } {
   const key = sourceKeyOf(database, id);
   if (key !== undefined) return { key, id, url, isNew: false };
-  const row = { ...UNSAID, id, url, paused: true, added_at: at, next_check_at: at, removed: false };
+  const row = {
+    ...UNSAID,
+    id,
+    url,
+    paused: true,
+    allow_private: null,
+    added_at: at,
+    next_check_at: at,
+    removed: false,
+  };
   const added = insertSource(database, { ...row, revision: nextSeq(database) });
   recordRevision(database, 'source.added', { ...row, key: added }, at);
   return { key: added, id, url, isNew: true };
@@ -168,10 +186,10 @@ type RecordedSource = SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at'
 
 /**
  * What the ledger records of a source. Of the owner's headers it has the names alone: their values may be secrets, and
- * what the ledger records is published.
+ * what the ledger records is published; nor does it tell what lies in the owner's own network.
  */
 export function recordedSource(source: RecordedSource) {
-  const { headers, noise_rules, ...settings } = settingsOf(source);
+  const { headers, noise_rules, allow_private: _private, ...settings } = settingsOf(source);
   return {
     id: source.id,
     url: source.url,
@@ -185,9 +203,20 @@ export function recordedSource(source: RecordedSource) {
 }
 
 function settingsOf(source: SourceSettings): SourceSettings {
-  const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, paused } =
-    source;
-  return { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules, paused };
+  const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules } = source;
+  const { paused, allow_private } = source;
+  return {
+    name,
+    agency,
+    tags,
+    every_minutes,
+    max_object_mb,
+    ignore_robots,
+    headers,
+    noise_rules,
+    paused,
+    allow_private,
+  };
 }
 
 /** The watched sources as the world sees them, newest first. */
@@ -269,6 +298,7 @@ function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
     ignore_robots: row.ignore_robots,
     headers: row.headers,
     noise_rules: row.noise_rules,
+    allow_private: mayBePrivate(row, isPrivateAddress),
     next_check_at: row.paused || row.removed ? null : row.next_check_at,
     last_status: row.last_status,
     last_error: row.last_error,

@@ -13,7 +13,7 @@ const MAX_AGE_MS = 24 * 3_600_000;
 
 /** Whether the collection works, every source that fails, and whether new objects are being stored. */
 export async function readStatus(
-  store: Pick<Store, 'read' | 'clock' | 'freeBytes'>,
+  store: Pick<Store, 'read' | 'clock' | 'freeBytes' | 'clockBehindMs'>,
   settings: Settings,
 ): Promise<Status> {
   const storage = await noRoomFor(store, settings, leastRefusedBytes(store.read) ?? 0);
@@ -45,6 +45,7 @@ export async function readStatus(
         },
         failing,
         storage,
+        clock_behind_seconds: Math.floor(store.clockBehindMs() / 1000),
         fixity: readFixity(store.read),
       };
     })

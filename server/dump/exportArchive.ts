@@ -6,13 +6,13 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import { type Clock, instantOf } from '../../shared/clock.ts';
-import type { NodeKey } from '../ledger/checkpoint.ts';
+import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { syncFolder } from '../store/blobs/durableFile.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';
 import { iterateBlobRows } from '../store/sqlite/blobs.ts';
 import type { ReadDatabase } from '../store/sqlite/open.ts';
 import { openSnapshot } from '../store/sqlite/writeAheadLog.ts';
-import { dumpOf } from './writeDump.ts';
+import { dumpHeader, dumpOf } from './writeDump.ts';
 
 /** A stored blob is missing or damaged, so the archive cannot be exported whole; nothing was written. */
 export class ExportError extends Error {
@@ -35,7 +35,7 @@ const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
 export interface ExportedArchive {
   folder: string;
   clock: Clock;
-  key: NodeKey;
+  checkpoints: Checkpoints;
 }
 
 /**
@@ -80,7 +80,7 @@ export async function exportArchive(
 
 async function saveDump(
   database: ReadDatabase,
-  { clock, key }: ExportedArchive,
+  { clock, checkpoints }: ExportedArchive,
   file: string,
 ): Promise<string> {
   const sha256 = createHash('sha256');
@@ -90,8 +90,9 @@ async function saveDump(
       done(null, chunk);
     },
   });
+  const header = await dumpHeader(database, clock, checkpoints);
   const output = createWriteStream(file, { mode: 0o600 });
-  await pipeline(Readable.from(dumpOf(database, clock, key)), hashing, output);
+  await pipeline(Readable.from(dumpOf(database, header)), hashing, output);
   return sha256.digest('hex');
 }
 

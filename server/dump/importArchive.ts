@@ -4,9 +4,9 @@ import { DIGEST_PATTERN } from '../../shared/digest.ts';
 import { parseManifest } from '../archive/packs/manifest.ts';
 import { tagFileLines } from '../archive/packs/tagFileLines.ts';
 import { openZip, type ZipMember } from '../archive/packs/zip/openZip.ts';
-import { openNodeKey } from '../ledger/nodeKey.ts';
+import { openArchive } from '../ledger/openArchive.ts';
 import type { StagedBlob } from '../store/blobs/blobStore.ts';
-import { openStore, type Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { DumpError, type DumpHead } from './dumpFile.ts';
 import { ARCHIVE_BAG } from './exportArchive.ts';
 import { restoreDump } from './restoreDump.ts';
@@ -56,10 +56,9 @@ async function intoNewFolder<Result>(
 ): Promise<Result> {
   const partial = `${folder}.importing`;
   await rm(partial, { recursive: true, force: true });
-  const store = await openStore({ folder: partial, clock });
+  const { store } = await openArchive({ folder: partial, clock });
   let result: Result;
   try {
-    await openNodeKey(store);
     result = await fill(store);
   } catch (error) {
     await store.close();
@@ -100,7 +99,10 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
       if (!DIGEST_PATTERN.test(sha256) || !path.endsWith(`/${sha256}`)) {
         throw new DumpError(`${JSON.stringify(path)} is not named by its digest.`);
       }
-      await (await checked(member, sha256, await store.blobs.stage(member.read(), member.bytes))).keep();
+      const blob = await checked(member, sha256, await store.blobs.stage(member.read(), member.bytes));
+      await blob.keep();
+      // The rows come when the dump is read back; if they do not, the whole folder goes.
+      await blob.leave();
       blobs += 1;
     }
     return { ...(await restoreDump(store, dump.file)), blobs };

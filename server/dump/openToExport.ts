@@ -1,45 +1,42 @@
 import type { Clock } from '../../shared/clock.ts';
-import { findNodeKey, openNodeKey } from '../ledger/nodeKey.ts';
-import { databaseFile } from '../store/blobs/paths.ts';
+import { Checkpoints } from '../ledger/checkpoints.ts';
+import { compareWithKept, knownKey, readBeside } from '../ledger/judgeArchive.ts';
+import { readNodeKey } from '../ledger/nodeKey.ts';
+import { openArchive } from '../ledger/openArchive.ts';
+import { lookInto } from '../store/examine.ts';
 import { FolderInUseError } from '../store/folderLock.ts';
 import { requireSchema } from '../store/sqlite/migrate.ts';
-import { openForReading } from '../store/sqlite/open.ts';
-import { openStore } from '../store/store.ts';
 import type { ExportedArchive } from './exportArchive.ts';
 
 /**
  * Opens an archive for `exportArchive`. Where no node has it open, it is taken for as long and brought up to date as at
  * a start; beside a node it is only read.
  *
- * @throws OtherSchemaError beside a node of another version; NodeKeyError; what `openStore` throws
+ * @throws OtherSchemaError beside a node of another version; what `openArchive` throws
  */
 export async function openToExport(
   folder: string,
   clock: Clock,
 ): Promise<ExportedArchive & { close: () => Promise<void> }> {
   try {
-    const store = await openStore({ folder, clock });
-    try {
-      return { folder, clock, key: await openNodeKey(store), close: () => store.close() };
-    } catch (error) {
-      await store.close();
-      throw error;
-    }
+    const { store, checkpoints } = await openArchive({ folder, clock });
+    return { folder, clock, checkpoints, close: () => store.close() };
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;
     return openBesideNode(folder, clock, error);
   }
 }
 
-async function openBesideNode(folder: string, clock: Clock, inUse: FolderInUseError) {
-  const read = openForReading(databaseFile(folder));
-  try {
-    requireSchema(read);
-    const key = await findNodeKey({ folder, read });
+function openBesideNode(folder: string, clock: Clock, inUse: FolderInUseError) {
+  return lookInto(folder, async (examined) => {
+    requireSchema(examined.read);
+    const known = knownKey(examined);
     // A node that is just being made has none yet, and nothing to export.
-    if (!key) throw inUse;
-    return { folder, clock, key, close: async () => {} };
-  } finally {
-    read.close();
-  }
+    if (known === undefined) throw inUse;
+    const key = await readNodeKey(folder, known);
+    const { checkpoint, doubt } = await compareWithKept(examined, await readBeside(folder));
+    if (doubt) throw doubt;
+    const checkpoints = new Checkpoints({ folder, key, keptSize: checkpoint?.size ?? -1, isBeside: true });
+    return { folder, clock, checkpoints, close: async () => {} };
+  });
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Clock, instantOf } from '../../shared/clock.ts';
 import { DUMP_FORMAT } from '../../shared/dump.ts';
-import { type NodeKey, signCheckpoint } from '../ledger/checkpoint.ts';
+import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { rootAt } from '../ledger/tree.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import { DUMP_KINDS, iterateDumpLines } from '../store/sqlite/dump.ts';
@@ -21,28 +21,36 @@ const PIECE_LENGTH = 16_384;
  * all bytes before it. One snapshot, on a connection of its own that ends with the iteration; memory stays flat,
  * because a piece is made when it is asked for.
  */
-export async function* writeDump({ folder, clock }: Store, key: NodeKey): AsyncGenerator<string> {
+export async function* writeDump({ folder, clock }: Store, checkpoints: Checkpoints): AsyncGenerator<string> {
   const database = await openSnapshot(databaseFile(folder), { isMapped: false });
   try {
-    yield* dumpOf(database, clock, key);
+    yield* dumpOf(database, await dumpHeader(database, clock, checkpoints));
   } finally {
     database.close();
   }
 }
 
+/** The first line of a dump of what a connection sees. @throws as `Checkpoints.sign` */
+export async function dumpHeader(
+  database: ReadDatabase,
+  clock: Clock,
+  checkpoints: Checkpoints,
+): Promise<string> {
+  const { name: node, verifierKey: key } = checkpoints.key;
+  const size = lastEntry(database)?.seq ?? 0;
+  const checkpoint = await checkpoints.sign({ size, root: rootAt(database, size) });
+  const made_at = instantOf(clock.now());
+  return JSON.stringify({ kind: 'header', format: DUMP_FORMAT, node, key, made_at, checkpoint });
+}
+
 /** The dump of what a connection sees; for one snapshot, the caller has begun a transaction on it. */
-export function* dumpOf(database: ReadDatabase, clock: Clock, key: NodeKey): Generator<string> {
+export function* dumpOf(database: ReadDatabase, header: string): Generator<string> {
   const sha256 = createHash('sha256');
   const hashed = (text: string) => {
     sha256.update(text);
     return text;
   };
-  const size = lastEntry(database)?.seq ?? 0;
-  const checkpoint = signCheckpoint(key, { size, root: rootAt(database, size) });
-  const made_at = instantOf(clock.now());
-  yield hashed(
-    `${JSON.stringify({ kind: 'header', format: DUMP_FORMAT, node: key.name, key: key.verifierKey, made_at, checkpoint })}\n`,
-  );
+  yield hashed(`${header}\n`);
   const counts: Record<string, number> = {};
   for (const kind of DUMP_KINDS) {
     let count = 0;

@@ -1,4 +1,4 @@
-import type { AuditResult } from '../../shared/fixity.ts';
+import type { AuditResult, DatabaseCheck } from '../../shared/fixity.ts';
 import {
   type AuditCounts,
   breakOffAudits,
@@ -10,7 +10,9 @@ import { counter } from '../store/sqlite/blobs.ts';
 import { lastingDamages } from '../store/sqlite/damages.ts';
 import type { Store } from '../store/store.ts';
 import { type AuditSlice, auditBlobs } from '../workers/auditBlobs.ts';
+import { checkDatabase } from '../workers/checkDatabase.ts';
 import { type Finding, recordDamage, recordIntact } from './damages.ts';
+import { collectLost, noFindings } from './lostAndFound.ts';
 
 const LISTED = 1_000;
 
@@ -18,6 +20,8 @@ export interface AuditOptions {
   signal: AbortSignal;
   /** Told how many bytes were read, and how many there are. */
   progress: (done: number, total: number) => void;
+  /** What SQLite said of its file, where it was asked already. */
+  database?: DatabaseCheck;
 }
 
 /** What is counted on the way of one audit. */
@@ -31,20 +35,38 @@ export function newTally(before: Partial<AuditTally> = {}): AuditTally {
 }
 
 /**
- * Re-hashes every stored byte, as fast as one thread can, and records what it finds. When it is done the audit on
- * schedule begins anew, because nothing is left that was not looked at just now.
+ * Lets SQLite check its file, then re-hashes every stored byte, as fast as one thread can, records what it finds and
+ * sets apart what no row names. When it is done the audit on schedule begins anew, because nothing is left that was not
+ * looked at just now.
+ *
+ * Where the database is damaged it does no more than say so: what its rows say cannot be relied on, and to write to it
+ * may damage it further.
  *
  * @throws the signal's reason, with what was found until then recorded.
  */
 export async function auditEverything(
   store: Store,
-  { signal, progress }: AuditOptions,
+  { signal, progress, ...checked }: AuditOptions,
 ): Promise<AuditResult> {
-  const id = await store.write((database) =>
-    insertAudit(database, { started_by: 'owner', started_at: store.instant() }),
-  );
+  const started_at = store.instant();
+  const begin = () => store.write((writing) => insertAudit(writing, { started_by: 'owner', started_at }));
+  const end = (id: number, completed: boolean) =>
+    store.write((writing) => {
+      const ended_at = store.instant();
+      endAudit(writing, id, { ended_at, completed });
+      if (completed) breakOffAudits(writing, 'schedule', ended_at);
+    });
+  const database =
+    checked.database ??
+    (await checkDatabase(store, signal).catch(async (error: unknown) => {
+      if (signal.aborted) await end(await begin(), false);
+      throw error;
+    }));
+  if (!database.ok) return { database, ...NOTHING_LOOKED_AT, ...noFindings() };
+  const id = await begin();
   const tally = newTally();
   let completed = false;
+  let lost = noFindings();
   try {
     for (let isEnd = false; !isEnd; ) {
       const done = tally.bytes;
@@ -60,22 +82,30 @@ export async function auditEverything(
     }
     progress(tally.bytes, tally.bytes);
     completed = true;
+    lost = await collectLost(store, signal);
   } finally {
-    await store.write((database) => {
-      const ended_at = store.instant();
-      endAudit(database, id, { ended_at, completed });
-      if (completed) breakOffAudits(database, 'schedule', ended_at);
-    });
+    await end(id, completed);
   }
   return {
+    database,
     checked: tally.checked,
     bytes: tally.bytes,
     damaged_objects: counter(store.read, 'damaged_objects'),
     damaged: lastingDamages(store.read, LISTED),
     restored_objects: tally.restored,
     restored: tally.restored_digests,
+    ...lost,
   };
 }
+
+const NOTHING_LOOKED_AT = {
+  checked: 0,
+  bytes: 0,
+  damaged_objects: 0,
+  damaged: [],
+  restored_objects: 0,
+  restored: [],
+};
 
 /** Records what a slice found, then how far the audit came with it. */
 export async function recordSlice(

@@ -5,7 +5,9 @@ import { counter } from '../store/sqlite/blobs.ts';
 import { lastingDamages } from '../store/sqlite/damages.ts';
 import type { Store } from '../store/store.ts';
 import { auditBlobs } from '../workers/auditBlobs.ts';
+import { checkDatabase } from '../workers/checkDatabase.ts';
 import { newTally, recordFindings, recordSlice } from './audit.ts';
+import { collectLost } from './lostAndFound.ts';
 
 export interface AuditScheduleServices {
   store: Store;
@@ -85,12 +87,27 @@ export class AuditSchedule {
     if (tally.damaged > audit.damaged)
       log.warn({ objects: tally.damaged - audit.damaged }, 'Stored bytes are damaged');
     if (slice.isEnd && maxBytes === Number.POSITIVE_INFINITY) {
+      await this.#lookBeyondRows();
       await store.write((database) =>
         endAudit(database, audit.id, { ended_at: store.instant(), completed: true }),
       );
       return false;
     }
     return slice.checked > 0 && !slice.isEnd;
+  }
+
+  /** What belongs to an audit and is no object's bytes: the database itself, and files that no row names. */
+  async #lookBeyondRows(): Promise<void> {
+    const { store, log } = this.#services;
+    const { signal } = this.#abort;
+    const { ok, findings } = await checkDatabase(store, signal);
+    if (!ok) return log.error({ findings }, 'The database is damaged');
+    const { unnamed_objects } = await collectLost(store, signal);
+    if (unnamed_objects > 0)
+      log.warn(
+        { objects: unnamed_objects },
+        'Stored bytes that no record names were moved to lost-and-found',
+      );
   }
 
   /** How many bytes should have been looked at by now; without bound once the time is over. */

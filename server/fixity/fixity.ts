@@ -38,7 +38,10 @@ export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs
       const over = () => {
         running = undefined;
       };
-      started.finished.then(over, over);
+      started.finished.then(({ database: { ok, findings } }) => {
+        over();
+        if (!ok) log.error({ findings }, 'The database is damaged');
+      }, over);
       return started;
     },
     async close() {

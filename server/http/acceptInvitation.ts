@@ -1,6 +1,7 @@
 import { type RequestHandler, Router } from 'express';
 import type { Invitations } from '../owner/invitations.ts';
 import { invitationCookie, invitationRequired } from './access.ts';
+import type { PublicAddress } from './publicAddress.ts';
 import { readBytes, requireMediaType } from './readJson.ts';
 import { chunksOf } from './requestBody.ts';
 
@@ -13,7 +14,11 @@ const MAX_AGE_MS = 365 * 24 * 3_600_000;
  * Makes a browser an invited one: takes the token that a visitor typed into a form, and keeps it in a cookie that no
  * script can read, so that the interface never has to hold it. Scripts send the token itself, as a Bearer token.
  */
-export function acceptInvitation(invitations: Invitations, cookieName: string): RequestHandler {
+export function acceptInvitation(
+  invitations: Invitations,
+  cookieName: string,
+  publicAddress: PublicAddress,
+): RequestHandler {
   const router = Router({ caseSensitive: true, strict: true });
   router.post('/invitation', async (request, response) => {
     requireMediaType(request, ['application/x-www-form-urlencoded']);
@@ -23,6 +28,7 @@ export function acceptInvitation(invitations: Invitations, cookieName: string): 
     response.cookie(invitationCookie(cookieName), token, {
       httpOnly: true,
       sameSite: 'strict',
+      secure: publicAddress.isSecure(request),
       path: '/',
       maxAge: MAX_AGE_MS,
     });

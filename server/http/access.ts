@@ -3,18 +3,22 @@ import { INVITATION_TOKEN_PREFIX } from '../../shared/invitation.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Access } from '../../shared/routes/route.ts';
 import type { Sharing } from '../../shared/settings.ts';
-import { plainAddress } from '../network.ts';
 import type { Invitations } from '../owner/invitations.ts';
 import type { OwnerKeys } from '../owner/ownerKeys.ts';
+import type { OwnerSessions } from '../owner/sessions.ts';
+import type { PublicAddress } from './publicAddress.ts';
 
 /** Who is asking: the owner, by token or session, or a visitor; and from where. */
 export interface Visitor {
   owner: boolean;
+  /** Whether a program on this machine asks for itself. It opens reading while the node is not shared, nothing else. */
   loopback: boolean;
-  /** The peer's address as the socket has it; no header can set it. */
+  /** The peer's address as the socket has it; through a proxy that is believed, whom it asks for. */
   address: string;
   /** The secret of the browser's session, where it has one. */
   session: string | undefined;
+  /** Whether that session made it the owner, and its use is to be noted again. */
+  sessionIsToBeNoted?: boolean;
   /** The id of the invitation whose token was sent. It opens contributions and nothing else. */
   invitation: string | undefined;
   /** Whether a token was sent that is neither the owner's nor looks like an invitation's. */
@@ -31,33 +35,31 @@ export function invitationCookie(cookieName: string): string {
   return `${cookieName}-invitation`;
 }
 
-/** What secrets are known by: the owner's, and those of invitations. */
+/** What secrets are known by, the owner's and those of invitations; and what tells where a request comes from. */
 export interface Secrets {
   keys: OwnerKeys;
+  sessions: OwnerSessions;
   invitations: Invitations;
   cookieName: string;
+  publicAddress: PublicAddress;
 }
 
 /** Who is asking. Nothing is refused here: what a wrong token may still do depends on what is asked for. */
-export function identify(request: IncomingMessage, { keys, invitations, cookieName }: Secrets): Visitor {
-  const { address, loopback } = peerOf(request);
+export function identify(request: IncomingMessage, secrets: Secrets): Visitor {
+  const { keys, sessions, invitations, cookieName } = secrets;
+  const { address, loopback } = secrets.publicAddress.peerOf(request);
   const session = cookieOf(request, cookieName);
   const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-  const owner =
-    bearer === undefined ? session !== undefined && keys.isSession(session) : keys.isToken(bearer);
+  const held = bearer === undefined && session !== undefined ? sessions.find(session) : undefined;
+  const owner = bearer === undefined ? held !== undefined : keys.isToken(bearer);
   const shown = bearer ?? cookieOf(request, invitationCookie(cookieName));
   const invitation = owner || shown === undefined ? undefined : invitations.idOf(shown);
   const wrongToken = !owner && bearer !== undefined && !bearer.startsWith(INVITATION_TOKEN_PREFIX);
-  return { owner, loopback, address, session, invitation, wrongToken };
+  const sessionIsToBeNoted = held?.isToBeNoted ?? false;
+  return { owner, loopback, address, session, sessionIsToBeNoted, invitation, wrongToken };
 }
 
-/** Where a request comes from, as the socket has it. */
-export function peerOf(request: IncomingMessage): { address: string; loopback: boolean } {
-  const address = plainAddress(request.socket.remoteAddress);
-  return { address, loopback: address === '::1' || address.startsWith('127.') };
-}
-
-function cookieOf(request: IncomingMessage, name: string): string | undefined {
+export function cookieOf(request: IncomingMessage, name: string): string | undefined {
   const { cookie } = request.headers;
   if (cookie === undefined) return undefined;
   for (const pair of cookie.split(';')) {

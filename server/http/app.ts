@@ -11,10 +11,8 @@ import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 import type { WriteLimits } from '../archive/limits/writeLimits.ts';
 import type { Log } from '../log.ts';
-import type { Invitations } from '../owner/invitations.ts';
-import type { OwnerKeys } from '../owner/ownerKeys.ts';
 import { acceptInvitation } from './acceptInvitation.ts';
-import { sessionCookie } from './access.ts';
+import type { Secrets, Visitor } from './access.ts';
 import type { Guards } from './guards.ts';
 import { limitWrite } from './limitWrite.ts';
 import { answerErrors } from './problems.ts';
@@ -22,17 +20,15 @@ import { checkBody, checkQuery, readJson } from './readJson.ts';
 import { serveRenderer } from './renderer.ts';
 import type { Handler, Reply } from './reply.ts';
 import { sendText } from './sendText.ts';
-import { signIn } from './signIn.ts';
+import { keepSignedIn, signIn } from './signIn.ts';
 
 /** One handler for each route of the table: a route without one does not compile. */
 export type Handlers = { [Name in RouteName]: Handler<RouteTable[Name]> };
 
 export interface AppConfig {
   handlers: Handlers;
-  keys: OwnerKeys;
-  invitations: Invitations;
+  secrets: Secrets;
   guards: Guards;
-  nodeName: string;
   rendererFolder: string;
   log: Log;
   /** What every write to the data-pack archive is let through by. */
@@ -41,8 +37,8 @@ export interface AppConfig {
 
 /** The whole HTTP interface: guards, then the table of routes, then the pages of the interface. */
 export function createApp(config: AppConfig): Express {
-  const { handlers, keys, invitations, guards, nodeName, rendererFolder, log, writeLimits } = config;
-  const cookieName = sessionCookie(nodeName);
+  const { handlers, secrets, guards, rendererFolder, log, writeLimits } = config;
+  const { invitations, cookieName, publicAddress } = secrets;
   const app = express();
   app.setMaxListeners(0);
   app.disable('x-powered-by');
@@ -51,11 +47,15 @@ export function createApp(config: AppConfig): Express {
   app.use(stand(guards));
 
   const routes = express.Router({ caseSensitive: true, strict: true });
+  const noteUse = (visitor: Visitor, request: Request, response: Response) => {
+    if (visitor.sessionIsToBeNoted) keepSignedIn(secrets, visitor.session ?? '', request, response);
+  };
   for (const [path, names] of namesByPath()) {
     for (const name of names) {
       const spec: RouteSpec = ROUTES[name];
       addRoute(routes, spec, async (request, response) => {
         const visitor = guards.allow(request, spec.access);
+        noteUse(visitor, request, response);
         const search = takesAddress(spec) ? new URLSearchParams() : searchOf(request.originalUrl);
         const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
         const answer = async (): Promise<Reply> => {
@@ -74,7 +74,11 @@ export function createApp(config: AppConfig): Express {
     refuseOtherMethods(routes, path, names);
   }
   app.use(routes);
-  app.use(signIn(keys, cookieName), acceptInvitation(invitations, cookieName), serveRenderer(rendererFolder));
+  app.use(
+    signIn(secrets),
+    acceptInvitation(invitations, cookieName, publicAddress),
+    serveRenderer(rendererFolder),
+  );
   app.use(() => {
     throw new Problem('not_found', 'There is nothing at this address.');
   });

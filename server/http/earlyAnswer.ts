@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { MAX_PACK_BYTES } from '../../shared/limits.ts';
+import { tellMeter } from './requestBody.ts';
 
 /** What a refused client may still send before it is cut off: as much as two of the largest packs. */
 const MAX_DRAINED_BYTES = 2 * MAX_PACK_BYTES;
@@ -30,6 +31,7 @@ export function answerEarly(request: Request, response: Response, body: string):
   };
   const drain = (chunk: Buffer) => {
     drained += chunk.length;
+    tellMeter(request, chunk.length);
     if (drained > MAX_DRAINED_BYTES) end();
   };
   const timer = setTimeout(end, MAX_DRAINED_MS);

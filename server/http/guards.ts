@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Access } from '../../shared/routes/route.ts';
 import type { SettingsStore } from '../store/settings.ts';
-import { authorize, identify, notShared, peerOf, type Secrets, type Visitor } from './access.ts';
+import { authorize, identify, notShared, type Secrets, type Visitor } from './access.ts';
 import { hostGuard } from './hostGuard.ts';
 import { securityHeaders } from './securityHeaders.ts';
 
@@ -12,7 +12,7 @@ export interface Guards {
   /**
    * Lets a request through to this path, before anyone looks at what is there.
    *
-   * @throws Problem `unknown_host`, `foreign_origin`, `not_shared`
+   * @throws Problem `invalid_request`, `unknown_host`, `foreign_origin`, `not_shared`
    */
   admit(request: IncomingMessage, path: string): void;
   /**
@@ -45,7 +45,7 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
   const always = securityHeaders();
   const unshared = { ...always, ...PRIVATE };
   const shared = { ...always, ...OPEN_TO_OTHER_ORIGINS };
-  const requireOwnHost = hostGuard(listenHost, isShared);
+  const requireOwnHost = hostGuard({ listenHost, isShared, publicAddress: secrets.publicAddress });
   return {
     headersFor({ method }, path) {
       if (!isShared()) return unshared;
@@ -71,7 +71,8 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
  * has either. The owner's own sign-in link is what makes a browser elsewhere the owner's.
  */
 function requireOwnMachine(request: IncomingMessage, path: string, secrets: Secrets): void {
-  if (path === '/api/health' || path.startsWith('/sign-in/') || peerOf(request).loopback) return;
+  if (path === '/api/health' || path.startsWith('/sign-in/')) return;
+  if (secrets.publicAddress.peerOf(request).loopback) return;
   if (!identify(request, secrets).owner) throw notShared('The owner does not share this node.');
 }
 

@@ -23,14 +23,20 @@ export async function limitWrite<Result>(
   { visitor, request, response }: ComingWrite,
   write: () => Promise<Result>,
 ): Promise<Result> {
+  const coming = limits.coming(visitor);
+  meterBody(request, (bytes) => coming.receive(bytes));
+  if (request.destroyed) coming.close(0);
+  else request.once('close', () => coming.close(bytesReadOf(request)));
   try {
-    return await limits.admit(visitor, announcedBytes(request), (admitted) => {
-      meterBody(request, (bytes) => admitted.receive(bytes));
-      return write();
-    });
+    return await limits.admit(coming, announcedBytes(request), write);
   } finally {
     if (!visitor.owner) response.set(rateLimitHeaders(limits.budgetsOf(visitor), limits.now()));
   }
+}
+
+/** How much was read of a body that nobody takes any more, where that is known: Node reads short ones to their end. */
+function bytesReadOf({ complete, headers }: Request): number {
+  return complete ? Number(headers['content-length'] ?? 0) : 0;
 }
 
 /** No body of this size is taken by any endpoint: it is told so at once, and not to come back tomorrow. */

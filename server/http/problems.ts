@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, Problem, type ProblemDocument } from '../../shared/problems.ts';
 import type { Log } from '../log.ts';
+import { isDatabaseDamage } from '../store/databaseDamage.ts';
 import { answerEarly, isStillSending } from './earlyAnswer.ts';
 
 /** The problem document (RFC 9457) of a problem. Nothing of the machine gets into it: no stack, no path, no SQL. */
@@ -68,6 +69,13 @@ function asProblem(error: unknown): Problem {
     return new Problem(
       'storage_failed',
       'The disk failed while it was read or written, and nothing was kept. Check the disk, then try again.',
+      { cause: error },
+    );
+  }
+  if (isDatabaseDamage(error)) {
+    return new Problem(
+      'database_damaged',
+      'The database of this archive is damaged. Its owner should run “strongroom audit” and put back a copy that is sound.',
       { cause: error },
     );
   }

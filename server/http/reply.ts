@@ -20,7 +20,12 @@ export type Reply =
   | { status: number; json: unknown; headers?: Record<string, string> }
   | { status: number; jsonText: string | Iterable<string>; headers?: Record<string, string> }
   | { status: 204 }
-  | { write(response: Response): void | Promise<void> };
+  | WrittenReply;
+
+/** An answer that writes itself. */
+export interface WrittenReply {
+  write(response: Response): void | Promise<void>;
+}
 
 export type Handler<Spec extends RouteSpec> = (call: Call<Spec>) => Reply | Promise<Reply>;
 

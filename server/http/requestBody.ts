@@ -21,6 +21,11 @@ export function meterBody(request: Metered, meter: (bytes: number) => void): voi
   request[METER] = meter;
 }
 
+/** Tells of bytes of the body that were read past `chunksOf`. */
+export function tellMeter(request: Metered, bytes: number): void {
+  request[METER]?.(bytes);
+}
+
 /**
  * The chunks of a body, checked while they stream: not more than `maxBytes`, and the digest that the request's headers
  * say (RFC 9530), which is known when the last chunk was taken.

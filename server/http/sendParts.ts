@@ -21,6 +21,10 @@ export interface FileAnswer extends BlobFile {
 const SYNC_BYTES = 262_144;
 /** How much of a large file is read at a time. */
 const CHUNK_BYTES = 524_288;
+/** Of so many answers at once. The buffers of a reader that stalls are held as long as it is waited for, so more get small ones. */
+const LARGE_AT_ONCE = 64;
+const SMALL_CHUNK_BYTES = 65_536;
+let underWay = 0;
 
 /**
  * Sends an answer, its head only when the file is open and of the right size.
@@ -54,14 +58,16 @@ function sendAtOnce(response: ServerResponse, answer: FileAnswer): void {
  */
 async function stream(response: ServerResponse, answer: FileAnswer): Promise<void> {
   const handle = await openBlobFile(answer);
+  const chunkBytes = underWay < LARGE_AT_ONCE ? CHUNK_BYTES : SMALL_CHUNK_BYTES;
+  underWay += 1;
   try {
     response.writeHead(answer.status, answer.headers);
-    let [buffer, other] = [Buffer.allocUnsafeSlow(CHUNK_BYTES), Buffer.allocUnsafeSlow(CHUNK_BYTES)];
+    let [buffer, other] = [Buffer.allocUnsafeSlow(chunkBytes), Buffer.allocUnsafeSlow(chunkBytes)];
     let taken = Promise.resolve();
     for (const { before, start, end } of answer.parts) {
       if (before) response.write(before, 'latin1');
       for (let position = start; position <= end; ) {
-        const length = Math.min(CHUNK_BYTES, end - position + 1);
+        const length = Math.min(chunkBytes, end - position + 1);
         const [{ bytesRead }] = await Promise.all([handle.read(buffer, 0, length, position), taken]);
         if (bytesRead === 0) throw damaged();
         taken = write(response, buffer.subarray(0, bytesRead));
@@ -75,6 +81,7 @@ async function stream(response: ServerResponse, answer: FileAnswer): Promise<voi
     // A reader that goes away in the middle is no fault of ours.
     if (!(error instanceof ReaderGoneError)) throw error;
   } finally {
+    underWay -= 1;
     await handle.close();
   }
 }

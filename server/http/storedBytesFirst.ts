@@ -9,7 +9,7 @@ import { cutAnswer } from './problems.ts';
 import { type ReadyBlob, readyBlob, type StoredBytes } from './readyBlob.ts';
 import { storedBlob } from './routes/blobs.ts';
 import { storedObject } from './routes/objects.ts';
-import { sendBlob } from './sendBlob.ts';
+import { sendStored } from './sendStored.ts';
 import { isWholeAndSmall, sendWhole } from './sendWhole.ts';
 
 export interface StoredBytesConfig {
@@ -43,7 +43,7 @@ export function storedBytesFirst(config: StoredBytesConfig, otherwise: RequestLi
       guards.allow(request, 'read');
       const ready = readyAt(url)(request, guards.headersFor(request, url));
       if (isWholeAndSmall(request, ready)) sendWhole(response, ready);
-      else sendBlob(request, response, ready).catch(fail);
+      else sendStored(store, request, response, ready).catch(fail);
     } catch (error) {
       fail(error);
     }

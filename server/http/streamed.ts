@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
-import type { Reply } from './reply.ts';
+import type { WrittenReply } from './reply.ts';
 
-type Pieces<Piece> = AsyncIterable<Piece> | Iterable<Piece>;
+export type Pieces<Piece> = AsyncIterable<Piece> | Iterable<Piece>;
 
 /** A long answer that is sent as it is made, as fast as its reader takes it; it is made for who reads it alone. */
 export function streamed(
   headers: Readonly<Record<string, string>>,
   pieces: () => Pieces<string | Uint8Array>,
-): Reply {
+): WrittenReply {
   return {
     write: async (response) => {
       const headed = () => response.status(200).set({ 'Cache-Control': 'no-store', ...headers });

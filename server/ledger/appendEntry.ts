@@ -6,6 +6,7 @@ import { appendTiles, rootAt } from './tree.ts';
 
 /**
  * Appends one entry, inside the caller's transaction: what it records and the entry are durable together or not at all.
+ * Its time is never before that of the entry before it.
  *
  * @param recorded `digest` is the SHA-256 of the canonical JSON of what was recorded, as hex (`fingerprintOf`).
  */
@@ -14,7 +15,8 @@ export function appendEntry(
   recorded: { type: EntryType; subject: string; digest: string; at: string },
 ): LedgerEntry {
   const last = lastEntry(database);
-  const unsealed = { ...recorded, seq: (last?.seq ?? 0) + 1, prev: last?.hash ?? NO_HASH };
+  const at = last && last.at > recorded.at ? last.at : recorded.at;
+  const unsealed = { ...recorded, at, seq: (last?.seq ?? 0) + 1, prev: last?.hash ?? NO_HASH };
   const entry = { ...unsealed, hash: hashOf(unsealed) };
   insertEntry(database, entry);
   appendTiles(database, entry.seq);

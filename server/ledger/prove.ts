@@ -3,7 +3,8 @@ import { Problem } from '../../shared/problems.ts';
 import { entryAt, lastEntry } from '../store/sqlite/ledger.ts';
 import type { ReadDatabase } from '../store/sqlite/open.ts';
 import type { Store } from '../store/store.ts';
-import { type NodeKey, proofFile, signCheckpoint } from './checkpoint.ts';
+import { proofFile } from './checkpoint.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import { entryText } from './entry.ts';
 import { leafHash } from './merkle.ts';
 import { consistencyPath, inclusionPath } from './proofs.ts';
@@ -11,9 +12,9 @@ import { rangeRoot, rootAt } from './tree.ts';
 
 type Reader = Pick<Store, 'read'>;
 
-/** The checkpoint of the ledger as it stands, under the node's signature. */
-export function readCheckpoint({ read }: Reader, key: NodeKey): string {
-  return inSnapshot(read, (size) => signCheckpoint(key, { size, root: rootAt(read, size) }));
+/** The checkpoint of the ledger as it stands, under the node's signature. @throws as `Checkpoints.sign` */
+export function readCheckpoint({ read }: Reader, checkpoints: Checkpoints): Promise<string> {
+  return checkpoints.sign(inSnapshot(read, (size) => ({ size, root: rootAt(read, size) })));
 }
 
 /**
@@ -40,9 +41,14 @@ export function proveInclusion({ read }: Reader, seq: number, atSize?: number): 
 }
 
 /** The same proof as a file, with the checkpoint that it leads to. */
-export function proveInclusionAsFile(reader: Reader, key: NodeKey, seq: number, atSize?: number): string {
+export async function proveInclusionAsFile(
+  reader: Reader,
+  checkpoints: Checkpoints,
+  seq: number,
+  atSize?: number,
+): Promise<string> {
   const { index, size, root, hashes } = proveInclusion(reader, seq, atSize);
-  const checkpoint = signCheckpoint(key, { size, root: Buffer.from(root, 'base64') });
+  const checkpoint = await checkpoints.sign({ size, root: Buffer.from(root, 'base64') });
   return proofFile(
     index,
     hashes.map((hash) => Buffer.from(hash, 'base64')),

@@ -2,22 +2,19 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { writeFileDurably } from '../store/blobs/durableFile.ts';
-import { createSession, hasSession, removeSession } from '../store/sqlite/ownerSessions.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * How the owner is known: a token in a file that only the owner's account can read, one-time sign-in codes, and the
- * sessions of browsers that used one. Codes live in memory; sessions are kept as digests only.
+ * How the owner is known at first: a token in a file that only the owner's account can read, and one-time sign-in codes,
+ * which live in memory. A browser that used one has a session (`OwnerSessions`).
  */
 export interface OwnerKeys {
   readonly tokenFile: string;
   isToken(text: string): boolean;
   /** A code that signs one browser in, once. */
   createSignInCode(): string;
-  /** Spends a code; answers the new session's secret, or undefined where the code is unknown or spent. */
-  spendSignInCode(code: string): Promise<string | undefined>;
-  isSession(secret: string): boolean;
-  endSession(secret: string): Promise<void>;
+  /** Spends a code; false where it is unknown or spent. */
+  spendSignInCode(code: string): boolean;
 }
 
 /** Codes that nobody used are forgotten, oldest first, beyond this many. */
@@ -39,14 +36,7 @@ export async function openOwnerKeys(store: Store, tokenFile: string): Promise<Ow
       }
       return code;
     },
-    async spendSignInCode(code) {
-      if (!openCodes.delete(code)) return undefined;
-      const secret = store.randomHex(64);
-      await store.write((database) => createSession(database, digestOf(secret), store.instant()));
-      return secret;
-    },
-    isSession: (secret) => hasSession(store.read, digestOf(secret)),
-    endSession: (secret) => store.write((database) => removeSession(database, digestOf(secret))),
+    spendSignInCode: (code) => openCodes.delete(code),
   };
 }
 
@@ -60,10 +50,6 @@ async function readOrCreateToken(store: Store, file: string): Promise<string> {
   const token = store.randomHex(64);
   await writeFileDurably(file, token, 0o600);
   return token;
-}
-
-function digestOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex');
 }
 
 /** Compares digests, so that neither length nor content shows in the time it takes. */

@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isMissing } from './blobs/missing.ts';
@@ -25,15 +25,25 @@ export class UnwritableFolderError extends Error {
   }
 }
 
+export interface FolderLock {
+  /**
+   * Which file it is. Whoever removes the file lets another one be locked; the database remembers which one its node
+   * locked, and as long as that node runs, no new file can be this one.
+   */
+  id: string;
+  release: () => void;
+}
+
 /**
- * Takes the one lock of a data folder, and gives back what releases it. The lock is SQLite's own file lock on an empty
- * database, so the system releases it when the process dies, however it dies.
+ * Takes the one lock of a data folder. The lock is SQLite's own file lock on an empty database, so the system releases
+ * it when the process dies, however it dies.
  *
  * @throws FolderInUseError where another process, or this one, holds it; UnwritableFolderError.
  */
-export function lockFolder(folder: string): () => void {
+export function lockFolder(folder: string): FolderLock {
   for (const file of [folder, databaseFile(folder)]) requireWritable(file);
-  const database = new Database(join(folder, 'lock'), { timeout: 0 });
+  const file = join(folder, 'lock');
+  const database = new Database(file, { timeout: 0 });
   try {
     database.pragma('journal_mode = MEMORY');
     database.exec('BEGIN EXCLUSIVE');
@@ -44,9 +54,32 @@ export function lockFolder(folder: string): () => void {
     }
     throw error;
   }
-  return () => {
+  const { dev, ino } = statSync(file, { bigint: true });
+  return { id: `${dev}:${ino}`, release: () => void database.close() };
+}
+
+/** Who looks into a database for a moment is gone after this. */
+const LOOK_MS = 500;
+
+/**
+ * Asked where the lock may be another file than the one that a running node holds: whoever has the database open, to
+ * read or to write, keeps it from being locked whole. Nothing is changed; a log that nobody has open any more is copied
+ * into the database.
+ *
+ * @throws FolderInUseError
+ */
+export function requireUnopened(folder: string): void {
+  const database = new Database(databaseFile(folder), { fileMustExist: true, timeout: LOOK_MS });
+  try {
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get();
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY'))
+      throw new FolderInUseError(folder);
+    throw error;
+  } finally {
     database.close();
-  };
+  }
 }
 
 /** Asked first: SQLite opens what it may not write, and whoever writes later is told no more than that. */

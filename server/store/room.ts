@@ -1,7 +1,15 @@
 import { GIGABYTE } from '../../shared/limits.ts';
+import { Problem } from '../../shared/problems.ts';
 import type { Settings } from '../../shared/settings.ts';
 import { counter } from './sqlite/blobs.ts';
 import type { Store } from './store.ts';
+
+/** Whether an error says that the disk fails or is full, so that whatever comes next would fare no better. */
+export function isStorageFailure(error: unknown): boolean {
+  if (error instanceof Problem) return error.code === 'storage_failed' || error.code === 'disk_nearly_full';
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return /^(ENOSPC|EDQUOT|EIO|EROFS|SQLITE_(FULL|IOERR|CORRUPT|NOTADB|CANTOPEN))/.test(code);
+}
 
 /** Why no more bytes may be stored. */
 export type NoRoom = 'data_cap_reached' | 'disk_nearly_full';

@@ -21,10 +21,11 @@ export interface SettingsStore {
 
 export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): SettingsStore {
   let changed = stillValid(readSetting(read, 'settings'));
+  let current: Settings = { ...DEFAULT_SETTINGS, ...changed };
   let sharing = sharingSchema.parse(readSetting(read, 'sharing') ?? DEFAULT_SHARING);
   return {
     get current() {
-      return { ...DEFAULT_SETTINGS, ...changed };
+      return current;
     },
     get sharing() {
       return sharing;
@@ -39,7 +40,8 @@ export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): Se
         writeSetting(database, 'settings', merged);
         return merged;
       });
-      return { ...DEFAULT_SETTINGS, ...changed };
+      current = { ...DEFAULT_SETTINGS, ...changed };
+      return current;
     },
     async setSharing(next) {
       await write((database) => writeSetting(database, 'sharing', next));

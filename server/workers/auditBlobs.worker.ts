@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { DamageProblem } from '../../shared/fixity.ts';
+import { isMissing, isUnreadable } from '../store/blobs/missing.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';
 import { blobRow, blobRowsAfter } from '../store/sqlite/blobs.ts';
 import { lastingDamageOf } from '../store/sqlite/damages.ts';
@@ -15,8 +16,6 @@ const SLICE_MS = 5_000;
 const MAX_FINDINGS = 1_000;
 const PAGE_ROWS = 1_000;
 const TELL_EVERY_BYTES = 16_777_216;
-/** What says that the bytes themselves cannot be had; other errors are the system's and no finding. */
-const UNREADABLE = new Set(['EIO', 'EISDIR', 'ELOOP', 'ENOTDIR', 'EBADMSG', 'EUCLEAN']);
 
 stepBack();
 const input = workerData as AuditSliceInput;
@@ -62,9 +61,8 @@ function look(sha256: string): { problem: DamageProblem | null; found: string | 
     const found = hashFile(blobPath(input.folder, sha256));
     return { problem: found === sha256 ? null : 'changed', found };
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (code === 'ENOENT') return { problem: 'missing', found: null };
-    if (UNREADABLE.has(code)) return { problem: 'unreadable', found: null };
+    if (isMissing(error)) return { problem: 'missing', found: null };
+    if (isUnreadable(error)) return { problem: 'unreadable', found: null };
     throw error;
   }
 }

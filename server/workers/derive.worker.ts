@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { NotDerivableError, type NotDerivableReason } from '../collection/derived/notDerivable.ts';
 import { runTask } from '../collection/derived/runTask.ts';
 import type { DeriveTask, TaskResults } from '../collection/derived/tasks.ts';
+import { openParent } from './parent.ts';
 
 /** What the process is asked; one at a time. */
 export interface DeriveRequest {
@@ -9,8 +10,9 @@ export interface DeriveRequest {
   task: DeriveTask;
 }
 
-/** What it answers: what was made, why nothing could be made, or that the code failed. */
+/** What it answers: first that it has started; then what was made, why nothing could be made, or that the code failed. */
 export type DeriveReply =
+  | { isReady: true }
   | { id: number; result: TaskResults[DeriveTask['task']] }
   | { id: number; refused: { reason: NotDerivableReason; sentence: string } }
   | { id: number; failure: string };
@@ -18,20 +20,17 @@ export type DeriveReply =
 // It is ended without warning, and so keeps what was compiled now, before it has read anything that is not ours.
 flushCompileCache();
 
-process.on('message', ({ id, task }: DeriveRequest) => {
+const parent = openParent<DeriveRequest, DeriveReply>();
+
+parent.listen(({ id, task }) => {
   runTask(task).then(
-    (result) => reply({ id, result }),
+    (result) => parent.reply({ id, result }),
     (error: unknown) => {
       if (error instanceof NotDerivableError)
-        return reply({ id, refused: { reason: error.reason, sentence: error.message } });
-      reply({ id, failure: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+        return parent.reply({ id, refused: { reason: error.reason, sentence: error.message } });
+      parent.reply({ id, failure: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     },
   );
 });
 
-function reply(message: DeriveReply): void {
-  process.send?.(message);
-}
-
-// The node is gone, whichever way it went.
-process.on('disconnect', () => process.exit());
+parent.reply({ isReady: true });

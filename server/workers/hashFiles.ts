@@ -1,4 +1,4 @@
-import type { BlobStore } from '../store/blobs/blobStore.ts';
+import { type BlobStore, isUnreadable } from '../store/blobs/blobStore.ts';
 import { runWorker } from './runWorker.ts';
 import { SharedWork } from './sharedWork.ts';
 
@@ -14,18 +14,27 @@ interface NamedBlob {
 /**
  * Re-reads stored blobs and hashes them: large ones in a worker thread, so that requests go on meanwhile.
  *
- * @returns the digest of the bytes that lie under each name, null where there is no such file.
+ * @returns the digest of the bytes that lie under each name, null where there is none that can be read.
  */
 export async function rehashBlobs(blobs: BlobStore, named: readonly NamedBlob[]): Promise<Found> {
   const digests = [...new Set(named.map(({ sha256 }) => sha256))];
   const found: (string | null)[] = [];
   if (bytesOf(named) <= HERE_BYTES) {
-    for (const sha256 of digests) found.push((await blobs.rehash(sha256)) ?? null);
+    for (const sha256 of digests) found.push(await rehashHere(blobs, sha256));
   } else {
     const files = digests.map((sha256) => blobs.fileOf(sha256));
     found.push(...(await runWorker<(string | null)[]>('hashFiles', { files })));
   }
   return new Map(digests.map((sha256, index) => [sha256, found[index] ?? null]));
+}
+
+async function rehashHere(blobs: BlobStore, sha256: string): Promise<string | null> {
+  try {
+    return (await blobs.rehash(sha256)) ?? null;
+  } catch (error) {
+    if (isUnreadable(error)) return null;
+    throw error;
+  }
 }
 
 /** So many threads hash for readers at once, however many ask. */

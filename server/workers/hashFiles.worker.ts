@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { isMissing } from '../store/blobs/blobStore.ts';
+import { isMissing, isUnreadable } from '../store/blobs/missing.ts';
 
 const { files } = workerData as { files: string[] };
 const buffer = Buffer.allocUnsafe(1_048_576);
 
 function hashFile(file: string): string | null {
-  let descriptor: number;
   try {
-    descriptor = openSync(file, 'r');
+    return hashReadable(file);
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (isMissing(error) || isUnreadable(error)) return null;
     throw error;
   }
+}
+
+function hashReadable(file: string): string {
+  const descriptor = openSync(file, 'r');
   try {
     const hash = createHash('sha256');
     for (;;) {

@@ -80,7 +80,7 @@ export const collectionRoutes = {
         mediaTypes: ['text/csv'],
       },
     },
-    problems: ['invalid_format', 'storage_failed'],
+    problems: ['invalid_format', 'storage_failed', 'busy'],
   }),
   readEventFeed: route({
     method: 'GET',

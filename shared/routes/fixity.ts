@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { auditResultSchema, auditSchema, damageSchema } from '../fixity.ts';
+import { auditResultSchema, auditSchema, damageSchema, lostFileSchema } from '../fixity.ts';
 import { jobSchema } from '../job.ts';
 import { flagValue, listQuery, pageOf } from '../list.ts';
 import { NO_BODY, route } from './route.ts';
@@ -26,12 +26,23 @@ export const fixityRoutes = {
     answers: { 200: { description: 'A page of audits', schema: pageOf(auditSchema) } },
     problems: [],
   }),
+  listLostAndFound: route({
+    method: 'GET',
+    path: '/manage/lost-and-found',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Stored bytes that no record names, set apart by an audit or at a start, by their names',
+    query: z.strictObject(listQuery),
+    answers: { 200: { description: 'A page of files', schema: pageOf(lostFileSchema) } },
+    problems: [],
+  }),
   startAudit: route({
     method: 'POST',
     path: '/manage/audits',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Re-hash every stored byte now; while an audit runs, that one is answered with',
+    summary:
+      'Check the database and re-hash every stored byte now; while an audit runs, that one is answered with',
     query: z.strictObject({ wait: flagValue.optional() }),
     body: NO_BODY,
     answers: {

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+import { keyChangeSchema } from '../keyChange.ts';
 import {
   consistencyProofSchema,
   consistencyQuery,
@@ -7,6 +9,7 @@ import {
   ledgerVerificationSchema,
   proofQuery,
 } from '../ledger.ts';
+import { listQuery, pageOf } from '../list.ts';
 import { route } from './route.ts';
 
 /** What lets others check the whole archive: the ledger, its proofs, and the dump. */
@@ -37,7 +40,7 @@ export const ledgerRoutes = {
     tag: 'Ledger',
     summary: 'The size and root of the ledger under the node’s signature (C2SP tlog-checkpoint)',
     answers: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
-    problems: [],
+    problems: ['disk_nearly_full', 'storage_failed'],
   }),
   readLedgerKey: route({
     method: 'GET',
@@ -46,6 +49,16 @@ export const ledgerRoutes = {
     tag: 'Ledger',
     summary: 'The verifier key of the node’s checkpoints (C2SP signed-note)',
     answers: { 200: { description: 'name+hash+key', mediaTypes: ['text/plain'] } },
+    problems: [],
+  }),
+  listKeyChanges: route({
+    method: 'GET',
+    path: '/api/ledger/keys',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Every change of the node’s key, newest first: renewals, and ledgers that were rolled back',
+    query: z.strictObject(listQuery),
+    answers: { 200: { description: 'A page of changes', schema: pageOf(keyChangeSchema) } },
     problems: [],
   }),
   proveInclusion: route({
@@ -63,7 +76,7 @@ export const ledgerRoutes = {
         mediaTypes: ['text/plain'],
       },
     },
-    problems: ['invalid_format'],
+    problems: ['invalid_format', 'disk_nearly_full', 'storage_failed'],
   }),
   proveConsistency: route({
     method: 'GET',
@@ -87,6 +100,6 @@ export const ledgerRoutes = {
         mediaTypes: ['application/x-ndjson'],
       },
     },
-    problems: ['storage_failed'],
+    problems: ['storage_failed', 'disk_nearly_full', 'busy'],
   }),
 };

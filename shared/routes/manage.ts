@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '../invitation.ts';
 import { jobSchema } from '../job.ts';
 import { listQuery, pageOf } from '../list.ts';
+import { ownerSessionSchema } from '../session.ts';
 import { settingsChangeSchema, settingsSchema, sharingSchema } from '../settings.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';
 
@@ -201,8 +202,11 @@ export const manageRoutes = {
     body: NO_BODY,
     answers: {
       201: {
-        description: 'The link, under the name by which it was asked for',
-        schema: z.strictObject({ url: z.string() }).meta({ id: 'SignInLink' }),
+        description:
+          'The link, under the name by which it was asked for, and where the node has one, the same under its public address',
+        schema: z
+          .strictObject({ url: z.string(), public_url: z.string().optional() })
+          .meta({ id: 'SignInLink' }),
       },
     },
     problems: [],
@@ -215,5 +219,24 @@ export const manageRoutes = {
     summary: 'Sign this browser out',
     answers: { 204: { description: 'Signed out' } },
     problems: [],
+  }),
+  listSessions: route({
+    method: 'GET',
+    path: '/manage/sessions',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'The browsers that are signed in as the owner, the last used first',
+    query: z.strictObject(listQuery),
+    answers: { 200: { description: 'A page of sessions', schema: pageOf(ownerSessionSchema) } },
+    problems: [],
+  }),
+  endSession: route({
+    method: 'DELETE',
+    path: '/manage/sessions/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Sign a browser out, this one or another',
+    answers: { 204: { description: 'Signed out' } },
+    problems: ['not_found'],
   }),
 };

@@ -12,6 +12,6 @@ export const warcRoutes = {
       'Of one instant, within a span of `observed_at`. With `gzip` each record is packed by itself. The same attempts give the same bytes.',
     query: warcQuery,
     answers: { 200: { description: 'The file', mediaTypes: ['application/warc'] } },
-    problems: ['not_found', 'storage_failed'],
+    problems: ['not_found', 'storage_failed', 'busy'],
   }),
 };

@@ -9,10 +9,9 @@ import { importWarc } from '../../server/collection/captures/importWarc.ts';
 import { type OpenBytes, unpacked } from '../../server/collection/captures/unpack.ts';
 import { readWarc } from '../../server/collection/captures/warcRecords.ts';
 import { ObjectReceiver } from '../../server/collection/receiveObject.ts';
-import { openNodeKey } from '../../server/ledger/nodeKey.ts';
+import { openArchive } from '../../server/ledger/openArchive.ts';
 import { syncFolder } from '../../server/store/blobs/durableFile.ts';
 import { blobPath } from '../../server/store/blobs/paths.ts';
-import { openStore } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { DEFAULT_SETTINGS } from '../../shared/settings.ts';
 import { seededRandom } from '../support/seededRandom.ts';
@@ -127,9 +126,8 @@ async function importInto(
   opened: OpenBytes,
   records: number,
 ): Promise<{ ms: number; held: { most: number; mostly: number } }> {
-  const store = await openStore({ folder: dataFolder, clock: systemClock });
+  const { store } = await openArchive({ folder: dataFolder, clock: systemClock });
   try {
-    await openNodeKey(store);
     const settings = () => ({ ...DEFAULT_SETTINGS, min_free_disk_gb: 0 });
     const services = { store, receiver: new ObjectReceiver(store, settings), settings };
     const { signal } = new AbortController();

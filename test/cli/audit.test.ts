@@ -21,11 +21,18 @@ test('audit re-hashes a folder that no node has open, records what it finds, and
   expect(damaged.code).toBe(1);
   expect(JSON.parse(damaged.stdout)).toEqual({
     ok: false,
+    database: { ok: true, findings: [] },
     checked: 2,
     bytes: 11,
     damaged_objects: 1,
     damaged: [{ sha256: A, bytes: 5, problem: 'changed', found: sha256Of('First') }],
     restored: [],
+    unnamed_objects: 0,
+    unnamed: [],
+    lost_and_found_objects: 0,
+    lost_and_found: [],
+    foreign_files: 0,
+    foreign: [],
     recorded: true,
   });
   await overwrite(dataFolder, A, 'first');

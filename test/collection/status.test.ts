@@ -64,6 +64,7 @@ describe('/api/status', () => {
         { source: { name: 'D' }, error: 'connection_refused', status: null, consecutive: 2 },
       ],
       storage: null,
+      clock_behind_seconds: 0,
     });
   });
 });

@@ -76,6 +76,7 @@ function addSource(database: WriteDatabase, random: Random, number: number): num
     headers: {},
     noise_rules: [],
     paused: false,
+    allow_private: null,
     added_at: instant(0),
     revision: 1,
     next_check_at: instant(0),

@@ -254,6 +254,35 @@ test.describe(`The desktop app, ${usedIs}`, () => {
     await web.close();
   });
 
+  test('reads archived documents in a utility process, which no fuse forbids', async ({ app }) => {
+    const web = await openScriptedWeb();
+    web.publish('/page', '<title>Read apart</title><p>Words of a stranger.');
+    const page = await app.firstWindow();
+    const text = await page.evaluate(async (url) => {
+      const send = (path: string, body: object) =>
+        fetch(path, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+      await send('/manage/sources', { url, name: 'The page' });
+      await fetch('/manage/collections?wait=true', { method: 'POST' });
+      const { items } = (await (await fetch('/api/events')).json()) as { items: { sha256: string }[] };
+      return (await fetch(`/archive/${items[0]?.sha256}/text`)).json();
+    }, web.url('/page'));
+    expect(text).toMatchObject({
+      title: 'Read apart',
+      text: expect.stringContaining('Words of a stranger.'),
+    });
+    const readers = await app.evaluate(({ app: electronApp }) =>
+      electronApp
+        .getAppMetrics()
+        .filter(({ type, name }) => type === 'Utility' && name === 'Strongroom reader'),
+    );
+    expect(readers).toHaveLength(1);
+    await web.close();
+  });
+
   test('says in a sentence why it cannot open, and ends', async ({ launch, profile }) => {
     test.skip(electronProgram() !== undefined, 'Electron shows the sentence and waits for the person.');
     const other = await startNode({ dataFolder: join(profile, 'archive') });

@@ -25,12 +25,19 @@ test('an audit reads every stored byte; what is intact leaves no entry, and the 
     damaged: [],
   });
   expect(await audit(node)).toEqual({
+    database: { ok: true, findings: [] },
     checked: 2,
     bytes: 11,
     damaged_objects: 0,
     damaged: [],
     restored_objects: 0,
     restored: [],
+    unnamed_objects: 0,
+    unnamed: [],
+    lost_and_found_objects: 0,
+    lost_and_found: [],
+    foreign_files: 0,
+    foreign: [],
   });
   const [record] = await audits(node);
   expect(record).toMatchObject({ started_by: 'owner', completed: true, checked: 2, bytes: 11, damaged: 0 });

@@ -86,6 +86,20 @@ test('after an audit that the owner started, the interval begins anew', async ()
   ]);
 });
 
+test('a cycle that is finished sets apart what no row names', async () => {
+  const stray = sha256Of('a stray');
+  await overwrite(node.dataFolder, stray, 'a stray');
+  await sleepFor(10 * DAY);
+  expect(await listedLost()).toEqual([]);
+  await sleepFor(20 * DAY);
+  expect(await listedLost()).toEqual([{ sha256: stray, bytes: 7, name: stray }]);
+});
+
+async function listedLost(): Promise<unknown> {
+  const answer = await node.askAsOwner('/manage/lost-and-found');
+  return ((await answer.json()) as { items: unknown }).items;
+}
+
 test('0 days is never', async () => {
   expect((await node.sendJson('PATCH', '/manage/settings', { audit_every_days: 0 })).status).toBe(200);
   await sleepFor(100 * DAY);

@@ -77,6 +77,8 @@ test('what is not there, or damaged, is told alike both ways', async () => {
   await unlink(fileOf(lost));
   await truncate(fileOf(cut), 3);
   for (const path of [`/api/blobs/${lost}`, `/api/blobs/${cut}`]) {
+    // Whoever is the first to meet a damage has it recorded, and is told so in other words.
+    expect(await answerOf(path, 'GET', {})).toMatchObject({ status: 500 });
     expect(await answerOf(path, 'GET', {})).toEqual(await answerOf(`${path}?`, 'GET', {}));
     expect(await answerOf(path, 'GET', {})).toMatchObject({ status: 500 });
   }

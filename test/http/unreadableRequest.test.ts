@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
@@ -39,4 +39,36 @@ test('so is what comes after an answer on the same connection', async () => {
   const rest = await text(socket);
   expect(rest).toMatch(/^HTTP\/1\.1 400 /);
   expect(rest).toContain('"code":"invalid_request"');
+});
+
+describe('which host a request is for (contract-2, section 7; RFC 9112, section 3.2)', () => {
+  test.each([
+    ['two Host headers', 'GET /api/health HTTP/1.1', ['Host: HERE', 'Host: evil.example']],
+    ['two equal Host headers', 'GET /api/health HTTP/1.1', ['Host: HERE', 'host: HERE']],
+    ['no Host', 'GET /api/health HTTP/1.1', []],
+    ['no Host in HTTP/1.0', 'GET /api/health HTTP/1.0', []],
+    ['another host in the first line', 'GET http://evil.example/api/health HTTP/1.1', ['Host: HERE']],
+    ['another host in both', 'GET http://evil.example/api/health HTTP/1.1', ['Host: evil.example']],
+    ['another port in the first line', 'GET http://127.0.0.1:1/api/health HTTP/1.1', ['Host: HERE']],
+    [
+      'two Host headers before stored bytes',
+      `GET /archive/${'0'.repeat(64)} HTTP/1.1`,
+      ['Host: HERE', 'Host: x'],
+    ],
+    ['a first line that is no address', 'GET api/health HTTP/1.1', ['Host: HERE']],
+  ])('%s: 400 invalid_request', async (_what, line, headers) => {
+    const { url } = await openTestNode();
+    const head = [line, ...headers, 'Connection: close', '', ''].join('\r\n');
+    expect(await told(url, head.replaceAll('HERE', new URL(url).host))).toEqual([400, 'invalid_request']);
+  });
+
+  test('the node’s own address in the first line, as a proxy sends it, is answered as if the path stood there', async () => {
+    const { url } = await openTestNode();
+    const { hostname, port, host } = new URL(url);
+    for (const path of ['/api/health', '/api/packs?limit=1']) {
+      const socket = connect(Number(port), hostname);
+      socket.write(`GET http://${host}${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+      expect(await text(socket), path).toMatch(/^HTTP\/1\.1 200 /);
+    }
+  });
 });

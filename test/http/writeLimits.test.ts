@@ -7,6 +7,7 @@ import type { NodeConfig } from '../../server/config.ts';
 import type { SettingsChange } from '../../shared/settings.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { aRecord, type Files, filesOf, packForm, uploadPack } from '../support/packs.ts';
+import { readToEnd, sendRaw } from '../support/rawConnection.ts';
 import { rawRequest } from '../support/rawRequest.ts';
 import { TurnedClock } from '../support/turnedClock.ts';
 
@@ -173,14 +174,18 @@ describe('limits of writes by address (contract, section 5)', () => {
     ['not announced', uploadStreamed],
   ] as const)('ip_mb_per_day bounds the bytes that an address sends, their length %s', async (_how, send) => {
     const node = await openSharedNode({ ip_mb_per_day: 0.5 });
-    const large = await send(node, aRecord(), ofBytes(600_000));
-    expect([large.status, (await refusalOf(large)).limit]).toEqual([429, 'ip_mb_per_day']);
-    expect(await storedFiles(node)).toEqual([]);
     expect((await send(node, aRecord(), ofBytes(300_000))).status).toBe(201);
     const second = await send(node, aRecord({ title: 'Second' }), ofBytes(300_000, 'y'));
     expect([second.status, (await refusalOf(second)).limit]).toEqual([429, 'ip_mb_per_day']);
     expect(await storedFiles(node)).toHaveLength(1);
-    expect((await write(node)).status).toBe(201);
+  });
+
+  test('what is announced to be too much is refused before it is read, and costs nothing', async () => {
+    const node = await openSharedNode({ ip_mb_per_day: 0.5 });
+    const large = await upload(node, aRecord(), ofBytes(600_000));
+    expect([large.status, (await refusalOf(large)).limit]).toEqual([429, 'ip_mb_per_day']);
+    expect(await storedFiles(node)).toEqual([]);
+    expect((await upload(node, aRecord(), ofBytes(300_000))).status).toBe(201);
   });
 
   test('a body that no endpoint takes is 413, not a matter of the day', async () => {
@@ -203,11 +208,99 @@ describe('limits of writes by address (contract, section 5)', () => {
   });
 });
 
+describe('bytes that were read count, whether the write was accepted or refused (contract-2, section 7)', () => {
+  const BYTES = 200_000;
+  const content = 'x'.repeat(BYTES);
+  const form = () => packForm(aRecord({ files: filesOf({ 'data.bin': 'other' }) }), { 'data.bin': content });
+  const post = (body: BodyInit, headers: Record<string, string> = {}) => ({ method: 'POST', body, headers });
+
+  /** How many bytes the database has counted for the one address that wrote. */
+  function countedOf(node: TestNode): { writes: number; bytes: number } {
+    const database = new Database(join(node.dataFolder, 'strongroom.db'), { readonly: true });
+    try {
+      const sums =
+        'SELECT coalesce(sum(writes), 0) AS writes, coalesce(sum(bytes), 0) AS bytes FROM write_counts';
+      return database.prepare(`${sums} WHERE who != ''`).get() as { writes: number; bytes: number };
+    } finally {
+      database.close();
+    }
+  }
+
+  test.each([
+    ['files that do not match the record', () => post(form()), 422],
+    [
+      'a digest that does not match',
+      () => post(form(), { 'Repr-Digest': `sha-256=:${'A'.repeat(43)}=:` }),
+      422,
+    ],
+    ['a broken multipart', () => post(content, { 'Content-Type': 'multipart/form-data; boundary=b' }), 400],
+    ['another media type', () => post(content, { 'Content-Type': 'text/plain' }), 415],
+    [
+      'a short body of another media type',
+      () => post('x'.repeat(9_000), { 'Content-Type': 'text/plain' }),
+      415,
+    ],
+    ['what is no pack file', () => post(content, { 'Content-Type': 'application/zip' }), 422],
+  ] as const)('%s', async (_what, init, status) => {
+    const node = await openSharedNode({});
+    expect((await node.ask('/api/packs', init())).status).toBe(status);
+    const { body } = init();
+    const atLeast = typeof body === 'string' ? body.length : BYTES;
+    await expect.poll(() => countedOf(node).bytes).toBeGreaterThanOrEqual(atLeast);
+    expect(countedOf(node)).toMatchObject({ writes: 0 });
+    expect(countedOf(node).bytes).toBeLessThan(atLeast + 5_000);
+  });
+
+  test('a body that is too large while it streams', async () => {
+    const node = await openSharedNode({ ip_mb_per_day: 1000 });
+    const large = `{"path":"x","title":"${'x'.repeat(1_200_000)}"}`;
+    const init = { ...post(new Blob([large]).stream() as unknown as BodyInit), duplex: 'half' };
+    const answer = await node.ask('/api/nodes', { ...init, headers: { 'Content-Type': 'application/json' } });
+    expect(answer.status).toBe(413);
+    await expect.poll(() => countedOf(node).bytes).toBeGreaterThan(1_048_576);
+  });
+
+  test('an upload that its sender breaks off', async () => {
+    const node = await openSharedNode({});
+    const head = `POST /api/packs HTTP/1.1\r\nHost: ${new URL(node.url).host}\r\nContent-Type: application/zip\r\nContent-Length: 1000000\r\n\r\n`;
+    const socket = sendRaw(node.url, head + content);
+    socket.end();
+    await readToEnd(socket);
+    await expect.poll(() => countedOf(node).bytes).toBeGreaterThan(100_000);
+    expect(countedOf(node).bytes).toBeLessThanOrEqual(BYTES);
+  });
+
+  test('a pack that is there already, and one that is accepted, count once each', async () => {
+    const node = await openSharedNode({});
+    const sent = () => upload(node, aRecord(), ofBytes(BYTES));
+    expect((await sent()).status).toBe(201);
+    const once = countedOf(node);
+    expect(once).toMatchObject({ writes: 1 });
+    expect((await sent()).status).toBe(200);
+    await expect.poll(() => countedOf(node).bytes).toBeGreaterThan(2 * BYTES);
+    expect(countedOf(node)).toMatchObject({ writes: 1 });
+    expect(countedOf(node).bytes).toBeLessThan(2 * BYTES + 5_000);
+  });
+
+  test('refused uploads at once spend the day’s bytes, no more of them pass than the limit allows', async () => {
+    const node = await openSharedNode({ ip_mb_per_day: 1, ip_writes_per_hour: 1000 });
+    const answers = await statuses(Array.from({ length: 12 }, () => node.ask('/api/packs', post(form()))));
+    expect(answers).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
+    const refused = await upload(node, aRecord(), ofBytes(BYTES));
+    expect([refused.status, (await refusalOf(refused)).limit]).toEqual([429, 'ip_mb_per_day']);
+    await expect.poll(() => countedOf(node).bytes).toBeGreaterThan(4 * BYTES);
+    expect((await write(node)).status).toBe(201);
+    await node.close();
+    const again = await openTestNode({ clock: new TurnedClock(), dataFolder: node.dataFolder });
+    expect((await upload(again, aRecord(), ofBytes(BYTES))).status).toBe(429);
+  });
+});
+
 describe('limits of everyone’s writes together (contract, section 5)', () => {
-  test('the owner is exempt from the limits by address and counts among everyone', async () => {
+  test('the owner is refused by none of them, and counts among everyone', async () => {
     const node = await openSharedNode({
-      ip_writes_per_hour: 1,
-      ip_writes_per_day: 1,
+      ip_writes_per_hour: 2,
+      ip_writes_per_day: 2,
       ip_mb_per_day: 0.001,
       site_writes_per_hour: 4,
     });
@@ -216,15 +309,19 @@ describe('limits of everyone’s writes together (contract, section 5)', () => {
     expect((await asOwner('b')).headers.get('RateLimit')).toBeNull();
     expect((await uploadPack(node, aRecord(), ofBytes(5_000))).status).toBe(201);
     expect((await write(node)).status).toBe(201);
-    const refused = await asOwner('c');
+    expect((await asOwner('c')).status).toBe(201);
+    const refused = await write(node);
     expect([refused.status, (await refusalOf(refused)).limit]).toEqual([429, 'site_writes_per_hour']);
+    expect((await asOwner('d')).status).toBe(201);
   });
 
-  test('site_gb_per_day bounds the bytes of everyone, the owner’s too', async () => {
+  test('site_gb_per_day bounds the bytes of visitors, the owner’s counted with them', async () => {
     const node = await openSharedNode({ site_gb_per_day: 0.0005 });
-    expect((await upload(node, aRecord(), ofBytes(300_000))).status).toBe(201);
-    const refused = await uploadPack(node, aRecord({ title: 'Second' }), ofBytes(300_000, 'y'));
+    const second = [aRecord({ title: 'Second' }), ofBytes(300_000, 'y')] as const;
+    expect((await uploadPack(node, aRecord(), ofBytes(300_000))).status).toBe(201);
+    const refused = await upload(node, ...second);
     expect([refused.status, (await refusalOf(refused)).limit]).toEqual([429, 'site_gb_per_day']);
+    expect((await uploadPack(node, ...second)).status).toBe(201);
   });
 });
 

@@ -74,6 +74,8 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['renderer/src/desktop.ts', 'export const d = window.strongroomDesktop;', null],
 
   ['electron/ok.ts', "import '../server/node.ts';\nimport '../server/config.ts';\nimport 'electron';", null],
+  ['electron/cli.ts', "import '../server/cli/main.ts';\nimport '../server/launch/build.ts';", null],
+  ['electron/command.ts', "import '../server/cli/serve.ts';", 'electron/ is as thin as it can be'],
   ['electron/near.ts', "import './ipc.ts';\nimport '../shared/limits.ts';", null],
   ['electron/service.ts', "import '../server/archive/studies.ts';", 'electron/ is as thin as it can be'],
   ['electron/renderer.ts', "import '../renderer/src/App.tsx';", 'it loads the renderer by URL'],

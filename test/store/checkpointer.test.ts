@@ -67,7 +67,7 @@ test('a log that is written to without a pause is copied all the same, and does 
   const log = new WriteAheadLog(file);
   const checkpointer = new Checkpointer(file);
   const durable = new DurableCommit(writing, reading, log, { byThread: Number.POSITIVE_INFINITY });
-  const writer = new Writer(writing, durable, () => checkpointer.room());
+  const writer = new Writer(writing, durable, { room: () => checkpointer.room() });
   writer.onCommit(checkpointer.committed);
   let longest = 0;
   const inSteps = (from: number) =>

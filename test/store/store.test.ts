@@ -38,6 +38,9 @@ describe('blobs', () => {
     const staged = await store.blobs.stage(bytesOf('abc'), 10);
     expect(staged).toMatchObject({ sha256: ABC, bytes: 3 });
     await staged.keep();
+    await store.write((db) =>
+      createBlobRowIfAbsent(db, { sha256: ABC, bytes: 3, stored_at: store.instant() }),
+    );
     await staged.discard();
     expect(await readFile(join(store.folder, 'blobs', 'ba', '78', ABC), 'utf8')).toBe('abc');
     expect(await store.blobs.rehash(ABC)).toBe(ABC);

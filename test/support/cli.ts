@@ -18,8 +18,13 @@ export interface CommandResult {
 }
 
 /** Runs `strongroom` with these words in a process of its own, to its end. */
-export async function runCommand(args: string[], cwd?: string): Promise<CommandResult> {
-  const child = spawn(process.execPath, [CLI, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+export async function runCommand(
+  args: string[],
+  cwd?: string,
+  more: NodeJS.ProcessEnv = {},
+): Promise<CommandResult> {
+  const env = { ...process.env, ...more };
+  const child = spawn(process.execPath, [CLI, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

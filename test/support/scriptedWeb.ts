@@ -52,9 +52,9 @@ export class ScriptedWeb {
   }
 
   /** Opens a web on a free port; `closeScriptedWebs` closes it. */
-  static async open({ host = '127.0.0.1', secure = false } = {}): Promise<ScriptedWeb> {
+  static async open({ host = '127.0.0.1', secure = false, port = 0 } = {}): Promise<ScriptedWeb> {
     const web = new ScriptedWeb(secure, host);
-    web.#server.listen(0, host);
+    web.#server.listen(port, host);
     await once(web.#server, 'listening');
     opened.push(web);
     return web;

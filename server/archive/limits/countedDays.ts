@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import type { Log } from '../../log.ts';
 import type { WriteDatabase } from '../../store/sqlite/open.ts';
 import {
+  addWriteCounts,
   beginWriteDay,
-  countWrite,
   type WriteCounts,
   type WriteDay,
   writeCounts,
@@ -54,11 +54,11 @@ export class CountedDays {
     return known ? writeCounts(this.#store.latest(), nameOf(group, known.key), hour) : NOTHING;
   }
 
-  /** Counts a write for each of these groups, in the transaction that records it. */
-  count(database: WriteDatabase, groups: readonly string[], bytes: number): void {
+  /** Counts writes and bytes for each of these groups, in the transaction that records them. */
+  count(database: WriteDatabase, groups: readonly string[], amount: { writes: number; bytes: number }): void {
     const { day, hour } = windowAt(this.#store.clock.now());
     const { key } = this.#begin(database, day);
-    for (const group of groups) countWrite(database, nameOf(group, key), hour, bytes);
+    for (const group of groups) addWriteCounts(database, nameOf(group, key), hour, amount);
   }
 
   /** Ends what waits for midnight. */

@@ -5,9 +5,10 @@ import { noRoomFor } from '../../store/room.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { countInvitationUse } from '../../store/sqlite/invitations.ts';
 import { lastEntry } from '../../store/sqlite/ledger.ts';
+import type { WriteDatabase } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
 import { addressGroup } from './addressGroup.ts';
-import { Admission, type AdmissionParts, type AdmittedWrite } from './admission.ts';
+import { Admission, type AdmissionParts, type Amount } from './admission.ts';
 import {
   addressBudgets,
   type Budget,
@@ -19,7 +20,7 @@ import {
 import { CountedDays, EVERYONE } from './countedDays.ts';
 import { noRoom } from './noRoom.ts';
 
-/** Who writes; the owner is exempt from what is counted by address. */
+/** Who writes; the owner is exempt from all limits but those of room. */
 export interface WhoWrites {
   owner: boolean;
   address: string;
@@ -27,17 +28,12 @@ export interface WhoWrites {
   invitation?: string | undefined;
 }
 
-interface Amount {
-  writes: number;
-  bytes: number;
-}
-
 /**
  * The limits of the data-pack archive's POST endpoints (section 5 of the contract).
  *
  * A write is what appends to the ledger. It is counted in the very transaction that records it: what is answered with
- * success is counted, also after a crash, and what is refused is not. What is still under way holds its share, so that
- * many writes at once cannot pass where one would not.
+ * success is counted, also after a crash, and what is refused is not. Bytes count when they were read, whatever became of
+ * them. What is still under way holds its share, so that many writes at once cannot pass where one would not.
  */
 export class WriteLimits {
   readonly #store: Store;
@@ -45,11 +41,14 @@ export class WriteLimits {
   readonly #days: CountedDays;
   readonly #underWay = new Map<string, Amount>();
   readonly #current = new AsyncLocalStorage<Admission>();
+  readonly #recording = new Set<Promise<void>>();
+  readonly #log: Log;
   #heldBytes = 0;
 
   constructor(store: Store, settings: SettingsStore, log: Log) {
     this.#store = store;
     this.#settings = settings;
+    this.#log = log;
     this.#days = new CountedDays(store, log);
   }
 
@@ -88,25 +87,32 @@ export class WriteLimits {
     };
   }
 
+  /** A write that comes: it is told of each byte of its body that is read, and of the end of its request. */
+  coming(who: WhoWrites): Admission {
+    return new Admission(this.#parts(who));
+  }
+
   /**
    * Runs a write if every limit allows it.
    *
-   * @param bytes of its body, as far as they are announced.
+   * @param announced bytes of its body, as far as they are.
    * @throws Problem `rate_limited`, `data_cap_reached`, `disk_nearly_full`; whatever the write throws.
    */
   async admit<Result>(
-    who: WhoWrites,
-    bytes: number,
-    write: (admitted: AdmittedWrite) => Promise<Result>,
+    admission: Admission,
+    announced: number,
+    write: () => Promise<Result>,
   ): Promise<Result> {
     await this.#days.begin();
-    this.#requireBudget(who, { writes: 1, bytes });
-    const admission = new Admission(this.#parts(who, bytes));
+    admission.enter(announced);
     try {
       const { current } = this.#settings;
       const refusal = await this.#noRoomFor(0);
-      if (refusal !== null) throw noRoom(refusal, current);
-      return await this.#current.run(admission, () => write(admission));
+      if (refusal !== null) {
+        admission.turnAway();
+        throw noRoom(refusal, current);
+      }
+      return await this.#current.run(admission, write);
     } finally {
       admission.end();
     }
@@ -138,14 +144,14 @@ export class WriteLimits {
     else release();
   }
 
-  /** What is left for a visitor, and of what everyone shares. */
+  /** What is left for a visitor, and of what everyone shares; nothing bounds the owner. */
   budgetsOf(who: WhoWrites): Budget[] {
+    if (who.owner) return [];
     const now = this.#store.clock.now();
     const window = windowAt(now);
     const settings = this.#settings.current;
     const site = siteBudgets(settings, this.#days.counts(EVERYONE, window), window);
     const budgets = this.#withUnderWay(EVERYONE, site);
-    if (who.owner) return budgets;
     const group = addressGroup(who.address);
     const own = addressBudgets(settings, this.#days.counts(group, window), window);
     return [...this.#withUnderWay(group, own), ...budgets];
@@ -157,8 +163,9 @@ export class WriteLimits {
   }
 
   /** Ends what waits for midnight. */
-  close(): Promise<void> {
-    return this.#days.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#recording);
+    await this.#days.close();
   }
 
   #noRoomFor(bytes: number): Promise<NoRoom | null> {
@@ -180,28 +187,39 @@ export class WriteLimits {
   #hold(group: string, { writes, bytes }: Amount): void {
     const held = this.#underWay.get(group) ?? { writes: 0, bytes: 0 };
     const next = { writes: held.writes + writes, bytes: held.bytes + bytes };
-    if (next.writes === 0) this.#underWay.delete(group);
+    if (next.writes === 0 && next.bytes === 0) this.#underWay.delete(group);
     else this.#underWay.set(group, next);
   }
 
-  /** How one admission holds, counts and lets go. */
-  #parts(who: WhoWrites, announced: number): AdmissionParts {
+  /** How one admission asks, holds and counts. The owner's writes are counted among everyone's. */
+  #parts(who: WhoWrites): AdmissionParts {
     const groups = who.owner ? [EVERYONE] : [EVERYONE, addressGroup(who.address)];
-    const hold = (amount: Amount) => {
-      for (const group of groups) this.#hold(group, amount);
-    };
-    hold({ writes: 1, bytes: announced });
     return {
-      announced,
-      grow: (bytes) => {
-        this.#requireBudget(who, { writes: 0, bytes });
-        hold({ writes: 0, bytes });
+      require: (more) => this.#requireBudget(who, more),
+      hold: (amount) => {
+        for (const group of groups) this.#hold(group, amount);
       },
-      letGo: (bytes) => hold({ writes: -1, bytes: -bytes }),
       count: (database, bytes) => {
-        this.#days.count(database, groups, bytes);
+        this.#days.count(database, groups, { writes: 1, bytes });
         if (who.invitation !== undefined) countInvitationUse(database, who.invitation, this.#store.instant());
       },
+      record: (bytes, onOver) => {
+        const recording = this.#record(groups, bytes, onOver).finally(() =>
+          this.#recording.delete(recording),
+        );
+        this.#recording.add(recording);
+      },
     };
+  }
+
+  /** Counts bytes that were read for nothing. */
+  async #record(groups: readonly string[], bytes: number, onOver: () => void): Promise<void> {
+    const count = (database: WriteDatabase) => this.#days.count(database, groups, { writes: 0, bytes });
+    try {
+      await this.#store.write(count, { onShown: onOver });
+    } catch (error) {
+      onOver();
+      this.#log.warn({ error, bytes }, 'Bytes of a refused write could not be counted.');
+    }
   }
 }

@@ -3,6 +3,7 @@ import type { PackRecord } from '../../../shared/pack.ts';
 import { Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { isDamaged, recordChanged } from '../../fixity/damages.ts';
 import { keepMending } from '../../fixity/keepMending.ts';
+import { noticeDamage } from '../../fixity/noticeDamage.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { blobBytes } from '../../store/sqlite/blobs.ts';
@@ -45,8 +46,8 @@ export interface AddedPack {
  * are on stable storage; whatever it throws, nothing is left of it and what was staged is discarded.
  *
  * A crash before the blobs are kept leaves files in `tmp/` and records in the journal, which the next start empties; one
- * after that and before the commit leaves blobs that no row names, which the next start sweeps. Neither can be seen by a
- * reader.
+ * after that and before the commit leaves blobs that no row names, which the next start knows from the journal and from
+ * `tmp/` and removes. Neither can be seen by a reader.
  *
  * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; whatever the disk says.
  */
@@ -72,7 +73,7 @@ export async function addPack(
     const text = await store.write((database) => recordPack(database, checked, store.instant()));
     return text === undefined ? there() : { id, created: true, text };
   } finally {
-    // What is kept stays; what was refused, or was there already, goes.
+    // What a row names stays; what was refused, or was there already, goes.
     await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
   }
 }
@@ -147,6 +148,7 @@ async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<vo
     const there = found.get(blob.sha256) ?? null;
     if (there === blob.sha256 && !isDamaged(store.read, blob.sha256)) continue;
     if (there !== null) await recordChanged(store, blob, there);
+    else if ((await store.blobs.bytesOf(blob.sha256)) !== undefined) await noticeDamage(store, [blob.sha256]);
     await keepMending(store, blob);
   }
 }

@@ -1,7 +1,9 @@
 import { canonicalText } from '../../../shared/canonicalJson.ts';
 import { NO_HASH } from '../../../shared/ledger.ts';
 import type { PackRecord, PackVerification } from '../../../shared/pack.ts';
+import { noticeDamage } from '../../fixity/noticeDamage.ts';
 import { hashOf, sha256Of } from '../../ledger/entry.ts';
+import { isDatabaseDamage } from '../../store/databaseDamage.ts';
 import { entryAt } from '../../store/sqlite/ledger.ts';
 import type { ReadDatabase } from '../../store/sqlite/open.ts';
 import { type PackRow, recordTexts } from '../../store/sqlite/packs.ts';
@@ -13,22 +15,45 @@ type Check = PackVerification['checks'][number];
 
 /**
  * Verifies a pack from what is stored: its fingerprint from the record's text, every file by reading it again, and its
- * ledger entry from the record and the entry before it.
+ * ledger entry from the record and the entry before it. Files that are damaged are recorded as such; a row that cannot
+ * be read is a check that failed.
  *
  * @throws Problem `not_found`
  */
 export async function verifyPack(store: Store, id: string): Promise<PackVerification> {
-  const row = requirePack(store.read, id);
-  const [stored] = recordTexts(store.read, [row.ledger_entry]);
-  const text = stored?.record ?? '';
+  const row = readable(() => requirePack(store.read, id));
+  const checks =
+    row === UNREADABLE ? [unreadable('fingerprint', 'the pack’s row')] : await checksOf(store, row);
+  return { id, ok: checks.every(({ ok }) => ok), checked_at: store.instant(), checks };
+}
+
+async function checksOf(store: Store, row: PackRow): Promise<Check[]> {
+  const text = readable(() => recordTexts(store.read, [row.ledger_entry])[0]?.record ?? '');
+  if (text === UNREADABLE) return [{ ...unreadable('fingerprint', ''), expected: row.digest }];
   const record = parsed(text);
   const fingerprint = record === undefined ? sha256Of(text) : sha256Of(canonicalText(record));
-  const checks: Check[] = [
+  const ledger = readable(() => ledgerCheck(store.read, row, fingerprint));
+  return [
     compared('fingerprint', row.digest, fingerprint),
     ...(await blobChecks(store, record)),
-    ledgerCheck(store.read, row, fingerprint),
+    ledger === UNREADABLE ? unreadable('ledger', `entry ${row.ledger_entry}`) : ledger,
   ];
-  return { id, ok: checks.every(({ ok }) => ok), checked_at: store.instant(), checks };
+}
+
+const UNREADABLE = Symbol('a row that cannot be read');
+
+/** What rows say, or that the database is too damaged to be read there. */
+function readable<Read>(read: () => Read): Read | typeof UNREADABLE {
+  try {
+    return read();
+  } catch (error) {
+    if (isDatabaseDamage(error)) return UNREADABLE;
+    throw error;
+  }
+}
+
+function unreadable(check: Check['check'], expected: string): Check {
+  return { check, ok: false, expected, actual: null };
 }
 
 /** The record as its text says, or undefined where damage has made the text no JSON. */
@@ -44,9 +69,14 @@ function compared(check: Check['check'], expected: string, actual: string | null
   return { check, ok: actual === expected, expected, actual, ...(path === undefined ? {} : { path }) };
 }
 
-async function blobChecks({ blobs }: Store, record: PackRecord | undefined): Promise<Check[]> {
+async function blobChecks(store: Store, record: PackRecord | undefined): Promise<Check[]> {
   const files = Array.isArray(record?.files) ? record.files : [];
-  const found = await rehashForReader(blobs, files);
+  const found = await rehashForReader(store.blobs, files);
+  const damaged = files.filter(({ sha256 }) => found.get(sha256) !== sha256);
+  await noticeDamage(
+    store,
+    damaged.map(({ sha256 }) => sha256),
+  );
   return files.map(({ path, sha256 }) => compared('blob', sha256, found.get(sha256) ?? null, path));
 }
 

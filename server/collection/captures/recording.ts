@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { keepMending } from '../../fixity/keepMending.ts';
+import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import type { SpooledCapture } from '../../store/sqlite/captureSpool.ts';
 import type { ReferredCapture } from '../../store/sqlite/captures.ts';
 import type { WriteDatabase } from '../../store/sqlite/open.ts';
@@ -26,6 +27,8 @@ export class Recording {
   readonly #waiting: Waiting;
   readonly #tally: Tally;
   readonly #observer: string;
+  /** Objects that are kept and whose captures are not recorded yet. */
+  readonly #unrecorded = new Set<StagedBlob>();
 
   constructor(services: WarcServices, waiting: Waiting, tally: Tally, observer: string) {
     this.#services = services;
@@ -63,6 +66,7 @@ export class Recording {
       }
     } finally {
       await Promise.allSettled(placing);
+      await this.#end([...this.#unrecorded]);
     }
   }
 
@@ -74,11 +78,11 @@ export class Recording {
       if (capture) captures.push(capture);
       if (index % IN_ONE_TURN === IN_ONE_TURN - 1) await nextTurn();
     }
-    let keeping: Promise<number>[] = [];
-    let kept = 0;
+    let keeping: Promise<StagedBlob | undefined>[] = [];
+    const kept: StagedBlob[] = [];
     let underWay = 0;
     const settle = async () => {
-      for (const bytes of await Promise.all(keeping)) kept += bytes;
+      for (const staged of await Promise.all(keeping)) if (staged) kept.push(staged);
       keeping = [];
       underWay = 0;
     };
@@ -92,22 +96,26 @@ export class Recording {
     return { captures, kept, taken: batch.length };
   }
 
-  /** Keeps an object that waits; gives back how many bytes were kept. */
-  async #keep(sha256: string): Promise<number> {
+  /** Keeps an object, where it is one that waits. */
+  async #keep(sha256: string): Promise<StagedBlob | undefined> {
     const { spool, large } = this.#waiting;
     const content = spool.takeObject(sha256);
     const { store } = this.#services;
     const staged = content ? await store.blobs.stageWhole(content) : large.get(sha256);
-    if (!staged) return 0;
+    if (!staged) return undefined;
     // The next batch may hold it too; it is recorded after this one.
     large.delete(sha256);
-    try {
-      await keepMending(store, staged, 'journal');
-    } catch (error) {
-      large.set(sha256, staged);
-      throw error;
+    this.#unrecorded.add(staged);
+    await keepMending(store, staged, 'journal');
+    return staged;
+  }
+
+  /** Their captures are recorded, or will not be. */
+  async #end(kept: readonly StagedBlob[]): Promise<void> {
+    for (const staged of kept) {
+      this.#unrecorded.delete(staged);
+      await staged.discard();
     }
-    return staged.bytes;
   }
 
   /** The capture that a record holds, or is the same as; undefined where it is refused. */
@@ -146,15 +154,16 @@ export class Recording {
       for (const capture of recorded) this.#tally.record(capture);
       at += recorded.length;
     }
-    this.#waiting.room.counted(kept);
+    this.#waiting.room.counted(kept.reduce((sum, { bytes }) => sum + bytes, 0));
+    await this.#end(kept);
   }
 }
 
 /** Captures whose bytes are on stable storage. */
 interface Placed {
   captures: Capture[];
-  /** How many bytes were kept for them that no row counts yet. */
-  kept: number;
+  /** What was kept for them that no row counts yet. */
+  kept: StagedBlob[];
   /** How many of what waited this was, the refused with it. */
   taken: number;
 }

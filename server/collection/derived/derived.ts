@@ -1,5 +1,6 @@
 import type { Log } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
+import type { StartChild } from '../../workers/child.ts';
 import { Deriver } from './deriver.ts';
 import { Quiet } from './quiet.ts';
 import { TextFollower } from './textFollower.ts';
@@ -15,9 +16,16 @@ export interface Derived {
   close(): Promise<void>;
 }
 
+export interface DerivedOptions {
+  store: Store;
+  log: Log;
+  /** How the process that reads documents is started; forked by Node where it is left out. */
+  startChild?: StartChild;
+}
+
 /** Opens it; nothing is made until somebody asks. */
-export function openDerived({ store, log }: { store: Store; log: Log }): Derived {
-  const deriver = new Deriver(log);
+export function openDerived({ store, log, startChild }: DerivedOptions): Derived {
+  const deriver = new Deriver(log, startChild);
   const quiet = new Quiet(store);
   const texts = new Texts({ store, deriver, write: quiet.write });
   const follower = new TextFollower({ store, texts, quiet, log });

@@ -1,190 +1,89 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { Problem } from '../../../shared/problems.ts';
 import type { Log } from '../../log.ts';
-import type { DeriveReply, DeriveRequest } from '../../workers/derive.worker.ts';
-import { workerUrl } from '../../workers/runWorker.ts';
-import { NotDerivableError } from './notDerivable.ts';
+import type { StartChild } from '../../workers/child.ts';
+import { Lane, sourceOf, type Waiting } from './lane.ts';
 import type { DeriveTask, ResultOf } from './tasks.ts';
 
 export interface DeriveOptions {
-  /** How long it may take, from when it begins; then the process is ended. */
+  /** How long it may take, from when it begins; then it is given up. */
   timeoutMs: number;
   /** `low` waits until nobody else does: work that nobody asked for. */
   priority?: 'asked' | 'low';
 }
 
-interface Waiting extends Required<DeriveOptions> {
-  id: number;
-  task: DeriveTask;
-  resolve: (result: never) => void;
-  reject: (error: unknown) => void;
-}
-
-/** What its JavaScript may take. Buffers are beside that, bounded by what a task reads. */
-const MOST_HEAP_MB = 384;
-/** A process that had nothing to do for so long is ended, and its memory given back. */
-const IDLE_MS = 30_000;
+/** No document holds up others for longer: one that takes more goes on where only slow ones are made. */
+const QUICK_MS = 1_500;
 /** Whoever asks while so many wait is told to come again. */
 const MOST_WAITING = 64;
+/** So many sources are remembered to have brought slow documents. */
+const MOST_SLOW_SOURCES = 10_000;
 
 /**
- * The one process in which documents are derived. Tasks follow each other; one that takes too long, or more memory than
- * it may, loses the process, and the next task has a new one. It is no thread: V8 ends the whole process when a thread's
- * heap is full at the wrong moment, and a hostile page knows how to make that moment.
+ * Where documents are derived: in one process those that are quick, which nearly all are, and in another those that
+ * turned out not to be. A source that brought a slow document has all of its documents made there, until one is quick
+ * again: so a stranger's page holds up other slow ones at most.
  */
 export class Deriver {
-  readonly #log: Log;
-  readonly #waiting: Waiting[] = [];
-  #process: ChildProcess | undefined;
-  #current: Waiting | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #nextId = 1;
+  readonly #quick: Lane;
+  readonly #slow: Lane;
+  readonly #slowSources = new Set<number>();
   #isClosed = false;
 
-  constructor(log: Log) {
-    this.#log = log;
+  constructor(log: Log, startChild?: StartChild) {
+    this.#slow = new Lane(log, {
+      mostMs: Number.POSITIVE_INFINITY,
+      startChild,
+      onOver: ({ task }, ms) => {
+        if (ms < QUICK_MS) this.#slowSources.delete(sourceOf(task) ?? 0);
+      },
+    });
+    this.#quick = new Lane(log, {
+      mostMs: QUICK_MS,
+      startChild,
+      onOver: () => {},
+      onTooSlow: (waiting) => this.#moveAside(waiting),
+    });
   }
 
   /**
-   * Runs one task in the process.
+   * Runs one task.
    *
    * @throws NotDerivableError where nothing can be made of the object; Problem `derivation_busy`, `shutting_down`.
    */
   derive<Task extends DeriveTask>(task: Task, options: DeriveOptions): Promise<ResultOf<Task>> {
-    const priority = options.priority ?? 'asked';
+    const { timeoutMs, priority = 'asked' } = options;
     if (this.#isClosed) return Promise.reject(shuttingDown());
-    if (priority === 'asked' && this.#waiting.length >= MOST_WAITING)
-      return Promise.reject(
-        new Problem('derivation_busy', 'Too many documents are being made; try again in a minute.', {
-          headers: { 'Retry-After': '60' },
-        }),
-      );
-    return new Promise<ResultOf<Task>>((resolve, reject) => {
-      const waiting = { id: this.#nextId++, task, timeoutMs: options.timeoutMs, priority, resolve, reject };
-      const firstLow = this.#waiting.findIndex((other) => other.priority === 'low');
-      if (priority === 'low' || firstLow === -1) this.#waiting.push(waiting);
-      else this.#waiting.splice(firstLow, 0, waiting);
-      this.#next();
-    });
+    const lane = this.#slowSources.has(sourceOf(task) ?? 0) ? this.#slow : this.#quick;
+    if (priority === 'asked' && lane.length >= MOST_WAITING) return Promise.reject(busy());
+    return new Promise<ResultOf<Task>>((resolve, reject) =>
+      lane.push({ task, timeoutMs, priority, resolve, reject }),
+    );
   }
 
-  #next(): void {
-    if (this.#current || this.#isClosed) return;
-    clearTimeout(this.#timer);
-    const next = this.#waiting.shift();
-    if (!next) {
-      this.#timer = setTimeout(() => void this.#endProcess(), IDLE_MS).unref();
-      return;
+  #moveAside(waiting: Waiting): void {
+    if (this.#isClosed) return waiting.reject(shuttingDown());
+    const source = sourceOf(waiting.task);
+    if (source !== undefined) this.#slowSources.add(source);
+    for (const oldest of this.#slowSources) {
+      if (this.#slowSources.size <= MOST_SLOW_SOURCES) break;
+      this.#slowSources.delete(oldest);
     }
-    this.#current = next;
-    this.#process ??= this.#startProcess();
-    this.#process.send({ id: next.id, task: next.task } satisfies DeriveRequest);
-    this.#timer = setTimeout(() => {
-      const seconds = Math.round(next.timeoutMs / 1000);
-      this.#lose(new NotDerivableError('time_out', `It took longer than ${seconds} seconds.`));
-    }, next.timeoutMs);
+    if (waiting.priority === 'asked' && this.#slow.length >= MOST_WAITING) waiting.reject(busy());
+    else this.#slow.push(waiting);
   }
 
-  #startProcess(): ChildProcess {
-    const started = fork(fileURLToPath(workerUrl('derive')), {
-      // Hostile bytes are read there: no native add-on is loaded, and little of the environment is known.
-      execArgv: [`--max-old-space-size=${MOST_HEAP_MB}`, '--no-addons'],
-      env: environment(),
-      serialization: 'advanced',
-      // What libraries say to the console of what they read is for nobody.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
-    // A process that was given up may still say a last word; it is no longer listened to.
-    const isCurrent = () => this.#process === started;
-    started.on('message', (reply: DeriveReply) => {
-      if (isCurrent() && reply.id === this.#current?.id) this.#answer(reply);
-    });
-    started.on('error', (error) => {
-      if (isCurrent()) this.#lose(error);
-    });
-    started.on('exit', (code, signal) => {
-      if (isCurrent()) this.#lose(isOutOfMemory(code, signal) ? outOfMemory() : endedEarly(code, signal));
-    });
-    started.unref();
-    started.channel?.unref();
-    return started;
-  }
-
-  #answer(reply: DeriveReply): void {
-    const { resolve, reject } = this.#finish();
-    if ('result' in reply) resolve(reply.result as never);
-    else if ('refused' in reply) reject(new NotDerivableError(reply.refused.reason, reply.refused.sentence));
-    else {
-      this.#log.warn({ failure: reply.failure }, 'A document could not be derived');
-      reject(toolFailed());
-    }
-    this.#next();
-  }
-
-  /** The process is given up, and with it the task that it had. */
-  #lose(error: Error): void {
-    const current = this.#current && this.#finish();
-    const isNamed = error instanceof NotDerivableError;
-    if (!isNamed) this.#log.error({ error }, 'The process that derives documents failed');
-    current?.reject(isNamed ? error : toolFailed(error));
-    void this.#endProcess().then(() => this.#next());
-  }
-
-  #finish(): Waiting {
-    const current = this.#current;
-    if (!current) throw new Error('No task was running.');
-    this.#current = undefined;
-    clearTimeout(this.#timer);
-    return current;
-  }
-
-  async #endProcess(): Promise<void> {
-    const ended = this.#process;
-    this.#process = undefined;
-    if (ended?.kill('SIGKILL')) await once(ended, 'exit');
-  }
-
-  /** Ends the process; who waits is told that the node is being closed. */
+  /** Ends the processes; who waits is told that the node is being closed. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
-    for (const { reject } of [this.#current, ...this.#waiting.splice(0)].filter((one) => one !== undefined))
-      reject(shuttingDown());
-    this.#current = undefined;
-    await this.#endProcess();
+    const left = await Promise.all([this.#quick.close(), this.#slow.close()]);
+    for (const { reject } of left.flat()) reject(shuttingDown());
   }
 }
 
-/**
- * Windows' own libraries need to know where Windows is; Electron's program must know that it is to be Node, and Node
- * where it keeps what it compiled.
- */
-function environment(): NodeJS.ProcessEnv {
-  const { SystemRoot, NODE_COMPILE_CACHE } = process.env;
-  return {
-    ELECTRON_RUN_AS_NODE: '1',
-    ...(SystemRoot !== undefined && { SystemRoot }),
-    ...(NODE_COMPILE_CACHE !== undefined && { NODE_COMPILE_CACHE }),
-  };
-}
-
-/** V8 aborts where the heap is full. */
-function isOutOfMemory(code: number | null, signal: NodeJS.Signals | null): boolean {
-  return signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134;
-}
-
-function outOfMemory(): NotDerivableError {
-  return new NotDerivableError('out_of_memory', 'It took too much memory.');
-}
-
-function endedEarly(code: number | null, signal: NodeJS.Signals | null): Error {
-  return new Error(`The process ended early with ${signal ?? code}.`);
-}
-
-function toolFailed(cause?: Error): NotDerivableError {
-  return new NotDerivableError('tool_failed', 'The tool that reads such objects failed on this one.', cause);
+function busy(): Problem {
+  return new Problem('derivation_busy', 'Too many documents are being made; try again in a minute.', {
+    headers: { 'Retry-After': '60' },
+  });
 }
 
 function shuttingDown(): Problem {

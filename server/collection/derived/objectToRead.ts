@@ -4,7 +4,7 @@ import type { ObjectToRead } from './tasks.ts';
 
 /** What the derive worker is to be told of an object: where its bytes lie, and the headers that it came with. */
 export function objectToRead({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha256: string): ObjectToRead {
-  const { content_type = null, headers = [] } = firstHeadersOfObject(read, sha256) ?? {};
+  const { content_type = null, headers = [], source_key } = firstHeadersOfObject(read, sha256) ?? {};
   const encodings = headers
     .filter(([name]) => name.toLowerCase() === 'content-encoding')
     .map(([, value]) => value);
@@ -13,5 +13,6 @@ export function objectToRead({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha
     file: blobs.fileOf(sha256),
     contentType: content_type,
     contentEncoding: encodings.length > 0 ? encodings.join(', ') : null,
+    ...(source_key !== undefined && { source: source_key }),
   };
 }

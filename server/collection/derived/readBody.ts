@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { isMissing } from '../../store/blobs/blobStore.ts';
+import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
 import { decodeBody } from './decodeBody.ts';
 import { type MediaKind, mediaKind } from './mediaKind.ts';
 import { NotDerivableError } from './notDerivable.ts';
@@ -33,10 +33,16 @@ export function readBody(object: ObjectToRead, maxBytes: number): ReadBody {
   return { bytes, kind: mediaKind(object.contentType, bytes.subarray(0, 1024)), isCut };
 }
 
-function readVerified(
-  { file, sha256 }: ObjectToRead,
-  maxBytes: number,
-): { bytes: Uint8Array; isCut: boolean } {
+function readVerified(object: ObjectToRead, maxBytes: number): { bytes: Uint8Array; isCut: boolean } {
+  try {
+    return readHashed(object, maxBytes);
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    throw new NotDerivableError('object_damaged', 'The object’s stored bytes cannot be read.', error);
+  }
+}
+
+function readHashed({ file, sha256 }: ObjectToRead, maxBytes: number): { bytes: Uint8Array; isCut: boolean } {
   const descriptor = openObject(file);
   try {
     const { size } = fstatSync(descriptor);

@@ -11,6 +11,8 @@ export interface ObjectToRead {
   contentType: string | null;
   /** `Content-Encoding` as it came: the stored bytes are still encoded. */
   contentEncoding: string | null;
+  /** The source that first brought it, by its key: whose documents take long is held against it alone. */
+  source?: number;
 }
 
 /** Make the readable text of one object. */

@@ -17,6 +17,7 @@ import type { Store } from '../../store/store.ts';
 import { unpackContent } from '../derived/content.ts';
 import type { Deriver } from '../derived/deriver.ts';
 import { isKept, NotDerivableError, type NotDerivableReason } from '../derived/notDerivable.ts';
+import { noticeNotDerivable } from '../derived/noticeNotDerivable.ts';
 import { objectToRead } from '../derived/objectToRead.ts';
 import type { DiffResult } from '../derived/tasks.ts';
 import { readEvent } from '../events.ts';
@@ -24,8 +25,9 @@ import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MOST_MEGABYTES } from './limits.ts';
 import { REASONS } from './reasons.ts';
 import { DIFF_TOOL, versionWith } from './tool.ts';
 
-/** So many diffs are made or wait to be; who asks for another is told to come again. */
-const MOST_MAKING = 12;
+/** So many diffs are made or wait to be, and of one source; who asks for another is told to come again. */
+const MOST_MAKING = 24;
+const MOST_OF_ONE_SOURCE = 6;
 
 /** After these the bytes are still compared. */
 const FALLBACKS: Partial<Record<NotDerivableReason, string>> = {
@@ -38,7 +40,7 @@ const FALLBACKS: Partial<Record<NotDerivableReason, string>> = {
 export class Diffs {
   readonly #store: Store;
   readonly #deriver: Deriver;
-  readonly #making = new Map<string, Promise<DerivedDocumentRow>>();
+  readonly #making = new Map<string, { source: string; made: Promise<DerivedDocumentRow> }>();
 
   constructor(store: Store, deriver: Deriver) {
     this.#store = store;
@@ -88,14 +90,15 @@ export class Diffs {
   #makeOnce(event: ComparableEvent): Promise<DerivedDocumentRow> {
     const key = `${event.id} ${event.rules_digest}`;
     const making = this.#making.get(key);
-    if (making) return making;
-    if (this.#making.size >= MOST_MAKING) {
+    if (making) return making.made;
+    const ofSource = [...this.#making.values()].filter(({ source }) => source === event.source_id).length;
+    if (this.#making.size >= MOST_MAKING || ofSource >= MOST_OF_ONE_SOURCE) {
       throw new Problem('derivation_busy', 'Too many diffs are being made; try again in half a minute.', {
         headers: { 'Retry-After': '30' },
       });
     }
     const made = this.#make(event).finally(() => this.#making.delete(key));
-    this.#making.set(key, made);
+    this.#making.set(key, { source: event.source_id, made });
     return made;
   }
 
@@ -142,6 +145,7 @@ export class Diffs {
       });
     } catch (error) {
       if (!(error instanceof NotDerivableError)) throw error;
+      await noticeNotDerivable(this.#store, error, [event.previous_sha256, event.sha256]);
       throw new Problem(
         isKept(error.reason) ? 'not_derivable' : 'blob_damaged',
         `The two versions cannot be compared: ${error.message}`,

@@ -1,5 +1,6 @@
 import { XMLParser } from 'fast-xml-parser';
 import { type ListedEntry, SourceListError } from './listedEntry.ts';
+import { marksIn } from './marksIn.ts';
 
 type Outline = { outline?: Outline[] } & Record<string, unknown>;
 
@@ -15,6 +16,7 @@ const ADDRESSES = ['xmlurl', 'htmlurl', 'url'] as const;
 export function readOpml(text: string): { entries: ListedEntry[] } {
   if (/<!DOCTYPE/i.test(text))
     throw new SourceListError('A document type is not taken. Leave out <!DOCTYPE …>.');
+  requireFewMarks(text);
   const lineOf = lineCounter(text);
   const entries: ListedEntry[] = [];
   // A stack of our own: how deep outlines nest is up to who wrote them.
@@ -29,6 +31,23 @@ export function readOpml(text: string): { entries: ListedEntry[] } {
     for (const child of [...(outline.outline ?? [])].reverse()) open.push({ outline: child, tags: inner });
   }
   return { entries };
+}
+
+/** What a parser makes of a document is many times as large as each of its tags, attributes and texts: so many are read. */
+const MOST_TAGS = 60_000;
+const MOST_EQUAL_SIGNS = 200_000;
+const MOST_CHARACTERS_OF_ONE = 65_536;
+
+function requireFewMarks(text: string): void {
+  const tags = marksIn(text, '<', MOST_TAGS);
+  if (tags.count > MOST_TAGS || marksIn(text, '=', MOST_EQUAL_SIGNS).count > MOST_EQUAL_SIGNS)
+    throw new SourceListError(
+      'The list has more tags and attributes than are read at once. Send it in parts.',
+    );
+  if (tags.widest > MOST_CHARACTERS_OF_ONE)
+    throw new SourceListError(
+      `The list has a tag or text of more than ${MOST_CHARACTERS_OF_ONE} characters.`,
+    );
 }
 
 function outlinesOf(text: string): Outline[] {

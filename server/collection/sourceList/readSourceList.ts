@@ -21,16 +21,25 @@ export interface ReadList {
 export function readSourceList(form: ListForm, bytes: Uint8Array): ReadList {
   const text = decoded(bytes);
   const { entries, ignoredColumns = [] } = READERS[form](text);
-  if (entries.length > MAX_LIST_ENTRIES) {
-    throw new SourceListError(
-      `The list has ${entries.length} entries; at most ${MAX_LIST_ENTRIES} are taken at once. Send it in parts.`,
-    );
+  const taken: CheckedEntry[] = [];
+  for (const entry of entries) {
+    if (taken.length === MAX_LIST_ENTRIES)
+      throw new SourceListError(
+        `The list has more than ${MAX_LIST_ENTRIES} entries, which is as many as are taken at once. Send it in parts.`,
+      );
+    taken.push(checked(entry));
   }
-  return { entries: entries.map(checked), ignoredColumns };
+  return { entries: taken, ignoredColumns: ignoredColumns.slice(0, MOST_TOLD_COLUMNS) };
 }
 
-const READERS: Record<ListForm, (text: string) => { entries: ListedEntry[]; ignoredColumns?: string[] }> = {
-  text: readText,
+/** A refused address is told as far as it tells which it is. */
+const MOST_TOLD_CHARACTERS = 300;
+const MOST_TOLD_COLUMNS = 50;
+
+type Read = { entries: Iterable<ListedEntry>; ignoredColumns?: string[] };
+
+const READERS: Record<ListForm, (text: string) => Read> = {
+  text: (text) => ({ entries: readText(text) }),
   csv: readCsv,
   opml: readOpml,
 };
@@ -49,7 +58,7 @@ function checked({ line, url, said }: ListedEntry): CheckedEntry {
   const [issue] = result.error.issues;
   return {
     line,
-    url,
+    url: url.length > MOST_TOLD_CHARACTERS ? `${url.slice(0, MOST_TOLD_CHARACTERS)}…` : url,
     detail: `${issue?.path.join('.') ?? 'url'}: ${issue?.message ?? 'It cannot be read.'}`,
   };
 }

@@ -1,10 +1,21 @@
 import type { ListedEntry } from './listedEntry.ts';
 
-/** An address a line; a line that begins with `#` is a comment. */
-export function readText(text: string): { entries: ListedEntry[] } {
-  const entries = text
-    .split(/\r\n|\r|\n/)
-    .map((line, index) => ({ line: index + 1, url: line.trim(), said: {} }))
-    .filter(({ url }) => url !== '' && !url.startsWith('#'));
-  return { entries };
+/** An address a line, one line at a time; a line that begins with `#` is a comment. */
+export function* readText(text: string): Generator<ListedEntry> {
+  let line = 0;
+  for (let start = 0; start <= text.length; ) {
+    const end = endOfLine(text, start);
+    line += 1;
+    const url = text.slice(start, end).trim();
+    if (url !== '' && !url.startsWith('#')) yield { line, url, said: {} };
+    start = end + (text.startsWith('\r\n', end) ? 2 : 1);
+  }
+}
+
+function endOfLine(text: string, start: number): number {
+  for (let at = start; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x0a || code === 0x0d) return at;
+  }
+  return text.length;
 }

@@ -23,6 +23,8 @@ export interface WarcSource {
   /** Whose numbers the attempts have: the node's verifier key. */
   nodeKey: string;
   warcinfo: string;
+  /** Told of each object whose bytes are damaged or missing. */
+  onDamaged: (sha256: string) => void;
 }
 
 /**
@@ -65,12 +67,15 @@ async function mainRecord(source: WarcSource, row: WarcRow): Promise<WarcRecord 
 }
 
 async function whole(source: WarcSource, row: WarcRow, sha256: string): Promise<WarcRecord | undefined> {
-  const { store, database } = source;
+  const { store, database, onDamaged } = source;
   // A capture that came without HTTP is a resource: the bytes alone.
   const isResource = row.status === null;
   const headOf = (bytes: number) => (isResource ? Buffer.alloc(0) : responseHead(row, bytes));
   const stored = await readStoredBody(store, database, sha256, headOf);
-  if (!stored) return undefined;
+  if (!stored) {
+    onDamaged(sha256);
+    return undefined;
+  }
   const record = common(source, row, isResource ? 'resource' : 'response');
   noteWrittenObject(database, sha256, {
     retrieval: row.id,

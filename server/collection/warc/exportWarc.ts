@@ -1,5 +1,6 @@
 import { Problem } from '../../../shared/problems.ts';
 import type { WarcQuery } from '../../../shared/warc.ts';
+import { noticeDamage } from '../../fixity/noticeDamage.ts';
 import { databaseFile } from '../../store/blobs/paths.ts';
 import { lastEntry } from '../../store/sqlite/ledger.ts';
 import type { ReadDatabase } from '../../store/sqlite/open.ts';
@@ -60,19 +61,32 @@ interface What {
   isPacked: boolean;
 }
 
+/** Where much is missing, as after the restore of a dump, so many objects are looked at and recorded together. */
+const NOTICED_TOGETHER = 100;
+
 /** One snapshot, on a connection of its own that ends with the iteration; memory stays flat. */
 async function* write(store: Store, exporter: Exporter, what: What): AsyncGenerator<Uint8Array> {
   const database = await openSnapshot(databaseFile(store.folder), { isMapped: false });
+  const damaged = new Set<string>();
+  const notice = async (least: number) => {
+    if (damaged.size < least) return;
+    const met = [...damaged];
+    damaged.clear();
+    await noticeDamage(store, met);
+  };
   try {
     beginWrittenObjects(database);
     const info = warcinfo(database, exporter, what);
     yield* serialize(info, what.isPacked);
-    const source = { store, database, nodeKey: exporter.nodeKey, warcinfo: info.id };
+    const onDamaged = (sha256: string) => void damaged.add(sha256);
+    const source = { store, database, nodeKey: exporter.nodeKey, warcinfo: info.id, onDamaged };
     for (const row of iterateWarcRows(database, what.filter)) {
       for await (const record of recordsOfAttempt(source, row)) yield* serialize(record, what.isPacked);
+      await notice(NOTICED_TOGETHER);
     }
   } finally {
     database.close();
+    await notice(1);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isMissing } from '../../store/blobs/blobStore.ts';
+import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
 import { blobBytes } from '../../store/sqlite/blobs.ts';
 import type { ReadDatabase } from '../../store/sqlite/open.ts';
 import type { Store } from '../../store/store.ts';
@@ -17,7 +17,7 @@ const HELD_BYTES = 1_048_576;
  * Reads an object and hashes it, alone and behind the head that it is written after: the digest of a block stands
  * before the block.
  *
- * @returns undefined where the bytes are missing or are no longer those of the digest.
+ * @returns undefined where the bytes are missing, cannot be read or are no longer those of the digest.
  */
 export async function readStoredBody(
   { blobs }: Pick<Store, 'blobs'>,
@@ -38,7 +38,7 @@ export async function readStoredBody(
       if (bytes <= HELD_BYTES) held.push(chunk);
     }
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isMissing(error) || isUnreadable(error)) return undefined;
     throw error;
   }
   if (payload.digest('hex') !== sha256) return undefined;

@@ -2,11 +2,13 @@ import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
 import type { RouteSpec } from '../../../shared/routes/route.ts';
 
 const EVERYWHERE: readonly ProblemCode[] = [
+  'invalid_request',
   'unknown_parameter',
   'not_shared',
   'unknown_host',
   'head_too_large',
   'internal_error',
+  'database_damaged',
 ];
 const CHANGING: readonly ProblemCode[] = ['foreign_origin', 'storage_failed', 'shutting_down'];
 const CONTRIBUTING: readonly ProblemCode[] = [

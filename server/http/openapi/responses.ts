@@ -66,11 +66,11 @@ function contentOf({ schema, mediaTypes = [] }: AnswerSpec, schemas: DescribedSc
 }
 
 function problemResponse(codes: readonly ProblemCode[]): ApiResponse {
-  const isLimit = codes.includes('rate_limited');
+  const tellsWhen = codes.includes('rate_limited') || codes.includes('busy');
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('; '),
-    ...(isLimit
-      ? { headers: { 'Retry-After': header('Seconds until the limit lets the next one through') } }
+    ...(tellsWhen
+      ? { headers: { 'Retry-After': header('Seconds after which the next one may be let through') } }
       : {}),
     content: {
       'application/problem+json': {

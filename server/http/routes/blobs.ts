@@ -3,7 +3,7 @@ import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { readyBlob, type SentBlobOptions, type StoredBytes } from '../readyBlob.ts';
-import { sendBlob } from '../sendBlob.ts';
+import { sendStored } from '../sendStored.ts';
 
 /** Whatever a blob holds, a browser saves it and runs none of it. */
 const AS_BYTES: SentBlobOptions = {
@@ -17,7 +17,7 @@ export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob'> {
     readBlob: async ({ params: { sha256 = '' }, request }) => {
       const stored = storedBlob(store, sha256)();
       await requireSound(store, stored.blob);
-      return { write: (response) => sendBlob(request, response, readyBlob(stored)) };
+      return { write: (response) => sendStored(store, request, response, readyBlob(stored)) };
     },
   };
 }

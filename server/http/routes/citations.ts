@@ -4,13 +4,18 @@ import { Problem } from '../../../shared/problems.ts';
 import { cite, citeAs } from '../../archive/citations.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
+import type { PublicAddress } from '../publicAddress.ts';
 import { ok } from '../reply.ts';
 
-export function citationsHandlers(store: Store, nodeName: string): Pick<Handlers, 'readCitation'> {
+export function citationsHandlers(
+  store: Store,
+  nodeName: string,
+  publicAddress: PublicAddress,
+): Pick<Handlers, 'readCitation'> {
   return {
     readCitation: ({ params, query, request }) => {
       const id = params.id ?? '';
-      const from = { origin: `http://${request.headers.host}`, publisher: nodeName };
+      const from = { origin: publicAddress.originOf(request), publisher: nodeName };
       const form = query.format === undefined ? acceptedForm(request) : formatOf(query.format);
       if (form === 'all') return { ...ok(cite(store, id, from)), headers: { Vary: 'Accept' } };
       const text = citeAs(store, id, from, form);

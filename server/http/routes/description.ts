@@ -2,6 +2,7 @@ import type { Handlers } from '../app.ts';
 import { type Description, describe } from '../docs/describe.ts';
 import { escapeHtml } from '../docs/html.ts';
 import type { DescribedNode } from '../openapi/document.ts';
+import type { PublicAddress } from '../publicAddress.ts';
 import { okText } from '../reply.ts';
 
 type DescriptionRoutes = 'readOpenapi' | 'readDocs';
@@ -13,7 +14,10 @@ const DOCS_POLICY =
 const ORIGIN = 'http://this-node.invalid';
 
 /** The description of the interface, made once: when somebody first asks for it. */
-export function descriptionHandlers(node: DescribedNode): Pick<Handlers, DescriptionRoutes> {
+export function descriptionHandlers(
+  node: DescribedNode,
+  publicAddress: PublicAddress,
+): Pick<Handlers, DescriptionRoutes> {
   let made: Promise<Description> | undefined;
   const description = () => {
     made ??= describe({ node, origin: ORIGIN }).catch((error: unknown) => {
@@ -26,7 +30,7 @@ export function descriptionHandlers(node: DescribedNode): Pick<Handlers, Descrip
     readOpenapi: async () => okText((await description()).openapi),
     readDocs: async ({ request }) => {
       const { page } = await description();
-      const shown = page.replaceAll(ORIGIN, escapeHtml(`http://${request.headers.host}`));
+      const shown = page.replaceAll(ORIGIN, escapeHtml(publicAddress.originOf(request)));
       return {
         write: (response) =>
           void response

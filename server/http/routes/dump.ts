@@ -1,10 +1,15 @@
 import { writeDump } from '../../dump/writeDump.ts';
-import type { NodeKey } from '../../ledger/checkpoint.ts';
+import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { asFile, streamed } from '../streamed.ts';
+import type { Exports } from '../exports.ts';
+import { asFile } from '../streamed.ts';
 
-export function dumpHandlers(store: Store, key: NodeKey): Pick<Handlers, 'readDump'> {
+export function dumpHandlers(
+  store: Store,
+  checkpoints: Checkpoints,
+  exports: Exports,
+): Pick<Handlers, 'readDump'> {
   const headers = asFile('application/x-ndjson; charset=utf-8', 'dump.jsonl');
-  return { readDump: () => streamed(headers, () => writeDump(store, key)) };
+  return { readDump: () => exports.streamed(headers, () => writeDump(store, checkpoints)) };
 }

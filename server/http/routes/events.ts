@@ -7,21 +7,28 @@ import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { isFresh } from '../conditions.ts';
 import { openRowStream } from '../eventStream.ts';
+import type { Exports } from '../exports.ts';
+import type { PublicAddress } from '../publicAddress.ts';
 import { ok, page, type Reply } from '../reply.ts';
-import { asFile, CSV_TYPE, streamed } from '../streamed.ts';
+import { asFile, CSV_TYPE } from '../streamed.ts';
 
 type EventRoutes = 'listEvents' | 'readEventFeed' | 'readEventDensity' | 'readEvent' | 'streamEvents';
 
 /** The timeline. */
-export function eventHandlers(store: Store, nodeName: string): Pick<Handlers, EventRoutes> {
+export function eventHandlers(
+  store: Store,
+  nodeName: string,
+  { exports, publicAddress }: { exports: Exports; publicAddress: PublicAddress },
+): Pick<Handlers, EventRoutes> {
   return {
     listEvents: async ({ query: { format, ...query }, request }) => {
       if (format === undefined) return page(request, query, await listEvents(store, query));
-      if (format === 'csv') return streamed(asFile(CSV_TYPE, 'events.csv'), () => eventsCsv(store, query));
+      if (format === 'csv')
+        return exports.streamed(asFile(CSV_TYPE, 'events.csv'), () => eventsCsv(store, query));
       throw new Problem('invalid_format', 'The timeline is given as JSON, or as CSV with format=csv.');
     },
     readEventFeed: async ({ query, request }) => {
-      const origin = `http://${request.headers.host}`;
+      const origin = publicAddress.originOf(request);
       return feed(await readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
     },
     readEventDensity: ({ query }) => ok(readEventDensity(store, query)),

@@ -1,5 +1,6 @@
 import { Problem } from '../../../shared/problems.ts';
-import type { NodeKey } from '../../ledger/checkpoint.ts';
+import type { Checkpoints } from '../../ledger/checkpoints.ts';
+import { listKeyChanges } from '../../ledger/keyChanges.ts';
 import {
   proveConsistency,
   proveInclusion,
@@ -10,17 +11,18 @@ import { readLedger } from '../../ledger/readLedger.ts';
 import type { Store } from '../../store/store.ts';
 import { verifyLedgerForReader } from '../../workers/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
-import { nextPath, ok, plainText } from '../reply.ts';
+import { nextPath, ok, page, plainText } from '../reply.ts';
 
 type LedgerRoutes =
   | 'readLedger'
   | 'verifyLedger'
   | 'readCheckpoint'
   | 'readLedgerKey'
+  | 'listKeyChanges'
   | 'proveInclusion'
   | 'proveConsistency';
 
-export function ledgerHandlers(store: Store, key: NodeKey): Pick<Handlers, LedgerRoutes> {
+export function ledgerHandlers(store: Store, checkpoints: Checkpoints): Pick<Handlers, LedgerRoutes> {
   return {
     readLedger: ({ query, request }) => {
       const { items, head } = readLedger(store, query);
@@ -29,14 +31,15 @@ export function ledgerHandlers(store: Store, key: NodeKey): Pick<Handlers, Ledge
       return ok({ items, total: head.seq, limit: query.limit, from: query.from, next, head });
     },
     verifyLedger: async () => ok(await verifyLedgerForReader(store)),
-    readCheckpoint: () => plainText(readCheckpoint(store, key)),
-    readLedgerKey: () => plainText(`${key.verifierKey}\n`),
-    proveInclusion: ({ query: { seq, size, format } }) => {
+    readCheckpoint: async () => plainText(await readCheckpoint(store, checkpoints)),
+    readLedgerKey: () => plainText(`${checkpoints.key.verifierKey}\n`),
+    listKeyChanges: ({ query, request }) => page(request, query, listKeyChanges(store, query)),
+    proveInclusion: async ({ query: { seq, size, format } }) => {
       if (format === undefined || format === 'json') return ok(proveInclusion(store, seq, size));
       if (format !== 'tlog-proof')
         throw new Problem('invalid_format', 'A proof comes as json or as tlog-proof.');
       const name = `entry-${seq}.tlog-proof`;
-      return plainText(proveInclusionAsFile(store, key, seq, size), {
+      return plainText(await proveInclusionAsFile(store, checkpoints, seq, size), {
         'Content-Disposition': `attachment; filename="${name}"`,
       });
     },

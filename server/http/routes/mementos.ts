@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import { Problem } from '../../../shared/problems.ts';
 import {
   mementoAddresses,
@@ -11,8 +10,9 @@ import { httpDate, linkHeader, timeMapJson, timeMapLinks } from '../../collectio
 import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
+import type { PublicAddress } from '../publicAddress.ts';
 import { readyBlob } from '../readyBlob.ts';
-import { sendBlob } from '../sendBlob.ts';
+import { sendStored } from '../sendStored.ts';
 import { streamed } from '../streamed.ts';
 import { sealed } from './objects.ts';
 
@@ -22,7 +22,8 @@ const JSON_FORMAT = { 'Content-Type': 'application/json; charset=utf-8' };
 type MementoRoutes = 'readTimeMap' | 'readTimeMapJson' | 'readTimeGate' | 'readMemento';
 
 /** The observations of a source as Memento (RFC 7089) speaks of them. */
-export function mementoHandlers(store: Store): Pick<Handlers, MementoRoutes> {
+export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, MementoRoutes> {
+  const originOf = publicAddress.originOf.bind(publicAddress);
   return {
     readTimeMap: ({ params, request }) => {
       const observed = readObserved(store, params.url ?? '');
@@ -62,13 +63,9 @@ export function mementoHandlers(store: Store): Pick<Handlers, MementoRoutes> {
         'Cache-Control': 'no-cache',
       };
       const ready = readyBlob({ blob, options: { ...options, headers } });
-      return { write: (response) => sendBlob(request, response, ready) };
+      return { write: (response) => sendStored(store, request, response, ready) };
     },
   };
-}
-
-function originOf({ headers }: Request): string {
-  return `http://${headers.host}`;
 }
 
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;

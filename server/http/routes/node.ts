@@ -2,6 +2,7 @@ import { Problem } from '../../../shared/problems.ts';
 import type { Addresses } from '../../../shared/routes/manage.ts';
 import { readHead } from '../../ledger/appendEntry.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
+import type { OwnerSessions } from '../../owner/sessions.ts';
 import type { SharingSwitch } from '../../owner/sharing.ts';
 import { measureRoom } from '../../store/room.ts';
 import type { SettingsStore } from '../../store/settings.ts';
@@ -11,6 +12,7 @@ import { runLedgerVerification } from '../../workers/ledgerVerification.ts';
 import { mayContribute } from '../access.ts';
 import type { Handlers } from '../app.ts';
 import { openEventStream } from '../eventStream.ts';
+import type { PublicAddress } from '../publicAddress.ts';
 import { accepted, noContent, ok, page } from '../reply.ts';
 
 type NodeRoutes =
@@ -18,6 +20,8 @@ type NodeRoutes =
   | 'readSession'
   | 'createSignInLink'
   | 'signOut'
+  | 'listSessions'
+  | 'endSession'
   | 'readSettings'
   | 'changeSettings'
   | 'readStorage'
@@ -36,7 +40,9 @@ export interface NodeServices {
   sharing: SharingSwitch;
   /** Where the network reaches the node now. */
   addresses: () => Addresses['addresses'];
+  publicAddress: PublicAddress;
   keys: OwnerKeys;
+  sessions: OwnerSessions;
   jobs: Jobs;
   nodeName: string;
   version: string;
@@ -48,7 +54,9 @@ export function nodeHandlers({
   settings,
   sharing,
   addresses,
+  publicAddress,
   keys,
+  sessions,
   jobs,
   nodeName,
   version,
@@ -64,11 +72,19 @@ export function nodeHandlers({
         sharing: sharing.current.mode,
       }),
     createSignInLink: ({ request }) => {
-      const url = `http://${request.headers.host}/sign-in/${keys.createSignInCode()}`;
-      return { status: 201, json: { url } };
+      const path = `/sign-in/${keys.createSignInCode()}`;
+      const { origin } = publicAddress;
+      const url = publicAddress.originOf(request) + path;
+      return { status: 201, json: { url, ...(origin && { public_url: origin + path }) } };
     },
     signOut: async ({ visitor }) => {
-      if (visitor.session) await keys.endSession(visitor.session);
+      if (visitor.session) await sessions.end(visitor.session);
+      return noContent;
+    },
+    listSessions: ({ query, request, visitor }) =>
+      page(request, query, sessions.list(query, visitor.session)),
+    endSession: async ({ params }) => {
+      await sessions.endById(params.id ?? '');
       return noContent;
     },
     readSettings: () => ok(settings.current),
@@ -76,7 +92,12 @@ export function nodeHandlers({
     readStorage: async () => ok(await measureRoom(store, settings.current)),
     readSharing: () => ok(sharing.current),
     setSharing: async ({ body }) => ok(await sharing.set(body)),
-    readAddresses: () => ok({ addresses: addresses() }),
+    readAddresses: () => {
+      const { origin, name = '' } = publicAddress;
+      const isReached = origin !== undefined && sharing.current.mode !== 'off';
+      const atPublic = isReached ? [{ url: origin, address: name, interface: 'public address' }] : [];
+      return ok({ addresses: [...atPublic, ...addresses()] });
+    },
     startLedgerVerification: () => {
       const { job } = jobs.start('ledger_verification', 'entries', ({ signal, progress }) => {
         const total = readHead(store.read).seq;

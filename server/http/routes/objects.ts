@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { readyBlob, type StoredBytes } from '../readyBlob.ts';
 import { ok } from '../reply.ts';
-import { sendBlob } from '../sendBlob.ts';
+import { sendStored } from '../sendStored.ts';
 
 /** An archived page runs nothing and reaches nothing, wherever a browser shows it. */
 const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'", Vary: 'Sec-Fetch-Dest' };
@@ -18,7 +18,7 @@ export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'rea
     readObject: async ({ params: { sha256 = '' }, request }) => {
       const stored = storedObject(store, sha256)(request);
       await requireSound(store, stored.blob);
-      return { write: (response) => sendBlob(request, response, readyBlob(stored)) };
+      return { write: (response) => sendStored(store, request, response, readyBlob(stored)) };
     },
     readObjectMetadata: async ({ params }) => ok(await readObjectMetadata(store, params.sha256 ?? '')),
   };

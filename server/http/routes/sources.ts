@@ -1,7 +1,6 @@
 import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../shared/sourceList.ts';
 import type { Collection } from '../../collection/collection.ts';
 import {
-  addSource,
   changeSource,
   listRetrievals,
   listSources,
@@ -36,8 +35,7 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
     readSource: ({ params }) => ok(readSource(store, params.id ?? '')),
     listWatchedSources: ({ query, request }) => page(request, query, listWatchedSources(store, query)),
     addSource: async ({ body }) => {
-      const source = await addSource(store, body);
-      collection.wake();
+      const source = await collection.add(body);
       return created(source, `/manage/sources/${source.id}`);
     },
     previewSource: async ({ body }) => ok(await collection.preview(body.url)),

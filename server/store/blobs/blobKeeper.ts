@@ -1,9 +1,11 @@
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { KeeperData, KeeperTask, RoundAnswer, RoundKeeping } from './keepBlobs.worker.ts';
+import type { Mark } from './markers.ts';
 
 interface Waiting {
   keeping: RoundKeeping;
+  tell: (mark: Mark | null) => void;
   resolve: () => void;
   reject: (error: Error) => void;
 }
@@ -33,10 +35,13 @@ export class BlobKeeper {
     this.#thread = thread;
   }
 
-  /** Resolves when the blob is on stable storage under its name; its bytes are the thread's from here on. */
-  keep(keeping: RoundKeeping): Promise<void> {
+  /**
+   * Resolves when the blob is on stable storage under its name; its bytes are the thread's from here on. `tell` hears
+   * how it was marked, before this settles; where it is not called, nothing is known.
+   */
+  keep(keeping: RoundKeeping, tell: (mark: Mark | null) => void = () => {}): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ keeping, resolve, reject });
+      this.#waiting.push({ keeping, tell, resolve, reject });
       this.#schedule();
     });
   }
@@ -92,7 +97,10 @@ export class BlobKeeper {
 
   #start(): Worker {
     const worker = new Worker(this.#thread, { workerData: this.#data });
-    worker.on('message', (answer: RoundAnswer) => this.#end(answer.map(errorOf)));
+    worker.on('message', (answer: RoundAnswer) => {
+      for (const [index, { mark }] of answer.entries()) this.#round[index]?.tell(mark);
+      this.#end(answer.map(({ failure }) => errorOf(failure)));
+    });
     worker.on('error', (error: Error) => this.#lose(worker, error));
     worker.on('exit', () => this.#lose(worker, new Error('The thread that keeps blobs ended.')));
     return worker;
@@ -127,6 +135,6 @@ function threadUrl(): URL {
   return new URL(`./keepBlobs.worker${ending}`, import.meta.url);
 }
 
-function errorOf(told: RoundAnswer[number]): Error | undefined {
+function errorOf(told: RoundAnswer[number]['failure']): Error | undefined {
   return told ? Object.assign(new Error(told.message), { code: told.code }) : undefined;
 }

@@ -1,33 +1,55 @@
-import { createHash } from 'node:crypto';
 import { createReadStream, type ReadStream } from 'node:fs';
-import { opendir, readdir, rm, stat, unlink } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isDigest } from '../../../shared/digest.ts';
 import { BlobKeeper } from './blobKeeper.ts';
+import { digestOf } from './digestOf.ts';
 import { createFolder } from './durableFile.ts';
-import { isMissing } from './missing.ts';
+import { LostAndFound, type LostFile } from './lostAndFound.ts';
+import { marksIn } from './markers.ts';
+import { isMissing, isNoSpace } from './missing.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
 import { recoverJournal } from './recoverJournal.ts';
 import { type Chunks, type StagedBlob, type StagedFile, Staging } from './staging.ts';
+import { type Rows, UnderWay } from './underWay.ts';
+import { writeAnew } from './writeAnew.ts';
 
-export { isMissing } from './missing.ts';
+export { isMissing, isUnreadable } from './missing.ts';
 export { type KeptBy, type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
 
-const READ_SIZE = 1_048_576;
+/** What is committed, and when more is. */
+export interface CommittedRows extends Rows {
+  onCommit: (listener: () => void) => unknown;
+}
+
+export interface Recovery {
+  /** Whether the rows are known to be all that were ever acknowledged: else nobody knows what is a leftover. */
+  mayDelete: boolean;
+  /** Asked once `tmp/` is empty. */
+  hasRoom: () => boolean;
+}
 
 /**
  * The folder of blobs, each under its SHA-256. Bytes go through one gate: `Staging`. Nothing here knows who names a
- * blob; a blob without a row is legal and swept, a row without a blob cannot come to be because `keep` is durable first.
+ * blob. A row without a blob cannot come to be, because `keep` is durable first. A blob without a row is legal: it goes
+ * when it is known to be the leftover of a write that was not acknowledged (`UnderWay`, `recover`); any other is never
+ * deleted (`LostAndFound`).
  */
 export class BlobStore {
   readonly #folder: string;
   readonly #keeper: BlobKeeper;
+  readonly #lost: LostAndFound;
+  readonly #underWay: UnderWay;
   readonly #staging: Staging;
+  #isToTakeBack = false;
+  #takingBack: Promise<void> | undefined;
+  #isClosed = false;
 
   constructor(folder: string) {
     this.#folder = folder;
     this.#keeper = new BlobKeeper(folder);
-    this.#staging = new Staging(folder, this.#keeper);
+    this.#lost = new LostAndFound(folder);
+    this.#underWay = new UnderWay(folder, this.#lost);
+    this.#staging = new Staging(folder, this.#keeper, this.#underWay);
   }
 
   /** The file of a blob, which may not be there. */
@@ -76,45 +98,113 @@ export class BlobStore {
   }
 
   /** Re-reads a blob and hashes it, or undefined where the file is missing. */
-  async rehash(sha256: string, signal?: AbortSignal): Promise<string | undefined> {
-    try {
-      const hash = createHash('sha256');
-      for await (const chunk of createReadStream(this.fileOf(sha256), { highWaterMark: READ_SIZE, signal })) {
-        hash.update(chunk as Buffer);
-      }
-      return hash.digest('hex');
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
+  rehash(sha256: string, signal?: AbortSignal): Promise<string | undefined> {
+    return digestOf(this.fileOf(sha256), signal);
   }
 
-  /** Waits for what is being kept. */
+  /** Waits for what is being kept, and for what is being taken back. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#keeper.close();
+    await this.#takingBack;
   }
 
   /**
-   * Makes the folders and empties `tmp/`: what lies there was never acknowledged. What a crash left in the journal is
-   * made good, as far as a row names it.
+   * Deals with what a process before this one left, and reads no folder below `blobs/` for it: makes good what the
+   * journal holds and a row names, and empties `tmp/`, where nothing was acknowledged. Blobs that the journal or a
+   * marker knows and no row names are the leftovers of writes that were never acknowledged. Where the disk has no room,
+   * all that stays as it is for the next start.
    */
-  async recover(isNamed: (sha256: string) => boolean): Promise<void> {
+  async recover(isNamed: (sha256: string) => boolean, { mayDelete, hasRoom }: Recovery): Promise<void> {
     await createFolder(join(this.#folder, 'blobs'));
-    const temporary = temporaryFolder(this.#folder);
-    await createFolder(temporary);
-    for (const name of await readdir(temporary))
-      await rm(join(temporary, name), { recursive: true, force: true });
-    await recoverJournal(this.#folder, isNamed);
+    const marks = marksIn(await this.#emptyTemporary());
+    await this.#lost.open();
+    if (!hasRoom()) return;
+    try {
+      await this.#dealWithLeftovers(marks, isNamed, mayDelete);
+    } catch (error) {
+      if (!isNoSpace(error)) throw error;
+      // What could not be written anew is in the journal still; its files are as the crash left them.
+      await this.#emptyTemporary();
+      return;
+    }
+    for (const name of await readdir(temporaryFolder(this.#folder)))
+      await rm(join(temporaryFolder(this.#folder), name), { force: true });
+    await this.#lost.takeBack(isNamed);
   }
 
-  /** Removes blobs that no row names, left by a crash between rename and commit. Only before anything is written. */
-  async sweep(isNamed: (sha256: string) => boolean): Promise<number> {
-    let swept = 0;
-    for await (const file of await opendir(join(this.#folder, 'blobs'), { recursive: true })) {
-      if (!file.isFile() || !isDigest(file.name) || isNamed(file.name)) continue;
-      await unlink(join(file.parentPath, file.name));
-      swept += 1;
+  /** Removes all of `tmp/` but the markers; gives back their names. */
+  async #emptyTemporary(): Promise<string[]> {
+    const temporary = temporaryFolder(this.#folder);
+    await createFolder(temporary);
+    const markers: string[] = [];
+    for (const name of await readdir(temporary)) {
+      if (marksIn([name]).size > 0) markers.push(name);
+      else await rm(join(temporary, name), { recursive: true, force: true });
     }
-    return swept;
+    return markers;
+  }
+
+  /** Makes good what the journal holds and a row names; deletes, or puts by, what the journal or a marker alone knows. */
+  async #dealWithLeftovers(
+    marks: ReturnType<typeof marksIn>,
+    isNamed: (sha256: string) => boolean,
+    mayDelete: boolean,
+  ): Promise<void> {
+    const left = new Set<string>();
+    const leave = async (sha256: string) => {
+      if (left.has(sha256)) return;
+      left.add(sha256);
+      if (mayDelete && !marks.get(sha256)?.includes('found')) await rm(this.fileOf(sha256), { force: true });
+      else await this.#lost.put(sha256);
+    };
+    await recoverJournal(this.#folder, isNamed, async (blobs, folders) => {
+      const unseen = blobs.filter(({ sha256 }) => !left.has(sha256));
+      // Their files may be gone or cut short; what is not deleted is to be whole.
+      if (!mayDelete) await writeAnew(this.#folder, unseen, folders);
+      for (const { sha256 } of unseen) await leave(sha256);
+    });
+    for (const sha256 of marks.keys()) if (!isNamed(sha256)) await leave(sha256);
+  }
+
+  /**
+   * Tells the store of blobs what is committed from here on: so it knows what to do with blobs whose write is over, and
+   * takes back what lies in `lost-and-found/` as soon as a row names it.
+   */
+  follow(rows: CommittedRows): void {
+    this.#underWay.follow(rows);
+    rows.onCommit(() => {
+      if (!this.#lost.isEmpty && !this.#isClosed) this.#takeBackSoon(rows);
+    });
+  }
+
+  /** What lies in `lost-and-found/`, by names. */
+  get lostFiles(): LostFile[] {
+    return this.#lost.list();
+  }
+
+  /**
+   * Moves a blob to `lost-and-found/`; false where a row names it, or may yet, because a write of it is under way.
+   *
+   * @param found the digest of its bytes, or that they cannot be read.
+   */
+  async moveUnnamed(sha256: string, found: string): Promise<boolean> {
+    return this.#underWay.isNobodys(sha256) && this.#lost.put(sha256, found);
+  }
+
+  /** Commits that come while it looks make it look once more. */
+  #takeBackSoon(rows: CommittedRows): void {
+    this.#isToTakeBack = true;
+    this.#takingBack ??= (async () => {
+      while (this.#isToTakeBack && !this.#isClosed) {
+        this.#isToTakeBack = false;
+        await this.#lost.takeBack((sha256) => rows.isNamed(sha256) === true);
+      }
+    })()
+      // The next start tries again.
+      .catch((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
+      .finally(() => {
+        this.#takingBack = undefined;
+      });
   }
 }

@@ -14,6 +14,8 @@ export interface JournaledKeeping extends JournaledBlob {
   file: string;
   /** Their name in `blobs/`. */
   target: string;
+  /** As a `Keeping` has it. */
+  isShared?: boolean;
 }
 
 /** A file of the journal, and the files in `blobs/` that are not known to be on stable storage without it. */
@@ -52,13 +54,20 @@ export class BlobJournal {
   readonly #dataFolder: string;
   readonly #folder: string;
   readonly #folders: ShardFolders;
+  readonly #beforeReplacing: (blob: JournaledKeeping) => void;
   /** Oldest first; only the last may be open. */
   readonly #segments: Segment[] = [];
   #begun = 0;
   #settling: Promise<void> = Promise.resolve();
   #isRelieving = false;
 
-  constructor(dataFolder: string, folders: ShardFolders) {
+  /** @param beforeReplacing is told of a blob whose name is taken, before what is there is replaced. */
+  constructor(
+    dataFolder: string,
+    folders: ShardFolders,
+    beforeReplacing: (blob: JournaledKeeping) => void = () => {},
+  ) {
+    this.#beforeReplacing = beforeReplacing;
     this.#dataFolder = dataFolder;
     this.#folder = journalFolder(dataFolder);
     this.#folders = folders;
@@ -104,9 +113,11 @@ export class BlobJournal {
    * Gives a blob its file. It is written under its name at once: nobody reads it before a row names it, and what a crash
    * cuts short is in the journal. (In `tmp/` each new file would cost more, the more files its disk holds.)
    */
-  #place({ file, target, bytes }: JournaledKeeping): void {
+  #place(blob: JournaledKeeping): void {
+    const { file, target, bytes } = blob;
     this.#folders.make(dirname(target));
     if (writeNew(target, bytes)) return;
+    this.#beforeReplacing(blob);
     // Replacing a blob of this name heals one that was damaged; the bytes are the same by their digest.
     writeNew(file, bytes);
     renameSync(file, target);

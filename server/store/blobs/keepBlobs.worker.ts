@@ -1,10 +1,15 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { BlobJournal } from './journal.ts';
 import { type Keeping, keepRound } from './keepRound.ts';
+import { type Mark, writeMarker } from './markers.ts';
 import { ShardFolders } from './shardFolders.ts';
 
 /** Bytes to be kept: in their file at once, or, small ones, by way of the journal, or there as long as it is short. */
-export type RoundKeeping = Keeping | (Required<Keeping> & { by: 'journal' | 'either'; sha256: string });
+export type RoundKeeping =
+  | Keeping
+  | (Keeping & { bytes: Uint8Array; by: 'journal' | 'either'; sha256: string });
 
 export interface KeeperData {
   dataFolder: string;
@@ -13,14 +18,20 @@ export interface KeeperData {
 /** A round of blobs; folders that blobs will come to; or to settle what is in the journal, and to end. */
 export type KeeperTask = RoundKeeping[] | { shards: string[] } | 'end';
 
-/** What became of each blob of a round: nothing to tell, or why it is not kept. */
-export type RoundAnswer = ({ message: string; code: string | undefined } | null)[];
+/** What became of each blob of a round: why it is not kept, or null, and how it was marked. */
+export type RoundAnswer = {
+  failure: { message: string; code: string | undefined } | null;
+  mark: Mark | null;
+}[];
 
 const SETTLE_EVERY_MS = 10_000;
 
 const { dataFolder } = workerData as KeeperData;
 const folders = new ShardFolders();
-const journal = new BlobJournal(dataFolder, folders);
+const marks = new WeakMap<Keeping, Mark>();
+const journal = new BlobJournal(dataFolder, folders, (blob) => {
+  if (!blob.isShared) mark(blob, 'found');
+});
 const settling = setInterval(() => void settle(), SETTLE_EVERY_MS);
 
 parentPort?.on('message', (task: KeeperTask) => {
@@ -40,6 +51,11 @@ function prepare(shards: readonly string[]): void {
   }
 }
 
+function mark(keeping: Keeping, as: Mark): void {
+  writeMarker(dataFolder, as, basename(keeping.target));
+  marks.set(keeping, as);
+}
+
 async function keep(round: readonly RoundKeeping[]): Promise<void> {
   const isShort = journal.isShort;
   const goesByJournal = (keeping: RoundKeeping) => 'by' in keeping && (keeping.by === 'journal' || isShort);
@@ -47,11 +63,16 @@ async function keep(round: readonly RoundKeeping[]): Promise<void> {
   const others = round.filter((keeping) => !goesByJournal(keeping));
   const [ofJournal, ofOthers] = await Promise.all([
     journal.keep(journaled).catch((error: Error) => journaled.map(() => error)),
-    keepRound(others, folders),
+    keepRound(others, folders, undefined, (keeping) =>
+      mark(keeping, !keeping.isShared && existsSync(keeping.target) ? 'found' : 'keeping'),
+    ),
   ]);
   const answer: RoundAnswer = round.map((keeping) => {
     const failure = (goesByJournal(keeping) ? ofJournal : ofOthers).shift();
-    return failure ? { message: failure.message, code: codeOf(failure) } : null;
+    return {
+      failure: failure ? { message: failure.message, code: codeOf(failure) } : null,
+      mark: marks.get(keeping) ?? null,
+    };
   });
   parentPort?.postMessage(answer);
 }

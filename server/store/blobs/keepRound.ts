@@ -10,6 +10,8 @@ export interface Keeping {
   bytes?: Uint8Array;
   /** Their name in `blobs/`. */
   target: string;
+  /** Whether another write of the same bytes is under way: a file that is there may be of that one. */
+  isShared?: boolean;
 }
 
 /** Puts what was written to an open file on stable storage. */
@@ -23,19 +25,22 @@ export type SyncFile = (descriptor: number) => Promise<void>;
  * all folders are synced together. A file system with a journal writes it once for all that is asked of it at one time.
  *
  * A crash before the renames leaves files in `tmp/`, which the next start empties; one after them leaves blobs that no
- * row names, which is legal and swept.
+ * row names, which is legal. `beforeRename` marks them, so that the next start knows them for leftovers.
  */
 export async function keepRound(
   round: readonly Keeping[],
   folders: ShardFolders,
   syncFile: SyncFile = dataSync,
+  beforeRename: (keeping: Keeping) => void = () => {},
 ): Promise<(Error | undefined)[]> {
   const written = await Promise.all(round.map((keeping) => failureOf(() => write(keeping, syncFile))));
-  const moved = round.map(({ file, target }, index) =>
+  const moved = round.map((keeping, index) =>
     failureOf(() => {
+      const { file, target } = keeping;
       const failure = written[index];
       if (failure) throw failure;
       folders.make(dirname(target));
+      beforeRename(keeping);
       renameSync(file, target);
       return folders.sync(dirname(target));
     }),

@@ -16,6 +16,11 @@ export function journalFolder(folder: string): string {
   return join(folder, 'journal');
 }
 
+/** Where blobs lie that no row names, and that are not known to be leftovers. */
+export function lostAndFoundFolder(folder: string): string {
+  return join(folder, 'lost-and-found');
+}
+
 export function databaseFile(folder: string): string {
   return join(folder, 'strongroom.db');
 }

@@ -1,27 +1,36 @@
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFolder } from './durableFile.ts';
-import { blobsIn } from './journalRecords.ts';
+import { blobsIn, type JournaledBlob } from './journalRecords.ts';
 import { journalFolder } from './paths.ts';
 import { ShardFolders } from './shardFolders.ts';
 import { writeAnew } from './writeAnew.ts';
 
 /**
  * Reads what a crash left in the journal and empties it: each blob that a row names is on stable storage under its name
- * after that; no row names what nobody was told is kept. Each is written anew, whatever its file looks like: a sync that
+ * after that; what no row names is given to `leave`. Each is written anew, whatever its file looks like: a sync that
  * failed before the crash may have left bytes that can be read and are not on the disk.
  */
 export async function recoverJournal(
   dataFolder: string,
   isNamed: (sha256: string) => boolean,
+  leave: (blobs: JournaledBlob[], folders: ShardFolders) => Promise<void>,
 ): Promise<void> {
   const folder = journalFolder(dataFolder);
   await createFolder(folder);
   const folders = new ShardFolders();
   for (const name of await readdir(folder)) {
     const file = join(folder, name);
-    const named = [...blobsIn(await readFile(file))].filter(({ sha256 }) => isNamed(sha256));
-    await writeAnew(dataFolder, named, folders);
+    const blobs = [...blobsIn(await readFile(file))];
+    await writeAnew(
+      dataFolder,
+      blobs.filter(({ sha256 }) => isNamed(sha256)),
+      folders,
+    );
+    await leave(
+      blobs.filter(({ sha256 }) => !isNamed(sha256)),
+      folders,
+    );
     await unlink(file);
   }
 }

@@ -3,6 +3,7 @@ import { open, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BlobKeeper } from './blobKeeper.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
+import type { UnderWay } from './underWay.ts';
 import { FIRST_BUFFER_BYTES, WriteBehind } from './writeBehind.ts';
 
 /**
@@ -21,8 +22,13 @@ export interface StagedBlob {
    * could not be kept is gone and has to be staged again.
    */
   keep(by?: KeptBy): Promise<void>;
-  /** Lets the bytes go; does nothing once they are kept. */
+  /**
+   * Always called in the end, when the rows are committed or will not be: lets the bytes go, and where they were kept
+   * and no row names them, their file too.
+   */
   discard(): Promise<void>;
+  /** Instead of `discard`: what was kept stays, although its row comes only later. */
+  leave(): Promise<void>;
 }
 
 /** Staged bytes that can be read before they are kept. */
@@ -53,12 +59,14 @@ const HELD_OVERHEAD_BYTES = 1_024;
 export class Staging {
   readonly #folder: string;
   readonly #keeper: BlobKeeper;
+  readonly #underWay: UnderWay;
   #heldBytes = 0;
   #named = 0;
 
-  constructor(folder: string, keeper: BlobKeeper) {
+  constructor(folder: string, keeper: BlobKeeper, underWay: UnderWay) {
     this.#folder = folder;
     this.#keeper = keeper;
+    this.#underWay = underWay;
   }
 
   /** @throws TooManyBytesError as soon as the limit is passed; whatever the stream throws. Nothing is left then. */
@@ -112,20 +120,8 @@ export class Staging {
     await written.sync();
     await written.close();
     const sha256 = hash.digest('hex');
-    let isKept = false;
-    return {
-      sha256,
-      bytes,
-      file,
-      keep: async () => {
-        if (isKept) return;
-        await this.#keeper.keep({ file, target: blobPath(this.#folder, sha256) });
-        isKept = true;
-      },
-      discard: async () => {
-        if (!isKept) await rm(file, { force: true });
-      },
-    };
+    const letGo = () => rm(file, { force: true });
+    return { file, ...this.#staged({ sha256, bytes }, () => ({ file }), letGo) };
   }
 
   #inMemory(bytes: Uint8Array<ArrayBuffer>, sha256: string): StagedBlob {
@@ -136,25 +132,46 @@ export class Staging {
       if (held) this.#heldBytes -= cost;
       held = undefined;
     };
-    const keep = async (by: KeptBy) => {
+    const take = (by: KeptBy) => {
       if (!held) throw new Error('These bytes were let go already.');
-      const file = this.#temporaryFile();
-      try {
-        const keeping = { file, bytes: held, target: blobPath(this.#folder, sha256) };
-        await this.#keeper.keep(by === 'file' ? keeping : { ...keeping, by, sha256 });
-      } catch (error) {
-        await rm(file, { force: true });
-        throw error;
-      } finally {
-        letGo();
-      }
+      const keeping = { file: this.#temporaryFile(), bytes: held };
+      return by === 'file' ? keeping : { ...keeping, by, sha256 };
     };
+    return this.#staged({ sha256, bytes: bytes.length }, take, letGo);
+  }
+
+  /** @param take gives what is handed to the thread, once; `letGo` is called after that, or instead of it. */
+  #staged(
+    { sha256, bytes }: { sha256: string; bytes: number },
+    take: (by: KeptBy) => Given,
+    letGo: () => void | Promise<void>,
+  ): StagedBlob {
+    const target = blobPath(this.#folder, sha256);
+    const keep = (by: KeptBy) =>
+      this.#underWay.keep(sha256, async (isShared, tell) => {
+        const keeping = { ...take(by), target, isShared };
+        try {
+          await this.#keeper.keep(keeping, tell);
+        } catch (error) {
+          await rm(keeping.file, { force: true });
+          throw error;
+        } finally {
+          await letGo();
+        }
+      });
     let kept: Promise<void> | undefined;
+    let ended: Promise<void> | undefined;
+    const end = async (isLeft: boolean) => {
+      if (!kept) return letGo();
+      await Promise.allSettled([kept]);
+      await this.#underWay.end(sha256, isLeft);
+    };
     return {
       sha256,
-      bytes: bytes.length,
+      bytes,
       keep: (by = 'file') => (kept ??= keep(by)),
-      discard: async () => letGo(),
+      discard: () => (ended ??= end(false)),
+      leave: () => (ended ??= end(true)),
     };
   }
 
@@ -171,6 +188,11 @@ function withOwnMemory(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
   return isOwn ? new Uint8Array(buffer) : new Uint8Array(bytes);
 }
+
+/** What the thread is given of a blob. */
+type Given =
+  | { file: string; bytes?: Uint8Array }
+  | { file: string; bytes: Uint8Array; by: 'journal' | 'either'; sha256: string };
 
 /** A stream that came whole. */
 interface Received {

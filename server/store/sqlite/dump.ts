@@ -75,6 +75,12 @@ const TABLES = {
     order: 'ledger_entry',
     columns: words('ledger_entry damage sha256 at'),
   },
+  key_change: {
+    table: 'key_changes',
+    order: 'ledger_entry',
+    columns: words('ledger_entry type record'),
+    json: ['record'],
+  },
 } satisfies Record<string, DumpedTable>;
 
 export type DumpedRowKind = keyof typeof TABLES;

@@ -8,6 +8,9 @@ import { migration as captures } from './migrations/0007-captures.ts';
 import { migration as requests } from './migrations/0008-requests.ts';
 import { migration as fixity } from './migrations/0009-fixity.ts';
 import { migration as noReplace } from './migrations/0010-no-replace.ts';
+import { migration as keyChanges } from './migrations/0012-key-changes.ts';
+import { migration as privateSources } from './migrations/0014-private-sources.ts';
+import { migration as ownerSessions } from './migrations/0015-owner-sessions.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 /** One numbered step of the schema; steps are never edited once a version with them is out. */
@@ -27,6 +30,9 @@ const MIGRATIONS: readonly Migration[] = [
   requests,
   fixity,
   noReplace,
+  keyChanges,
+  privateSources,
+  ownerSessions,
 ];
 
 /** The database was written by a newer Strongroom than this one. */
@@ -47,10 +53,23 @@ export class OtherSchemaError extends Error {
   }
 }
 
+/** The number of the last step that a database has had; 0 where it has no table yet. */
+export function schemaOf(database: ReadDatabase): number {
+  return database.pragma('user_version', { simple: true }) as number;
+}
+
+/** @throws NewerDatabaseError where the database is of a later version than this program */
+export function requireKnownSchema(
+  database: ReadDatabase,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
+  const known = migrations.at(-1)?.number ?? 0;
+  if (schemaOf(database) > known) throw new NewerDatabaseError(schemaOf(database), known);
+}
+
 /** @throws OtherSchemaError where the schema is not exactly this version's */
 export function requireSchema(database: ReadDatabase): void {
-  const found = database.pragma('user_version', { simple: true });
-  if (found !== MIGRATIONS.at(-1)?.number) throw new OtherSchemaError();
+  if (schemaOf(database) !== MIGRATIONS.at(-1)?.number) throw new OtherSchemaError();
 }
 
 /**
@@ -60,9 +79,8 @@ export function requireSchema(database: ReadDatabase): void {
  * @throws NewerDatabaseError and changes nothing, where the database is of a later version.
  */
 export function migrate(database: WriteDatabase, migrations: readonly Migration[] = MIGRATIONS): void {
-  const known = migrations.at(-1)?.number ?? 0;
-  const found = database.pragma('user_version', { simple: true }) as number;
-  if (found > known) throw new NewerDatabaseError(found, known);
+  requireKnownSchema(database, migrations);
+  const found = schemaOf(database);
   const missing = migrations.filter(({ number }) => number > found);
   for (const steps of found === 0 ? [missing] : missing.map((step) => [step])) {
     database

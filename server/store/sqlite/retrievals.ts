@@ -129,10 +129,10 @@ export function contentTypeOfObject(database: ReadDatabase, sha256: string): str
 export function firstHeadersOfObject(
   database: ReadDatabase,
   sha256: string,
-): { content_type: string | null; headers: [string, string][] } | undefined {
-  const row = statement<{ content_type: string | null; headers: string }>(
+): { source_key: number; content_type: string | null; headers: [string, string][] } | undefined {
+  const row = statement<{ source_key: number; content_type: string | null; headers: string }>(
     database,
-    'SELECT content_type, headers FROM retrievals WHERE sha256 = ? ORDER BY content_type IS NULL, id LIMIT 1',
+    'SELECT source_key, content_type, headers FROM retrievals WHERE sha256 = ? ORDER BY content_type IS NULL, id LIMIT 1',
   ).get(sha256);
   return row && { ...row, headers: JSON.parse(row.headers) as [string, string][] };
 }

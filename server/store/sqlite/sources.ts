@@ -16,6 +16,8 @@ export interface SourceSettings {
   /** What of its versions is no news. */
   noise_rules: NoiseRule[];
   paused: boolean;
+  /** Whether it may be at a private address; null where nobody decided, and its address says so itself. */
+  allow_private: boolean | null;
 }
 
 /** How a source stands: what the table of states counts, and what the last check met. */
@@ -50,7 +52,7 @@ export interface SourceRow extends SourceSettings, SourceStanding {
 /** A source as SQLite holds it. */
 export type StoredSource = Omit<
   SourceRow,
-  'tags' | 'headers' | 'noise_rules' | 'ignore_robots' | 'paused' | 'removed'
+  'tags' | 'headers' | 'noise_rules' | 'ignore_robots' | 'paused' | 'removed' | 'allow_private'
 > & {
   tags: string;
   headers: string;
@@ -58,20 +60,40 @@ export type StoredSource = Omit<
   ignore_robots: number;
   paused: number;
   removed: number;
+  allow_private: number | null;
 };
 
+/** @throws SyntaxError where the row is damaged. */
 export function fromStored(row: StoredSource): SourceRow {
+  return readWith(row, (text) => JSON.parse(text));
+}
+
+/** The same for whoever only shows it: of a damaged row all but what cannot be read, so that the others are shown too. */
+function shownFromStored(row: StoredSource): SourceRow {
+  return readWith(row, (text, empty) => {
+    try {
+      return JSON.parse(text);
+    } catch (error) {
+      if (error instanceof SyntaxError) return empty;
+      throw error;
+    }
+  });
+}
+
+function readWith(row: StoredSource, parse: (text: string, empty: unknown) => unknown): SourceRow {
   return {
     ...row,
-    tags: JSON.parse(row.tags) as string[],
-    headers: JSON.parse(row.headers) as Record<string, string>,
-    noise_rules: row.noise_rules === null ? [] : (JSON.parse(row.noise_rules) as NoiseRule[]),
+    tags: parse(row.tags, []) as string[],
+    headers: parse(row.headers, {}) as Record<string, string>,
+    noise_rules: row.noise_rules === null ? [] : (parse(row.noise_rules, []) as NoiseRule[]),
     ignore_robots: row.ignore_robots === 1,
     paused: row.paused === 1,
     removed: row.removed === 1,
+    allow_private: row.allow_private === null ? null : row.allow_private === 1,
   };
 }
 
+/** @throws SyntaxError where the row is damaged. */
 export function sourceByKey(database: ReadDatabase, key: number): SourceRow | undefined {
   const row = statement<StoredSource>(database, 'SELECT * FROM sources WHERE key = ?').get(key);
   return row && fromStored(row);
@@ -80,7 +102,7 @@ export function sourceByKey(database: ReadDatabase, key: number): SourceRow | un
 /** Watched or removed. */
 export function sourceById(database: ReadDatabase, id: string): SourceRow | undefined {
   const row = statement<StoredSource>(database, 'SELECT * FROM sources WHERE id = ?').get(id);
-  return row && fromStored(row);
+  return row && shownFromStored(row);
 }
 
 /** The key of a source, watched or removed. */
@@ -95,9 +117,9 @@ export function insertSource(
   const { lastInsertRowid } = statement(
     database,
     `INSERT INTO sources (id, url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers,
-       noise_rules, rules_digest, paused, removed, added_at, revision, state, failures, consecutive, next_check_at)
+       noise_rules, rules_digest, paused, allow_private, removed, added_at, revision, state, failures, consecutive, next_check_at)
      VALUES (@id, @url, @name, @agency, @tags, @every_minutes, @max_object_mb, @ignore_robots, @headers,
-       @noise_rules, @rules_digest, @paused, 0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
+       @noise_rules, @rules_digest, @paused, @allow_private, 0, @added_at, @revision, 'new', 0, 0, @next_check_at)`,
   ).run({ ...settingsForSql(source), ...identityForSql(source) });
   const key = Number(lastInsertRowid);
   indexSource(database, key, source);
@@ -120,7 +142,7 @@ export function updateSource(
     database,
     `UPDATE sources SET name = @name, agency = @agency, tags = @tags, every_minutes = @every_minutes,
        max_object_mb = @max_object_mb, ignore_robots = @ignore_robots, headers = @headers, noise_rules = @noise_rules,
-       rules_digest = @rules_digest, paused = @paused, removed = @removed, added_at = @added_at, revision = @revision, next_check_at = @next_check_at
+       rules_digest = @rules_digest, paused = @paused, allow_private = @allow_private, removed = @removed, added_at = @added_at, revision = @revision, next_check_at = @next_check_at
      WHERE key = @key`,
   ).run({
     ...settingsForSql(source),
@@ -145,15 +167,20 @@ function settingsForSql(source: SourceSettings) {
     noise_rules: source.noise_rules.length > 0 ? JSON.stringify(source.noise_rules) : null,
     rules_digest: rulesDigest(source.noise_rules),
     paused: Number(source.paused),
+    allow_private: source.allow_private === null ? null : Number(source.allow_private),
   };
 }
 
-/** Found by the tags that its row bears until now: they lie in the order of the tags, not of the sources. */
+/** Found by the tags that its row bears until now, if they can be read: they lie in the order of the tags, not of the sources. */
 function takeTagsAway(database: WriteDatabase, key: number): void {
+  const isReadable = statement<{ valid: number }>(
+    database,
+    'SELECT json_valid(tags) AS valid FROM sources WHERE key = ?',
+  ).get(key)?.valid;
   statement(
     database,
     `DELETE FROM source_tags WHERE source_key = @key
-     AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = @key)))`,
+     ${isReadable ? 'AND tag IN (SELECT value FROM json_each((SELECT tags FROM sources WHERE key = @key)))' : ''}`,
   ).run({ key });
 }
 
@@ -205,6 +232,19 @@ export function updateStanding(
   ).run({ ...standing, key });
 }
 
+/** Writes that the node itself failed to check a source; the row may be damaged, and is not read. Its state stays. */
+export function recordFault(
+  database: WriteDatabase,
+  fault: { key: number; error: RetrievalError; at: string; next_check_at: string },
+): void {
+  statement(
+    database,
+    `UPDATE sources SET consecutive = consecutive + 1, failing_since = coalesce(failing_since, @at),
+       last_checked_at = @at, last_status = NULL, last_error = @error, next_check_at = @next_check_at
+     WHERE key = @key`,
+  ).run(fault);
+}
+
 /** What is watched and not paused, in SQL. */
 export const WATCHED = 'removed = 0 AND paused = 0';
 
@@ -226,7 +266,7 @@ export function failingSources(database: ReadDatabase): SourceRow[] {
     'SELECT * FROM sources WHERE removed = 0 AND failing_since IS NOT NULL ORDER BY failing_since, key',
   )
     .all()
-    .map(fromStored);
+    .map(shownFromStored);
 }
 
 export function countSourcesIn(database: ReadDatabase, state: SourceState): number {
@@ -270,7 +310,7 @@ export function listSourceRows(
     `SELECT * ${from} ORDER BY key DESC LIMIT @limit OFFSET @offset`,
   )
     .all({ ...filter, limit, offset })
-    .map(fromStored);
+    .map(shownFromStored);
   const total = statement<{ count: number }>(database, `SELECT count(*) AS count ${from}`).get(filter)?.count;
   return { rows, total: total ?? 0 };
 }

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Problem } from '../../../shared/problems.ts';
 import { syncFolder } from '../blobs/durableFile.ts';
@@ -21,6 +21,11 @@ export class WriteAheadLog {
     this.#databaseFile = databaseFile;
     this.#syncFile = syncFile;
     this.#file = `${databaseFile}-wal`;
+  }
+
+  /** How long it is; what was copied into the database file counts until the log is begun anew. */
+  get bytes(): number {
+    return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** Resolves when everything that is committed now is on stable storage. Once it failed, nothing is known of that. */

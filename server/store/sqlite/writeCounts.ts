@@ -35,10 +35,15 @@ export function writeCounts(database: ReadDatabase, who: string, hour: number): 
   ).get(hour, who) as WriteCounts;
 }
 
-export function countWrite(database: WriteDatabase, who: string, hour: number, bytes: number): void {
+export function addWriteCounts(
+  database: WriteDatabase,
+  who: string,
+  hour: number,
+  { writes, bytes }: { writes: number; bytes: number },
+): void {
   statement(
     database,
-    `INSERT INTO write_counts (who, hour, writes, bytes) VALUES (?, ?, 1, ?)
-     ON CONFLICT DO UPDATE SET writes = writes + 1, bytes = bytes + excluded.bytes`,
-  ).run(who, hour, bytes);
+    `INSERT INTO write_counts (who, hour, writes, bytes) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET writes = writes + excluded.writes, bytes = bytes + excluded.bytes`,
+  ).run(who, hour, writes, bytes);
 }

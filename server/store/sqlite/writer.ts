@@ -31,6 +31,17 @@ interface Stepped {
   reject: (error: unknown) => void;
 }
 
+export interface WriterOptions {
+  /** Resolves when more may be committed, where that has to be waited for. */
+  room?: () => Promise<void> | undefined;
+  /** Why nothing may be written for now, or undefined. */
+  refusal?: () => Problem | undefined;
+  /** Called when a commit is on stable storage, before anybody hears of it. */
+  onDurable?: () => void;
+  /** Hears what a listener threw: what is committed cannot be refused any more. */
+  warn?: (error: unknown) => void;
+}
+
 /** No further change joins a transaction that has taken this long, so that none holds the event loop for long. */
 const MAX_TRANSACTION_MS = 10;
 
@@ -59,14 +70,17 @@ export class Writer {
   #failure: Problem | undefined;
   #idle: (() => void)[] = [];
   readonly #listeners = new Set<() => void>();
+  readonly #lastChanges = new Set<(database: WriteDatabase) => void>();
+  readonly #refusal: () => Problem | undefined;
+  readonly #onDurable: () => void;
+  readonly #warn: (error: unknown) => void;
 
-  /** @param room resolves when more may be committed, where that has to be waited for. */
-  constructor(
-    database: WriteDatabase,
-    durable: DurableCommit,
-    room: () => Promise<void> | undefined = () => undefined,
-  ) {
-    this.#room = room;
+  constructor(database: WriteDatabase, durable: DurableCommit, options: WriterOptions = {}) {
+    const { room, refusal, onDurable, warn } = options;
+    this.#room = room ?? (() => undefined);
+    this.#refusal = refusal ?? (() => undefined);
+    this.#onDurable = onDurable ?? (() => {});
+    this.#warn = warn ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error)));
     this.#database = database;
     this.#run = controlOf(database);
     this.#durable = durable;
@@ -110,6 +124,15 @@ export class Writer {
     return () => void this.#listeners.delete(listener);
   }
 
+  /**
+   * Makes `change` inside each transaction, right before its commit, until what is given back is called. What it throws
+   * refuses the whole transaction.
+   */
+  beforeCommit(change: (database: WriteDatabase) => void): () => void {
+    this.#lastChanges.add(change);
+    return () => void this.#lastChanges.delete(change);
+  }
+
   /** Resolves when nothing waits to be written. */
   drained(): Promise<void> {
     if (this.#waiting.length + this.#stepped.length === 0 && !this.#scheduled) return Promise.resolve();
@@ -142,17 +165,14 @@ export class Writer {
     const outcomes: (() => void)[] = [];
     const until = performance.now() + MAX_TRANSACTION_MS;
     try {
-      if (this.#failure) throw this.#failure;
-      this.#run.begin();
+      this.#begin();
       for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
         begun.push(next);
         outcomes.push(this.#runInSavepoint(next));
         if (performance.now() > until) break;
       }
-      await this.#durable.commit(this.#run.commit, () => {
-        for (const answer of outcomes) answer();
-        for (const listener of this.#listeners) listener();
-      });
+      this.#changeLast();
+      await this.#durable.commit(this.#run.commit, () => this.#tellEach([...outcomes, ...this.#listeners]));
     } catch (error) {
       const refusal = this.#giveUp(error);
       // Where nothing could be begun, those who come later would fare no better.
@@ -166,7 +186,7 @@ export class Writer {
     try {
       if (this.#failure) throw this.#failure;
       if (!stepped.steps) {
-        this.#run.begin();
+        this.#begin();
         stepped.steps = stepped.change(this.#database);
       }
       if (!stepped.outcome) {
@@ -174,14 +194,35 @@ export class Writer {
         return;
       }
       const { value } = stepped.outcome;
+      this.#changeLast();
       await this.#durable.commit(this.#run.commit, () => {
         this.#stepped.shift();
-        stepped.resolve(value);
-        for (const listener of this.#listeners) listener();
+        this.#tellEach([() => stepped.resolve(value), ...this.#listeners]);
       });
     } catch (error) {
       this.#stepped.shift();
       stepped.reject(this.#giveUp(error));
+    }
+  }
+
+  #begin(): void {
+    const refusal = this.#failure ?? this.#refusal();
+    if (refusal) throw refusal;
+    this.#run.begin();
+  }
+
+  #changeLast(): void {
+    for (const change of this.#lastChanges) change(this.#database);
+  }
+
+  /** Says that a commit is durable: calls all of them, whatever one of them throws: the others know nothing of it, and what they hear of is committed. */
+  #tellEach(calls: readonly (() => void)[]): void {
+    for (const call of [this.#onDurable, ...calls]) {
+      try {
+        call();
+      } catch (error) {
+        this.#warn(error);
+      }
     }
   }
 
@@ -191,8 +232,11 @@ export class Writer {
       const result = change(this.#database);
       this.#run.release();
       return () => {
-        onShown?.();
-        resolve(result);
+        try {
+          onShown?.();
+        } finally {
+          resolve(result);
+        }
       };
     } catch (error) {
       // A full disk or an I/O error ends the whole transaction; the others of the batch are then refused too.

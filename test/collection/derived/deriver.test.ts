@@ -69,3 +69,20 @@ test('whoever asks while too many wait is told to come again; closing tells all 
   expect(codes.filter((code) => code === 'derivation_busy')).toHaveLength(1);
   expect(codes.filter((code) => code === 'shutting_down')).toHaveLength(65);
 });
+
+test('a slow document goes on where only slow ones are made, and so do the others of its source', async () => {
+  const [slow, other] = await Promise.all([taskOf(ENDLESS), taskOf('<title>Other</title>')]);
+  const ofSource = (task: TextTask, source: number) => ({ ...task, object: { ...task.object, source } });
+  let isSlowOver = false;
+  const endless = deriver.derive(ofSource(slow, 1), { timeoutMs: 10_000 }).finally(() => {
+    isSlowOver = true;
+  });
+  const after = [2, 3].map((source) => deriver.derive(ofSource(other, source), { timeoutMs: 10_000 }));
+  expect((await Promise.all(after)).map(({ title }) => title)).toEqual(['Other', 'Other']);
+  // By now it was moved aside; its source's next one waits behind it, and another source's does not.
+  const own = deriver.derive(ofSource(other, 1), { timeoutMs: 10_000 });
+  expect((await deriver.derive(ofSource(other, 2), { timeoutMs: 10_000 })).title).toBe('Other');
+  expect(isSlowOver).toBe(false);
+  await expect(endless).rejects.toMatchObject({ reason: 'time_out' });
+  expect((await own).title).toBe('Other');
+}, 60_000);

@@ -103,7 +103,7 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
     const rules = [{ kind: 'json_path', value: '$..*' }];
     const event = await change('application/json', json('a'), json('b'), rules);
     expect((await diffWhileAlive(node, event)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
-  }, 30_000);
+  }, 60_000);
 
   test('a rule that would run for ever is given up, named, marks nothing, and keeps nobody waiting', async () => {
     const hostile = { kind: 'pattern', value: '^(\\w+\\s?)*$' };
@@ -114,6 +114,27 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
     expect(diff.summary).toMatchObject({ added: 1, removed: 1 });
     expectAlive(health);
   });
+
+  test('pages that take half a minute hold up no other source, however many they are', async () => {
+    const nested = (end: string) => `${'<div>'.repeat(400_000)}${end}`;
+    const plain = await change('text/html', '<p>one word', '<p>another word');
+    const hostile: number[] = [];
+    for (const end of ['a', 'b', 'c'])
+      hostile.push(await change('text/html', nested(end), nested(`${end}!`)));
+    let pending = hostile.length;
+    const asked = hostile.map((event) =>
+      node.node.ask(`/api/events/${event}/diff`).finally(() => {
+        pending -= 1;
+      }),
+    );
+    const { diff, health } = await diffWhileAlive(node, plain);
+    expect(diff).toMatchObject({ kind: 'html', summary: { added: 1, removed: 1 } });
+    // With one process for all they were answered one after the other, in the order in which they were asked for.
+    expect(pending).toBe(hostile.length);
+    expectAlive(health);
+    await node.node.close();
+    await Promise.allSettled(asked);
+  }, 60_000);
 
   test('a selector that looks everywhere, in elements two thousand deep', async () => {
     const deep = (end: string) => `${'<div><p>'.repeat(2_000)}${end}${'</p></div>'.repeat(2_000)}`;

@@ -23,10 +23,22 @@ class App extends EventEmitter {
   readonly name = 'strongroom';
   readonly isPackaged = false;
   sandboxEnabled = false;
+  /** Utility processes that run; the other module tells of them. */
+  readonly processes = new Set<{ type: string; name: string }>();
   #paths = new Map([['userData', String(values['user-data-dir'])]]);
   #closeWindows: () => boolean = () => true;
 
-  whenReady = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  #isReady = false;
+
+  whenReady = (): Promise<void> =>
+    new Promise((resolve) =>
+      setImmediate(() => {
+        this.#isReady = true;
+        resolve();
+      }),
+    );
+  getAppMetrics = (): { type: string; name: string }[] => [...this.processes];
+  isReady = (): boolean => this.#isReady;
   getVersion = (): string => process.env.npm_package_version ?? '0.0.0-stand-in';
   getPath = (name: string): string => this.#paths.get(name) ?? join(this.getPath('userData'), name);
   setPath = (name: string, path: string): void => void this.#paths.set(name, path);

@@ -1,4 +1,5 @@
 import { Button, Popover } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import {
   IconChevronDown,
   IconClockHour4,
@@ -8,7 +9,9 @@ import {
   IconTable,
   type TablerIcon,
 } from '@tabler/icons-react';
-import { urlOf } from '../../api/client.ts';
+import type { MouseEvent } from 'react';
+import { sendRequest, urlOf } from '../../api/client.ts';
+import { describeError } from '../../components/feedback/ErrorNote.tsx';
 import classes from './ExportMenu.module.css';
 
 export interface ExportMenuProps {
@@ -38,7 +41,9 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
               <a
                 href={address}
                 className={classes.form}
-                {...(isPage ? { target: '_blank', rel: 'noopener noreferrer' } : { download: '' })}
+                {...(isPage
+                  ? { target: '_blank', rel: 'noopener noreferrer' }
+                  : { download: '', onClick: (click) => void exportFile(click) })}
               >
                 <Icon size={16} aria-hidden className={classes.icon} />
                 <span className={classes.name}>{name}</span>
@@ -51,6 +56,22 @@ export function ExportMenu({ query, sourceUrl }: ExportMenuProps) {
     </Popover>
   );
 }
+
+/** Asks first whether the node can make the file now: a refused download would fail without a word. */
+async function exportFile(click: MouseEvent<HTMLAnchorElement>): Promise<void> {
+  const { href } = click.currentTarget;
+  click.preventDefault();
+  try {
+    const { status } = await sendRequest(href, { method: 'HEAD' });
+    // The response is a file, so the page stays. The browser shows any other refusal.
+    if (status !== 503) window.location.assign(href);
+    else notifications.show({ color: 'red', message: BUSY });
+  } catch (error) {
+    notifications.show({ color: 'red', message: describeError(error).sentence });
+  }
+}
+
+const BUSY = 'The node is busy with other exports. Try again in a minute.';
 
 interface Form {
   name: string;

@@ -43,10 +43,16 @@ function endText({ state, error, result }: Job): string {
   if (state === 'cancelled') return 'The audit was stopped. Its findings so far are recorded.';
   const found = auditResultSchema.safeParse(result).data;
   if (!found) return '';
+  if (!found.database.ok)
+    return `The database is damaged (${found.database.findings[0] ?? 'it cannot be read'}). Restore it from a copy.`;
   const read = `${countOf(found.checked, 'object')} (${formatBytes(found.bytes)}) re-hashed`;
   const repaired =
     found.restored_objects > 0 ? ` ${countOf(found.restored_objects, 'object')} repaired since.` : '';
+  const unnamed =
+    found.lost_and_found_objects > 0
+      ? ` ${countOf(found.lost_and_found_objects, 'file')} that no record names in lost-and-found.`
+      : '';
   return found.damaged_objects === 0
-    ? `${read}. No damage found.${repaired}`
-    : `${read}. ${countOf(found.damaged_objects, 'object')} damaged.${repaired}`;
+    ? `${read}. No damage found.${repaired}${unnamed}`
+    : `${read}. ${countOf(found.damaged_objects, 'object')} damaged.${repaired}${unnamed}`;
 }

@@ -1,0 +1,28 @@
+import { copyFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createFolder, syncFile, syncFolder } from '../store/blobs/durableFile.ts';
+import { isMissing } from '../store/blobs/missing.ts';
+import { databaseFile } from '../store/blobs/paths.ts';
+import { headFile } from '../store/headFile.ts';
+import { readKeptNotes } from './checkpoints.ts';
+
+/**
+ * Keeps what says that a database was rolled back, in a folder `rolled-back/<time>`: the head, the checkpoints and the
+ * log, which SQLite overwrites and which may hold the rows that are missing.
+ */
+export async function keepEvidence(folder: string, at: string): Promise<void> {
+  const kept = join(folder, 'rolled-back', at.replace(/[-:.]/g, ''));
+  await createFolder(kept);
+  const notes = await readKeptNotes(folder);
+  for (const file of [headFile(folder), `${databaseFile(folder)}-wal`, ...notes.map(({ file }) => file)]) {
+    const copy = join(kept, basename(file));
+    try {
+      await copyFile(file, copy);
+    } catch (error) {
+      if (isMissing(error)) continue;
+      throw error;
+    }
+    await syncFile(copy);
+  }
+  await syncFolder(kept);
+}

@@ -1,0 +1,68 @@
+import { type KeyObject, sign } from 'node:crypto';
+import {
+  type KeyChange,
+  type KeyRenewal,
+  keyChangeSchema,
+  type Rollback,
+  renewalText,
+} from '../../shared/keyChange.ts';
+import type { Slice } from '../../shared/list.ts';
+import {
+  allKeyChanges,
+  insertKeyChange,
+  type KeyChangeRow,
+  keyChangesPage,
+} from '../store/sqlite/keyChanges.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/open.ts';
+import { writeSetting } from '../store/sqlite/settings.ts';
+import type { Store } from '../store/store.ts';
+import { appendEntry } from './appendEntry.ts';
+import { fingerprintOf } from './entry.ts';
+import type { RecordedSubjects } from './verifyLedger.ts';
+
+/** A change of the node's key, before it has its entry. */
+export type NewKeyChange =
+  | { type: 'key.renewed'; record: KeyRenewal }
+  | { type: 'ledger.rolled_back'; record: Rollback };
+
+/** Records a change of the node's key and makes the new one the archive's own, inside the caller's transaction. */
+export function recordKeyChange(database: WriteDatabase, { type, record }: NewKeyChange): void {
+  const { new_key: subject, at } = record;
+  const { seq } = appendEntry(database, { type, subject, digest: fingerprintOf(record), at });
+  insertKeyChange(database, { ledger_entry: seq, type, record });
+  writeSetting(database, 'verifier_key', subject);
+}
+
+/** A page of the changes of the node's key, newest first. */
+export function listKeyChanges(
+  { read }: Pick<Store, 'read'>,
+  page: { limit: number; offset: number },
+): Slice<KeyChange> {
+  const { items, total } = read.transaction(() => keyChangesPage(read, page)).deferred();
+  return { items: items.map(asKeyChange), total };
+}
+
+/** Every change of the node's key, in the order of the ledger. */
+export function readKeyChanges(database: ReadDatabase): KeyChange[] {
+  return allKeyChanges(database).map(asKeyChange);
+}
+
+function asKeyChange({ type, ledger_entry, record }: KeyChangeRow): KeyChange {
+  return keyChangeSchema.parse({ type, ledger_entry, ...(record as object) });
+}
+
+/** The old key's word for the new one. */
+export function signRenewal(oldKey: KeyObject, oldVerifierKey: string, newVerifierKey: string): string {
+  return sign(null, Buffer.from(renewalText(oldVerifierKey, newVerifierKey)), oldKey).toString('base64');
+}
+
+/** What lets the ledger's verification recompute what was recorded of the node's keys. */
+export const KEY_SUBJECTS: readonly RecordedSubjects[] = (['key.renewed', 'ledger.rolled_back'] as const).map(
+  (type) => ({
+    types: [type],
+    *digests(database) {
+      for (const change of allKeyChanges(database))
+        if (change.type === type) yield { seq: change.ledger_entry, digest: fingerprintOf(change.record) };
+    },
+  }),
+);

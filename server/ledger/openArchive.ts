@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import { instantOf } from '../../shared/clock.ts';
+import type { KeyChange } from '../../shared/keyChange.ts';
+import { NO_HASH } from '../../shared/ledger.ts';
+import type { Examined, Judge, Verdict } from '../store/examine.ts';
+import { lastEntry } from '../store/sqlite/ledger.ts';
+import { writeSetting } from '../store/sqlite/settings.ts';
+import { openStore, type Store, type StoreConfig } from '../store/store.ts';
+import { readHead } from './appendEntry.ts';
+import { type NodeKey, nodeKeyOf } from './checkpoint.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { keepEvidence } from './evidence.ts';
+import { compareWithKept, furthest, type Kept, knownKey, readBeside } from './judgeArchive.ts';
+import { type NewKeyChange, readKeyChanges, recordKeyChange, signRenewal } from './keyChanges.ts';
+import {
+  keepRetiredKey,
+  keyFile,
+  makeNextKey,
+  NodeKeyError,
+  nameIn,
+  newName,
+  type Random,
+  readNodeKey,
+  readPrivateKey,
+  settleKey,
+} from './nodeKey.ts';
+import { rootAt } from './tree.ts';
+
+export interface ArchiveConfig extends Omit<StoreConfig, 'judge'> {
+  /** Goes on with a database that is behind what was acknowledged or signed: with a new key, and an entry that says so. */
+  acceptRollback?: boolean | undefined;
+  /** Gives the archive a new key, whatever became of the old one, with an entry that says so. */
+  renewKey?: boolean | undefined;
+}
+
+/** An archive that is open: its rows and blobs, its key, and what signs its checkpoints. */
+export interface OpenArchive {
+  store: Store;
+  key: NodeKey;
+  checkpoints: Checkpoints;
+  /** What was recorded of a rollback that was accepted, or a key that was renewed, by this opening. */
+  keyChange: KeyChange | undefined;
+}
+
+/**
+ * Opens an archive, or makes a new one: the one way to write to a data folder. Before anything there is changed, the
+ * database is compared with the head and the checkpoint that were kept beside it, and with the key.
+ *
+ * @throws BehindHeadError, KeptCheckpointError, HeadFileError unless a rollback is accepted; NodeKeyError; what
+ * `openStore` throws. Nothing was changed then.
+ */
+export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
+  const { folder, random = randomBytes } = config;
+  const judged: Judged = { kept: undefined, change: undefined };
+  const store = await openStore({ ...config, judge: judgeOf(config, random, judged) });
+  try {
+    const key = await takeKey(store, random);
+    await settleKey(folder, key);
+    // What a key of before has signed is no reason not to keep one by this key.
+    const isSame = judged.change === undefined && judged.kept?.checkpoint !== undefined;
+    const checkpoints = new Checkpoints({
+      folder,
+      key,
+      keptSize: isSame ? (judged.kept?.checkpoint?.size ?? -1) : -1,
+    });
+    await keepFirst(config, store, checkpoints, isSame);
+    const keyChange = judged.change && readKeyChanges(store.read).at(-1);
+    return { store, key, checkpoints, keyChange };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** What the judge found, for those who open. */
+interface Judged {
+  kept: Kept | undefined;
+  change: NewKeyChange | undefined;
+}
+
+function judgeOf(
+  { folder, clock, acceptRollback, renewKey }: ArchiveConfig,
+  random: Random,
+  judged: Judged,
+): Judge {
+  return async (examined): Promise<Verdict> => {
+    const kept = await compareWithKept(examined, await readBeside(folder));
+    if (kept.doubt && !acceptRollback) throw kept.doubt;
+    judged.kept = kept;
+    const isReplaced = kept.doubt !== undefined || renewKey === true;
+    if (!isReplaced) {
+      await requireKey(examined);
+      return { isWhole: kept.head !== undefined };
+    }
+    const at = instantOf(Math.max(clock.now(), Date.parse(latestOf(examined) ?? '1970-01-01')));
+    judged.change = await newKeyChange(examined, kept, { at, random });
+    const { change } = judged;
+    return {
+      isWhole: kept.doubt === undefined && kept.head !== undefined,
+      change: (database) => recordKeyChange(database, change),
+    };
+  };
+}
+
+/** @throws NodeKeyError where the key is not the archive's own; a first start that was killed may have left one. */
+async function requireKey(examined: Examined): Promise<void> {
+  const known = knownKey(examined);
+  if (known !== undefined) return void (await readNodeKey(examined.folder, known));
+  const found = await readPrivateKey(examined.folder);
+  if (found === undefined) return;
+  if (latestOf(examined) !== undefined)
+    throw new NodeKeyError(keyFile(examined.folder), 'is one that the database knows nothing of');
+  if (found === null) throw new NodeKeyError(keyFile(examined.folder), 'cannot be read as an Ed25519 key');
+}
+
+function latestOf({ read, isMade }: Examined): string | undefined {
+  return isMade ? lastEntry(read)?.at : undefined;
+}
+
+/** Makes a new key, keeps what it replaces, and says what is to be recorded of that. */
+async function newKeyChange(
+  examined: Examined,
+  { head, checkpoint, doubt }: Kept,
+  { at, random }: { at: string; random: Random },
+): Promise<NewKeyChange> {
+  const { folder, read, isMade } = examined;
+  const known = knownKey(examined);
+  const name = known === undefined ? (checkpoint?.origin ?? newName(random)) : nameIn(known);
+  const privateKey = await readPrivateKey(folder);
+  const present = privateKey && nodeKeyOf(name, privateKey);
+  if (doubt) await keepEvidence(folder, at);
+  await keepRetiredKey(folder, name);
+  const { verifierKey: new_key } = await makeNextKey(folder, name, random);
+  if (doubt) {
+    const last = isMade ? lastEntry(read) : undefined;
+    const seq = last?.seq ?? 0;
+    const root = isMade ? rootAt(read, seq).toString('hex') : null;
+    const to = { seq, hash: last?.hash ?? NO_HASH, root };
+    const record = { at, from: furthest(head, checkpoint), to, old_key: known ?? null, new_key };
+    return { type: 'ledger.rolled_back', record };
+  }
+  if (known === undefined) throw new NodeKeyError(keyFile(folder), 'was never used by this archive');
+  const signature = present?.verifierKey === known ? signRenewal(present.privateKey, known, new_key) : null;
+  return { type: 'key.renewed', record: { at, old_key: known, new_key, signature } };
+}
+
+/** The archive's key; made where it has none. */
+async function takeKey(store: Store, random: Random): Promise<NodeKey> {
+  const known = knownKey({ read: store.read, isMade: true });
+  if (known !== undefined) return readNodeKey(store.folder, known);
+  const name = newName(random);
+  // A first start that was killed may have left a key that nothing was signed with; it is taken into use.
+  const left = await readPrivateKey(store.folder);
+  const key = left ? nodeKeyOf(name, left) : await makeNextKey(store.folder, name, random);
+  await store.write((database) => writeSetting(database, 'verifier_key', key.verifierKey));
+  return key;
+}
+
+/** Keeps a checkpoint of the ledger as it stands where there is none by this key, and one where there were some. */
+async function keepFirst(
+  { folder, warn }: ArchiveConfig,
+  { read }: Store,
+  checkpoints: Checkpoints,
+  isKept: boolean,
+): Promise<void> {
+  try {
+    const { seq: size, root } = read.transaction(() => readHead(read)).deferred();
+    if (!isKept) await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
+    await checkpoints.forgetBeside();
+  } catch (error) {
+    warn?.({ error, folder }, 'No checkpoint could be kept; none is given out until one can be.');
+  }
+}

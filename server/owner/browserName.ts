@@ -1,0 +1,25 @@
+/** What browsers call themselves, the most particular first: most also name the ones that they are made from. */
+const BROWSERS: readonly (readonly [RegExp, string])[] = [
+  [/\bElectron\//, 'Strongroom’s window'],
+  [/\bEdgA?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\/|\bFxiOS\//, 'Firefox'],
+  [/Chrom(e|ium)\/|\bCriOS\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+];
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/\bAndroid\b/, 'Android'],
+  [/\b(iPhone|iPad)\b/, 'iOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+const LONGEST = 60;
+
+/** A few words for a browser by its `User-Agent`: “Firefox on Linux”, or the beginning of what it says. */
+export function browserName(userAgent = ''): string {
+  const nameIn = (list: typeof BROWSERS) => list.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const [browser, system] = [nameIn(BROWSERS), nameIn(SYSTEMS)];
+  if (browser !== undefined && system !== undefined) return `${browser} on ${system}`;
+  return browser ?? userAgent.replace(/[^\x20-\x7e]/g, '').slice(0, LONGEST);
+}

@@ -1,0 +1,180 @@
+import { cp, readdir, readFile, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, test } from 'vitest';
+import { addPack, type StagedBlob } from '../../server/archive/packs/addPack.ts';
+import { BlobStore, type KeptBy } from '../../server/store/blobs/blobStore.ts';
+import { createBlobRowIfAbsent } from '../../server/store/sqlite/blobs.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { overwrite } from '../fixity/support.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { aRecord, filesOf, sha256Of } from '../support/packs.ts';
+
+const open: Store[] = [];
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  await closeTestNodes();
+});
+
+async function openAt(folder: string): Promise<Store> {
+  const store = await openStore({ folder, clock: systemClock });
+  open.push(store);
+  return store;
+}
+
+/** One goes by way of the journal, the other does not. */
+const SMALL = 'small';
+const LARGE = 'large'.repeat(50_000);
+
+function stage(store: Store, text: string): Promise<StagedBlob> {
+  return store.blobs.stage([Buffer.from(text)], 1_000_000);
+}
+
+async function keep(store: Store, text: string, by: KeptBy = 'journal'): Promise<StagedBlob> {
+  const staged = await stage(store, text);
+  await staged.keep(by);
+  return staged;
+}
+
+/** What lies in a data folder and is no acknowledged blob. */
+async function lying(folder: string) {
+  const names = async (place: string) => {
+    const entries = await readdir(join(folder, place), { recursive: true, withFileTypes: true }).catch(
+      () => [],
+    );
+    return entries
+      .filter((entry) => entry.isFile())
+      .map(({ name }) => name)
+      .sort();
+  };
+  return { blobs: await names('blobs'), tmp: await names('tmp'), lost: await names('lost-and-found') };
+}
+
+/** The data folder as kill -9 leaves it at this moment. */
+async function killed(store: Store): Promise<string> {
+  const folder = await temporaryFolder();
+  await cp(store.folder, folder, { recursive: true, filter: (file) => !file.endsWith('lock') });
+  return folder;
+}
+
+const NOTHING = { blobs: [], tmp: [], lost: [] };
+const LOST = new Error('The disk is gone.');
+const refuse: Store['write'] = () => Promise.reject(LOST);
+
+function addPackOf(store: Store, staged: StagedBlob, text: string, title: string) {
+  const record = aRecord({ title, files: filesOf({ 'a.txt': text }) });
+  return addPack(store, { record, staged: new Map([['a.txt', staged]]) });
+}
+
+describe.each([
+  ['small', SMALL],
+  ['large', LARGE],
+])('a %s blob', (_size, text) => {
+  const sha256 = sha256Of(text);
+  const row = { sha256, bytes: text.length, stored_at: '2026-10-01T00:00:00.000Z' };
+
+  test('of a write that was refused goes at once, and is never found uncounted', async () => {
+    const store = await openAt(await temporaryFolder());
+    await expect(addPackOf({ ...store, write: refuse }, await stage(store, text), text, 'One')).rejects.toBe(
+      LOST,
+    );
+    expect(await lying(store.folder)).toEqual(NOTHING);
+  });
+
+  test('stays for the one of two uploads that is accepted, whichever of them is over first', async () => {
+    for (const refusedFirst of [true, false]) {
+      const store = await openAt(await temporaryFolder());
+      const [accepted, refused] = [await stage(store, text), await stage(store, text)];
+      const gates = { accepted: Promise.withResolvers<void>(), refused: Promise.withResolvers<void>() };
+      const kept = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const waiting: Store['write'] = async (change, options) => {
+        kept[0]?.resolve();
+        await gates.accepted.promise;
+        return store.write(change, options);
+      };
+      const refusing: Store['write'] = async () => {
+        kept[1]?.resolve();
+        await gates.refused.promise;
+        throw LOST;
+      };
+      const first = addPackOf({ ...store, write: waiting }, accepted, text, 'Accepted');
+      const second = addPackOf({ ...store, write: refusing }, refused, text, 'Refused').catch(
+        (error) => error,
+      );
+      await Promise.all(kept.map(({ promise }) => promise));
+      const order = refusedFirst ? (['refused', 'accepted'] as const) : (['accepted', 'refused'] as const);
+      const over = { accepted: first, refused: second };
+      for (const which of order) {
+        gates[which].resolve();
+        await over[which];
+      }
+      expect(await second).toBe(LOST);
+      expect(await store.blobs.rehash(sha256)).toBe(sha256);
+      expect(await lying(store.folder)).toEqual({ ...NOTHING, blobs: [sha256] });
+    }
+  });
+
+  test('of two uploads that are both refused goes with the last', async () => {
+    const store = await openAt(await temporaryFolder());
+    const [one, two] = [await keep(store, text), await keep(store, text)];
+    await one.discard();
+    expect((await lying(store.folder)).blobs).toEqual([sha256]);
+    await two.discard();
+    expect(await lying(store.folder)).toEqual(NOTHING);
+  });
+
+  test('stays for the next start where it is not known what was committed, which then decides', async () => {
+    const store = await openAt(await temporaryFolder());
+    const staged = await keep(store, text);
+    const failing = store.write(() => {
+      throw new Database.SqliteError('disk I/O error', 'SQLITE_IOERR');
+    });
+    await expect(failing).rejects.toMatchObject({ code: 'storage_failed' });
+    await staged.discard();
+    expect((await lying(store.folder)).blobs).toEqual([sha256]);
+    await openAt(await killed(store));
+    expect(await lying(open.at(-1)?.folder ?? '')).toEqual(NOTHING);
+  });
+
+  test('that a kill left before its row was committed is removed by the next start', async () => {
+    const store = await openAt(await temporaryFolder());
+    await keep(store, text);
+    const folder = await killed(store);
+    expect((await lying(folder)).blobs).toEqual([sha256]);
+    await openAt(folder);
+    expect(await lying(folder)).toEqual(NOTHING);
+  });
+
+  test('that a kill left after its row was committed stays', async () => {
+    const store = await openAt(await temporaryFolder());
+    await keep(store, text);
+    await store.write((database) => createBlobRowIfAbsent(database, row));
+    const folder = await killed(store);
+    await openAt(folder);
+    expect(await lying(folder)).toEqual({ ...NOTHING, blobs: [sha256] });
+  });
+
+  test('is no leftover where rows that were acknowledged may be missing: it goes to lost-and-found, whole', async () => {
+    const store = await openAt(await temporaryFolder());
+    await keep(store, text);
+    const folder = await killed(store);
+    // What the journal holds is whole even where a power cut took the file.
+    if (text === SMALL)
+      await truncate(join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256), 0);
+    await new BlobStore(folder).recover(() => false, { mayDelete: false, hasRoom: () => true });
+    expect(await lying(folder)).toEqual({ ...NOTHING, lost: [sha256] });
+    expect(await readFile(join(folder, 'lost-and-found', sha256), 'utf8')).toBe(text);
+  });
+
+  test('that was there before a write of the same bytes is not that write’s to delete', async () => {
+    const store = await openAt(await temporaryFolder());
+    await overwrite(store.folder, sha256, text);
+    const staged = await keep(store, text);
+    const folder = await killed(store);
+    await openAt(folder);
+    expect(await lying(folder)).toEqual({ ...NOTHING, lost: [sha256] });
+    await staged.discard();
+    expect(await lying(store.folder)).toEqual({ ...NOTHING, lost: [sha256] });
+  });
+});

@@ -1,0 +1,97 @@
+import { open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, expect, test } from 'vitest';
+import { runCommand } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack, aRecord, problemOf } from '../support/packs.ts';
+import { audit } from './support.ts';
+
+afterEach(closeTestNodes);
+
+/** A closed archive with a pack; its id. */
+async function archive(): Promise<{ folder: string; id: string }> {
+  const node = await openTestNode();
+  const { id } = await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await node.close();
+  return { folder: node.dataFolder, id };
+}
+
+/** Writes noise over the pages of a table or an index, as a failing disk may. */
+async function spoil(folder: string, ...names: string[]): Promise<void> {
+  const file = join(folder, 'strongroom.db');
+  const database = new Database(file);
+  database.pragma('wal_checkpoint(TRUNCATE)');
+  const pageSize = Number(database.pragma('page_size', { simple: true }));
+  const pages = names.map(
+    (name) =>
+      database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(name) as number,
+  );
+  database.close();
+  const handle = await open(file, 'r+');
+  for (const page of pages)
+    await handle.write(Buffer.alloc(pageSize, 0xa7), 0, pageSize, (page - 1) * pageSize);
+  await handle.close();
+}
+
+/** A node that has the folder open while its database is spoilt. */
+async function nodeWithSpoilt(...names: string[]): Promise<{ node: TestNode; id: string }> {
+  const { folder, id } = await archive();
+  await spoil(folder, ...names);
+  return { node: await openTestNode({ dataFolder: folder }), id };
+}
+
+test('audit says what SQLite finds wrong with the database, writes nothing and ends with 1', async () => {
+  const { folder } = await archive();
+  await spoil(folder, 'comments');
+  const { code, stderr, stdout } = await runCommand(['audit', '--data', folder]);
+  expect({ code, stderr }).toMatchObject({ code: 1 });
+  expect(stderr).toContain('The database is damaged: put back a copy that is sound.');
+  expect(stdout).not.toContain('All is intact');
+  const json = await runCommand(['audit', '--data', folder, '--json']);
+  expect(json.code).toBe(1);
+  const told = JSON.parse(json.stdout) as { ok: boolean; database: { ok: boolean; findings: string[] } };
+  expect(told).toMatchObject({ ok: false, recorded: false, database: { ok: false } });
+  expect(told.database.findings.length).toBeGreaterThan(0);
+});
+
+test('an audit that the owner starts says it too', async () => {
+  const { node } = await nodeWithSpoilt('comments');
+  const { database, checked } = await audit(node);
+  expect(database.ok).toBe(false);
+  expect(database.findings.join()).toMatch(/Tree|page|malformed|btree/i);
+  expect(checked).toBe(0);
+});
+
+test('the verification of a ledger whose rows cannot be read is a finding, for the node and for the command', async () => {
+  const { node } = await nodeWithSpoilt('ledger');
+  const answer = await node.ask('/api/ledger/verify');
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject({ ok: false, problems: [{ problem: 'database_damaged' }] });
+  await node.close();
+  const { code, stderr } = await runCommand(['ledger', 'verify', '--data', node.dataFolder]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('The database is damaged');
+});
+
+test('the verification of a pack whose rows cannot be read is a check that failed', async () => {
+  const { node, id } = await nodeWithSpoilt('ledger', 'packs');
+  const answer = await node.ask(`/api/packs/${id}/verify`);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject({ ok: false });
+});
+
+test('whoever reads what lies on a damaged page is told that the database is damaged, and what to do', async () => {
+  const { node, id } = await nodeWithSpoilt('packs');
+  const told = await problemOf(node.ask(`/api/packs/${id}`));
+  expect(told).toMatchObject({ status: 500, code: 'database_damaged' });
+  expect(told.detail).toContain('strongroom audit');
+});
+
+test('a file that is no database is told as that by audit', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'strongroom.db'), 'This is no database. '.repeat(400));
+  const { code, stdout } = await runCommand(['audit', '--data', folder, '--json']);
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false, database: { ok: false } });
+});

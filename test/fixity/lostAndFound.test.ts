@@ -1,0 +1,183 @@
+import fs from 'node:fs';
+import promises, { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { createBlobRowIfAbsent } from '../../server/store/sqlite/blobs.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import type { LostFile } from '../../shared/fixity.ts';
+import { runCommand } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { audit, fileOf, overwrite } from './support.ts';
+
+const open: Store[] = [];
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  await closeTestNodes();
+});
+
+async function openAt(folder: string): Promise<Store> {
+  const store = await openStore({ folder, clock: systemClock });
+  open.push(store);
+  return store;
+}
+
+const LOST = sha256Of('lost');
+
+/** The names in `lost-and-found/`. */
+async function lost(folder: string): Promise<string[]> {
+  return (await readdir(join(folder, 'lost-and-found')).catch(() => [])).sort();
+}
+
+async function listed(node: TestNode): Promise<LostFile[]> {
+  const answer = await node.askAsOwner('/manage/lost-and-found');
+  expect(answer.status).toBe(200);
+  return ((await answer.json()) as { items: LostFile[] }).items;
+}
+
+function nameInRow(store: Store, text: string): Promise<void> {
+  const row = { sha256: sha256Of(text), bytes: Buffer.byteLength(text), stored_at: store.instant() };
+  return store.write((database) => createBlobRowIfAbsent(database, row));
+}
+
+test('a start deletes no blob that it cannot prove to be a leftover; an audit moves it to lost-and-found and lists it', async () => {
+  const node = await openTestNode();
+  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await node.close();
+  const { dataFolder } = node;
+  await overwrite(dataFolder, LOST, 'lost');
+  const again = await openTestNode({ dataFolder });
+  expect(await readFile(fileOf(dataFolder, LOST), 'utf8')).toBe('lost');
+  expect(await audit(again)).toMatchObject({
+    damaged_objects: 0,
+    database: { ok: true, findings: [] },
+    unnamed_objects: 1,
+    unnamed: [{ sha256: LOST, bytes: 4 }],
+    lost_and_found: [{ sha256: LOST, bytes: 4, name: LOST }],
+  });
+  expect(await lost(dataFolder)).toEqual([LOST]);
+  expect(await readFile(join(dataFolder, 'lost-and-found', LOST), 'utf8')).toBe('lost');
+  expect(await listed(again)).toEqual([{ sha256: LOST, bytes: 4, name: LOST }]);
+  expect((await again.ask('/manage/lost-and-found')).status).toBe(401);
+  expect(await audit(again), 'the next one finds nothing more').toMatchObject({
+    unnamed_objects: 0,
+    lost_and_found_objects: 1,
+  });
+});
+
+test('the same bytes again are taken, and none is in lost-and-found after that', async () => {
+  const node = await openTestNode();
+  await overwrite(node.dataFolder, LOST, 'lost');
+  await audit(node);
+  await addedPack(node, aRecord(), { 'a.txt': 'lost' });
+  await expect.poll(() => listed(node)).toEqual([]);
+  expect(await (await node.ask(`/api/blobs/${LOST}`)).text()).toBe('lost');
+  expect(await lost(node.dataFolder)).toEqual([]);
+});
+
+test('what a row names is taken back at the next start, and after the commit of the row while the node runs', async () => {
+  const folder = await temporaryFolder();
+  for (const text of ['lost', 'other']) await overwrite(folder, sha256Of(text), text);
+  const first = await openAt(folder);
+  for (const text of ['lost', 'other'])
+    expect(await first.blobs.moveUnnamed(sha256Of(text), sha256Of(text))).toBe(true);
+  await nameInRow(first, 'lost');
+  await expect.poll(() => lost(folder)).toEqual([sha256Of('other')]);
+  expect(await readFile(fileOf(folder, LOST), 'utf8')).toBe('lost');
+  await first.close();
+  open.length = 0;
+  // As after the right database was put back: the row is there, the blob is still in lost-and-found.
+  const between = await openAt(folder);
+  await nameInRow(between, 'third');
+  await between.close();
+  open.length = 0;
+  await writeFile(join(folder, 'lost-and-found', sha256Of('third')), 'third');
+  await openAt(folder);
+  expect(await readFile(fileOf(folder, sha256Of('third')), 'utf8')).toBe('third');
+  expect(await lost(folder)).toEqual([sha256Of('other')]);
+});
+
+test('bytes that are not those of the name are never taken back, and what lies under the name is never lost', async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, 'lost-and-found'));
+  await writeFile(join(folder, 'lost-and-found', LOST), 'else');
+  await overwrite(folder, sha256Of('right'), 'wrong');
+  await writeFile(join(folder, 'lost-and-found', sha256Of('right')), 'right');
+  const store = await openAt(folder);
+  await nameInRow(store, 'lost');
+  await nameInRow(store, 'right');
+  await expect.poll(() => lost(folder)).toEqual([LOST]);
+  expect(await readFile(fileOf(folder, sha256Of('right')), 'utf8')).toBe('right');
+  expect(await readdir(join(folder, 'damaged'))).toEqual([`${sha256Of('right')}.${sha256Of('wrong')}`]);
+  expect(await store.blobs.bytesOf(LOST)).toBeUndefined();
+});
+
+test('a file whose bytes do not hash to its name is named by both digests; a second one of a name replaces none', async () => {
+  const node = await openTestNode();
+  await overwrite(node.dataFolder, LOST, 'else');
+  await audit(node);
+  await overwrite(node.dataFolder, LOST, 'else');
+  await audit(node);
+  const name = `${LOST}.${sha256Of('else')}`;
+  expect(await lost(node.dataFolder)).toEqual([name, `${name}.2`]);
+});
+
+test('what is no blob in its place is listed and left alone', async () => {
+  const node = await openTestNode();
+  const places = ['notes.txt', 'ab/list.csv', `ab/cd/${LOST}`];
+  await mkdir(join(node.dataFolder, 'blobs/ab/cd'), { recursive: true });
+  for (const place of places) await writeFile(join(node.dataFolder, 'blobs', place), 'lost');
+  expect(await audit(node)).toMatchObject({
+    foreign_files: 3,
+    foreign: [`blobs/notes.txt`, 'blobs/ab/list.csv', `blobs/ab/cd/${LOST}`],
+    unnamed_objects: 0,
+  });
+  for (const place of places)
+    expect(await readFile(join(node.dataFolder, 'blobs', place), 'utf8')).toBe('lost');
+});
+
+test('strongroom audit moves and lists; beside a node that runs it lists alone', async () => {
+  const node = await openTestNode();
+  await overwrite(node.dataFolder, LOST, 'lost');
+  const beside = await runCommand(['audit', '--data', node.dataFolder, '--json']);
+  expect(beside.code).toBe(0);
+  // A node may be bringing in what came a moment ago.
+  expect(JSON.parse(beside.stdout)).toMatchObject({ recorded: false, unnamed_objects: 0 });
+  expect(await lost(node.dataFolder)).toEqual([]);
+  await node.close();
+  const alone = await runCommand(['audit', '--data', node.dataFolder]);
+  expect(alone.code).toBe(0);
+  expect(alone.stdout).toContain(`${LOST}: 4 bytes that no record names; it was moved to lost-and-found/.`);
+  const json = await runCommand(['audit', '--data', node.dataFolder, '--json']);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    ok: true,
+    lost_and_found: [{ sha256: LOST, bytes: 4, name: LOST }],
+    lost_and_found_objects: 1,
+  });
+});
+
+test('a start reads no folder below blobs', async () => {
+  const node = await openTestNode();
+  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await node.close();
+  const read: string[] = [];
+  const restore = [fs, promises].flatMap((module) =>
+    ['readdir', 'readdirSync', 'opendir', 'opendirSync'].map((name) => {
+      const functions = module as unknown as Record<string, ((...args: unknown[]) => unknown) | undefined>;
+      const real = functions[name];
+      if (real) functions[name] = (...args) => (read.push(String(args[0])), real(...args));
+      return () => Object.assign(functions, real && { [name]: real });
+    }),
+  );
+  syncBuiltinESMExports();
+  try {
+    await openAt(node.dataFolder);
+  } finally {
+    for (const undo of restore) undo();
+    syncBuiltinESMExports();
+  }
+  expect(read, 'what is read is seen').toContain(join(node.dataFolder, 'journal'));
+  expect(read.filter((path) => path.startsWith(join(node.dataFolder, 'blobs')))).toEqual([]);
+});

@@ -1,0 +1,140 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, expect, test } from 'vitest';
+import type { Event } from '../../shared/event.ts';
+import { openCollectingNode } from '../collection/support.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
+import { damages, fileOf, objectEntries, overwrite } from './support.ts';
+
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const LARGE = 'first'.repeat(100_000);
+
+type Damaging = (folder: string, sha256: string) => Promise<void>;
+const missing: Damaging = (folder, sha256) => rm(fileOf(folder, sha256));
+const cut: Damaging = (folder, sha256) => overwrite(folder, sha256, 'fir');
+const unreadable: Damaging = async (folder, sha256) => {
+  await rm(fileOf(folder, sha256));
+  await mkdir(fileOf(folder, sha256));
+};
+/** As many bytes as before, but others: only who hashes them sees it. */
+const changed: Damaging = (folder, sha256) => overwrite(folder, sha256, 'fixed');
+
+async function packWith(content: string): Promise<{ node: TestNode; id: string; sha256: string }> {
+  const node = await openTestNode();
+  const { id } = await addedPack(node, aRecord(), { 'a.txt': content });
+  return { node, id, sha256: sha256Of(content) };
+}
+
+async function requireRecordedOnce(node: TestNode, sha256: string, problem: string): Promise<void> {
+  expect(await damages(node)).toMatchObject([{ sha256, problem, restored_at: null }]);
+  expect((await objectEntries(node)).map(({ type, subject }) => [type, subject])).toEqual([
+    ['object.damaged', sha256],
+  ]);
+}
+
+test.each([
+  ['a missing small file', 'first', missing, 'missing'],
+  ['a missing large file', LARGE, missing, 'missing'],
+  ['a small file of another size', 'first', cut, 'changed'],
+  ['a large file of another size', LARGE, cut, 'changed'],
+  ['a file that cannot be read', 'first', unreadable, 'unreadable'],
+])(
+  '%s that a visitor asks for is recorded once, and told as damaged',
+  async (_what, content, damage, problem) => {
+    const { node, sha256 } = await packWith(content);
+    await damage(node.dataFolder, sha256);
+    for (let time = 0; time < 3; time += 1) {
+      const answers = await Promise.all([1, 2, 3].map(() => node.ask(`/api/blobs/${sha256}`)));
+      expect(answers.map(({ status }) => status)).toEqual([500, 500, 500]);
+      expect(await answers[0]?.json()).toMatchObject({ code: 'blob_damaged' });
+    }
+    await requireRecordedOnce(node, sha256, problem);
+  },
+);
+
+test.each([
+  ['changed', changed, 'changed'],
+  ['missing', missing, 'missing'],
+  ['unreadable', unreadable, 'unreadable'],
+] as const)(
+  'the verification of a pack records a file that is %s, which is held back from then on',
+  async (_what, damage, problem) => {
+    const { node, id, sha256 } = await packWith('first');
+    await damage(node.dataFolder, sha256);
+    for (let time = 0; time < 2; time += 1) {
+      const verification = (await (await node.ask(`/api/packs/${id}/verify`)).json()) as object;
+      expect(verification).toMatchObject({ ok: false });
+    }
+    expect((await node.ask(`/api/blobs/${sha256}`)).status).toBe(500);
+    await requireRecordedOnce(node, sha256, problem);
+  },
+);
+
+test.each([
+  ['changed', changed, 'changed'],
+  ['missing', missing, 'missing'],
+] as const)('the download of a pack file records a file that is %s', async (_what, damage, problem) => {
+  const { node, id, sha256 } = await packWith('first');
+  await damage(node.dataFolder, sha256);
+  expect((await node.ask(`/api/packs/${id}/file`)).status).toBe(500);
+  await requireRecordedOnce(node, sha256, problem);
+});
+
+async function watched(...bodies: string[]) {
+  const web = await ScriptedWeb.open();
+  web.script('/page', ...bodies.map((body) => page(body)));
+  const collecting = await openCollectingNode();
+  await collecting.watch(web.url('/page'));
+  for (const _body of bodies) await collecting.check();
+  return { node: collecting.node, web, collecting };
+}
+
+const A = sha256Of('first');
+
+/** Asks for an object's text, which was made before, as if it never had been. */
+async function textAnew(node: TestNode): Promise<Response> {
+  const database = new Database(join(node.dataFolder, 'strongroom.db'));
+  database.exec('DELETE FROM derived_documents');
+  database.close();
+  return node.ask(`/archive/${A}/text`);
+}
+
+test.each([
+  ['its metadata', changed, async (node: TestNode) => node.ask(`/archive/${A}/metadata`), 'changed'],
+  ['its address', cut, async (node: TestNode) => node.ask(`/archive/${A}`), 'changed'],
+  [
+    'a WARC export',
+    changed,
+    async (node: TestNode) => (await node.ask('/api/warc')).arrayBuffer(),
+    'changed',
+  ],
+  ['its text', changed, async (node: TestNode) => textAnew(node), 'changed'],
+] as const)('a damaged object is recorded when it is met by %s', async (_what, damage, meet, problem) => {
+  const { node } = await watched('first');
+  await damage(node.dataFolder, A);
+  await meet(node);
+  const [damaged] = (await objectEntries(node)).filter(({ type }) => type === 'object.damaged');
+  expect(damaged?.subject).toBe(A);
+  expect(await damages(node)).toMatchObject([{ sha256: A, problem }]);
+  expect((await node.ask(`/archive/${A}`)).status).toBe(500);
+});
+
+test('a damaged object is recorded when it is met by its memento and by a diff', async () => {
+  const { node, web, collecting } = await watched('first', 'second');
+  const gate = await node.ask(`/timegate/${web.url('/page')}`, { redirect: 'manual' });
+  const newest = sha256Of('second');
+  await cut(node.dataFolder, newest);
+  expect((await node.ask(new URL(gate.headers.get('Location') ?? '').pathname)).status).toBe(500);
+  await requireRecordedOnce(node, newest, 'changed');
+  await overwrite(node.dataFolder, A, 'fixed');
+  const event = (await collecting.events()).find(({ event_type }) => event_type === 'changed') as Event;
+  expect((await node.ask(`/api/events/${event.id}/diff`)).status).toBe(500);
+  expect((await damages(node)).map(({ sha256 }) => sha256).sort()).toEqual([A, newest].sort());
+});

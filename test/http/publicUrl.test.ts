@@ -1,0 +1,206 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { NodeConfig } from '../../server/config.ts';
+import { runCommand } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { addedPack, problemOf } from '../support/packs.ts';
+import { type RawAnswer, rawRequest } from '../support/rawRequest.ts';
+import { closeTlsProxies, type Rewrite, TlsProxy } from '../support/tlsProxy.ts';
+import { TurnedClock } from '../support/turnedClock.ts';
+
+const NAME = 'archive.example';
+const PUBLIC = `https://${NAME}`;
+
+afterEach(async () => {
+  closeTlsProxies();
+  await closeTestNodes();
+});
+
+async function openBehindProxy(rewrite?: Rewrite, config: Partial<NodeConfig> = {}) {
+  const node = await openTestNode({ publicUrl: PUBLIC, clock: new TurnedClock(), ...config });
+  return { node, proxy: await TlsProxy.open(NAME, node.url, rewrite) };
+}
+
+function codeOf({ body }: RawAnswer): unknown {
+  return (JSON.parse(body) as { code: unknown }).code;
+}
+
+async function share(node: TestNode, mode: string, require_invitation = false): Promise<void> {
+  const answer = await node.sendJson('PUT', '/manage/sharing', { mode, require_invitation });
+  expect(answer.status).toBe(200);
+}
+
+/** Signs in through the proxy. */
+async function signIn(node: TestNode, proxy: TlsProxy): Promise<{ set: string; cookie: string }> {
+  const answer = await proxy.ask(new URL(node.createSignInLink()).pathname);
+  expect(answer.status).toBe(303);
+  const set = String(answer.headers['set-cookie']);
+  return { set, cookie: set.split(';', 1)[0] ?? '' };
+}
+
+const JSON_BODY = { 'Content-Type': 'application/json' };
+
+describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
+  test('the owner signs in through it with a cookie that needs TLS, and writes from its pages alone', async () => {
+    const { node, proxy } = await openBehindProxy();
+    const { set, cookie } = await signIn(node, proxy);
+    for (const flag of [/; Secure/, /; HttpOnly/, /; SameSite=Strict/, /; Path=\//])
+      expect(set).toMatch(flag);
+    expect(set).not.toContain('Domain');
+    const session = await proxy.ask('/api/session', { headers: { Cookie: cookie } });
+    expect(JSON.parse(session.body)).toMatchObject({ owner: true });
+
+    const patch = (origin: string) =>
+      proxy.ask('/manage/settings', {
+        method: 'PATCH',
+        headers: { ...JSON_BODY, Cookie: cookie, Origin: origin },
+        body: '{}',
+      });
+    expect((await patch(PUBLIC)).status).toBe(200);
+    for (const origin of ['https://evil.example', `http://${NAME}`, `${PUBLIC}:444`, 'null', node.url]) {
+      const refused = await patch(origin);
+      expect([refused.status, codeOf(refused)], origin).toEqual([403, 'foreign_origin']);
+    }
+    const local = (await node.ask(node.createSignInLink())).headers.get('Set-Cookie');
+    expect(local).not.toContain('Secure');
+  });
+
+  test('who comes through it is nobody from this machine: nothing is read while the node is not shared', async () => {
+    const { node, proxy } = await openBehindProxy();
+    for (const path of ['/', '/api/stats', '/manage/settings', '/api/docs']) {
+      const refused = await proxy.ask(path);
+      expect([refused.status, codeOf(refused)], path).toEqual([403, 'not_shared']);
+    }
+    expect((await proxy.ask('/api/health')).status).toBe(200);
+    expect((await node.ask('/api/stats')).status).toBe(200);
+    await share(node, 'read');
+    expect((await proxy.ask('/api/stats')).status).toBe(200);
+    const manage = await proxy.ask('/manage/settings');
+    expect([manage.status, codeOf(manage)]).toEqual([403, 'not_shared']);
+  });
+
+  test('so it is where the proxy writes its own Host and only tells for whom it asks', async () => {
+    const { node, proxy } = await openBehindProxy((headers, client) => {
+      headers.host = '127.0.0.1';
+      headers.forwarded = `for="${client}";proto=https`;
+    });
+    expect((await proxy.ask('/api/stats')).status).toBe(403);
+    const { set, cookie } = await signIn(node, proxy);
+    expect(set).toContain('; Secure');
+    const own = { ...JSON_BODY, Cookie: cookie, Origin: PUBLIC };
+    expect((await proxy.ask('/manage/settings', { method: 'PATCH', headers: own, body: '{}' })).status).toBe(
+      200,
+    );
+  });
+
+  test('limits by address are those of the last hop that the proxy names, whatever the visitor says', async () => {
+    const { node, proxy } = await openBehindProxy();
+    await node.sendJson('PATCH', '/manage/settings', { ip_writes_per_hour: 1, min_free_disk_gb: 0 });
+    await share(node, 'contribute');
+    let made = 0;
+    const write = async (headers: Record<string, string> = {}) => {
+      made += 1;
+      const body = JSON.stringify({ path: `n${made}`, title: 'A node' });
+      return (await proxy.ask('/api/nodes', { method: 'POST', headers: { ...JSON_BODY, ...headers }, body }))
+        .status;
+    };
+    expect([await write(), await write()]).toEqual([201, 429]);
+    expect(await write({ 'X-Forwarded-For': '198.51.100.1' })).toBe(429);
+    // Of two that differ one came with the request: both are then asked for by the proxy itself, once an hour.
+    expect(await write({ Forwarded: 'for=198.51.100.2' })).toBe(201);
+    expect(await write({ Forwarded: 'for=198.51.100.3' })).toBe(429);
+    proxy.client = '203.0.113.8';
+    expect([await write(), await write()]).toEqual([201, 429]);
+    proxy.client = '[2001:db8:1:2::1]:4711';
+    expect(await write()).toBe(201);
+    proxy.client = '2001:db8:1:2::9';
+    expect(await write()).toBe(429);
+  });
+
+  test('without a public address no header is believed', async () => {
+    const node = await openTestNode({ clock: new TurnedClock() });
+    await node.sendJson('PATCH', '/manage/settings', { ip_writes_per_hour: 1, min_free_disk_gb: 0 });
+    await share(node, 'contribute');
+    const statuses = [];
+    for (const client of ['203.0.113.1', '203.0.113.2']) {
+      const body = JSON.stringify({ path: `n${client.slice(-1)}`, title: 'A node' });
+      const headers = { ...JSON_BODY, 'X-Forwarded-For': client, Forwarded: `for=${client}` };
+      statuses.push((await node.ask('/api/nodes', { method: 'POST', headers, body })).status);
+    }
+    expect(statuses).toEqual([201, 429]);
+  });
+
+  test('links in answers have its address where they were asked for there, and the local one elsewhere', async () => {
+    const { node, proxy } = await openBehindProxy();
+    await share(node, 'read');
+    const { id } = await addedPack(node);
+    const path = `/api/items/${id}/cite`;
+    expect(JSON.parse((await proxy.ask(path)).body)).toMatchObject({
+      url: expect.stringMatching(`^${PUBLIC}/`) as string,
+    });
+    expect(await (await node.ask(path)).json()).toMatchObject({
+      url: expect.stringMatching(`^${node.url}/`) as string,
+    });
+    expect((await proxy.ask('/api/events.atom')).body).toContain(`href="${PUBLIC}/timeline"`);
+    expect((await proxy.ask('/api/docs')).body).toContain(PUBLIC);
+    const links = await node.askAsOwner('/manage/sign-in-links', { method: 'POST' });
+    const { url, public_url } = (await links.json()) as { url: string; public_url: string };
+    expect([url.startsWith(node.url), public_url]).toEqual([true, PUBLIC + new URL(url).pathname]);
+    const { addresses } = (await (await node.askAsOwner('/manage/addresses')).json()) as {
+      addresses: { url: string }[];
+    };
+    expect(addresses[0]).toEqual({ url: PUBLIC, address: NAME, interface: 'public address' });
+  });
+
+  test('an invitation that is entered there is kept in a cookie that needs TLS', async () => {
+    const { node, proxy } = await openBehindProxy();
+    await share(node, 'contribute', true);
+    const invited = await node.askAsOwner('/manage/invitations', { method: 'POST' });
+    const { token } = (await invited.json()) as { token: string };
+    const entered = await proxy.ask('/invitation', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', Origin: PUBLIC },
+      body: new URLSearchParams({ token }).toString(),
+    });
+    expect([entered.status, String(entered.headers['set-cookie'])]).toEqual([
+      204,
+      expect.stringContaining('; Secure'),
+    ]);
+  });
+
+  test('the setting does the same without a restart, and takes an origin alone', async () => {
+    const node = await openTestNode();
+    const statusAt = async (host: string) =>
+      (await rawRequest(`${node.url}/api/health`, { headers: { Host: host } })).status;
+    expect(await statusAt(NAME)).toBe(421);
+    for (const public_url of [
+      `${PUBLIC}/path`,
+      `${PUBLIC}?q`,
+      'https://a:b@x.example',
+      'ftp://x.example',
+      'x',
+    ]) {
+      const refused = await problemOf(node.sendJson('PATCH', '/manage/settings', { public_url }));
+      expect(refused, public_url).toMatchObject({ status: 422, code: 'invalid_field' });
+      expect(refused.errors).toEqual([
+        {
+          path: '/public_url',
+          message: 'Scheme, host and port are needed and nothing more, as in https://archive.example.',
+        },
+      ]);
+    }
+    const trusted = await problemOf(node.sendJson('PATCH', '/manage/settings', { trusted_proxy: 'proxy' }));
+    expect(trusted).toMatchObject({ status: 422, code: 'invalid_field' });
+    await node.sendJson('PATCH', '/manage/settings', { public_url: PUBLIC });
+    expect([await statusAt(NAME), await statusAt('other.example')]).toEqual([200, 421]);
+    await node.sendJson('PATCH', '/manage/settings', { public_url: '' });
+    expect(await statusAt(NAME)).toBe(421);
+  });
+
+  test('serve refuses a public address that is more than an origin: exit 2 and a sentence', async () => {
+    const { code, stderr } = await runCommand(['serve', '--public-url', `${PUBLIC}/path`]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('Scheme, host and port are needed') as string,
+    ]);
+  });
+});

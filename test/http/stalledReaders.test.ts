@@ -1,0 +1,180 @@
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { ReaderLimits } from '../../server/config.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack, aRecord, problemOf, sha256Of } from '../support/packs.ts';
+import { askAndStall, readToEnd } from '../support/rawConnection.ts';
+
+const sockets: Socket[] = [];
+let template: string;
+
+beforeAll(async () => {
+  template = join(await mkdtemp(join(tmpdir(), 'strongroom-large-')), 'data');
+  const node = await openTestNode({ dataFolder: template });
+  const content = 'a file of many names';
+  const one = { sha256: sha256Of(content), bytes: content.length, media_type: 'text/plain' };
+  await addedPack(node, {}, { 'a.txt': content });
+  for (let pack = 0; pack < 5; pack += 1) {
+    const path = 'a-long-name-'.repeat(18);
+    const files = Array.from({ length: 4_000 }, (_, index) => ({ path: `${path}${index}.txt`, ...one }));
+    const answer = await node.sendJson('POST', '/api/packs', aRecord({ title: `Large ${pack}`, files }));
+    expect(answer.status).toBe(201);
+  }
+  await closeTestNodes();
+}, 120_000);
+afterAll(() => rm(join(template, '..'), { recursive: true }));
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await closeTestNodes();
+});
+
+/** A node whose dump is longer than what two systems hold of a connection. */
+async function largeNode(readers: Partial<ReaderLimits>): Promise<TestNode> {
+  const dataFolder = join(await temporaryFolder(), 'data');
+  await cp(template, dataFolder, { recursive: true });
+  return openTestNode({ readers, dataFolder });
+}
+
+/** More than the log has by itself, before what is in it is waited for to be copied. */
+const LONGEST_LOG = 56_000_000;
+let made = 0;
+
+/** Makes the log grow by two megabytes, past the node, and then by a commit of the node itself. */
+async function growLog(node: TestNode): Promise<void> {
+  const database = new Database(join(node.dataFolder, 'strongroom.db'));
+  made += 1;
+  database.prepare('INSERT INTO settings VALUES (?, ?)').run(`row ${made}`, 'x'.repeat(2_000_000));
+  database.close();
+  const answer = await node.sendJson('POST', '/api/nodes', { path: `n${made}`, title: 'One more' });
+  expect(answer.status).toBe(201);
+}
+
+function stall(node: TestNode, path: string): Socket {
+  const socket = askAndStall(node.url, path);
+  socket.on('error', () => {});
+  sockets.push(socket);
+  return socket;
+}
+
+/** What the archive says of one more export now. */
+async function oneMore(node: TestNode, path = '/api/dump.jsonl'): Promise<number> {
+  return (await fetch(new URL(path, node.url), { method: 'HEAD' })).status;
+}
+
+const logBytes = (node: TestNode) => statSync(join(node.dataFolder, 'strongroom.db-wal')).size;
+
+describe('readers that stall (contract-2, section 7)', () => {
+  test('of four exports that nobody reads a fifth is refused with 503 busy, until they are cut off', async () => {
+    const node = await largeNode({ stalledAfterMs: 1_500 });
+    const stalled = [1, 2, 3, 4].map(() => stall(node, '/api/dump.jsonl'));
+    await expect.poll(() => oneMore(node)).toBe(503);
+    for (const path of ['/api/dump.jsonl', '/api/warc', '/api/events?format=csv']) {
+      const refused = await node.ask(path);
+      expect(refused.headers.get('Retry-After')).toBe('60');
+      expect(await problemOf(refused), path).toMatchObject({ status: 503, code: 'busy' });
+    }
+    expect((await node.ask('/api/events')).status).toBe(200);
+
+    await expect.poll(() => oneMore(node), { timeout: 10_000 }).toBe(200);
+    // The others are cut off soon after the first.
+    await sleep(3_000);
+    for (const socket of stalled) expect((await readToEnd(socket)).includes('"kind":"trailer"')).toBe(false);
+    const whole = await (await node.ask('/api/dump.jsonl')).text();
+    expect(whole).toContain('"kind":"trailer"');
+  });
+
+  test('one that reads slowly is not cut off', async () => {
+    const node = await largeNode({ stalledAfterMs: 1_000 });
+    const socket = stall(node, '/api/dump.jsonl');
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.pause();
+    // Three times the limit in all, and some of it read every tenth of that.
+    for (let turn = 0; turn < 30; turn += 1) {
+      await sleep(100);
+      socket.resume();
+      await sleep(5);
+      socket.pause();
+    }
+    const rest = await readToEnd(socket);
+    expect(Buffer.concat([...chunks, rest]).includes('"kind":"trailer"')).toBe(true);
+  });
+
+  test('blobs and pack files are cut off alike, and their answers are not whole', async () => {
+    const node = await openTestNode({ readers: { stalledAfterMs: 500 } });
+    const content = 'y'.repeat(20_000_000);
+    const { id } = await addedPack(node, {}, { 'large.txt': content });
+    for (const path of [`/api/blobs/${sha256Of(content)}`, `/api/packs/${id}/file`]) {
+      const socket = stall(node, path);
+      // Some is on its way; no more is taken than fits before this one's hands.
+      await once(socket, 'readable');
+      await sleep(2_000);
+      const got = await readToEnd(socket);
+      expect(got.length, path).toBeGreaterThan(0);
+      expect(got.length, path).toBeLessThan(content.length);
+    }
+  });
+
+  test('a stream of events that has nothing to tell stays open', async () => {
+    const node = await openTestNode({ readers: { stalledAfterMs: 300 } });
+    const socket = stall(node, '/api/events/stream');
+    await sleep(1_000);
+    let isClosed = false;
+    socket.on('close', () => {
+      isClosed = true;
+    });
+    socket.resume();
+    await sleep(100);
+    expect(isClosed).toBe(false);
+  });
+
+  test('a node with a stalled reader is closed soon', async () => {
+    const node = await largeNode({});
+    stall(node, '/api/dump.jsonl');
+    await sleep(300);
+    const began = performance.now();
+    await node.close();
+    expect(performance.now() - began).toBeLessThan(3_000);
+  });
+
+  test('an export ends, without its trailer, before the log grows beyond the limit', async () => {
+    const node = await largeNode({ longestLogBytes: LONGEST_LOG });
+    // Each begins a snapshot of its own; both hold the log.
+    const [first, second] = [stall(node, '/api/dump.jsonl'), stall(node, '/api/dump.jsonl')];
+    await sleep(500);
+    let longest = 0;
+    for (let turn = 0; turn < 40; turn += 1) {
+      await growLog(node);
+      longest = Math.max(longest, logBytes(node));
+    }
+    expect(longest).toBeLessThan(LONGEST_LOG);
+    for (const socket of [first, second]) {
+      expect((await readToEnd(socket)).includes('"kind":"trailer"')).toBe(false);
+    }
+    const whole = await (await node.ask('/api/dump.jsonl')).text();
+    expect(whole).toContain('"kind":"trailer"');
+  }, 60_000);
+
+  test('more connections than there may be are closed unanswered, and take none from those that are open', async () => {
+    const node = await openTestNode({ readers: { connections: 3 } });
+    const open = [1, 2, 3].map(() => stall(node, '/api/health'));
+    await sleep(200);
+    expect(await readToEnd(askAndStall(node.url, '/api/health'))).toHaveLength(0);
+    open[0]?.destroy();
+    await expect
+      .poll(async () =>
+        fetch(`${node.url}/api/health`).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
+  });
+});

@@ -1,0 +1,100 @@
+import { afterEach, expect, test } from 'vitest';
+import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
+import { openStore, type Store, type Warn } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+
+const open: Store[] = [];
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  await closeTestNodes();
+});
+
+async function opened(warn?: Warn): Promise<Store> {
+  const store = await openStore({ folder: await temporaryFolder(), clock: systemClock, warn });
+  open.push(store);
+  return store;
+}
+
+test('a listener that throws keeps nobody from hearing of a commit, and drops no change', async () => {
+  const warned: object[] = [];
+  const store = await opened((details) => warned.push(details));
+  const lost = new Error('The listener fails.');
+  store.onCommit(() => {
+    throw lost;
+  });
+  let heard = 0;
+  store.onCommit(() => (heard += 1));
+  await store.write((database) => writeSetting(database, 'first', 1));
+  expect(heard).toBe(1);
+  await Promise.all([
+    store.writeInSteps(function* (database) {
+      writeSetting(database, 'second', 2);
+      yield;
+    }),
+    store.writeInSteps(function* (database) {
+      writeSetting(database, 'third', 3);
+      yield;
+    }),
+  ]);
+  expect(heard).toBe(3);
+  expect(readSetting(store.read, 'third')).toBe(3);
+  expect(warned).toEqual([{ error: lost }, { error: lost }, { error: lost }]);
+});
+
+test('who is told in the turn of a commit and throws keeps no other from being answered', async () => {
+  const warned: object[] = [];
+  const store = await opened((details) => warned.push(details));
+  const failing = store.write((database) => writeSetting(database, 'first', 1), {
+    onShown: () => {
+      throw new Error('It fails when it is shown.');
+    },
+  });
+  const other = store.write((database) => writeSetting(database, 'second', 2));
+  await Promise.all([failing, other]);
+  expect(warned).toHaveLength(1);
+});
+
+test('what is changed right before a commit is in it, for shared changes and for those in steps', async () => {
+  const store = await opened();
+  let commits = 0;
+  const stop = store.beforeCommit((database) => writeSetting(database, 'commits', (commits += 1)));
+  await store.write((database) => writeSetting(database, 'first', 1));
+  expect(readSetting(store.read, 'commits')).toBe(1);
+  await store.writeInSteps(function* (database) {
+    writeSetting(database, 'second', 2);
+    yield;
+    writeSetting(database, 'third', 3);
+    yield;
+  });
+  expect(readSetting(store.read, 'commits')).toBe(2);
+  stop();
+  await store.write((database) => writeSetting(database, 'fourth', 4));
+  expect(readSetting(store.read, 'commits')).toBe(2);
+});
+
+test('what is refused right before a commit refuses all that was to be committed, and what comes after is written', async () => {
+  const store = await opened();
+  const refusal = new Error('This may not be committed.');
+  const stop = store.beforeCommit(() => {
+    throw refusal;
+  });
+  const shared = ['first', 'second'].map((name) =>
+    store.write((database) => writeSetting(database, name, 1)),
+  );
+  const stepped = store.writeInSteps(function* (database) {
+    writeSetting(database, 'third', 3);
+    yield;
+  });
+  const outcomes = await Promise.allSettled([...shared, stepped]);
+  expect(outcomes).toEqual(outcomes.map(() => ({ status: 'rejected', reason: refusal })));
+  expect(store.failure()).toBeUndefined();
+  stop();
+  await store.write((database) => writeSetting(database, 'fourth', 4));
+  expect(['first', 'second', 'third', 'fourth'].map((name) => readSetting(store.read, name))).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    4,
+  ]);
+});
