@@ -61,7 +61,7 @@ describe('the browser recomputes the ledger', () => {
     }
   });
 
-  test('an altered entry, a missing one and a false head are each told at their place', async () => {
+  test('an altered entry, a missing one and a false head are each reported', async () => {
     await record(5);
     const { items, head } = await readLedger();
     const faultsOf = (entries: LedgerEntry[], announced = head) => {
@@ -72,12 +72,12 @@ describe('the browser recomputes the ledger', () => {
     };
     const altered = items.map((entry) => (entry.seq === 3 ? { ...entry, subject: 'so_other' } : entry));
     expect(faultsOf(altered)).toEqual([
-      [3, 'Its content does not hash to its hash.'],
+      [3, 'The content does not match the hash.'],
       [5, 'The node announced a different root.'],
     ]);
     expect(faultsOf(items.filter(({ seq }) => seq !== 2))).toEqual([
       [3, 'An entry is missing before this one.'],
-      [3, 'It does not link to the entry before it.'],
+      [3, 'The entry does not link to the previous entry.'],
       [5, 'The node announced a different root.'],
     ]);
     expect(faultsOf(items, { ...head, hash: head.root })).toEqual([
@@ -87,7 +87,7 @@ describe('the browser recomputes the ledger', () => {
   });
 });
 
-describe('a saved head is held against the ledger', () => {
+describe('a checkpoint is compared with the ledger', () => {
   test('whatever came since, the node can prove that the saved ledger is its beginning', async () => {
     const heads: LedgerHead[] = [];
     for (let size = 1; size <= 9; size += 1) {
@@ -100,7 +100,7 @@ describe('a saved head is held against the ledger', () => {
     }
   });
 
-  test('another hash, another root and a shorter ledger are told with both values', async () => {
+  test('another hash, another root and a shorter ledger are reported with both values', async () => {
     await record(4);
     const { head } = await readLedger();
     await record(3);
@@ -112,12 +112,12 @@ describe('a saved head is held against the ledger', () => {
     expect(roots.proven).toBe(false);
     expect(roots.differences).toEqual([expect.objectContaining({ saved: other })]);
     expect((await hold({ ...saved, seq: 9 })).differences).toEqual([
-      { what: 'How many entries there are', saved: '9', now: '7' },
+      { what: 'Number of entries', saved: '9', now: '7' },
     ]);
     expect((await hold({ ...saved, node: 'b.example' })).otherNode).toBe(true);
   });
 
-  test('a file that is no saved head is refused with the reason, whatever it is', () => {
+  test('a file that is not a checkpoint is rejected with the reason', () => {
     expect(parseCheckpoint('no JSON')).toEqual({ refused: expect.stringContaining('not JSON') });
     expect(parseCheckpoint('{"format":"other"}')).toEqual({ refused: expect.stringContaining('format') });
     const saved = checkpointOf({ seq: 1, hash: 'b'.repeat(64), root: 'c'.repeat(64) }, NODE, AT);
