@@ -9,7 +9,7 @@ import { type FieldError, Problem } from './problems.ts';
  */
 export function canonicalText(value: unknown): string {
   const text = canonicalize(value);
-  if (text === undefined) throw new TypeError('This value has no JSON text.');
+  if (text === undefined) throw new TypeError('This value cannot be written as JSON.');
   return text;
 }
 
@@ -78,13 +78,13 @@ function canonicalFaults(text: string): FieldError[] {
         throw new Problem('invalid_json', `The JSON has more than ${MAX_NAMES} fields.`);
       }
       const keys = keysOfOpenObjects.at(-1);
-      if (keys?.has(key)) tell([...pathOfObject(), key], 'This key is given twice in one object.');
+      if (keys?.has(key)) tell([...pathOfObject(), key], 'This key appears twice in one object.');
       keys?.add(key);
-      if (!key.isWellFormed()) tell(pathOfObject(), 'A key holds a lone surrogate.');
+      if (!key.isWellFormed()) tell(pathOfObject(), 'A key contains a lone surrogate.');
     },
     onLiteralValue: (value: unknown, offset, length, _line, _column, path) => {
       if (typeof value === 'string' && !value.isWellFormed())
-        tell(path(), 'The text holds a lone surrogate.');
+        tell(path(), 'The text contains a lone surrogate.');
       if (typeof value === 'number') {
         const fault = numberFault(text.slice(offset, offset + length));
         if (fault) tell(path(), fault);
@@ -100,8 +100,8 @@ function canonicalFaults(text: string): FieldError[] {
  */
 function numberFault(literal: string): string | undefined {
   const value = Number(literal);
-  if (!Number.isFinite(value)) return 'The number is beyond what a double can hold.';
+  if (!Number.isFinite(value)) return 'The number is too large for a double.';
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return undefined;
   if (Math.abs(value) >= 1e21 && /[.eE]/.test(literal)) return undefined;
-  return 'The integer is beyond ±(2^53-1) and would lose digits; send it as text.';
+  return 'The integer exceeds ±(2^53-1) and would lose digits. Send it as text.';
 }

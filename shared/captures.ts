@@ -7,10 +7,10 @@ import { httpUrlSchema, text } from './text.ts';
 export const observerSchema = text(1, 100)
   .refine(
     (name) => name.trim().toLowerCase() !== SELF,
-    'This is the name of the node itself; name the archive.',
+    'This name stands for the node itself. Enter the archive’s name.',
   )
-  .refine((name) => !/[\p{Cc}\p{Cf}]/u.test(name), 'No control characters are taken.')
-  .refine((name) => name.trim() === name, 'No spaces are taken at the beginning or the end.');
+  .refine((name) => !/[\p{Cc}\p{Cf}]/u.test(name), 'Control characters are not allowed.')
+  .refine((name) => name.trim() === name, 'Remove the spaces at the beginning or the end.');
 
 /** Why a capture was not taken. */
 export const CAPTURE_REFUSALS = [

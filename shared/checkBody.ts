@@ -28,7 +28,7 @@ export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknow
   const [first] = errors;
   throw new Problem(
     code,
-    first ? `${first.path || 'The body'}: ${first.message}` : 'The body breaks its rules.',
+    first ? `${first.path || 'The body'}: ${first.message}` : 'The body is not valid.',
     {
       errors,
     },
@@ -48,7 +48,7 @@ function fieldErrors(error: z.ZodError): FieldError[] {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
         path: jsonPointer([...issue.path, key]),
-        message: 'No rule names this field.',
+        message: 'Unknown field.',
       }));
     }
     return [{ path: jsonPointer(issue.path), message: issue.message }];

@@ -3,12 +3,13 @@
  * Answers the sentence that says what is wrong, or undefined.
  */
 export function filePathFault(path: string): string | undefined {
-  if (path === '' || isLonger(path, MAX_PATH_BYTES)) return `A path is 1 to ${MAX_PATH_BYTES} bytes long.`;
+  if (path === '' || isLonger(path, MAX_PATH_BYTES))
+    return `A path must be 1 to ${MAX_PATH_BYTES} bytes long.`;
   if (path.normalize('NFC') !== path) return 'A path must be in Unicode normal form C.';
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return 'A path may hold no control character.';
-  if (path.includes('\\')) return 'A path is written with / and no backslash.';
-  if (path.includes('%')) return 'A path may hold no %: some readers of bags stumble on it.';
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return 'A path must not contain control characters.';
+  if (path.includes('\\')) return 'A path must use / instead of a backslash.';
+  if (path.includes('%')) return 'A path must not contain %, which some BagIt readers misread.';
   for (const segment of path.split('/')) {
     const fault = segmentFault(segment);
     if (fault) return fault;
@@ -25,10 +26,10 @@ function isLonger(text: string, bytes: number): boolean {
 }
 
 function segmentFault(segment: string): string | undefined {
-  if (segment === '') return 'A path is relative and has no empty segment.';
-  if (segment === '.' || segment === '..') return 'A path has no . or .. segment.';
-  if (/[<>:"|?*]/.test(segment)) return 'A path may hold none of < > : " | ? *, which Windows forbids.';
-  if (/[. ]$/.test(segment)) return 'No segment of a path ends in a dot or a space, which Windows forbids.';
+  if (segment === '') return 'A path must be relative, without empty segments.';
+  if (segment === '.' || segment === '..') return 'A path must not contain . or .. segments.';
+  if (/[<>:"|?*]/.test(segment)) return 'A path must not contain < > : " | ? or *, which Windows forbids.';
+  if (/[. ]$/.test(segment)) return 'A segment must not end with a dot or a space, which Windows forbids.';
   if (/^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)\s*(\.|$)/i.test(segment)) {
     return `${segment} is a device name on Windows.`;
   }

@@ -5,7 +5,7 @@ import { DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT, MIN_LIST_LIMIT } from './limits.ts'
 export function wholeNumber(min: number, max: number) {
   return z
     .string()
-    .regex(/^\d{1,15}$/, 'A whole number is needed.')
+    .regex(/^\d{1,15}$/, 'Enter a whole number.')
     .transform(Number)
     .pipe(z.number().min(min, `At least ${min}.`).max(max, `At most ${max}.`))
     .meta({ type: 'integer', minimum: min, ...(max < Number.MAX_SAFE_INTEGER ? { maximum: max } : {}) });

@@ -8,7 +8,7 @@ export const nodePathSchema = z
   .string()
   .regex(
     new RegExp(`^${SEGMENT}(/${SEGMENT}){0,7}$`),
-    'A path is 1 to 8 segments of a-z, 0-9 and -, joined by /.',
+    'A path must be 1 to 8 segments of a-z, 0-9 and -, separated by /.',
   )
   .meta({ id: 'NodePath' });
 

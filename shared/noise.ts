@@ -19,7 +19,7 @@ export type NoiseRule = z.output<typeof noiseRuleSchema>;
 
 export const noiseRulesSchema = z
   .array(noiseRuleSchema)
-  .max(MAX_NOISE_RULES, `At most ${MAX_NOISE_RULES} rules are taken.`);
+  .max(MAX_NOISE_RULES, `At most ${MAX_NOISE_RULES} rules.`);
 
 /** What became of a rule when it was applied to two versions. */
 export const RULE_OUTCOMES = ['applied', 'not_applicable', 'timed_out', 'failed'] as const;

@@ -26,7 +26,7 @@ export function isOrcid(value: string): boolean {
 
 const orcidSchema = z
   .string()
-  .refine(isOrcid, 'An ORCID iD is four groups of four digits, and its check digit must be right.')
+  .refine(isOrcid, 'An ORCID iD has four groups of four digits with a valid check digit.')
   .meta({ pattern: '^\\d{4}-\\d{4}-\\d{4}-\\d{3}[\\dX]$' });
 
 export const authorSchema = z
@@ -43,7 +43,7 @@ export const methodSchema = z
     link: httpUrlSchema.nullable().default(null),
     complete: z.boolean(),
   })
-  .refine((method) => method.text !== '' || method.link !== null, 'A method has a text or a link, or both.')
+  .refine((method) => method.text !== '' || method.link !== null, 'A method needs a text, a link, or both.')
   .meta({ id: 'Method' });
 
 export type ResultValue = number | string | boolean | null;
@@ -55,14 +55,14 @@ export const resultsSchema = z
   .custom<Record<string, ResultValue>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     {
-      error: 'Results are an object of names and values.',
+      error: 'Results must be an object of names and values.',
       abort: true,
     },
   )
   .superRefine((results, context) => {
     const names = Object.keys(results);
     if (names.length > 200) {
-      context.addIssue({ code: 'custom', message: 'At most 200 results are taken.' });
+      context.addIssue({ code: 'custom', message: 'At most 200 results.' });
       return;
     }
     for (const name of names) {
@@ -70,7 +70,9 @@ export const resultsSchema = z
         ...(resultNameSchema.safeParse(name).error?.issues ?? []),
         ...(resultValueSchema.safeParse(results[name]).success
           ? []
-          : [{ message: 'A result is a number, a text of up to 1000 characters, true, false or null.' }]),
+          : [
+              { message: 'A result must be a number, a text of up to 1000 characters, true, false or null.' },
+            ]),
       ];
       for (const { message } of issues) context.addIssue({ code: 'custom', message, path: [name] });
     }
@@ -83,10 +85,10 @@ export const resultsSchema = z
 
 const mediaTypeSchema = z
   .string()
-  .max(255, 'At most 255 characters are taken.')
+  .max(255, 'At most 255 characters.')
   .regex(
     /^[A-Za-z0-9!#$&^_.+-]+\/[A-Za-z0-9!#$&^_.+-]+(?:[ \t]*;[ \t]*[A-Za-z0-9!#$&^_.+-]+=(?:[A-Za-z0-9!#$&^_.+-]+|"[^"\\\r\n]*"))*$/,
-    'A media type such as text/csv is needed.',
+    'Enter a media type, such as text/csv.',
   );
 
 export const packFileSchema = z
@@ -106,13 +108,13 @@ export const packFileSchema = z
 
 export const packFilesSchema = z
   .array(packFileSchema)
-  .max(MAX_PACK_FILES, `At most ${MAX_PACK_FILES} files are taken.`)
+  .max(MAX_PACK_FILES, `At most ${MAX_PACK_FILES} files.`)
   .superRefine((files, context) => {
     for (const { index, kind } of pathConflicts(files.map(({ path }) => path))) {
       const message =
         kind === 'same'
-          ? 'Two files have this path, or their paths differ in case only.'
-          : 'Another file lies in a folder of this name.';
+          ? 'Another file has this path, or a path that differs only in case.'
+          : 'Another file uses this name as a folder.';
       context.addIssue({ code: 'custom', message, path: [index, 'path'] });
     }
   })
@@ -128,8 +130,8 @@ const relatedSchema = z.strictObject({
   relation: relationSchema,
   identifier: z
     .string()
-    .max(2048, 'At most 2048 characters are taken.')
-    .refine(isRelatedIdentifier, 'A DOI, an http(s) address or a SHA-256 digest is needed.'),
+    .max(2048, 'At most 2048 characters.')
+    .refine(isRelatedIdentifier, 'Enter a DOI, an http(s) URL or a SHA-256 digest.'),
 });
 
 export const replicatesSchema = z.strictObject({
@@ -140,23 +142,20 @@ export const replicatesSchema = z.strictObject({
 
 const recordFields = {
   pack_format: z.literal(PACK_FORMAT, `This node reads pack format ${PACK_FORMAT}.`),
-  terms_version: z.literal(TERMS_VERSION, `The terms in force are ${TERMS_VERSION}; accept them to publish.`),
+  terms_version: z.literal(TERMS_VERSION, `Accept the current terms (${TERMS_VERSION}) to publish.`),
   title: text(1, 300),
   summary: text(0, 20_000).default(''),
-  authors: z
-    .array(authorSchema)
-    .min(1, 'At least one author is needed.')
-    .max(100, 'At most 100 authors are taken.'),
+  authors: z.array(authorSchema).min(1, 'At least one author is required.').max(100, 'At most 100 authors.'),
   license: licenseSchema,
   outcome: outcomeSchema,
   method: methodSchema.nullable().default(null),
   results: resultsSchema.default(() => ({})),
-  keywords: z.array(text(1, 100)).max(50, 'At most 50 keywords are taken.').default([]),
+  keywords: z.array(text(1, 100)).max(50, 'At most 50 keywords.').default([]),
   node: nodePathSchema.nullable().default(null),
   study: studyIdSchema.nullable().default(null),
   replicates: replicatesSchema.nullable().default(null),
   supersedes: packIdSchema.nullable().default(null),
-  related: z.array(relatedSchema).max(100, 'At most 100 related works are taken.').default([]),
+  related: z.array(relatedSchema).max(100, 'At most 100 related works.').default([]),
 };
 
 /** The whole record as an uploader gives it, every optional field filled with its empty value: what is fingerprinted. */
@@ -257,7 +256,7 @@ export const newFlagSchema = z
   .strictObject({ reason: flagReasonSchema, note: text(0, 10_000).default('') })
   .refine((flag) => flag.reason !== 'other' || flag.note.trim() !== '', {
     path: ['note'],
-    message: 'Say in the note what is wrong.',
+    message: 'Explain the problem in the note.',
   })
   .meta({ id: 'NewFlag' });
 export type NewFlag = z.output<typeof newFlagSchema>;

@@ -9,10 +9,12 @@ export const SOURCE_STATES = ['new', 'available', 'unavailable', 'gone'] as cons
 export const sourceStateSchema = z.enum(SOURCE_STATES);
 export type SourceState = (typeof SOURCE_STATES)[number];
 
-const everyMinutes = z.int().min(1, 'At least 1 minute.').max(525_600, 'At most a year.');
+const everyMinutes = z.int().min(1, 'At least 1 minute.').max(525_600, 'At most one year.');
 const maxObjectMb = z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000 MB.');
-const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'Not a header name.');
-const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,4096}$/, 'A header value is printable ASCII.');
+const headerName = z
+  .string()
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'This is not a valid header name.');
+const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,4096}$/, 'A header value must be printable ASCII.');
 
 /** Headers that the collector sets itself; one of the owner's would falsify what was asked. */
 const RESERVED_HEADERS =
@@ -20,15 +22,15 @@ const RESERVED_HEADERS =
 
 const headersSchema = z
   .record(headerName, headerValue)
-  .refine((headers) => Object.keys(headers).length <= 30, 'At most 30 headers are taken.')
+  .refine((headers) => Object.keys(headers).length <= 30, 'At most 30 headers.')
   .refine((headers) => !Object.keys(headers).some((name) => RESERVED_HEADERS.test(name)), {
-    message: 'The collector sets Host, Accept-Encoding, ranges, lengths and conditions itself.',
+    message: 'The collector sets Host, Accept-Encoding, Range, length and conditional headers itself.',
   });
 
 const sourceFields = {
   name: text(0, 200),
   agency: text(0, 200),
-  tags: z.array(text(1, 100)).max(50, 'At most 50 tags are taken.'),
+  tags: z.array(text(1, 100)).max(50, 'At most 50 tags.'),
   every_minutes: everyMinutes.nullable(),
   max_object_mb: maxObjectMb.nullable(),
   ignore_robots: z.boolean(),
@@ -41,7 +43,7 @@ export const watchedUrlSchema = httpUrlSchema.refine((value) => {
   const url = URL.parse(value);
   // What is no address at all is said to be none, and that alone.
   return url === null || (url.username === '' && url.password === '');
-}, 'An address with a user name or password in it is not taken: it would be published.');
+}, 'A URL must not contain a user name or password, because it is published.');
 
 export const newSourceSchema = z
   .strictObject({

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 
-const EMPTY = 'This must not be left empty.';
+const EMPTY = 'This must not be empty.';
 
 /** Text of `min` to `max` characters, counted as Unicode code points as JSON Schema does. */
 export function text(min: number, max: number) {
-  const rule =
-    min > 0 ? `Between ${min} and ${max} characters are needed.` : `At most ${max} characters are taken.`;
+  const rule = min > 0 ? `Enter ${min} to ${max} characters.` : `At most ${max} characters.`;
   return z
     .string()
     .refine(
@@ -34,8 +33,8 @@ export const instantSchema = z.iso.datetime({ precision: 3 }).meta({
 /** An absolute http or https address. */
 export const httpUrlSchema = z
   .string()
-  .max(4096, 'At most 4096 characters are taken.')
-  .refine(isHttpUrl, 'An absolute http or https address is needed.')
+  .max(4096, 'At most 4096 characters.')
+  .refine(isHttpUrl, 'Enter an absolute http or https URL.')
   .meta({ format: 'uri' });
 
 export function isHttpUrl(value: string): boolean {

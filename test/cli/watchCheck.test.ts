@@ -45,7 +45,7 @@ describe('strongroom watch', () => {
     const again = await runCommand(['watch', 'https://a.example/', 'nonsense', '--data', data]);
     expect(again.code).toBe(1);
     expect(again.stdout).toContain('https://a.example/ is watched already');
-    expect(again.stderr).toBe('nonsense was refused: url: An absolute http or https address is needed.\n');
+    expect(again.stderr).toBe('nonsense was refused: url: Enter an absolute http or https URL.\n');
   });
 
   test('takes a list by the ending of its name, and answers in JSON', async () => {

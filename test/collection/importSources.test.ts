@@ -44,7 +44,7 @@ describe('a list of sources', () => {
         url: 'ftp://c.example/',
         outcome: 'refused',
         code: 'invalid_field',
-        detail: 'url: An absolute http or https address is needed.',
+        detail: 'url: Enter an absolute http or https URL.',
       },
       { line: 6, url: 'https://b.example/x?y', outcome: 'already', source: added },
     ]);

@@ -113,7 +113,9 @@ test('an archive’s TimeMap that cannot be had is told, and what was typed is s
   await dialog.getByLabel('TimeMap', { exact: true }).fill('example');
   await dialog.getByLabel('Observer').fill('self');
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
-  await expect(dialog.getByText('This is the name of the node itself; name the archive.')).toBeVisible();
+  await expect(
+    dialog.getByText('This name stands for the node itself. Enter the archive’s name.'),
+  ).toBeVisible();
   await dialog.getByLabel('TimeMap', { exact: true }).fill(web.url('/timemap'));
   await dialog.getByLabel('Observer').fill('An archive');
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();

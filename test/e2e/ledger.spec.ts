@@ -2,14 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { Page } from '@playwright/test';
 import { expect, test } from './support/fixtures.ts';
 
-test('a saved head tells later that nothing was rewritten, or exactly what differs', async ({
+test('a checkpoint shows later that nothing was rewritten, or exactly what differs', async ({
   page,
   checks,
 }, testInfo) => {
   await record(page, 3);
   await page.goto('/ledger');
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Save the head' }).click();
+  await page.getByRole('button', { name: 'Save checkpoint' }).click();
   const file = testInfo.outputPath('head.json');
   await (await download).saveAs(file);
   const head = JSON.parse(await readFile(file, 'utf8')) as { seq: number; hash: string; root: string };
@@ -17,17 +17,17 @@ test('a saved head tells later that nothing was rewritten, or exactly what diffe
 
   await record(page, 4);
   await page.reload();
-  await page.getByRole('button', { name: 'Check a saved head' }).click();
+  await page.getByRole('button', { name: 'Check a checkpoint' }).click();
   const choose = page.locator('input[type=file]');
   await choose.setInputFiles(file);
-  await expect(page.getByText('Nothing was rewritten since.')).toBeVisible();
-  await expect(page.getByText('all 3 entries stand as they were')).toBeVisible();
+  await expect(page.getByText('The ledger has not been rewritten.')).toBeVisible();
+  await expect(page.getByText('all 3 entries are unchanged')).toBeVisible();
   await checks.accessible(page);
 
   const other = { ...head, hash: 'ab'.repeat(32) };
   await writeFile(file, JSON.stringify(other));
   await choose.setInputFiles(file);
-  await expect(page.getByText('The ledger is not the one whose head was saved.')).toBeVisible();
+  await expect(page.getByText('The ledger does not match the checkpoint.')).toBeVisible();
   await expect(page.getByText(`saved ${other.hash}`).first()).toBeVisible();
   await expect(page.getByText(`now ${head.hash}`).first()).toBeVisible();
   await checks.accessible(page);
@@ -51,7 +51,7 @@ test('an entry is found by its number, and one that was altered breaks the chain
   await expect(page).toHaveURL(/#42$/);
   const entry = page.locator('#entry-42');
   await expect(entry).toBeInViewport();
-  await expect(entry).toContainText('its hash holds');
+  await expect(entry).toContainText('the hash matches');
   await expect(entry).toContainText('is the hash of #41');
   await checks.accessible(page);
 
@@ -66,8 +66,8 @@ test('an entry is found by its number, and one that was altered breaks the chain
   await page.reload();
   await expect(entry).toContainText('is not the hash of #41');
   await expect(page.locator('#entry-41')).toContainText('does not match its content');
-  await page.getByRole('button', { name: 'Recompute it here' }).click();
-  await expect(page.getByRole('table', { name: 'Faults of the ledger' })).toContainText('#41');
+  await page.getByRole('button', { name: 'Verify in this browser' }).click();
+  await expect(page.getByRole('table', { name: 'Ledger faults' })).toContainText('#41');
   await checks.accessible(page);
 });
 
@@ -81,8 +81,8 @@ test('a visitor verifies the ledger too, and is offered nothing that only the ow
   const visitor = await (await browser.newContext()).newPage();
   checks.watch(visitor);
   await visitor.goto(`${node.url}/ledger`);
-  await visitor.getByRole('button', { name: 'Verify the ledger' }).click();
-  await expect(visitor.getByText('2 entries verified: all is as it was recorded.')).toBeVisible();
+  await visitor.getByRole('button', { name: 'Verify', exact: true }).click();
+  await expect(visitor.getByText('2 entries verified. No faults found.')).toBeVisible();
   await visitor.goto(`${node.url}/sources`);
   await visitor.getByRole('link', { name: 'http://127.0.0.1:9/0' }).click();
   await expect(visitor.getByText('No events yet')).toBeVisible();

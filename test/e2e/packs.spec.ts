@@ -97,7 +97,7 @@ test('a comment and a flag are there for everybody, and recorded in the ledger',
   const dialog = page.getByRole('dialog', { name: 'Flag pack' });
   await dialog.getByRole('radio', { name: /^Other/ }).check();
   await dialog.getByRole('button', { name: 'Flag pack' }).click();
-  await expect(dialog.getByText('Say in the note what is wrong.')).toBeVisible();
+  await expect(dialog.getByText('Explain the problem in the note.')).toBeVisible();
   await checks.accessible(page);
   await dialog.getByRole('textbox', { name: 'Note' }).fill('The scale is off by ten.');
   await dialog.getByRole('button', { name: 'Flag pack' }).click();

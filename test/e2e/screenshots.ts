@@ -88,8 +88,8 @@ async function assemble(page: Page): Promise<void> {
 }
 
 async function verifyLedger(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Verify the ledger' }).click();
-  await page.getByText('verified: all is as it was recorded').waitFor();
+  await page.getByRole('button', { name: 'Verify', exact: true }).click();
+  await page.getByText('verified. No faults found.').waitFor();
 }
 
 async function take(

@@ -28,16 +28,16 @@ test('the owner sees each browser that is signed in, and signs another out, then
   const asked = await other.request.get('/manage/settings');
   expect(asked.status()).toBe(401);
   await sessions.getByRole('button', { name: 'Sign out Chrome on Linux' }).click();
-  await expect(page.getByText('The node’s settings are its owner’s')).toBeVisible();
+  await expect(page.getByText('Only the owner can see the settings')).toBeVisible();
 });
 
-test('an export that the node has no place for is told in words', async ({ page, checks }) => {
+test('an export that a busy node refuses is reported', async ({ page, checks }) => {
   await page.goto('/timeline');
   await page.route('**/api/warc?**', (route) => route.fulfill({ status: 503 }));
-  await page.getByRole('button', { name: 'Take away' }).click();
+  await page.getByRole('button', { name: 'Export' }).click();
   checks.allow(/503/);
   await page.getByRole('link', { name: /^WARC/ }).click();
-  await expect(page.getByText('makes as many exports as it can at once')).toBeVisible();
+  await expect(page.getByText('The node is busy with other exports')).toBeVisible();
   await page.unroute('**/api/warc?**');
   const download = page.waitForEvent('download');
   await page.getByRole('link', { name: /^WARC/ }).click();

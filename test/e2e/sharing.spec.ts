@@ -9,7 +9,7 @@ test('the owner shares the node and invites somebody, who then contributes from 
   await page.goto('/');
   await page.getByRole('link', { name: 'Sharing' }).click();
   await expect(page.getByRole('radio', { name: /^Off/ })).toBeChecked();
-  await expect(page.getByText('the network cannot reach this node at all')).toBeVisible();
+  await expect(page.getByText('cannot be reached from the network')).toBeVisible();
   await checks.accessible(page);
 
   // Both are chosen before the node has answered to the first.
@@ -19,13 +19,13 @@ test('the owner shares the node and invites somebody, who then contributes from 
     await route.continue();
   });
   await page.getByRole('radio', { name: /^Contribute/ }).click();
-  await page.getByRole('switch', { name: 'Contributions need an invitation' }).click();
+  await page.getByRole('switch', { name: 'Require an invitation to contribute' }).click();
   bothAreChosen();
-  await expect(page.getByText('Whoever has an invitation may add packs')).toBeVisible();
-  await page.getByLabel('For whom').fill('Ada Lovelace');
-  await page.getByRole('button', { name: 'Invite' }).click();
+  await expect(page.getByText('Anyone with an invitation can add packs')).toBeVisible();
+  await page.getByLabel('Name').fill('Ada Lovelace');
+  await page.getByRole('button', { name: 'Create invitation' }).click();
   const token =
-    (await page.getByRole('region', { name: 'The new invitation' }).locator('code').textContent()) ?? '';
+    (await page.getByRole('region', { name: 'New invitation' }).locator('code').textContent()) ?? '';
   expect(token).toMatch(/^invitation-[0-9a-f]{64}$/);
   await checks.accessible(page);
 
@@ -34,17 +34,17 @@ test('the owner shares the node and invites somebody, who then contributes from 
   await visitor.goto('/');
   await expect(visitor.getByRole('link', { name: 'New pack' })).toBeHidden();
   await visitor.getByRole('link', { name: 'Enter an invitation' }).click();
-  await visitor.getByLabel('The token that you were given').fill(token);
+  await visitor.getByLabel('Invitation token').fill(token);
   await checks.accessible(visitor);
-  await visitor.getByRole('button', { name: 'Enter' }).click();
+  await visitor.getByRole('button', { name: 'Submit' }).click();
   await expect(visitor.getByRole('heading', { name: 'You may contribute' })).toBeVisible();
   await expect(visitor.getByRole('link', { name: 'New pack' })).toBeVisible();
   expect(await visitor.evaluate(() => document.cookie)).toBe('');
 
-  await page.getByRole('button', { name: 'I have given it on' }).click();
+  await page.getByRole('button', { name: 'Done' }).click();
   await expect(page.getByText(token)).toBeHidden();
-  await page.getByRole('button', { name: 'Revoke the invitation of Ada Lovelace' }).click();
+  await page.getByRole('button', { name: 'Revoke invitation: Ada Lovelace' }).click();
   await expect(page.getByRole('cell', { name: 'Ada Lovelace', exact: true })).toBeHidden();
   await visitor.reload();
-  await expect(visitor.getByLabel('The token that you were given')).toBeVisible();
+  await expect(visitor.getByLabel('Invitation token')).toBeVisible();
 });

@@ -14,12 +14,12 @@ test('an audit reports that all bytes are intact, finds damage, and sees it repa
   await page.goto('/');
   await expect(page.getByText('Not yet re-checked')).toBeVisible();
   await page.getByRole('link', { name: 'Start audit' }).click();
-  const section = page.getByRole('region', { name: 'Are they what they were?' });
+  const section = page.getByRole('region', { name: 'Integrity check' });
   await expect(section).toBeInViewport();
   await section.getByRole('button', { name: 'Start audit' }).click();
   await expect(section.getByText(/1 object \(.*\) re-hashed\. No damage found\./)).toBeVisible();
   await expect(section.getByText('No known damage')).toBeVisible();
-  await expect(section.getByRole('table', { name: 'The last audits' })).toContainText('you');
+  await expect(section.getByRole('table', { name: 'Recent audits' })).toContainText('you');
 
   const place = join(node.dataFolder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
   await writeFile(place, 'something else');
@@ -50,7 +50,7 @@ test('the collector is named in the settings, and a name that cannot be sent is 
   checks,
 }) => {
   await page.goto('/settings');
-  const name = page.getByLabel(/^Name of the collector/);
+  const name = page.getByLabel(/^Collector name/);
   await name.fill('Bücherei');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Printable ASCII, at most 200 characters.')).toBeVisible();
@@ -58,7 +58,7 @@ test('the collector is named in the settings, and a name that cannot be sent is 
   await checks.accessible(page);
   await name.fill('Library/1.0 (+https://library.example; archive@library.example)');
   await page.getByRole('button', { name: 'Save' }).click();
-  await expect(page.getByText('The settings are saved.')).toBeVisible();
+  await expect(page.getByText('Settings saved.')).toBeVisible();
   await page.reload();
   await expect(name).toHaveValue(/^Library\/1\.0/);
 });

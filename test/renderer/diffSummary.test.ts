@@ -39,7 +39,7 @@ describe('a diff is summed up in a line', () => {
     expect(diffSummary(words('words', 0, 0, 0))).toBeUndefined();
     expect(diffSummary(words('whole', 6_000, 1))).toBe('1 word before, 6,000 now');
     expect(diffSummary({ ...words('words', 9_000, 0, 500), truncated: true })).toBe(
-      'The first 500 passages of more, 9,000 words added',
+      'First 500 passages, 9,000 words added',
     );
   });
 

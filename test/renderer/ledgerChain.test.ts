@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ChainCheck } from '../../renderer/src/pages/ledger/chain.ts';
 import {
-  compareHeads,
-  parseSavedHead,
-  type SavedHead,
-  savedHeadOf,
-} from '../../renderer/src/pages/ledger/savedHead.ts';
+  checkpointOf,
+  compareCheckpoint,
+  parseCheckpoint,
+  type SavedCheckpoint,
+} from '../../renderer/src/pages/ledger/checkpointFile.ts';
 import type { ConsistencyProof, LedgerEntry, LedgerHead } from '../../shared/ledger.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 
@@ -41,11 +41,11 @@ async function proofFrom(seq: number, to: number): Promise<ConsistencyProof> {
 }
 
 /** What the page finds when it holds a saved head against the node as it stands. */
-async function hold(saved: SavedHead) {
+async function hold(saved: SavedCheckpoint) {
   const { items, head } = await readLedger();
   const isWithin = saved.seq > 0 && saved.seq <= head.seq;
   const proof = isWithin ? await proofFrom(saved.seq, head.seq) : undefined;
-  return compareHeads(saved, { node: NODE, head, entry: items[saved.seq - 1], proof });
+  return compareCheckpoint(saved, { node: NODE, head, entry: items[saved.seq - 1], proof });
 }
 
 describe('the browser recomputes the ledger', () => {
@@ -61,7 +61,7 @@ describe('the browser recomputes the ledger', () => {
     }
   });
 
-  test('an altered entry, a missing one and a false head are each told at their place', async () => {
+  test('an altered entry, a missing one and a false head are each reported', async () => {
     await record(5);
     const { items, head } = await readLedger();
     const faultsOf = (entries: LedgerEntry[], announced = head) => {
@@ -72,22 +72,22 @@ describe('the browser recomputes the ledger', () => {
     };
     const altered = items.map((entry) => (entry.seq === 3 ? { ...entry, subject: 'so_other' } : entry));
     expect(faultsOf(altered)).toEqual([
-      [3, 'Its content does not hash to its hash.'],
-      [5, 'The node announced another root.'],
+      [3, 'The content does not match the hash.'],
+      [5, 'The node announced a different root.'],
     ]);
     expect(faultsOf(items.filter(({ seq }) => seq !== 2))).toEqual([
       [3, 'An entry is missing before this one.'],
-      [3, 'It does not link to the entry before it.'],
-      [5, 'The node announced another root.'],
+      [3, 'The entry does not link to the previous entry.'],
+      [5, 'The node announced a different root.'],
     ]);
     expect(faultsOf(items, { ...head, hash: head.root })).toEqual([
-      [5, 'The node announced another hash of the last entry.'],
+      [5, 'The node announced a different hash for the last entry.'],
     ]);
     expect(faultsOf(items.slice(0, 4))).toEqual([[5, 'The node announced more entries than it has.']]);
   });
 });
 
-describe('a saved head is held against the ledger', () => {
+describe('a checkpoint is compared with the ledger', () => {
   test('whatever came since, the node can prove that the saved ledger is its beginning', async () => {
     const heads: LedgerHead[] = [];
     for (let size = 1; size <= 9; size += 1) {
@@ -95,16 +95,16 @@ describe('a saved head is held against the ledger', () => {
       heads.push((await readLedger()).head);
     }
     for (const head of heads) {
-      const found = await hold(savedHeadOf(head, NODE, AT));
+      const found = await hold(checkpointOf(head, NODE, AT));
       expect(found).toMatchObject({ differences: [], since: 9 - head.seq, proven: true, otherNode: false });
     }
   });
 
-  test('another hash, another root and a shorter ledger are told with both values', async () => {
+  test('another hash, another root and a shorter ledger are reported with both values', async () => {
     await record(4);
     const { head } = await readLedger();
     await record(3);
-    const saved = savedHeadOf(head, NODE, AT);
+    const saved = checkpointOf(head, NODE, AT);
     const other = 'a'.repeat(64);
     const hashes = (await hold({ ...saved, hash: other })).differences;
     expect(hashes).toContainEqual({ what: 'Hash of entry 4', saved: other, now: head.hash });
@@ -112,17 +112,17 @@ describe('a saved head is held against the ledger', () => {
     expect(roots.proven).toBe(false);
     expect(roots.differences).toEqual([expect.objectContaining({ saved: other })]);
     expect((await hold({ ...saved, seq: 9 })).differences).toEqual([
-      { what: 'How many entries there are', saved: '9', now: '7' },
+      { what: 'Number of entries', saved: '9', now: '7' },
     ]);
     expect((await hold({ ...saved, node: 'b.example' })).otherNode).toBe(true);
   });
 
-  test('a file that is no saved head is refused with the reason, whatever it is', () => {
-    expect(parseSavedHead('no JSON')).toEqual({ refused: expect.stringContaining('not JSON') });
-    expect(parseSavedHead('{"format":"other"}')).toEqual({ refused: expect.stringContaining('format') });
-    const saved = savedHeadOf({ seq: 1, hash: 'b'.repeat(64), root: 'c'.repeat(64) }, NODE, AT);
-    expect(parseSavedHead(JSON.stringify(saved))).toEqual({ head: saved });
-    expect(parseSavedHead(JSON.stringify({ ...saved, hash: 'B'.repeat(64) }))).toEqual({
+  test('a file that is not a checkpoint is rejected with the reason', () => {
+    expect(parseCheckpoint('no JSON')).toEqual({ refused: expect.stringContaining('not JSON') });
+    expect(parseCheckpoint('{"format":"other"}')).toEqual({ refused: expect.stringContaining('format') });
+    const saved = checkpointOf({ seq: 1, hash: 'b'.repeat(64), root: 'c'.repeat(64) }, NODE, AT);
+    expect(parseCheckpoint(JSON.stringify(saved))).toEqual({ head: saved });
+    expect(parseCheckpoint(JSON.stringify({ ...saved, hash: 'B'.repeat(64) }))).toEqual({
       refused: expect.stringContaining('hash'),
     });
   });

@@ -5,7 +5,7 @@ import { useJobs } from './jobs.ts';
 
 /** Follows the node's jobs while the owner is signed in: loads the current ones, then applies the stream. */
 export function useNodeJobs(isOwner: boolean): void {
-  const tell = useJobs((state) => state.updateNodeJob);
+  const update = useJobs((state) => state.updateNodeJob);
   useEffect(() => {
     if (!isOwner) return;
     const stream = new EventSource(urlOf('streamManagement'));
@@ -14,11 +14,13 @@ export function useNodeJobs(isOwner: boolean): void {
       const page = await call('listJobs', { query: { limit: 50 } }).catch(() => undefined);
       const known = useJobs.getState().node;
       for (const job of page?.items ?? []) {
-        if (job.state === 'running' || job.id in known) tell(job);
+        if (job.state === 'running' || job.id in known) update(job);
       }
     };
     stream.addEventListener('open', () => void readRunning());
-    stream.addEventListener('job', (message: MessageEvent<string>) => tell(JSON.parse(message.data) as Job));
+    stream.addEventListener('job', (message: MessageEvent<string>) =>
+      update(JSON.parse(message.data) as Job),
+    );
     return () => stream.close();
-  }, [isOwner, tell]);
+  }, [isOwner, update]);
 }

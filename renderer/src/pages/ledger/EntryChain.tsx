@@ -7,11 +7,11 @@ import { formatCount } from '../../format/size.ts';
 import { hashOfEntry } from './chain.ts';
 import classes from './EntryChain.module.css';
 import { EntryDetails } from './EntryDetails.tsx';
-import { addressOfSubject, ENTRY_LOOKS, wordsOfSubject } from './entryWords.ts';
+import { ENTRY_TYPES, subjectLabel, subjectUrl } from './entryLabels.ts';
 
 /**
- * Entries as the chain that they are, newest first: the `prev` of each stands above the `hash` of the one it names, and
- * the line between them is drawn whole only where the two are equal, which is compared here.
+ * The entries as a chain, newest first. The `prev` of an entry is shown above the `hash` of the entry it
+ * names. The line between them is solid only if this browser found the two equal.
  */
 export function EntryChain({
   entries,
@@ -36,15 +36,15 @@ export function EntryChain({
 
 interface EntryItemProps {
   entry: LedgerEntry;
-  /** The entry that `prev` names, where it is on the page. */
+  /** The entry that `prev` names, if it is on the page. */
   before: LedgerEntry | undefined;
   isChosen: boolean;
 }
 
 function EntryItem({ entry, before, isChosen }: EntryItemProps) {
   const { seq, at, type, prev, hash } = entry;
-  const { word, icon: Icon } = ENTRY_LOOKS[type];
-  const address = addressOfSubject(entry);
+  const { word, icon: Icon } = ENTRY_TYPES[type];
+  const address = subjectUrl(entry);
   const isSealed = hashOfEntry(entry) === hash;
   return (
     <li id={`entry-${seq}`} className={classes.entry} data-chosen={isChosen || undefined}>
@@ -61,7 +61,7 @@ function EntryItem({ entry, before, isChosen }: EntryItemProps) {
         {word}
       </span>
       <span className={classes.subject}>
-        {address ? <Link to={address}>{wordsOfSubject(entry)}</Link> : wordsOfSubject(entry)}
+        {address ? <Link to={address}>{subjectLabel(entry)}</Link> : subjectLabel(entry)}
       </span>
       <span className={classes.time}>
         <TimeText at={at} />
@@ -86,7 +86,7 @@ function PrevLink({ seq, prev, before }: { seq: number; prev: string; before: Le
       <DigestChip digest={prev} label={`prev of entry ${seq}`} />
       {isBroken ? (
         <Fault>
-          {isFirst ? 'the first entry must name none' : `is not the hash of #${formatCount(seq - 1)}`}
+          {isFirst ? 'the first entry must not have one' : `is not the hash of #${formatCount(seq - 1)}`}
         </Fault>
       ) : (
         <span className={classes.links}>

@@ -3,7 +3,7 @@ import { TimeText } from '../../components/data/TimeText.tsx';
 import { CopyButton } from '../../components/forms/CopyButton.tsx';
 import classes from './EntryDetails.module.css';
 
-/** The whole of one entry, and what this browser found when it recomputed its hash. */
+/** All fields of an entry, and the result of recomputing its hash in this browser. */
 export function EntryDetails({ entry, isSealed }: { entry: LedgerEntry; isSealed: boolean }) {
   const { seq, at, type, subject, digest, prev, hash } = entry;
   return (
@@ -17,14 +17,14 @@ export function EntryDetails({ entry, isSealed }: { entry: LedgerEntry; isSealed
         <dd className="mono">{type}</dd>
         <dt>Subject</dt>
         <dd className="mono">{subject}</dd>
-        <DigestFact name="Digest" what="of what was recorded, as canonical JSON" value={digest} />
-        <DigestFact name="Prev" what="the hash of the entry before" value={prev} />
-        <DigestFact name="Hash" what="of all else in this entry, as canonical JSON" value={hash} />
+        <DigestFact name="Digest" what="of the recorded content as canonical JSON" value={digest} />
+        <DigestFact name="Prev" what="the hash of the previous entry" value={prev} />
+        <DigestFact name="Hash" what="of the rest of this entry as canonical JSON" value={hash} />
       </dl>
       <p className={isSealed ? classes.good : classes.bad}>
         {isSealed
-          ? 'Recomputed in this browser from the entry’s content: its hash holds.'
-          : 'Recomputed in this browser from the entry’s content: its hash does not hold. The entry was altered.'}
+          ? 'Recomputed in this browser: the hash matches.'
+          : 'Recomputed in this browser: the hash does not match. The entry was altered.'}
       </p>
       <p className="small">
         <a
@@ -34,7 +34,8 @@ export function EntryDetails({ entry, isSealed }: { entry: LedgerEntry; isSealed
           Proof file
         </a>{' '}
         <span className="muted">
-          shows anyone that this entry is in the ledger, with the node’s signature and no node needed.
+          proves that this entry is in the ledger. It contains the node’s signature and can be verified
+          without the node.
         </span>
       </p>
     </div>

@@ -7,17 +7,17 @@ import classes from './EntryPager.module.css';
 import { PAGE_ENTRIES } from './useLedgerPage.ts';
 
 export interface EntryPagerProps {
-  /** What tells this one from the other for who hears the page. */
+  /** Distinguishes the two pagers for screen readers. */
   label: string;
-  /** The last entry of the ledger. */
+  /** The number of the last entry. */
   head: number;
-  /** The entries that are shown, newest first. */
+  /** The entries shown, newest first. */
   entries: readonly LedgerEntry[];
-  /** Shows the page that ends with this entry; the newest page where there is none. */
+  /** Shows the page that ends with this entry, or the newest page if undefined. */
   onGoTo: (top: number | undefined) => void;
 }
 
-/** Which entries are shown, the ways to newer and older ones, and to any one by its number. */
+/** The range shown, links to newer and older entries, and a field to go to any entry. */
 export function EntryPager({ label, head, entries, onGoTo }: EntryPagerProps) {
   const newest = entries[0]?.seq ?? 0;
   const oldest = entries.at(-1)?.seq ?? 0;
@@ -55,7 +55,7 @@ function JumpTo({ head }: { head: number }) {
     event.preventDefault();
     const seq = Number(typed.replace(/[#,\s]/g, ''));
     if (!Number.isInteger(seq) || seq < 1 || seq > head) {
-      setFault(`A number from 1 to ${formatCount(head)}.`);
+      setFault(`Enter a number from 1 to ${formatCount(head)}.`);
       return;
     }
     setFault(undefined);

@@ -7,10 +7,10 @@ import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { countOf, formatDuration } from '../../format/size.ts';
 import classes from './Findings.module.css';
-import { PROBLEM_WORDS } from './problemWords.ts';
+import { PROBLEM_TEXTS } from './problemTexts.ts';
 import type { Recomputed } from './recomputeChain.ts';
 
-/** What a check found: whether it is well in a shape, a colour and a sentence; what else there is beneath. */
+/** The result of a check: an icon, a colour and a sentence, with details below. */
 export function Finding({ ok, title, children }: { ok: boolean; title: ReactNode; children?: ReactNode }) {
   const Icon = ok ? IconCircleCheck : IconAlertTriangle;
   return (
@@ -24,7 +24,7 @@ export function Finding({ ok, title, children }: { ok: boolean; title: ReactNode
   );
 }
 
-/** What the node found when it verified its ledger. */
+/** The result of a verification by the node. */
 export function VerificationFindings({ result }: { result: LedgerVerification }) {
   const { ok, size, head, root, checked_at, duration_ms, problems } = result;
   const entries = countOf(size, 'entry', 'entries');
@@ -33,13 +33,13 @@ export function VerificationFindings({ result }: { result: LedgerVerification })
       ok={ok}
       title={
         ok
-          ? `${entries} verified: all is as it was recorded.`
+          ? `${entries} verified. No faults found.`
           : `${countOf(problems.length, 'fault')} found in ${entries}.`
       }
     >
       <p className="small muted">
-        <TimeText at={checked_at} />, in {formatDuration(duration_ms / 1000)}. Hash of the last{' '}
-        <DigestChip digest={head} label="hash of the last entry" />, root{' '}
+        <TimeText at={checked_at} />, in {formatDuration(duration_ms / 1000)}. Hash of the last entry:{' '}
+        <DigestChip digest={head} label="hash of the last entry" />, root:{' '}
         <DigestChip digest={root} label="root" />
       </p>
       {problems.length > 0 && (
@@ -47,7 +47,7 @@ export function VerificationFindings({ result }: { result: LedgerVerification })
           faults={problems.map(({ seq, problem, subject, expected, actual }) => ({
             seq,
             subject,
-            fault: PROBLEM_WORDS[problem],
+            fault: PROBLEM_TEXTS[problem],
             expected,
             actual,
           }))}
@@ -57,7 +57,7 @@ export function VerificationFindings({ result }: { result: LedgerVerification })
   );
 }
 
-/** What this browser found when it recomputed the chain, and whether the node's own head agrees. */
+/** The result of recomputing the chain in this browser, compared with the node's head. */
 export function RecomputedFindings({ result, at }: { result: Recomputed; at: string }) {
   const { size, hash, root, faults, milliseconds } = result;
   const entries = countOf(size, 'entry', 'entries');
@@ -66,13 +66,13 @@ export function RecomputedFindings({ result, at }: { result: Recomputed; at: str
       ok={faults.length === 0}
       title={
         faults.length === 0
-          ? `${entries} recomputed in this browser: every hash, every link and the root hold.`
+          ? `${entries} recomputed in this browser. No faults found.`
           : `${countOf(faults.length, 'fault')} found in ${entries}.`
       }
     >
       <p className="small muted">
-        <TimeText at={at} />, in {formatDuration(milliseconds / 1000)}. Hash of the last{' '}
-        <DigestChip digest={hash} label="recomputed hash of the last entry" />, root{' '}
+        <TimeText at={at} />, in {formatDuration(milliseconds / 1000)}. Hash of the last entry:{' '}
+        <DigestChip digest={hash} label="recomputed hash of the last entry" />, root:{' '}
         <DigestChip digest={root} label="recomputed root" />
       </p>
       {faults.length > 0 && <FaultTable faults={faults} />}
@@ -94,7 +94,7 @@ function FaultTable({ faults }: { faults: readonly Fault[] }) {
   const keyed = faults.map((fault, index) => ({ ...fault, key: index }));
   return (
     <DataTable
-      caption="Faults of the ledger"
+      caption="Ledger faults"
       rows={keyed}
       rowKey={({ key }) => key}
       columns={[

@@ -5,8 +5,8 @@ import { saveFile } from '../../api/saveFile.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { formatCount } from '../../format/size.ts';
 import { useSession } from '../../state/session.ts';
+import { checkpointFileName, checkpointOf, checkpointText } from './checkpointFile.ts';
 import classes from './HeadPanel.module.css';
-import { headFileName, headFileText, savedHeadOf } from './savedHead.ts';
 
 export interface HeadPanelProps {
   head: LedgerHead;
@@ -14,28 +14,28 @@ export interface HeadPanelProps {
   onCheck: () => void;
 }
 
-/** Where the ledger stands, in three facts that a person can carry away and come back with. */
+/** The head of the ledger in three values, which a person can save and compare later. */
 export function HeadPanel({ head, isChecking, onCheck }: HeadPanelProps) {
   const node = useSession((state) => state.session?.node) ?? 'node';
   const save = () => {
-    const saved = savedHeadOf(head, node, new Date().toISOString());
-    saveFile(headFileName(saved), headFileText(saved), 'application/json');
+    const saved = checkpointOf(head, node, new Date().toISOString());
+    saveFile(checkpointFileName(saved), checkpointText(saved), 'application/json');
   };
   return (
-    <section className={classes.panel} aria-label="The head of the ledger">
+    <section className={classes.panel} aria-label="Ledger head">
       <dl className={classes.facts}>
         <div>
           <dt>Entries</dt>
           <dd className={`${classes.count} numeric`}>{formatCount(head.seq)}</dd>
         </div>
         <div>
-          <dt>Hash of the last</dt>
+          <dt>Hash of the last entry</dt>
           <dd>
             <DigestChip digest={head.hash} label="hash of the last entry" />
           </dd>
         </div>
         <div>
-          <dt>Root of all</dt>
+          <dt>Root of all entries</dt>
           <dd>
             <DigestChip digest={head.root} label="root of the tree over all entries" />
           </dd>
@@ -44,7 +44,7 @@ export function HeadPanel({ head, isChecking, onCheck }: HeadPanelProps) {
       <div className={classes.keep}>
         <div className={classes.actions}>
           <Button variant="default" leftSection={<IconDeviceFloppy size={16} aria-hidden />} onClick={save}>
-            Save the head
+            Save checkpoint
           </Button>
           <Button
             variant="default"
@@ -52,11 +52,11 @@ export function HeadPanel({ head, isChecking, onCheck }: HeadPanelProps) {
             aria-expanded={isChecking}
             onClick={onCheck}
           >
-            Check a saved head
+            Check a checkpoint
           </Button>
         </div>
         <p className="small muted">
-          Keep the small file somewhere else. Whoever holds it can tell later whether anything was rewritten.
+          Keep the file in another place. It shows later whether the ledger was rewritten.
         </p>
       </div>
     </section>

@@ -4,14 +4,14 @@ import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
+import { CheckpointCheck } from './CheckpointCheck.tsx';
 import { EntryChain } from './EntryChain.tsx';
 import { EntryPager } from './EntryPager.tsx';
 import { HeadPanel } from './HeadPanel.tsx';
-import { SavedHeadCheck } from './SavedHeadCheck.tsx';
 import { PAGE_ENTRIES, useLedgerPage } from './useLedgerPage.ts';
 import { VerifyPanel } from './VerifyPanel.tsx';
 
-/** The ledger: its head, its verification, and its entries from the newest back. */
+/** The ledger: head, verification and entries, newest first. */
 export default function LedgerPage() {
   const [search, setSearch] = useSearchParams();
   const { hash } = useLocation();
@@ -21,7 +21,7 @@ export default function LedgerPage() {
   const [showCheck, setShowCheck] = useState(false);
   const isThere = data?.entries.some(({ seq }) => seq === chosen) ?? false;
 
-  // Another page is shown without naming an entry; the one that was named is then out of sight.
+  // Paging away from the entry in the URL clears it.
   const goTo = (seq: number | undefined) => setSearch(seq === undefined ? {} : { top: String(seq) });
   useEffect(() => {
     if (!isThere) return;
@@ -31,18 +31,18 @@ export default function LedgerPage() {
   return (
     <Page
       title="Ledger"
-      lead="Every record of this node in order. Each entry carries the hash of the one before it, so nothing can be changed, removed or slipped in without all that follows showing it."
+      lead="Every record of this node, in order. Each entry contains the hash of the previous one, so a change to any entry shows in all that follow."
     >
       {error && !data && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data && (
         <>
           <HeadPanel head={data.head} isChecking={showCheck} onCheck={() => setShowCheck(!showCheck)} />
-          {showCheck && <SavedHeadCheck />}
+          {showCheck && <CheckpointCheck />}
           {data.head.seq > 0 && <VerifyPanel head={data.head} />}
           <Section title="Entries">
             {data.head.seq === 0 ? (
-              <EmptyState title="Nothing is recorded yet">
-                The first node, pack, study, comment, source or event writes the first entry.
+              <EmptyState title="No entries yet">
+                The first subject, pack, study, comment, source or event creates the first entry.
               </EmptyState>
             ) : (
               <>
@@ -55,14 +55,12 @@ export default function LedgerPage() {
                 {error && <ErrorNote error={error} onRetry={() => void refetch()} />}
                 {chosen !== undefined && !isThere && chosen > data.head.seq && (
                   <ErrorNote
-                    error={
-                      new Error(`There is no entry ${chosen}: the ledger ends with entry ${data.head.seq}.`)
-                    }
+                    error={new Error(`Entry ${chosen} does not exist. The last entry is ${data.head.seq}.`)}
                   />
                 )}
                 <EntryChain entries={data.entries} chosen={chosen} />
                 <EntryPager
-                  label="Pages of entries, below them"
+                  label="Pages of entries (bottom)"
                   head={data.head.seq}
                   entries={data.entries}
                   onGoTo={goTo}
@@ -81,7 +79,7 @@ function wholeNumberIn(text: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The page on which an entry stands in the middle. */
+/** The page with the entry in the middle. */
 function topFor(seq: number | undefined): number | undefined {
   return seq === undefined ? undefined : seq + Math.floor(PAGE_ENTRIES / 2);
 }

@@ -13,7 +13,10 @@ import { useNodeVerification, verificationOf } from './nodeVerification.ts';
 import { useRecomputation } from './recomputation.ts';
 import classes from './VerifyPanel.module.css';
 
-/** The two ways to verify: the node checks everything it holds, or this browser checks the chain without its word. */
+/**
+ * The two ways to verify: the node checks everything it stores, or this browser checks the chain
+ * independently.
+ */
 export function VerifyPanel({ head }: { head: LedgerHead }) {
   return (
     <Section title="Verify">
@@ -45,18 +48,15 @@ function ByTheNode() {
         : undefined;
   return (
     <div className={classes.way}>
-      <p>
-        The node recomputes every entry, every link, the root, and the digest of every record that the archive
-        holds.
-      </p>
+      <p>The node recomputes every entry, every link, the root, and the digest of every stored record.</p>
       {!isRunning && (
         <Button leftSection={<IconShieldCheck size={16} aria-hidden />} onClick={() => void start(isOwner)}>
-          Verify the ledger
+          Verify
         </Button>
       )}
       {isRunning && current?.by === 'job' && (
         <JobBar
-          title="The node verifies its ledger"
+          title="Verifying on the node"
           {...(job?.progress ?? { done: 0, total: null, unit: 'entries', rate: 0 })}
           onCancel={cancel}
         />
@@ -64,9 +64,7 @@ function ByTheNode() {
       {isRunning && current?.by === 'request' && <Waiting onCancel={cancel} />}
       <div aria-live="polite" className={classes.found}>
         {result && <VerificationFindings result={result} />}
-        {job?.state === 'cancelled' && (
-          <p className="muted">It was stopped before its end: nothing is known.</p>
-        )}
+        {job?.state === 'cancelled' && <p className="muted">The verification was cancelled.</p>}
         {job?.state === 'failed' && (
           <ErrorNote
             error={new Error(job.error ?? 'The verification failed.')}
@@ -82,7 +80,7 @@ function ByTheNode() {
   );
 }
 
-/** A visitor's question is answered when the node is done; till then there is only the time to tell. */
+/** A visitor's verification is a single request without progress, so only the elapsed time is shown. */
 function Waiting({ onCancel }: { onCancel: () => void }) {
   const [seconds, setSeconds] = useState(0);
   useEffect(() => {
@@ -91,10 +89,10 @@ function Waiting({ onCancel }: { onCancel: () => void }) {
   }, []);
   return (
     <JobBar
-      title="The node verifies its ledger"
+      title="Verifying on the node"
       done={seconds}
       total={null}
-      unit="seconds so far"
+      unit="seconds elapsed"
       rate={0}
       onCancel={onCancel}
     />
@@ -106,8 +104,7 @@ function InThisBrowser({ head }: { head: LedgerHead }) {
   return (
     <div className={classes.way}>
       <p>
-        This browser fetches every entry and recomputes the chain and the root itself, so that the node’s word
-        is not needed.
+        This browser downloads every entry and recomputes the chain and the root without relying on the node.
       </p>
       {current?.state === 'running' ? (
         <JobBar
@@ -124,7 +121,7 @@ function InThisBrowser({ head }: { head: LedgerHead }) {
           leftSection={<IconDeviceLaptop size={16} aria-hidden />}
           onClick={() => void start(head)}
         >
-          Recompute it here
+          Verify in this browser
         </Button>
       )}
       <div aria-live="polite" className={classes.found}>

@@ -3,12 +3,12 @@ import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import { canonicalText } from '../../../../shared/canonicalJson.ts';
 import { type LedgerEntry, type LedgerHead, NO_HASH } from '../../../../shared/ledger.ts';
 
-/** The hash that an entry must bear: the SHA-256 of the canonical JSON of all else in it. */
+/** The hash of an entry: the SHA-256 of the canonical JSON of its other fields. */
 export function hashOfEntry({ hash: _own, ...unsealed }: LedgerEntry): string {
   return bytesToHex(sha256(utf8ToBytes(canonicalText(unsealed))));
 }
 
-/** What this browser found wrong with one entry, in words. */
+/** A fault that this browser found in an entry. */
 export interface ChainFault {
   seq: number;
   fault: string;
@@ -16,12 +16,13 @@ export interface ChainFault {
   actual: string;
 }
 
-/** More would help nobody. */
+/** Limits the list of faults. */
 const MAX_FAULTS = 200;
 
 /**
- * Recomputes a ledger from its first entry on: each entry's hash, its link to the one before, and the root of the
- * RFC 6962 tree over the canonical bytes of all entries. Nothing is taken from the node but the entries themselves.
+ * Recomputes a ledger from its first entry: each entry's hash, its link to the previous entry, and the root
+ * of the RFC 6962 tree over the canonical bytes of all entries. Uses nothing from the node except the
+ * entries.
  */
 export class ChainCheck {
   readonly faults: ChainFault[] = [];
@@ -31,12 +32,17 @@ export class ChainCheck {
 
   add(entry: LedgerEntry): void {
     if (entry.seq !== this.size + 1)
-      this.#tell(entry.seq, 'An entry is missing before this one.', String(this.size + 1), String(entry.seq));
+      this.#addFault(
+        entry.seq,
+        'An entry is missing before this one.',
+        String(this.size + 1),
+        String(entry.seq),
+      );
     if (entry.prev !== this.hash)
-      this.#tell(entry.seq, 'It does not link to the entry before it.', this.hash, entry.prev);
+      this.#addFault(entry.seq, 'The entry does not link to the previous entry.', this.hash, entry.prev);
     const hash = hashOfEntry(entry);
     if (entry.hash !== hash)
-      this.#tell(entry.seq, 'Its content does not hash to its hash.', hash, entry.hash);
+      this.#addFault(entry.seq, 'The content does not match the hash.', hash, entry.hash);
     this.#tree.append(utf8ToBytes(canonicalText(entry)));
     this.size = entry.seq;
     this.hash = entry.hash;
@@ -46,10 +52,10 @@ export class ChainCheck {
     return bytesToHex(this.#tree.root());
   }
 
-  /** Holds what was recomputed against the head that the node had announced. */
+  /** Compares the result with the head that the node announced. */
   end(announced: LedgerHead): void {
     if (this.size !== announced.seq) {
-      this.#tell(
+      this.#addFault(
         announced.seq,
         'The node announced more entries than it has.',
         String(announced.seq),
@@ -58,17 +64,22 @@ export class ChainCheck {
       return;
     }
     if (this.hash !== announced.hash)
-      this.#tell(this.size, 'The node announced another hash of the last entry.', this.hash, announced.hash);
+      this.#addFault(
+        this.size,
+        'The node announced a different hash for the last entry.',
+        this.hash,
+        announced.hash,
+      );
     if (this.root() !== announced.root)
-      this.#tell(this.size, 'The node announced another root.', this.root(), announced.root);
+      this.#addFault(this.size, 'The node announced a different root.', this.root(), announced.root);
   }
 
-  #tell(seq: number, fault: string, expected: string, actual: string): void {
+  #addFault(seq: number, fault: string, expected: string, actual: string): void {
     if (this.faults.length < MAX_FAULTS) this.faults.push({ seq, fault, expected, actual });
   }
 }
 
-/** The root of an RFC 6962 tree that grows at its right edge; only the roots of its whole subtrees are kept. */
+/** The root of an append-only RFC 6962 tree. Only the roots of complete subtrees are kept. */
 class GrowingRoot {
   readonly #subtrees: { height: number; hash: Uint8Array }[] = [];
 
@@ -88,7 +99,7 @@ class GrowingRoot {
   }
 }
 
-/** Leaves and inner nodes are told apart by their first byte, so that neither can pass for the other. */
+/** Leaves and inner nodes have different prefixes, so that neither can be mistaken for the other. */
 export function hashOfParts(kind: 0 | 1, ...parts: Uint8Array[]): Uint8Array {
   const hash = sha256.create().update(Uint8Array.of(kind));
   for (const part of parts) hash.update(part);

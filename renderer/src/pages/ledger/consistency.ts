@@ -8,8 +8,8 @@ interface TreeHead {
 }
 
 /**
- * Whether a proof from the node shows that its ledger of now begins with the ledger whose head was saved (RFC 9162,
- * section 2.1.4.2). The saved root is the person's own; the node cannot make such a proof for a ledger it rewrote.
+ * Verifies a consistency proof (RFC 9162, section 2.1.4.2): the current ledger begins with the saved one. The
+ * saved root is the person's own copy, so a node that rewrote its ledger cannot produce this proof.
  */
 export function provesConsistency(
   saved: { seq: number; root: string },
@@ -27,7 +27,7 @@ function isConsistent(older: TreeHead, newer: TreeHead, proof: Uint8Array[]): bo
   if (older.size > newer.size) return false;
   if (older.size === newer.size) return proof.length === 0 && isSame(older.root, newer.root);
   if (older.size === 0) return proof.length === 0;
-  // A ledger that is one whole subtree needs no hash of its own in the proof: its root is that hash.
+  // If the saved ledger is one complete subtree, the proof omits its hash: it equals the saved root.
   const isWholeSubtree = Number.isInteger(Math.log2(older.size));
   const [first, ...rest] = isWholeSubtree ? [older.root, ...proof] : proof;
   if (!first) return false;

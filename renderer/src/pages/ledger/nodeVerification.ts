@@ -4,20 +4,20 @@ import { call } from '../../api/client.ts';
 import { runLocalJob } from '../../state/runLocalJob.ts';
 
 export type NodeVerification =
-  /** The owner's: a job of the node, which tells its progress. */
+  /** For the owner: a job with progress. */
   | { by: 'job'; id: string }
-  /** A visitor's: one question, answered when the node is done. */
+  /** For a visitor: a single request. */
   | { by: 'request'; state: 'running'; cancel: () => void }
   | { by: 'request'; state: 'done'; result: LedgerVerification }
   | { by: 'request'; state: 'failed'; error: unknown };
 
 interface NodeVerificationState {
   current: NodeVerification | undefined;
-  /** Never rejects: what came of it is in `current`. */
+  /** Never rejects: the outcome is in `current`. */
   start: (isOwner: boolean) => Promise<void>;
 }
 
-/** The verification of the ledger by the node itself, which goes on when the page is left. */
+/** The verification by the node. It continues when the page is left. */
 export const useNodeVerification = create<NodeVerificationState>()((set) => ({
   current: undefined,
   start: async (isOwner) => {
@@ -30,7 +30,7 @@ export const useNodeVerification = create<NodeVerificationState>()((set) => ({
       }
       set({ current: { by: 'request', state: 'running', cancel: () => abort.abort() } });
       const result = await runLocalJob(
-        { title: 'The node verifies its ledger', unit: 'entries', href: '/ledger', abort },
+        { title: 'Verifying on the node', unit: 'entries', href: '/ledger', abort },
         () => call('verifyLedger', { signal }),
       );
       set({ current: { by: 'request', state: 'done', result } });
@@ -40,7 +40,7 @@ export const useNodeVerification = create<NodeVerificationState>()((set) => ({
   },
 }));
 
-/** The result of a verification that ran as a job. */
+/** The result of a verification job. */
 export function verificationOf(result: unknown): LedgerVerification | undefined {
   const parsed = ledgerVerificationSchema.safeParse(result);
   return parsed.success ? parsed.data : undefined;

@@ -10,11 +10,11 @@ export type Recomputation =
 
 interface RecomputationState {
   current: Recomputation | undefined;
-  /** Never rejects: what came of it is in `current`. */
+  /** Never rejects: the outcome is in `current`. */
   start: (announced: LedgerHead) => Promise<void>;
 }
 
-/** The recomputation of the ledger in this browser, which goes on when the page is left. */
+/** The recomputation in this browser. It continues when the page is left. */
 export const useRecomputation = create<RecomputationState>()((set) => ({
   current: undefined,
   start: async (announced) => {
@@ -22,20 +22,20 @@ export const useRecomputation = create<RecomputationState>()((set) => ({
     const abort = new AbortController();
     const started = performance.now();
     const show = (current: Recomputation | undefined) => set({ current });
-    const tellHow = (done: number) => {
+    const showProgress = (done: number) => {
       const seconds = Math.max(0.001, (performance.now() - started) / 1000);
       show({ state: 'running', done, total: size, rate: done / seconds, cancel: () => abort.abort() });
     };
-    tellHow(0);
+    showProgress(0);
     try {
       const result = await runLocalJob(
         { title: 'Recomputing the ledger in this browser', unit: 'entries', href: '/ledger', abort },
-        ({ signal, tell }) =>
+        ({ signal, onProgress }) =>
           recomputeChain(announced, {
             signal,
-            tell: (done) => {
-              tell(done, size);
-              tellHow(done);
+            onProgress: (done) => {
+              onProgress(done, size);
+              showProgress(done);
             },
           }),
       );

@@ -3,7 +3,7 @@ import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { call } from '../../api/client.ts';
 import { ChainCheck, type ChainFault } from './chain.ts';
 
-/** What came of recomputing the ledger in this browser. */
+/** The result of recomputing the ledger in this browser. */
 export interface Recomputed {
   size: number;
   hash: string;
@@ -13,12 +13,12 @@ export interface Recomputed {
 }
 
 /**
- * Fetches the entries up to the head that the node announced, page by page, and recomputes them here; the next page is
- * on its way while one is hashed. Throws what the fetch throws, an AbortError when the signal is aborted.
+ * Downloads the entries up to the announced head page by page and recomputes them; the next page loads while
+ * one is hashed. Throws what the request throws, or an AbortError when the signal is aborted.
  */
 export async function recomputeChain(
   announced: LedgerHead,
-  { signal, tell }: { signal: AbortSignal; tell: (done: number) => void },
+  { signal, onProgress }: { signal: AbortSignal; onProgress: (done: number) => void },
 ): Promise<Recomputed> {
   const size = announced.seq;
   const started = performance.now();
@@ -27,11 +27,11 @@ export async function recomputeChain(
   while (check.size < size) {
     const entries = await next;
     const last = entries.at(-1)?.seq ?? 0;
-    // A node that gives nothing new would be asked for ever.
+    // Stops if a page brings nothing new, to avoid an endless loop.
     if (last <= check.size) break;
     if (last < size) next = entriesFrom(last + 1, size, signal);
     for (const entry of entries) check.add(entry);
-    tell(check.size);
+    onProgress(check.size);
   }
   check.end(announced);
   return {

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { LedgerEntry, LedgerHead } from '../../../../shared/ledger.ts';
 import { call } from '../../api/client.ts';
 
-/** Entries that one page shows. */
+/** Entries per page. */
 export const PAGE_ENTRIES = 50;
 const REFRESH_MS = 10_000;
 
@@ -13,8 +13,8 @@ export interface LedgerPageData {
 }
 
 /**
- * A page of the ledger, newest first: the entries up to `top`, or up to the head, which is then asked for again now and
- * then. The node lists from an entry on; where the page begins is worked out here.
+ * A page of the ledger, newest first: the entries up to `top`, or up to the head, which is then refreshed.
+ * The node lists forward from an entry, so the first entry of the page is computed here.
  */
 export function useLedgerPage(top: number | undefined) {
   return useQuery({

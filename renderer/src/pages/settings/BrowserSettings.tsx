@@ -8,7 +8,7 @@ import { useDisplaySettings, type Zone } from '../../state/displaySettings.ts';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import classes from './SettingsPage.module.css';
 
-/** How this browser shows things, and its session. */
+/** Display settings of this browser, and its session. */
 export function BrowserSettings() {
   const { zone, setZone } = useDisplaySettings();
   const isOwner = useIsOwner();
@@ -16,11 +16,11 @@ export function BrowserSettings() {
     <section className={classes.group} aria-labelledby="this-browser">
       <div>
         <h2 id="this-browser">{desktop() ? 'This window' : 'This browser'}</h2>
-        <p className="muted small">How things are shown here. Kept here only.</p>
+        <p className="muted small">Display settings. They are stored only here.</p>
       </div>
       <div className={classes.fields}>
         <div className={classes.row}>
-          <span>Look</span>
+          <span>Theme</span>
           <div className={classes.control}>
             <ThemeSwitch />
           </div>
@@ -34,8 +34,8 @@ export function BrowserSettings() {
             value={zone}
             onChange={(value) => setZone(value as Zone)}
             data={[
-              { value: 'local', label: 'in my zone' },
-              { value: 'utc', label: 'in UTC' },
+              { value: 'local', label: 'local time' },
+              { value: 'utc', label: 'UTC' },
             ]}
           />
         </div>
@@ -54,8 +54,8 @@ function SignOut() {
         <span>
           Session
           <span className={`${classes.meaning} muted small`}>
-            Signing in again needs a new one-time link. The node prints one when it starts, and “strongroom
-            sign-in” prints one at any time.
+            To sign in again you need a new one-time link. The node prints one when it starts; “strongroom
+            sign-in” prints another.
           </span>
         </span>
         <Button variant="default" onClick={() => signOut.mutate()} loading={signOut.isPending}>

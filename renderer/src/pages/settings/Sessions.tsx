@@ -9,10 +9,10 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { useSession } from '../../state/session.ts';
 import classes from './SettingsPage.module.css';
 
-/** A list of browsers is short; older ones than these end by themselves. */
+/** Idle sessions expire, so the list stays short. */
 const SHOWN = 100;
 
-/** The browsers that are signed in as the owner, each with a way to sign it out. */
+/** The browsers that are signed in as the owner, each with a Sign out button. */
 export function Sessions() {
   const answer = useCall('listSessions', { query: { limit: SHOWN } });
   return (
@@ -20,7 +20,7 @@ export function Sessions() {
       <div>
         <h2 id="signed-in">Signed-in browsers</h2>
         <p className="muted small">
-          Each can do everything here. One that is not used for {SESSION_DAYS} days is signed out by itself.
+          Each has full access. A browser is signed out after {SESSION_DAYS} days without use.
         </p>
       </div>
       <div className={classes.fields}>

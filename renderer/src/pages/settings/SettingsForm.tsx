@@ -10,7 +10,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import classes from './SettingsPage.module.css';
 import { SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
 
-/** As typed: numbers may be emptied on the way to another one, and the list of delays is a text. */
+/** The form values as text. Numbers may be empty while typing, and the delays are a list. */
 type Typed = Record<keyof Settings, number | string>;
 
 function typedOf(settings: Settings): Typed {
@@ -25,7 +25,7 @@ function settingsOf(typed: Typed): Record<keyof Settings, unknown> {
   return { ...typed, retry_delays_seconds: delays };
 }
 
-/** The first broken rule of each setting, by its name; a rule about one of the delays is told at the list. */
+/** The first error of each setting by its name. An error in one of the delays is shown at the list. */
 function faultsOf(typed: Typed): Record<string, string> {
   const { error } = settingsSchema.safeParse(settingsOf(typed));
   return Object.fromEntries(
@@ -33,23 +33,23 @@ function faultsOf(typed: Typed): Record<string, string> {
       .toReversed()
       .map(({ path, message }) => [
         String(path[0]),
-        message.startsWith('Invalid input') ? 'A number is needed.' : message,
+        message.startsWith('Invalid input') ? 'Enter a number.' : message,
       ]),
   );
 }
 
-/** The first wrong field may be far above or below the button that was pressed. */
+/** The first invalid field may be out of sight. */
 function goToFirst(faults: Record<string, unknown>): void {
   const first = SETTING_GROUPS.flatMap(({ fields }) => fields).find(({ name }) => name in faults);
   document.getElementById(first?.name ?? '')?.focus();
 }
 
-/** An id has no spaces: a label may name several, parted by them. */
+/** Ids must not contain spaces: aria-labelledby separates ids by spaces. */
 function headingId({ title }: SettingGroup): string {
   return `settings-${title.replaceAll(' ', '-')}`;
 }
 
-/** The node's settings; what is changed is sent, and nothing else. */
+/** The node's settings. Only changed values are sent. */
 export function SettingsForm({ settings }: { settings: Settings }) {
   const queries = useQueryClient();
   const form = useForm<Typed>({
@@ -70,7 +70,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
       queries.setQueryData(callKey('readSettings', {}), next);
       form.setInitialValues(typedOf(next));
       form.reset();
-      notifications.show({ message: 'The settings are saved.' });
+      notifications.show({ message: 'Settings saved.' });
     },
   });
   return (
@@ -91,7 +91,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
       {save.error && <ErrorNote error={save.error} />}
       {form.isDirty() && (
         <div className={classes.save}>
-          <span>Changed, not saved yet</span>
+          <span>Unsaved changes</span>
           <Button variant="default" onClick={() => form.reset()}>
             Undo
           </Button>

@@ -8,7 +8,7 @@ import { Sessions } from './Sessions.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
 import { StoredBytes } from './StoredBytes.tsx';
 
-/** What the owner can set: the node's limits, and how this browser shows things. */
+/** The node's settings and the display settings of this browser. */
 export default function SettingsPage() {
   const isOwner = useIsOwner();
   const isKnown = useSession((state) => state.session !== undefined);
@@ -17,8 +17,8 @@ export default function SettingsPage() {
     <Page title="Settings">
       <BrowserSettings />
       {isKnown && !isOwner && (
-        <EmptyState title="The node’s settings are its owner’s">
-          You are visiting. The owner signs in with the one-time link that the node printed when it started.
+        <EmptyState title="Only the owner can see the settings">
+          You are a visitor. The owner signs in with the one-time link that the node printed when it started.
         </EmptyState>
       )}
       {settings.error && <ErrorNote error={settings.error} onRetry={() => void settings.refetch()} />}

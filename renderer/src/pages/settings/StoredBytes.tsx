@@ -14,27 +14,26 @@ import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import classes from './SettingsPage.module.css';
 
 const SHOWN_AUDITS = 10;
-/** The part of the page’s address that leads here. */
+/** The URL fragment of this section. */
 const STORED_BYTES = '#stored-bytes';
 
-/** Whether the stored bytes are still what they were: what was found, an audit on a click, and the audits so far. */
+/** Integrity of the stored bytes: current damage, a button to start an audit, and past audits. */
 export function StoredBytes() {
   const { fixity, error, refetch } = useFixity();
   const section = useRef<HTMLElement>(null);
   const { hash } = useLocation();
   useEffect(() => {
     if (hash !== STORED_BYTES) return;
-    // After the page was set to its top, which every new page is.
+    // Runs after the scroll to the top that every navigation does.
     const frame = requestAnimationFrame(() => section.current?.scrollIntoView());
     return () => cancelAnimationFrame(frame);
   }, [hash]);
   return (
     <section ref={section} className={classes.group} aria-labelledby="stored-bytes-now">
       <div>
-        <h2 id="stored-bytes-now">Are they what they were?</h2>
+        <h2 id="stored-bytes-now">Integrity check</h2>
         <p className="muted small">
-          Every object is named by its digest. Reading it and hashing it again shows whether the disk still
-          holds it right.
+          Every object is named by its digest. An audit reads and hashes it again to detect damage on disk.
         </p>
       </div>
       <div className={classes.fields}>
@@ -65,16 +64,16 @@ function Health({
       <p className={classes.health} data-health={health}>
         <Icon size={18} aria-hidden />
         {health === 'bad' && `${countOf(damaged_objects, 'object is', 'objects are')} damaged`}
-        {health === 'well' && 'No damage is known'}
-        {health === 'idle' && 'Not all of it was read again yet'}
+        {health === 'well' && 'No known damage'}
+        {health === 'idle' && 'Not yet re-checked completely'}
       </p>
       <p className="small muted">
         {last ? (
           <>
-            All {countOf(checked, 'object')} were last read through <TimeText at={last} />.
+            All {countOf(checked, 'object')} were last re-checked <TimeText at={last} />.
           </>
         ) : (
-          'The first audit has not come to its end.'
+          'No audit completed yet.'
         )}
       </p>
     </div>
@@ -82,7 +81,7 @@ function Health({
 }
 
 const COLUMNS: readonly Column<Audit>[] = [
-  { id: 'started', header: 'Begun', cell: ({ started_at }) => <TimeText at={started_at} /> },
+  { id: 'started', header: 'Started', cell: ({ started_at }) => <TimeText at={started_at} /> },
   {
     id: 'by',
     header: 'By',
@@ -90,7 +89,7 @@ const COLUMNS: readonly Column<Audit>[] = [
   },
   {
     id: 'state',
-    header: 'Came to',
+    header: 'Result',
     cell: ({ completed, ended_at }) => (
       <StateBadge
         kind="audit"
@@ -118,6 +117,6 @@ function History() {
   if (audits.error) return <ErrorNote error={audits.error} onRetry={() => void audits.refetch()} />;
   if (!audits.data?.total) return null;
   return (
-    <DataTable caption="The last audits" columns={COLUMNS} rows={audits.data.items} rowKey={({ id }) => id} />
+    <DataTable caption="Recent audits" columns={COLUMNS} rows={audits.data.items} rowKey={({ id }) => id} />
   );
 }

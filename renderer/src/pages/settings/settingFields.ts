@@ -3,10 +3,10 @@ import type { Settings } from '../../../../shared/settings.ts';
 export interface SettingField {
   name: keyof Settings;
   label: string;
-  /** What it does, and what happens at its edge. */
+  /** What the setting does, including at its limits. */
   meaning: string;
   unit: string;
-  /** Whether what is typed needs a whole line. */
+  /** Whether the field needs the full width. */
   isWide?: boolean;
 }
 
@@ -16,125 +16,125 @@ export interface SettingGroup {
   fields: readonly SettingField[];
 }
 
-/** Every setting by what it is about, in words. */
+/** All settings, grouped by topic. */
 export const SETTING_GROUPS: readonly SettingGroup[] = [
   {
-    title: 'Room',
+    title: 'Storage',
     meaning:
-      'How much this node keeps. When a limit is reached nothing is deleted: what comes new is refused.',
+      'How much this node stores. When a limit is reached, nothing is deleted and new data is rejected.',
     fields: [
       {
         name: 'data_cap_gb',
-        label: 'Archive at most',
+        label: 'Maximum archive size',
         meaning: 'All stored bytes together.',
         unit: 'GB',
       },
       {
         name: 'min_free_disk_gb',
-        label: 'Leave free on the disk',
-        meaning: 'On the disk that holds the data folder.',
+        label: 'Minimum free disk space',
+        meaning: 'On the disk with the data folder.',
         unit: 'GB',
       },
     ],
   },
   {
     title: 'Collection',
-    meaning: 'How sources are checked, where a source has no rule of its own.',
+    meaning: 'How sources are checked, unless a source has its own settings.',
     fields: [
       {
         name: 'collection_every_minutes',
         label: 'Check every',
-        meaning: 'How long after a check the next one is due.',
+        meaning: 'Time between two checks of a source.',
         unit: 'minutes',
       },
       {
         name: 'max_object_mb',
-        label: 'Object at most',
-        meaning: 'A larger body is a failure; nothing is cut short.',
+        label: 'Maximum object size',
+        meaning: 'Larger objects are not stored; the check fails.',
         unit: 'MB',
       },
       {
         name: 'request_timeout_seconds',
-        label: 'Wait for an answer',
-        meaning: 'Then the attempt counts as timed out.',
+        label: 'Request timeout',
+        meaning: 'A slower attempt fails as a timeout.',
         unit: 'seconds',
       },
       {
         name: 'retry_delays_seconds',
-        label: 'Try again after',
-        meaning: 'Within one check, before a failure counts. A list, such as 2, 10.',
+        label: 'Retry delays',
+        meaning: 'Pauses between retries within one check, in seconds. A list, such as 2, 10.',
         unit: 'seconds',
       },
       {
         name: 'unavailable_after_failures',
         label: 'Unavailable after',
-        meaning: 'So many failed checks in a row.',
+        meaning: 'Consecutive failed checks.',
         unit: 'checks',
       },
       {
         name: 'gone_after_minutes',
         label: 'Gone after',
-        meaning: 'So long between two answers 404 or 410.',
+        meaning: 'Minimum time between two responses with status 404 or 410.',
         unit: 'minutes',
       },
       {
         name: 'per_host_concurrency',
-        label: 'At once from one host',
-        meaning: 'Requests under way to the same host.',
+        label: 'Requests per host',
+        meaning: 'Maximum number of parallel requests to one host.',
         unit: 'requests',
       },
       {
         name: 'per_host_pause_ms',
-        label: 'Pause between them',
-        meaning: 'From one request to a host to the next.',
+        label: 'Pause per host',
+        meaning: 'Time between two requests to one host.',
         unit: 'ms',
       },
       {
         name: 'collection_concurrency',
-        label: 'At once from all hosts',
-        meaning: 'Requests under way altogether.',
+        label: 'Requests in total',
+        meaning: 'Maximum number of parallel requests to all hosts.',
         unit: 'requests',
       },
       {
         name: 'user_agent',
-        label: 'Name of the collector',
+        label: 'Collector name (User-Agent)',
         meaning:
-          'Sites see it with each request. Whoever watches more than a few should put an address in it at which they can be reached. robots.txt is read for its first word. At most 200 printable ASCII characters.',
+          'Sent with every request. If you watch many pages, include an address at which site owners can reach you. The first word is matched against robots.txt. At most 200 printable ASCII characters.',
         unit: '',
         isWide: true,
       },
     ],
   },
   {
-    title: 'Writes of visitors',
+    title: 'Visitor limits',
     meaning:
-      'What visitors may add while the node is shared for contributions. You are never refused by these; what you write counts as part of what everybody writes.',
+      'How much visitors may add while the node is open for contributions. These limits never apply to you, but your writes count towards the totals.',
     fields: [
-      { name: 'ip_writes_per_hour', label: 'Writes from one address, per hour', meaning: '', unit: 'writes' },
-      { name: 'ip_writes_per_day', label: 'Writes from one address, per day', meaning: '', unit: 'writes' },
-      { name: 'ip_mb_per_day', label: 'Data from one address, per day', meaning: '', unit: 'MB' },
-      { name: 'site_writes_per_hour', label: 'Writes from everybody, per hour', meaning: '', unit: 'writes' },
-      { name: 'site_gb_per_day', label: 'Data from everybody, per day', meaning: '', unit: 'GB' },
+      { name: 'ip_writes_per_hour', label: 'Writes per address and hour', meaning: '', unit: 'writes' },
+      { name: 'ip_writes_per_day', label: 'Writes per address and day', meaning: '', unit: 'writes' },
+      { name: 'ip_mb_per_day', label: 'Data per address and day', meaning: '', unit: 'MB' },
+      { name: 'site_writes_per_hour', label: 'Total writes per hour', meaning: '', unit: 'writes' },
+      { name: 'site_gb_per_day', label: 'Total data per day', meaning: '', unit: 'GB' },
     ],
   },
   {
     title: 'Public address',
     meaning:
-      'Where the world reaches this node through a proxy that ends TLS. Who may do what is set on the page Sharing.',
+      'The URL at which a TLS-terminating proxy publishes this node. Permissions are set on the Sharing page.',
     fields: [
       {
         name: 'public_url',
-        label: 'Address',
+        label: 'URL',
         meaning:
-          'Scheme, host and port, as in https://archive.example. Links use it, and cookies that are set there need TLS. The proxy must pass the Host header on. “serve --public-url” goes before it.',
+          'Scheme, host and port, such as https://archive.example. Used for links; its cookies require TLS. The proxy must forward the Host header. The option “serve --public-url” overrides this.',
         unit: '',
         isWide: true,
       },
       {
         name: 'trusted_proxy',
-        label: 'The proxy’s own address',
+        label: 'Proxy IP address',
         meaning:
-          'Only where the proxy runs on another machine: its IP address, from which X-Forwarded-For is believed.',
+          'Only if the proxy runs on another machine: the IP address from which X-Forwarded-For is trusted.',
         unit: '',
       },
     ],
@@ -142,13 +142,13 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   {
     title: 'Stored bytes',
     meaning:
-      'Disks forget: everything stored is read and hashed again, so that damage is found while it can be mended.',
+      'Disks can lose data silently. All stored bytes are re-hashed regularly to find damage while it can be repaired.',
     fields: [
       {
         name: 'audit_every_days',
-        label: 'Read everything within',
+        label: 'Re-check everything within',
         meaning:
-          'Each byte is re-hashed once in this time, a little every ten minutes, at 20 MB a second at most. 0 switches it off.',
+          'Each byte is re-hashed once in this period, in small steps every ten minutes, at 20 MB/s at most. 0 disables audits.',
         unit: 'days',
       },
     ],

@@ -7,10 +7,10 @@ import { Section } from '../../components/layout/Section.tsx';
 import { QrCode } from './QrCode.tsx';
 import classes from './SharingPage.module.css';
 
-/** A machine that moves to another network is followed by the node, and by this page. */
+/** Follows changes of the machine's network. */
 const LOOK_AGAIN_MS = 15_000;
 
-/** Where others reach the node, to be copied, read out or scanned. */
+/** The addresses of this node for other devices, as text and QR code. */
 export function Addresses({ mode }: { mode: SharingMode }) {
   const isShared = mode !== 'off';
   const answer = useCall('readAddresses', {}, { enabled: isShared, refetchInterval: LOOK_AGAIN_MS });
@@ -20,9 +20,11 @@ export function Addresses({ mode }: { mode: SharingMode }) {
   return (
     <Section title="Addresses">
       {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
-      {!isShared && <p className="muted">While sharing is off, the network cannot reach this node at all.</p>}
+      {!isShared && (
+        <p className="muted">While sharing is off, this node cannot be reached from the network.</p>
+      )}
       {isShared && answer.isSuccess && addresses.length === 0 && (
-        <p className="muted">This machine is on no network now. Addresses appear here when it is.</p>
+        <p className="muted">This machine is not connected to a network.</p>
       )}
       {scanned && (
         <div className={classes.addresses}>
@@ -44,7 +46,7 @@ export function Addresses({ mode }: { mode: SharingMode }) {
           </ul>
           <figure className={classes.scan}>
             <QrCode text={scanned.url} label={`QR code of ${scanned.url}`} className={classes.code} />
-            <figcaption className="muted small">Scan it with a phone on the same network.</figcaption>
+            <figcaption className="muted small">Scan with a phone on the same network.</figcaption>
           </figure>
         </div>
       )}

@@ -7,7 +7,7 @@ import { Section } from '../../components/layout/Section.tsx';
 import { useSession } from '../../state/session.ts';
 import classes from './SharingPage.module.css';
 
-/** Where a visitor who was invited says so; this browser is then known by a cookie that no script can read. */
+/** The form for an invitation token. The node then sets an HttpOnly cookie. */
 export function EnterInvitation() {
   const loadSession = useSession((state) => state.load);
   const enter = useMutation({ mutationFn: enterInvitation, onSuccess: loadSession });
@@ -18,11 +18,11 @@ export function EnterInvitation() {
   return (
     <Section title="Your invitation">
       <p className="muted">
-        The owner of this archive takes contributions from those who were invited. Reading needs nothing.
+        The owner accepts contributions from invited visitors. Reading does not require an invitation.
       </p>
       <form className={classes.invite} onSubmit={submit}>
         <TextInput
-          label="The token that you were given"
+          label="Invitation token"
           name="token"
           required
           autoComplete="off"
@@ -30,7 +30,7 @@ export function EnterInvitation() {
           classNames={{ input: 'mono' }}
         />
         <Button type="submit" loading={enter.isPending}>
-          Enter
+          Submit
         </Button>
       </form>
       {enter.error && <ErrorNote error={enter.error} />}

@@ -7,7 +7,7 @@ import { type Column, DataTable } from '../../components/data/DataTable.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 
-/** The invitations that hold, newest first, each with what came of it. */
+/** Active invitations, newest first, with their use. */
 export function InvitationList({ invitations }: { invitations: readonly Invitation[] }) {
   const queries = useQueryClient();
   const revoke = useMutation({
@@ -15,8 +15,13 @@ export function InvitationList({ invitations }: { invitations: readonly Invitati
     onSettled: () => queries.invalidateQueries({ queryKey: callKey('listInvitations') }),
   });
   const columns: Column<Invitation>[] = [
-    { id: 'name', header: 'For', cell: ({ name }) => name || <span className="muted">nobody named</span> },
-    { id: 'created', header: 'Made', width: '9rem', cell: ({ created_at }) => <TimeText at={created_at} /> },
+    { id: 'name', header: 'For', cell: ({ name }) => name || <span className="muted">unnamed</span> },
+    {
+      id: 'created',
+      header: 'Created',
+      width: '9rem',
+      cell: ({ created_at }) => <TimeText at={created_at} />,
+    },
     {
       id: 'used',
       header: 'Last used',
@@ -36,7 +41,7 @@ export function InvitationList({ invitations }: { invitations: readonly Invitati
           variant="subtle"
           color="red"
           size="compact-sm"
-          aria-label={`Revoke the invitation of ${name || 'nobody named'}`}
+          aria-label={`Revoke invitation: ${name || 'unnamed'}`}
           loading={revoke.isPending && revoke.variables === id}
           onClick={() => revoke.mutate(id)}
         >

@@ -4,7 +4,7 @@ import type { CreatedInvitation } from '../../../../shared/invitation.ts';
 import { CopyButton } from '../../components/forms/CopyButton.tsx';
 import classes from './SharingPage.module.css';
 
-/** The token of an invitation that was just made. It cannot be shown again. */
+/** The token of a new invitation. It cannot be shown again. */
 export function InvitationToken({
   invitation,
   onDone,
@@ -13,20 +13,20 @@ export function InvitationToken({
   onDone: () => void;
 }) {
   const panel = useRef<HTMLElement>(null);
-  // Whoever works without looking is led to what will not be shown twice.
+  // Moves the focus here, because the token is shown only once.
   useEffect(() => panel.current?.focus(), []);
   return (
-    <section ref={panel} tabIndex={-1} aria-label="The new invitation" className={`${classes.token} sheet`}>
+    <section ref={panel} tabIndex={-1} aria-label="New invitation" className={`${classes.token} sheet`}>
       <p>
-        <strong>{invitation.name ? `The invitation of ${invitation.name}` : 'The invitation'}</strong>: give
-        this token to whom it is for. It is shown this once; the node keeps only its digest.
+        <strong>{invitation.name ? `Invitation for ${invitation.name}` : 'Invitation'}</strong>: send this
+        token to the person. It is shown only once. The node stores only its digest.
       </p>
       <p className={classes.secret}>
         <code className="wrap-anywhere">{invitation.token}</code>
         <CopyButton text={invitation.token} what="the token" />
       </p>
       <Button variant="default" size="xs" onClick={onDone}>
-        I have given it on
+        Done
       </Button>
     </section>
   );

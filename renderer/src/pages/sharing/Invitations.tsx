@@ -12,7 +12,7 @@ import { InvitationList } from './InvitationList.tsx';
 import { InvitationToken } from './InvitationToken.tsx';
 import classes from './SharingPage.module.css';
 
-/** Who was invited to contribute, and inviting and un-inviting. */
+/** Creates, lists and revokes invitations. */
 export function Invitations({ sharing }: { sharing: Sharing }) {
   const queries = useQueryClient();
   const answer = useCall('listInvitations', { query: { limit: 500 } });
@@ -30,18 +30,19 @@ export function Invitations({ sharing }: { sharing: Sharing }) {
     <Section title="Invitations">
       {!isInForce && (
         <p className="muted">
-          Invitations count while contributions are open and need one. They can be made ready before that.
+          Invitations are required while contributions are open to invited visitors only. You can create them
+          in advance.
         </p>
       )}
       <form className={classes.invite} onSubmit={form.onSubmit((values) => create.mutate(values))}>
         <TextInput
-          label="For whom"
-          placeholder="A name that only you see"
+          label="Name"
+          placeholder="Only you can see this name"
           autoComplete="off"
           {...form.getInputProps('name')}
         />
         <Button type="submit" loading={create.isPending}>
-          Invite
+          Create invitation
         </Button>
       </form>
       {create.error && <ErrorNote error={create.error} />}

@@ -11,28 +11,28 @@ import { type Choice, ChoiceCards } from '../assemble/sections/ChoiceCards.tsx';
 import classes from './SharingPage.module.css';
 
 const MODES: readonly Choice<Mode>[] = [
-  { value: 'off', label: 'Off', icon: IconLock, meaning: 'Only this machine reaches the node.' },
+  { value: 'off', label: 'Off', icon: IconLock, meaning: 'Only this machine can reach the node.' },
   {
     value: 'read',
     label: 'Read',
     icon: IconEye,
-    meaning: 'Whoever is on your network may read and verify everything, and change nothing.',
+    meaning: 'Anyone on your network can read and verify everything, but change nothing.',
   },
   {
     value: 'contribute',
     label: 'Contribute',
     icon: IconPencilPlus,
     meaning:
-      'They may also add packs, studies, nodes, comments and flags, within the limits of the settings.',
+      'Visitors can also add packs, studies, subjects, comments and flags, within the limits in the settings.',
   },
 ];
 
-/** Whether and how the node is shared; a choice is in force as soon as it is made. */
+/** The sharing mode. A change applies at once. */
 export function SharingMode({ sharing }: { sharing: Sharing }) {
   const queries = useQueryClient();
   const loadSession = useSession((state) => state.load);
   const set = useMutation({
-    // One after the other: the choice that was made last is the one that holds.
+    // Changes are sent one after another, so that the last one wins.
     scope: { id: 'sharing' },
     mutationFn: (next: Sharing) => call('setSharing', { body: next }),
     onSuccess: async (next) => {
@@ -40,23 +40,23 @@ export function SharingMode({ sharing }: { sharing: Sharing }) {
       await Promise.all([queries.invalidateQueries({ queryKey: callKey('readAddresses') }), loadSession()]);
     },
   });
-  // What was chosen is shown at once, and taken back where the node refuses it.
+  // Shown optimistically and reverted if the node refuses the change.
   const shown = set.isPending ? set.variables : sharing;
   return (
-    <Section title="Who may reach this node">
+    <Section title="Access to this node">
       <ChoiceCards
-        label="Who may reach this node"
+        label="Access to this node"
         choices={MODES}
         value={shown.mode}
         onChange={(mode) => set.mutate({ ...shown, mode })}
       />
       <Switch
         className={classes.wants}
-        label="Contributions need an invitation"
+        label="Require an invitation to contribute"
         description={
           shown.mode === 'contribute'
-            ? 'Each contributor shows the token of an invitation, which you can revoke.'
-            : 'Counts while contributions are open.'
+            ? 'Each contributor needs an invitation token, which you can revoke.'
+            : 'Applies while contributions are open.'
         }
         checked={shown.require_invitation}
         onChange={(event) => set.mutate({ ...shown, require_invitation: event.currentTarget.checked })}

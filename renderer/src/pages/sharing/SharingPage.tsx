@@ -6,10 +6,10 @@ import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '..
 import { Addresses } from './Addresses.tsx';
 import { EnterInvitation } from './EnterInvitation.tsx';
 import { Invitations } from './Invitations.tsx';
+import { Permissions } from './Permissions.tsx';
 import { SharingMode } from './SharingMode.tsx';
-import { WhoMayDoWhat } from './WhoMayDoWhat.tsx';
 
-/** Who may reach the node, where, and what they may do here. */
+/** Who can reach the node, at which addresses, and what they may do. */
 export default function SharingPage() {
   const isOwner = useIsOwner();
   const isKnown = useSession((state) => state.session !== undefined);
@@ -19,7 +19,7 @@ export default function SharingPage() {
       title="Sharing"
       lead={
         isOwner &&
-        'Others on your network can open this archive in their browser, as far as you let them. Nothing is sent anywhere by itself.'
+        'Let others on your network open this archive in their browser. The node never sends data on its own.'
       }
     >
       {isKnown && !isOwner && <AsVisitor />}
@@ -29,7 +29,7 @@ export default function SharingPage() {
           <SharingMode sharing={sharing.data} />
           <Addresses mode={sharing.data.mode} />
           <Invitations sharing={sharing.data} />
-          <WhoMayDoWhat sharing={sharing.data} />
+          <Permissions sharing={sharing.data} />
         </>
       )}
     </Page>
@@ -43,8 +43,8 @@ function AsVisitor() {
   return (
     <EmptyState title={mayContribute ? 'You may contribute' : 'You may read'}>
       {mayContribute
-        ? 'Packs, studies, nodes, comments and flags that you add are recorded in the ledger for good.'
-        : 'The owner shares this archive for reading. Every page can be opened and every byte be verified.'}
+        ? 'Packs, studies, subjects, comments and flags that you add are recorded in the ledger permanently.'
+        : 'The owner shares this archive for reading. You can open every page and verify every byte.'}
     </EmptyState>
   );
 }

@@ -74,7 +74,7 @@ const next: Column<VisibleSource> = {
   hideBelow: 'wide',
   width: '8rem',
   cell: ({ next_check_at: at, paused }) =>
-    at ? <TimeText at={at} /> : <span className="muted">{paused ? 'paused' : 'none planned'}</span>,
+    at ? <TimeText at={at} /> : <span className="muted">{paused ? 'when resumed' : 'none planned'}</span>,
 };
 
 const change: Column<VisibleSource> = {

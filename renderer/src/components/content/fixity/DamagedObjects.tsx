@@ -55,7 +55,7 @@ function Damaged({
 /** Repair instructions for the owner. */
 export function RepairHelp() {
   return (
-    <div className={classes.mend}>
+    <div className={classes.repair}>
       <p>
         <strong>How to repair.</strong> Correct bytes repair an object wherever they come from, because their
         digest proves them. Do one of these:

@@ -46,11 +46,11 @@ function ListDialog({ onClose }: { onClose: () => void }) {
   });
   if (send.data) {
     const { items } = send.data;
-    const mend = () => {
+    const fixRejected = () => {
       if (sent === 'text') change({ text: refusedLines(text, items) });
       send.reset();
     };
-    return <ListOutcome outcome={send.data} onFix={mend} onClose={onClose} />;
+    return <ListOutcome outcome={send.data} onFix={fixRejected} onClose={onClose} />;
   }
   return (
     <ListFields

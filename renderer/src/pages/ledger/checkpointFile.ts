@@ -11,7 +11,7 @@ import { formatCount } from '../../format/size.ts';
 import { hashOfEntry } from './chain.ts';
 import { provesConsistency } from './consistency.ts';
 
-/** The small file that a person keeps, to hold the node to its word later. */
+/** The content of a checkpoint file. */
 const savedHeadSchema = z.object({
   format: z.literal('strongroom-ledger-head'),
   version: z.literal(1),
@@ -21,75 +21,78 @@ const savedHeadSchema = z.object({
   root: digestSchema,
   saved_at: instantSchema,
 });
-export type SavedHead = z.output<typeof savedHeadSchema>;
+export type SavedCheckpoint = z.output<typeof savedHeadSchema>;
 
-/** No head is larger; a film dropped by mistake is not read. */
-export const MAX_HEAD_FILE_BYTES = 16_384;
+/** Larger files are rejected without reading them. */
+export const MAX_CHECKPOINT_BYTES = 16_384;
 
-export function savedHeadOf(head: LedgerHead, node: string, savedAt: string): SavedHead {
+export function checkpointOf(head: LedgerHead, node: string, savedAt: string): SavedCheckpoint {
   return { format: 'strongroom-ledger-head', version: 1, node, ...head, saved_at: savedAt };
 }
 
-export function headFileText(head: SavedHead): string {
+export function checkpointText(head: SavedCheckpoint): string {
   return `${JSON.stringify(head, null, 2)}\n`;
 }
 
-export function headFileName({ node, seq }: SavedHead): string {
+export function checkpointFileName({ node, seq }: SavedCheckpoint): string {
   return `ledger-head-${node.replace(/[^a-z0-9.-]+/gi, '-')}-${seq}.json`;
 }
 
-/** The head in a file's text, or a sentence that says why there is none. */
-export function parseSavedHead(text: string): { head: SavedHead } | { refused: string } {
+/** Parses a checkpoint file. Returns the head or an error message. */
+export function parseCheckpoint(text: string): { head: SavedCheckpoint } | { refused: string } {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { refused: 'This file is not JSON. Choose the file that “Save the head” made.' };
+    return { refused: 'This file is not JSON. Choose a file that was created with “Save checkpoint”.' };
   }
   const parsed = savedHeadSchema.safeParse(value);
   if (parsed.success) return { head: parsed.data };
   const issue = parsed.error.issues[0];
   const place = issue?.path.join('.') || 'the file';
   return {
-    refused: `This is no saved ledger head: ${place} is not as it should be. ${issue?.message ?? ''}`,
+    refused: `This is not a checkpoint: ${place} is not valid. ${issue?.message ?? ''}`,
   };
 }
 
-/** One thing that differs between what was saved and what the node shows now. */
-export interface HeadDifference {
+/** A difference between the checkpoint and the current ledger. */
+export interface CheckpointDifference {
   what: string;
   saved: string;
   now: string;
 }
 
-export interface HeadComparison {
-  differences: HeadDifference[];
-  /** Entries that came since. */
+export interface CheckpointComparison {
+  differences: CheckpointDifference[];
+  /** Entries added since. */
   since: number;
-  /** Whether the node gave a proof, checked here, that its ledger begins with the saved one. */
+  /** Whether the node's proof, verified here, shows that its ledger begins with the saved one. */
   proven: boolean;
   otherNode: boolean;
-  /** The head of now. */
+  /** The current head. */
   head: LedgerHead;
 }
 
-/** What the node shows now: its head, the entry at the saved place, and its proof; the two where it has them. */
-export interface LedgerNow {
+/** The node's current head and, if available, the entry at the saved position and the proof. */
+export interface CurrentLedger {
   node: string;
   head: LedgerHead;
   entry: LedgerEntry | undefined;
   proof: Pick<ConsistencyProof, 'hashes'> | undefined;
 }
 
-/** Holds a saved head against what the node shows now. Nothing is believed that can be computed here. */
-export function compareHeads(saved: SavedHead, { node, head, entry, proof }: LedgerNow): HeadComparison {
-  const differences: HeadDifference[] = [];
+/** Compares a checkpoint with the current ledger. Everything that can be recomputed here is. */
+export function compareCheckpoint(
+  saved: SavedCheckpoint,
+  { node, head, entry, proof }: CurrentLedger,
+): CheckpointComparison {
+  const differences: CheckpointDifference[] = [];
   const expectSame = (what: string, before: string, after: string) => {
     if (before !== after) differences.push({ what, saved: before, now: after });
   };
   if (head.seq < saved.seq) {
     differences.push({
-      what: 'How many entries there are',
+      what: 'Number of entries',
       saved: formatCount(saved.seq),
       now: formatCount(head.seq),
     });
@@ -105,13 +108,13 @@ export function compareHeads(saved: SavedHead, { node, head, entry, proof }: Led
       hashOfEntry(entry),
     );
   }
-  if (head.seq === saved.seq) expectSame('Root of the tree over all entries', saved.root, head.root);
+  if (head.seq === saved.seq) expectSame('Root of all entries', saved.root, head.root);
   const proven = proof !== undefined && provesConsistency(saved, head, proof);
   if (proof !== undefined && !proven && differences.length === 0) {
     differences.push({
-      what: 'Proof that the ledger of now begins with the saved one',
+      what: 'Proof that the current ledger begins with the saved one',
       saved: saved.root,
-      now: 'the node’s proof does not lead from this root to the one of now',
+      now: 'the node’s proof does not connect this root with the current one',
     });
   }
   return { differences, since: head.seq - saved.seq, proven, otherNode: saved.node !== node, head };

@@ -5,41 +5,46 @@ import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf, formatBytes, formatCount } from '../../format/size.ts';
 import { useSession } from '../../state/session.ts';
-import { checkSavedHead } from './checkSavedHead.ts';
+import classes from './CheckpointCheck.module.css';
+import { checkCheckpoint } from './checkCheckpoint.ts';
+import {
+  type CheckpointComparison,
+  MAX_CHECKPOINT_BYTES,
+  parseCheckpoint,
+  type SavedCheckpoint,
+} from './checkpointFile.ts';
 import { Finding } from './Findings.tsx';
-import classes from './SavedHeadCheck.module.css';
-import { type HeadComparison, MAX_HEAD_FILE_BYTES, parseSavedHead, type SavedHead } from './savedHead.ts';
 
 type Check =
   | { state: 'running'; name: string }
-  | { state: 'done'; saved: SavedHead; found: HeadComparison }
+  | { state: 'done'; saved: SavedCheckpoint; found: CheckpointComparison }
   | { state: 'failed'; error: unknown; retry?: () => void };
 
-/** Takes a head that was saved earlier and tells whether anything was rewritten since; all computed here. */
-export function SavedHeadCheck() {
+/** Checks a saved checkpoint against the ledger. Everything is computed in this browser. */
+export function CheckpointCheck() {
   const node = useSession((state) => state.session?.node) ?? '';
   const [check, setCheck] = useState<Check>();
   const [isOver, setIsOver] = useState(false);
   const forgetFile = useRef<() => void>(null);
-  const hold = async (saved: SavedHead, name: string) => {
+  const hold = async (saved: SavedCheckpoint, name: string) => {
     setCheck({ state: 'running', name });
     try {
-      setCheck({ state: 'done', saved, found: await checkSavedHead(saved, node) });
+      setCheck({ state: 'done', saved, found: await checkCheckpoint(saved, node) });
     } catch (error) {
       setCheck({ state: 'failed', error, retry: () => void hold(saved, name) });
     }
   };
   const read = async (file: File | null | undefined) => {
     if (!file) return;
-    if (file.size > MAX_HEAD_FILE_BYTES) {
+    if (file.size > MAX_CHECKPOINT_BYTES) {
       return setCheck({
         state: 'failed',
         error: new Error(
-          `${file.name} has ${formatBytes(file.size)} and is no saved head: those are a few hundred bytes.`,
+          `${file.name} is ${formatBytes(file.size)}. A checkpoint is only a few hundred bytes.`,
         ),
       });
     }
-    const parsed = parseSavedHead(await file.text());
+    const parsed = parseCheckpoint(await file.text());
     if ('refused' in parsed) return setCheck({ state: 'failed', error: new Error(parsed.refused) });
     await hold(parsed.head, file.name);
   };
@@ -52,7 +57,7 @@ export function SavedHeadCheck() {
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- dropping is a second way beside the button
     <section
       className={classes.check}
-      aria-label="Check a saved head"
+      aria-label="Check a checkpoint"
       data-over={isOver || undefined}
       onDragOver={(event) => {
         event.preventDefault();
@@ -66,21 +71,21 @@ export function SavedHeadCheck() {
           resetRef={forgetFile}
           onChange={(file) => {
             void read(file);
-            // The same file may be chosen again, to be checked anew.
+            // Resets the input, so that the same file can be chosen again.
             forgetFile.current?.();
           }}
           accept="application/json,.json"
         >
           {(props) => (
             <Button {...props} variant="default" leftSection={<IconFileUpload size={16} aria-hidden />}>
-              Choose the saved head
+              Choose checkpoint
             </Button>
           )}
         </FileButton>
-        <span className="muted">or drop the file here. It is read in this browser and sent nowhere.</span>
+        <span className="muted">or drop the file here. It is read in this browser and not uploaded.</span>
       </div>
       <div aria-live="polite">
-        {check?.state === 'running' && <p className="muted">Holding {check.name} against the ledger…</p>}
+        {check?.state === 'running' && <p className="muted">Comparing {check.name} with the ledger…</p>}
         {check?.state === 'failed' && <ErrorNote error={check.error} onRetry={check.retry} />}
         {check?.state === 'done' && <Comparison {...check} />}
       </div>
@@ -88,30 +93,29 @@ export function SavedHeadCheck() {
   );
 }
 
-function Comparison({ saved, found }: { saved: SavedHead; found: HeadComparison }) {
+function Comparison({ saved, found }: { saved: SavedCheckpoint; found: CheckpointComparison }) {
   const { differences, since, proven, otherNode, head } = found;
   const ok = differences.length === 0;
   return (
     <Finding
       ok={ok}
-      title={ok ? 'Nothing was rewritten since.' : 'The ledger is not the one whose head was saved.'}
+      title={ok ? 'The ledger has not been rewritten.' : 'The ledger does not match the checkpoint.'}
     >
       <p>
-        Saved <TimeText at={saved.saved_at} /> with {countOf(saved.seq, 'entry', 'entries')}; the ledger has{' '}
-        {formatCount(head.seq)} now
-        {ok && since > 0 && `, ${formatCount(since)} of which came since`}.
+        Saved <TimeText at={saved.saved_at} /> with {countOf(saved.seq, 'entry', 'entries')}; the ledger now
+        has {formatCount(head.seq)}
+        {ok && since > 0 && `, ${formatCount(since)} of them added since`}.
       </p>
       {ok && proven && (
         <p>
-          Entry {formatCount(saved.seq)} still bears the saved hash, and the node’s proof, checked in this
-          browser, leads from the saved root to the root of now: all {formatCount(saved.seq)} entries stand as
-          they were.
+          Entry {formatCount(saved.seq)} still has the saved hash. The node’s proof, verified in this browser,
+          connects the saved root with the current root: all {formatCount(saved.seq)} entries are unchanged.
         </p>
       )}
       {otherNode && (
         <p>
-          The file was saved from a node named <span className="mono">{saved.node}</span>, which is not this
-          node’s name: is it the right file?
+          The checkpoint was saved from a node named <span className="mono">{saved.node}</span>. This node has
+          a different name. Check that this is the right file.
         </p>
       )}
       {!ok && (

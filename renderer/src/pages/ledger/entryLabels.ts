@@ -17,16 +17,16 @@ import {
 } from '@tabler/icons-react';
 import type { EntryType, LedgerEntry } from '../../../../shared/ledger.ts';
 
-interface EntryLook {
+interface EntryTypeDisplay {
   word: string;
   icon: TablerIcon;
 }
 
-/** What each type of entry says has happened. */
-export const ENTRY_LOOKS: Record<EntryType, EntryLook> = {
-  'node.created': { word: 'node created', icon: IconBinaryTree2 },
+/** The label of each type of entry. */
+export const ENTRY_TYPES: Record<EntryType, EntryTypeDisplay> = {
+  'node.created': { word: 'subject created', icon: IconBinaryTree2 },
   'study.created': { word: 'study created', icon: IconFlask2 },
-  'study.status': { word: 'study moved', icon: IconStatusChange },
+  'study.status': { word: 'study status changed', icon: IconStatusChange },
   'pack.added': { word: 'pack added', icon: IconPackage },
   'pack.flagged': { word: 'pack flagged', icon: IconFlag },
   'comment.added': { word: 'comment added', icon: IconMessage },
@@ -40,11 +40,8 @@ export const ENTRY_LOOKS: Record<EntryType, EntryLook> = {
   'ledger.rolled_back': { word: 'ledger rolled back', icon: IconRestore },
 };
 
-/** The page of what an entry records, where there is one. */
-export function addressOfSubject({
-  type,
-  subject,
-}: Pick<LedgerEntry, 'type' | 'subject'>): string | undefined {
+/** The page of an entry's subject, if there is one. */
+export function subjectUrl({ type, subject }: Pick<LedgerEntry, 'type' | 'subject'>): string | undefined {
   const id = /(?:^|[^a-z])((?:pk|st|so)_[0-9a-f]{20})/.exec(subject)?.[1];
   if (id?.startsWith('pk_')) return `/packs/${id}`;
   if (id?.startsWith('st_')) return `/studies/${id}`;
@@ -56,7 +53,7 @@ export function addressOfSubject({
   return id?.startsWith('so_') ? `/sources/${id}` : undefined;
 }
 
-/** What an entry records, as a person would call it; an event is known by its number alone. */
-export function wordsOfSubject({ type, subject }: Pick<LedgerEntry, 'type' | 'subject'>): string {
+/** A short name for an entry's subject; an event has only its number. */
+export function subjectLabel({ type, subject }: Pick<LedgerEntry, 'type' | 'subject'>): string {
   return type === 'event.recorded' && /^\d+$/.test(subject) ? `event ${subject}` : subject;
 }
