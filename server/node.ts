@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../shared/clock.ts';
 import { WriteLimits } from './archive/limits/writeLimits.ts';
@@ -84,6 +85,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log });
     const secrets = { keys, invitations, cookieName: sessionCookie(nodeName) };
     const guards = createGuards({ listenHost: host, settings, secrets });
+    const rendererFolder = config.rendererFolder ?? defaultRendererFolder();
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
     const app = createApp({
       handlers: {
@@ -123,7 +125,8 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       guards,
       writeLimits,
       nodeName,
-      rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
+      rendererFolder,
+      hasInterface: () => existsSync(join(rendererFolder, 'index.html')),
       log,
     });
     close = async () => {

@@ -34,6 +34,8 @@ export interface AppConfig {
   guards: Guards;
   nodeName: string;
   rendererFolder: string;
+  /** Whether the interface is in that folder. */
+  hasInterface: () => boolean;
   log: Log;
   /** What every write to the data-pack archive is let through by. */
   writeLimits: WriteLimits;
@@ -41,7 +43,8 @@ export interface AppConfig {
 
 /** The whole HTTP interface: guards, then the table of routes, then the pages of the interface. */
 export function createApp(config: AppConfig): Express {
-  const { handlers, keys, invitations, guards, nodeName, rendererFolder, log, writeLimits } = config;
+  const { handlers, keys, invitations, guards, nodeName, rendererFolder, hasInterface, log, writeLimits } =
+    config;
   const cookieName = sessionCookie(nodeName);
   const app = express();
   app.setMaxListeners(0);
@@ -74,7 +77,8 @@ export function createApp(config: AppConfig): Express {
     refuseOtherMethods(routes, path, names);
   }
   app.use(routes);
-  app.use(signIn(keys, cookieName), acceptInvitation(invitations, cookieName), serveRenderer(rendererFolder));
+  app.use(signIn(keys, cookieName, hasInterface), acceptInvitation(invitations, cookieName));
+  app.use(serveRenderer(rendererFolder, hasInterface));
   app.use(() => {
     throw new Problem('not_found', 'There is nothing at this address.');
   });

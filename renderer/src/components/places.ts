@@ -28,7 +28,7 @@ export interface PlaceGroup {
   places: Place[];
 }
 
-const GROUPS: PlaceGroup[] = [
+export const PLACES: PlaceGroup[] = [
   { title: '', places: [{ to: '/', word: 'Overview', icon: IconHome }] },
   {
     title: 'Archive',
@@ -63,7 +63,7 @@ export function usePlaces(): PlaceGroup[] {
   const mayContribute = useMayContribute();
   const isOffered = (place: Place) =>
     place.for === undefined || (place.for === 'owner' ? owner : mayContribute);
-  return GROUPS.map(({ title, places }) => ({ title, places: places.filter(isOffered) })).filter(
+  return PLACES.map(({ title, places }) => ({ title, places: places.filter(isOffered) })).filter(
     ({ places }) => places.length > 0,
   );
 }
