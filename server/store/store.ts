@@ -151,7 +151,7 @@ export async function openStore({
       instant: () => steady.instant(),
       clockBehindMs: () => steady.behindMs,
       randomHex: (digits) => random(digits / 2).toString('hex'),
-      freeBytes,
+      freeBytes: reserve.freeBytes,
       failure: () => writer.failure ?? reserve.refusal(),
       close: async () => {
         await blobs.close();

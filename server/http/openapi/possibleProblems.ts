@@ -8,13 +8,13 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'head_too_large',
   'internal_error',
 ];
-const CHANGING: readonly ProblemCode[] = ['foreign_origin', 'storage_failed', 'shutting_down'];
-const CONTRIBUTING: readonly ProblemCode[] = [
-  'invitation_required',
-  'rate_limited',
-  'data_cap_reached',
+const CHANGING: readonly ProblemCode[] = [
+  'foreign_origin',
+  'storage_failed',
   'disk_nearly_full',
+  'shutting_down',
 ];
+const CONTRIBUTING: readonly ProblemCode[] = ['invitation_required', 'rate_limited', 'data_cap_reached'];
 const WITH_A_BODY: readonly ProblemCode[] = [
   'incomplete_body',
   'body_timeout',
