@@ -21,7 +21,6 @@ export function setUpMenu(node: RunningNode, window: DesktopWindow, preferences:
       submenu: [
         goTo('New Pack…', '/assemble', 'CmdOrCtrl+N'),
         goTo('Watch a Source…', '/sources', 'CmdOrCtrl+Shift+N'),
-        goTo('Verify Files…', '/verify', 'CmdOrCtrl+Shift+V'),
         { type: 'separator' },
         {
           id: 'show-data-folder',

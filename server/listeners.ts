@@ -15,7 +15,7 @@ const CLOSE_GRACE_MS = 10_000;
 const CLOSE_SWEEP_MS = 50;
 /** When the node is closed, a reader that takes nothing for so long is not waited for. */
 const CLOSE_STALLED_MS = 1000;
-/** Readers are looked at so many times before they count as stalled. */
+/** A reader is stalled that has taken nothing at so many looks in a row. */
 const LOOKS = 12;
 /** Answers that are on their way to the network when sharing ends have this long. */
 const CUT_GRACE_MS = 500;
@@ -73,7 +73,7 @@ export class Listeners {
     this.#answer = answer;
     const { host, port, stalledAfterMs = READER_LIMITS.stalledAfterMs } = this.#config;
     this.#main = await this.#listen(host, port);
-    this.#looking = setInterval(() => this.#cutStalled(stalledAfterMs), stalledAfterMs / LOOKS).unref();
+    this.#looking = setInterval(() => this.#cutStalled(LOOKS), stalledAfterMs / LOOKS).unref();
     this.#port = (this.#main.address() as AddressInfo).port;
     this.#url = urlOf(host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, this.#port);
     return this.#url;
@@ -133,7 +133,7 @@ export class Listeners {
     // Not at once: what was sent just before is heard and answered.
     const sweep = setInterval(() => {
       this.#cutIdle();
-      this.#cutStalled(CLOSE_STALLED_MS);
+      this.#cutStalled(CLOSE_STALLED_MS / CLOSE_SWEEP_MS);
     }, CLOSE_SWEEP_MS);
     await Promise.all(servers.map(closeServer));
     clearInterval(sweep);
@@ -147,10 +147,10 @@ export class Listeners {
     for (const [socket, answer] of this.#sockets) if (answer?.closed ?? true) socket.destroy();
   }
 
-  /** Cuts readers that have taken nothing for so long: what is made for them would be held open as long as they like. */
-  #cutStalled(afterMs: number): void {
+  /** Cuts readers that have taken nothing at so many looks: what is made for them would be held as long as they like. */
+  #cutStalled(looks: number): void {
     for (const [socket, answer] of this.#sockets) {
-      if (this.#stalled.stalledFor(socket, answer) >= afterMs) socket.destroy();
+      if (this.#stalled.looksInVain(socket, answer) >= looks) socket.destroy();
     }
   }
 

@@ -10,22 +10,22 @@ interface Handle {
 /**
  * Finds connections whose reader takes nothing of what waits for it. That is seen in what the system takes from this
  * process: whoever writes on, as a stream's heartbeat does, makes no stalled reader look alive, and one that takes a
- * large piece little by little is not stalled.
+ * large piece little by little is not stalled. Looks are counted and not time, because a reader takes nothing either while
+ * this process is held up or its machine sleeps.
  */
 export class StalledReaders {
-  readonly #seen = new WeakMap<Socket, { taken: number; at: number }>();
+  readonly #seen = new WeakMap<Socket, { taken: number; looks: number }>();
 
-  /** For how many milliseconds a reader has taken nothing, as far as it was looked at; 0 where nothing waits for it. */
-  stalledFor(socket: Socket, answer: ServerResponse | undefined): number {
+  /** Looks at a reader: at how many looks in a row it has taken nothing, 0 where nothing waits for it. */
+  looksInVain(socket: Socket, answer: ServerResponse | undefined): number {
     const handle = (socket as { _handle?: Handle | null })._handle;
     if (!handle) return 0;
-    const now = performance.now();
     const waits = handle.writeQueueSize > 0 || socket.writableLength > 0 || isHeld(answer);
     const taken = handle.bytesWritten - handle.writeQueueSize;
     const last = this.#seen.get(socket);
-    if (waits && last?.taken === taken) return now - last.at;
-    this.#seen.set(socket, { taken, at: now });
-    return 0;
+    const looks = waits && last?.taken === taken ? last.looks + 1 : 0;
+    this.#seen.set(socket, { taken, looks });
+    return looks;
   }
 }
 

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { AuditResult, DamageProblem, DatabaseCheck, LostAndFoundFindings } from '../../shared/fixity.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { auditEverything } from '../fixity/audit.ts';
 import { listLost, noFindings } from '../fixity/lostAndFound.ts';
 import { openArchive } from '../ledger/openArchive.ts';
@@ -33,7 +34,7 @@ starts an audit there).
 Ends with 0 if everything is intact, 1 if anything is damaged, 2 if it could not be done.`;
 
 /** What an audit found, and whether it was recorded. */
-interface Told extends LostAndFoundFindings {
+export interface Told extends LostAndFoundFindings {
   database: DatabaseCheck;
   checked: number;
   bytes: number;
@@ -81,6 +82,7 @@ async function openUnlessInUse(folder: string): Promise<Store | undefined> {
 async function auditAndRecord(store: Store, database: DatabaseCheck): Promise<Told> {
   const line = openLine();
   try {
+    await coverRetrievals(store);
     const result: AuditResult = await auditEverything(store, {
       signal: new AbortController().signal,
       progress: line.tell,
@@ -101,7 +103,7 @@ async function auditAndRecord(store: Store, database: DatabaseCheck): Promise<To
 }
 
 /** Reads what a node has open, or what is damaged, and writes nothing. */
-async function auditBeside(folder: string, database: DatabaseCheck): Promise<Told> {
+export async function auditBeside(folder: string, database: DatabaseCheck): Promise<Told> {
   try {
     return { ...(await readBeside(folder)), database };
   } catch (error) {
@@ -169,7 +171,8 @@ function openLine(): { tell: (done: number, total?: number) => void; clear: () =
   };
 }
 
-const SAID: Record<DamageProblem, (found: string | null) => string> = {
+/** What is told of a damage, after the digest. */
+export const SAID: Record<DamageProblem, (found: string | null) => string> = {
   missing: () => 'its bytes are missing',
   changed: (found) => `its bytes were changed; they have the digest ${found ?? 'of nothing'}`,
   unreadable: () => 'its bytes cannot be read',

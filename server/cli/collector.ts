@@ -8,6 +8,7 @@ import { MAX_LIST_LIMIT } from '../../shared/limits.ts';
 import type { WatchedSource } from '../../shared/source.ts';
 import { LIST_MEDIA_TYPES, type ListForm, type SourceImport } from '../../shared/sourceList.ts';
 import { openCollection } from '../collection/collection.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { readEvent } from '../collection/events.ts';
 import { listWatchedSources } from '../collection/sources.ts';
 import { openArchive } from '../ledger/openArchive.ts';
@@ -41,6 +42,7 @@ export async function openCollector(options: NodeOptions): Promise<Collector> {
 async function openHere(folder: string): Promise<Collector> {
   const { store } = await openArchive({ folder, clock: systemClock });
   try {
+    await coverRetrievals(store);
     const jobs = new Jobs(systemClock, store.randomHex);
     const settings = openSettings(store);
     const collection = openCollection({ store, settings, jobs, log: createLog('silent') });

@@ -6,6 +6,7 @@ import { systemClock } from '../../shared/clock.ts';
 import { Problem } from '../../shared/problems.ts';
 import { addPack } from '../archive/packs/addPack.ts';
 import { stagePackFile } from '../archive/packs/stagePackFile.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { importArchive, importDump, isArchiveFile } from '../dump/importArchive.ts';
 import { openArchive } from '../ledger/openArchive.ts';
@@ -46,6 +47,8 @@ interface Imported {
   kind?: 'pack' | 'dump' | 'archive' | 'captures';
   sentence: string;
   code?: string;
+  /** The line of a dump that is wrong. */
+  line?: number;
   id?: string;
 }
 
@@ -91,7 +94,7 @@ async function importFile(folder: string, file: string, observer: string | undef
     return { file, ok: true, kind: 'dump', sentence };
   } catch (error) {
     if (error instanceof Problem) return { file, ok: false, code: error.code, sentence: error.message };
-    if (error instanceof DumpError) return { file, ok: false, sentence: error.message };
+    if (error instanceof DumpError) return { file, ok: false, sentence: error.message, line: error.line };
     throw error;
   }
 }
@@ -106,6 +109,7 @@ async function asArchive(folder: string, file: string): Promise<Imported> {
 async function asPack(folder: string, file: string): Promise<Imported> {
   const { store } = await openArchive({ folder, clock: systemClock });
   try {
+    await coverRetrievals(store);
     const staged = await stagePackFile(store.blobs, createReadStream(file));
     const { id, created } = await addPack(store, staged);
     return {

@@ -5,6 +5,7 @@ import { systemClock } from '../../shared/clock.ts';
 import { READ_SIZE } from '../collection/captures/captures.ts';
 import { importWarc } from '../collection/captures/importWarc.ts';
 import type { FileDescription } from '../collection/captures/readWarcFile.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { ObjectReceiver } from '../collection/receiveObject.ts';
 import { openArchive } from '../ledger/openArchive.ts';
 import { openSettings } from '../store/settings.ts';
@@ -43,6 +44,7 @@ export async function importCaptures(
 ): Promise<ImportedCaptures> {
   const { store } = await openArchive({ folder, clock: systemClock });
   try {
+    await coverRetrievals(store);
     const settingsStore = openSettings(store);
     const settings = () => settingsStore.current;
     let observer = asked ?? '';

@@ -2,8 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { LedgerVerification } from '../../shared/ledger.ts';
-import { compareCheckpoint } from '../ledger/compareCheckpoint.ts';
+import { type CheckpointComparison, compareCheckpoint } from '../ledger/compareCheckpoint.ts';
+import { compareWithKept, readBeside } from '../ledger/judgeArchive.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
+import { lookInto } from '../store/examine.ts';
 import { runLedgerVerification } from '../workers/ledgerVerification.ts';
 import {
   archiveFolder,
@@ -15,14 +17,17 @@ import {
   printError,
   UsageError,
 } from './command.ts';
+import { shown } from './shown.ts';
 
 const HELP = `Usage: strongroom ledger verify [options]
 
 Recomputes the whole ledger of a data folder: every entry, every link, the root, and the digest of everything that was
-recorded. The node may be running meanwhile.
+recorded, and compares it with the head and the checkpoint that the node keeps beside it. The node may be running
+meanwhile.
 
   --data DIR          the data folder (default: ./strongroom-data)
-  --checkpoint FILE   a checkpoint kept earlier: tells whether anything before it was rewritten since
+  --checkpoint FILE   a checkpoint kept earlier, by the node's key or one that it had before: tells whether anything
+                      before it was rewritten since
   --json              one JSON object instead of sentences
 
 Ends with 0 if everything holds, 1 if anything does not.`;
@@ -54,9 +59,10 @@ export const ledger: Command = {
       values.checkpoint === undefined || isDatabaseDamaged(verification)
         ? undefined
         : compareCheckpoint(databaseFile(folder), await readFile(values.checkpoint, 'utf8'));
-    const ok = verification.ok && comparison?.ok !== false;
-    if (values.json) print(JSON.stringify({ ...verification, ok, checkpoint: comparison ?? null }));
-    else tell(verification, comparison);
+    const kept = await keptDoubt(folder);
+    const ok = verification.ok && comparison?.ok !== false && kept.ok;
+    if (values.json) print(JSON.stringify({ ...verification, ok, checkpoint: comparison ?? null, kept }));
+    else tell(verification, comparison, kept);
     return ok ? 0 : 1;
   },
 };
@@ -65,19 +71,33 @@ function isDatabaseDamaged({ problems }: LedgerVerification): boolean {
   return problems.some(({ problem }) => problem === 'database_damaged');
 }
 
-function tell(found: LedgerVerification, comparison: { ok: boolean; sentence: string } | undefined): void {
-  for (const { seq, problem, expected, actual } of found.problems) {
+/** Whether the ledger is the one that the node was left with, as far as it has kept that. */
+async function keptDoubt(folder: string): Promise<{ ok: boolean; sentence: string | null }> {
+  const beside = await readBeside(folder);
+  const { doubt } = await lookInto(folder, (examined) => compareWithKept(examined, beside));
+  return { ok: doubt === undefined, sentence: doubt?.message ?? null };
+}
+
+function tell(
+  found: LedgerVerification,
+  comparison: CheckpointComparison | undefined,
+  kept: { sentence: string | null },
+): void {
+  for (const { seq, problem, subject, expected, actual } of found.problems) {
     if (problem === 'database_damaged') {
       printError(
         `The database is damaged: ${actual}. “strongroom audit” tells more; put back a copy that is sound.`,
       );
       continue;
     }
+    const entry = seq > 0 ? `Entry ${seq}` : 'No entry';
+    const about = subject === null ? '' : ` (${shown(subject)})`;
     printError(
-      `Entry ${seq}: ${problem.replaceAll('_', ' ')}; expected ${expected ?? 'nothing'}, found ${actual ?? 'nothing'}.`,
+      `${entry}${about}: ${problem.replaceAll('_', ' ')}; expected ${expected ?? 'nothing'}, found ${actual ?? 'nothing'}.`,
     );
   }
   if (found.ok) print(`${found.size} entries hold. Head ${found.head}, root ${found.root}.`);
   else if (!isDatabaseDamaged(found)) print(`${found.problems.length} problems in ${found.size} entries.`);
   if (comparison) (comparison.ok ? print : printError)(comparison.sentence);
+  if (kept.sentence !== null) printError(kept.sentence);
 }

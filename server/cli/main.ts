@@ -12,6 +12,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   ledger: async () => (await import('./ledger.ts')).ledger,
   audit: async () => (await import('./audit.ts')).audit,
   import: async () => (await import('./import.ts')).importFiles,
+  rebuild: async () => (await import('./rebuild.ts')).rebuild,
+  key: async () => (await import('./key.ts')).key,
   export: async () => (await import('./export.ts')).exportFile,
 };
 

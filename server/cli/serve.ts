@@ -1,11 +1,20 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { systemClock } from '../../shared/clock.ts';
 import { isOrigin, ORIGIN_RULE } from '../../shared/settings.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { createLog } from '../log.ts';
 import { openNode, type RunningNode } from '../node.ts';
-import { type Command, DATA_OPTION, type ExitCode, JSON_OPTION, print, UsageError } from './command.ts';
+import {
+  type Command,
+  DATA_OPTION,
+  type ExitCode,
+  JSON_OPTION,
+  print,
+  printError,
+  UsageError,
+} from './command.ts';
 
 const HELP = `Usage: strongroom serve [options]
 
@@ -17,6 +26,10 @@ Runs the node: the archive, the collector and the interface, without a window.
   --token-file F    where the owner's token is kept (default: owner-token in the data folder)
   --public-url URL  where the world reaches it through a proxy that ends TLS, as in https://archive.example
   --no-collect      do not check sources on schedule
+  --rebuild         where the database is missing or cannot be read, makes it of the newest dump first, as
+                    “strongroom rebuild” does
+  --accept-rollback goes on with a database that is behind what was acknowledged or signed, with a new key and an entry
+                    that says so
   --json            the first line on standard output is one JSON object that says where it listens
 
 SIGTERM or SIGINT ends it: it takes no more requests, finishes what runs and closes the database.`;
@@ -35,9 +48,13 @@ export const serve: Command = {
         'token-file': { type: 'string' },
         'public-url': { type: 'string' },
         'no-collect': { type: 'boolean', default: false },
+        rebuild: { type: 'boolean', default: false },
+        'accept-rollback': { type: 'boolean', default: false },
         json: JSON_OPTION,
       },
     });
+    const acceptRollback = values['accept-rollback'];
+    if (values.rebuild) await rebuildIfNeeded(resolve(values.data), acceptRollback);
     // Heard from the first moment on: a signal while the node opens must not leave it half open.
     const signalled = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
     const node = await openNode({
@@ -48,6 +65,7 @@ export const serve: Command = {
       tokenFile: values['token-file'] === undefined ? undefined : resolve(values['token-file']),
       publicUrl: publicUrlOf(values['public-url']),
       collect: !values['no-collect'],
+      acceptRollback,
       log: createLog(),
     }).catch((error: unknown) => {
       throw explainListening(error, values.host, values.port);
@@ -58,6 +76,15 @@ export const serve: Command = {
     return 0;
   },
 };
+
+/** Tells on standard error: the first line on standard output says where the node listens. */
+async function rebuildIfNeeded(folder: string, acceptRollback: boolean): Promise<void> {
+  const { needsRebuild, rebuildArchive } = await import('../dump/rebuildArchive.ts');
+  if (!(await needsRebuild(folder))) return;
+  const { sentencesOf } = await import('./rebuild.ts');
+  const rebuilt = await rebuildArchive({ folder, clock: systemClock, acceptRollback });
+  for (const line of sentencesOf(rebuilt)) printError(line);
+}
 
 function portOf(text: string): number {
   const port = Number(text);

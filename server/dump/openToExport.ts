@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/clock.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { Checkpoints } from '../ledger/checkpoints.ts';
 import { compareWithKept, knownKey, readBeside } from '../ledger/judgeArchive.ts';
 import { readNodeKey } from '../ledger/nodeKey.ts';
@@ -20,7 +21,13 @@ export async function openToExport(
 ): Promise<ExportedArchive & { close: () => Promise<void> }> {
   try {
     const { store, checkpoints } = await openArchive({ folder, clock });
-    return { folder, clock, checkpoints, close: () => store.close() };
+    try {
+      await coverRetrievals(store);
+      return { folder, clock, checkpoints, close: () => store.close() };
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;
     return openBesideNode(folder, clock, error);

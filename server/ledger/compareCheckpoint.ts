@@ -1,22 +1,30 @@
+import type { KeyChange } from '../../shared/keyChange.ts';
 import { lastEntry } from '../store/sqlite/ledger.ts';
 import { openForReading, type ReadDatabase } from '../store/sqlite/open.ts';
 import { readSetting } from '../store/sqlite/settings.ts';
-import { CheckpointError, openCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, CheckpointError, openCheckpoint } from './checkpoint.ts';
+import { keysOf } from './judgeArchive.ts';
+import { readKeyChanges } from './keyChanges.ts';
 import { rootAt } from './tree.ts';
 
 export interface CheckpointComparison {
   ok: boolean;
   /** What was found, for a person. */
   sentence: string;
+  /** The verifier key that the checkpoint is signed by, where it is one that the ledger names. */
+  key: string | null;
 }
 
-/** Compares a ledger with a checkpoint that was kept earlier: its beginning must have the root that was signed then. */
+/**
+ * Compares a ledger with a checkpoint that was kept earlier: its beginning must have the root that was signed then. The
+ * checkpoint may be signed by the node's key or by one that its ledger says it had before.
+ */
 export function compareCheckpoint(file: string, note: string): CheckpointComparison {
   const database = openForReading(file);
   try {
     return database.transaction(() => compare(database, note)).deferred();
   } catch (error) {
-    if (error instanceof CheckpointError) return { ok: false, sentence: error.message };
+    if (error instanceof CheckpointError) return { ok: false, sentence: error.message, key: null };
     throw error;
   } finally {
     database.close();
@@ -25,19 +33,39 @@ export function compareCheckpoint(file: string, note: string): CheckpointCompari
 
 function compare(database: ReadDatabase, note: string): CheckpointComparison {
   const known = readSetting(database, 'verifier_key');
-  const verifierKey = typeof known === 'string' ? known : '';
-  const checkpoint = openCheckpoint(note, verifierKey);
+  const changes = readKeyChanges(database);
+  const { checkpoint, key } = openByAny(note, keysOf(typeof known === 'string' ? known : '', changes));
+  const by = key === known ? '' : ` It was signed by the key ${key}, ${fateOf(key, changes)}.`;
   const size = lastEntry(database)?.seq ?? 0;
   if (checkpoint.size > size) {
     const sentence = `The checkpoint was signed over ${checkpoint.size} entries, and the ledger has ${size}: entries are missing.`;
-    return { ok: false, sentence };
+    return { ok: false, sentence: sentence + by, key };
   }
   if (!rootAt(database, checkpoint.size).equals(checkpoint.root)) {
     const sentence = `The first ${checkpoint.size} entries are not those that the checkpoint was signed over: the ledger was rewritten.`;
-    return { ok: false, sentence };
+    return { ok: false, sentence: sentence + by, key };
   }
-  return {
-    ok: true,
-    sentence: `Nothing was rewritten since the checkpoint over ${checkpoint.size} entries.`,
-  };
+  const sentence = `Nothing was rewritten since the checkpoint over ${checkpoint.size} entries.`;
+  return { ok: true, sentence: sentence + by, key };
+}
+
+/** @throws CheckpointError what the first of the keys says, where none of them has signed it */
+function openByAny(note: string, keys: readonly string[]): { checkpoint: Checkpoint; key: string } {
+  let refusal: CheckpointError | undefined;
+  for (const key of keys) {
+    try {
+      return { checkpoint: openCheckpoint(note, key), key };
+    } catch (error) {
+      if (!(error instanceof CheckpointError)) throw error;
+      refusal ??= error;
+    }
+  }
+  throw refusal ?? new CheckpointError('This archive has no key, so no checkpoint is its own.');
+}
+
+function fateOf(key: string, changes: readonly KeyChange[]): string {
+  const end = changes.find(({ old_key }) => old_key === key);
+  if (end?.type !== 'ledger.rolled_back') return `which entry ${end?.ledger_entry} replaced`;
+  const { from, to, ledger_entry } = end;
+  return `which entry ${ledger_entry} replaced when the ledger was rolled back from entry ${from.seq ?? 'unknown'} to entry ${to.seq}`;
 }

@@ -24,6 +24,8 @@ export interface Kept {
   head: KeptHead | undefined;
   /** The largest checkpoint by the key that the database knows, if any is kept. */
   checkpoint: Checkpoint | undefined;
+  /** Whether it was ever gone on with after it had lost something: blobs that no row names may be of what it lost. */
+  hasLost: boolean;
   /** Why the database is not what these say it must be, or why they do not say it; undefined where it is. */
   doubt: Error | undefined;
 }
@@ -36,7 +38,12 @@ export async function compareWithKept(examined: Examined, beside: Beside): Promi
   const { folder, read, isMade } = examined;
   const known = knownKey(examined);
   const changes = isMade ? readKeyChanges(read) : [];
-  const kept: Kept = { head: beside.head, checkpoint: undefined, doubt: beside.headError };
+  const kept: Kept = {
+    head: beside.head,
+    checkpoint: undefined,
+    hasLost: changes.some(({ type }) => type === 'ledger.rolled_back'),
+    doubt: beside.headError,
+  };
   const { head } = beside;
   if (head && !changes.some((change) => isRollbackFrom(change, head))) {
     const behind = behindHead(examined, head);

@@ -87,16 +87,17 @@ function judgeOf(
     const kept = await compareWithKept(examined, await readBeside(folder));
     if (kept.doubt && !acceptRollback) throw kept.doubt;
     judged.kept = kept;
+    const isWhole = kept.head !== undefined && !kept.doubt && !kept.hasLost;
     const isReplaced = kept.doubt !== undefined || renewKey === true;
     if (!isReplaced) {
       await requireKey(examined);
-      return { isWhole: kept.head !== undefined };
+      return { isWhole };
     }
     const at = instantOf(Math.max(clock.now(), Date.parse(latestOf(examined) ?? '1970-01-01')));
     judged.change = await newKeyChange(examined, kept, { at, random });
     const { change } = judged;
     return {
-      isWhole: kept.doubt === undefined && kept.head !== undefined,
+      isWhole,
       change: (database) => recordKeyChange(database, change),
     };
   };

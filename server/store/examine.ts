@@ -10,11 +10,15 @@ import { readSetting } from './sqlite/settings.ts';
 
 /** The database holds less than the node acknowledged, or something else. */
 export class BehindHeadError extends Error {
-  constructor(folder: string, sentence: string) {
+  /** What is wrong, in a sentence without its subject. */
+  readonly reason: string;
+
+  constructor(folder: string, reason: string) {
     super(
-      `The database in ${folder} is not the one that this archive was written with last: ${sentence} Put the newest strongroom.db and strongroom.db-wal back. If they are lost, “strongroom serve --accept-rollback” goes on with what there is, under a new key, and records that.`,
+      `The database in ${folder} is not the one that this archive was written with last: ${reason} Put the newest strongroom.db and strongroom.db-wal back. If they are lost, “strongroom serve --accept-rollback” goes on with what there is, under a new key, and records that.`,
     );
     this.name = 'BehindHeadError';
+    this.reason = reason;
   }
 }
 
@@ -90,6 +94,19 @@ export async function lookInto<Result>(
     }
   } catch (error) {
     throw asDamage(file, error);
+  }
+}
+
+/** Whether a folder's database can be read from its first page to its last. */
+export async function isReadable(folder: string): Promise<boolean> {
+  try {
+    return await lookInto(
+      folder,
+      async ({ read }) => read.pragma('quick_check(1)', { simple: true }) === 'ok',
+    );
+  } catch (error) {
+    if (error instanceof DamagedDatabaseError) return false;
+    throw error;
   }
 }
 

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { NO_HASH } from '../../shared/ledger.ts';
 import { type LedgerFindings, verifyLedger } from '../ledger/verifyLedger.ts';
 import { isDatabaseDamage } from '../store/databaseDamage.ts';
+import { requireSchema } from '../store/sqlite/migrate.ts';
 import { openSnapshot } from '../store/sqlite/writeAheadLog.ts';
 import { stepBack } from '../store/stepBack.ts';
 import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
@@ -12,6 +13,7 @@ let checked = 0;
 async function verify(file: string): Promise<LedgerFindings> {
   const database = await openSnapshot(file);
   try {
+    requireSchema(database);
     return verifyLedger(database, RECORDED_SUBJECTS, (progress) => {
       checked = progress;
       parentPort?.postMessage({ progress });
@@ -27,7 +29,13 @@ function isUnreadableRow(error: unknown): error is Error {
 }
 
 function damaged(actual: string): LedgerFindings {
-  const problem = { seq: checked, problem: 'database_damaged' as const, expected: null, actual };
+  const problem = {
+    seq: checked,
+    problem: 'database_damaged' as const,
+    subject: null,
+    expected: null,
+    actual,
+  };
   return { size: checked, head: NO_HASH, root: NO_HASH, problems: [problem] };
 }
 

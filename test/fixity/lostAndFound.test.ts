@@ -28,7 +28,8 @@ const LOST = sha256Of('lost');
 
 /** The names in `lost-and-found/`. */
 async function lost(folder: string): Promise<string[]> {
-  return (await readdir(join(folder, 'lost-and-found')).catch(() => [])).sort();
+  const names: string[] = await readdir(join(folder, 'lost-and-found')).catch(() => []);
+  return names.sort();
 }
 
 async function listed(node: TestNode): Promise<LostFile[]> {

@@ -75,16 +75,16 @@ test('the owner lists the signed-in browsers and ends one of them', async () => 
   const mine = await signIn(node, { 'User-Agent': FIREFOX });
   const other = await signIn(node, { 'User-Agent': `curl/8 ${'x'.repeat(200)}` });
   const listed = await sessionsOf(node, mine.cookie);
-  expect(listed.map(({ label, current }) => [label.slice(0, 16), current]).sort()).toEqual([
-    ['Firefox on Linux', true],
-    [`curl/8 ${'x'.repeat(9)}`, false],
-  ]);
+  const current = listed.filter((session) => session.current).map(({ label }) => label);
+  const others = listed.filter((session) => !session.current).map(({ label }) => label);
+  expect(current).toEqual(['Firefox on Linux']);
+  expect(others).toEqual([`curl/8 ${'x'.repeat(53)}`]);
   const [, secret = ''] = other.cookie.split('=');
   const text = JSON.stringify(listed);
   expect(text).not.toContain(secret);
   expect(text).not.toContain(sha256Of(secret));
 
-  const ended = listed.find(({ current }) => !current)?.id ?? '';
+  const ended = listed.find((session) => !session.current)?.id ?? '';
   expect((await ask(node, mine.cookie, `/manage/sessions/${ended}`, 'DELETE')).status).toBe(204);
   expect(await isOwner(node, other.cookie)).toBe(false);
   expect(await isOwner(node, mine.cookie)).toBe(true);

@@ -13,6 +13,8 @@ export interface Chosen extends ListedMemento {
 /** One page of a TimeMap is no longer than this, and it has no more pages than that. */
 const MAX_PAGE_BYTES = 16_777_216;
 const MAX_PAGES = 100;
+/** And all of them together list no more than this. */
+const MAX_LISTED = 500_000;
 
 /**
  * Reads a TimeMap, all of its pages, and chooses the mementos that were asked for, oldest first.
@@ -25,12 +27,13 @@ export async function chooseMementos(
   asked: MementoImport,
   signal: AbortSignal,
 ): Promise<{ chosen: Chosen[]; beyond: number; isPrivate: boolean | undefined }> {
-  const pages = [new URL(asked.timemap).href];
+  const pages = new Set([new URL(asked.timemap).href]);
   const found = new Map<string, Chosen>();
   let original: string | null = null;
   let isPrivate: boolean | undefined;
-  for (const [index, url] of pages.entries()) {
-    if (index >= MAX_PAGES) throw unreadable(`It has more than ${MAX_PAGES} pages.`);
+  // A set is gone over in its order, with what is added meanwhile.
+  for (const url of pages) {
+    if (pages.size > MAX_PAGES) throw unreadable(`It has more than ${MAX_PAGES} pages.`);
     const attempt = await askForPage(services, asked, { url, isPrivate, signal });
     isPrivate ??= attempt.isPrivate;
     const page = await readPage(attempt);
@@ -39,7 +42,8 @@ export async function chooseMementos(
       const of = memento.original ?? page.original ?? original;
       if (of !== null && isWithin(memento.at, asked)) found.set(memento.uri, { ...memento, original: of });
     }
-    for (const more of page.more) if (!pages.includes(more)) pages.push(more);
+    for (const more of page.more) pages.add(more);
+    if (found.size > MAX_LISTED) throw unreadable(`It lists more than ${MAX_LISTED} captures.`);
   }
   const sorted = [...found.values()].sort((left, right) => compare(left.at ?? '', right.at ?? ''));
   const chosen = sorted.slice(0, asked.limit);

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import LinkHeader from 'http-link-header';
+import { instantSchema } from '../../../shared/text.ts';
 import { mementoInIndex } from './rawMemento.ts';
 
 /** One capture that a TimeMap lists. */
@@ -39,42 +40,74 @@ export async function readTimeMap(text: string, url: string): Promise<TimeMapPag
   if (beginning === '<') return readLinks(text, url);
   if (beginning !== '[' && beginning !== '{') throw new NoTimeMap('It is neither link format nor JSON.');
   const rows = rowsOf(text);
-  if (rows) return { original: null, more: [], mementos: rows.flatMap((row) => mementoOfRow(row, url)) };
+  if (rows) {
+    const mementos = await eachInTurn(rows, (row) => mementoOfRow(row, url));
+    return { original: null, more: [], mementos };
+  }
   return readJsonMap(parsed(text), url);
 }
 
-/** Links that are read before other work is let in between. */
-const SLICE = 200;
+/** So long at a stretch, then other work is let in between. */
+const LONGEST_STRETCH_MS = 10;
+/** So many mementos are read of one page. */
+const MOST_MEMENTOS = 200_000;
+/** So many links to further pages; no TimeMap has more than one or two. */
+const MOST_FURTHER_PAGES = 100;
+/** The parser of links may take the square of a link's length. */
+const MOST_LINK_CHARACTERS = 8_192;
+
+/** What all of them come to, read a stretch at a time. @throws NoTimeMap where that is too much. */
+async function eachInTurn<Part, Result>(
+  parts: Iterable<Part>,
+  read: (part: Part) => readonly Result[],
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let since = performance.now();
+  for (const part of parts) {
+    results.push(...read(part));
+    if (results.length > MOST_MEMENTOS)
+      throw new NoTimeMap(`It lists more than ${MOST_MEMENTOS} captures on one page.`);
+    if (performance.now() - since < LONGEST_STRETCH_MS) continue;
+    await setImmediate();
+    since = performance.now();
+  }
+  return results;
+}
 
 async function readLinks(text: string, url: string): Promise<TimeMapPage> {
   const page: TimeMapPage = { original: null, mementos: [], more: [] };
-  let count = 0;
-  for (const link of linksOf(text)) {
-    count += 1;
-    if (count % SLICE === 0) await setImmediate();
-    for (const { rel = '', uri, datetime } of refsOf(link)) {
+  page.mementos = await eachInTurn(linksOf(text), (link) =>
+    refsOf(link).flatMap(({ rel = '', uri, datetime }) => {
       const target = URL.parse(uri, url)?.href;
-      if (target === undefined) continue;
+      if (target === undefined) return [];
       const relation = rel.toLowerCase();
+      if (relation === 'memento') return [{ uri: target, at: instantOfDate(datetime), original: null }];
+      const isFurther = relation === 'timemap' || relation === 'next';
       if (relation === 'original') page.original = target;
-      else if (relation === 'memento')
-        page.mementos.push({ uri: target, at: instantOfDate(datetime), original: null });
-      else if ((relation === 'timemap' || relation === 'next') && target !== url) page.more.push(target);
-    }
-  }
+      else if (isFurther && target !== url && page.more.length < MOST_FURTHER_PAGES) page.more.push(target);
+      return [];
+    }),
+  );
   if (page.original === null && page.mementos.length === 0)
     throw new NoTimeMap('It has no link to a memento.');
   return page;
 }
 
-/** The links of a list, one at a time: commas stand within addresses and quotes too. */
+/** The links of a list, one at a time: commas stand within addresses and quotes too. No character is looked at twice. */
 function* linksOf(text: string): Generator<string> {
-  const separator = /<[^>]*>|"(?:[^"\\]|\\.)*"|,/g;
   let from = 0;
-  for (let found = separator.exec(text); found; found = separator.exec(text)) {
-    if (found[0] !== ',') continue;
-    yield text.slice(from, found.index);
-    from = separator.lastIndex;
+  let within: '>' | '"' | undefined;
+  for (let at = 0; at <= text.length; at += 1) {
+    const character = text[at];
+    if (within === '"' && character === '\\') at += 1;
+    else if (character === within) within = undefined;
+    else if (within === undefined && character === '<') within = '>';
+    else if (within === undefined && character === '"') within = '"';
+    else if (within === undefined && character === ',') {
+      yield text.slice(from, at);
+      from = at + 1;
+    }
+    if (at - from > MOST_LINK_CHARACTERS) throw new NoTimeMap('A link of it is too long.');
   }
   yield text.slice(from);
 }
@@ -92,18 +125,30 @@ function refsOf(link: string): Ref[] {
 }
 
 /** The rows of an index: lists under a list of names, or an object a line. Undefined where it is something else. */
-function rowsOf(text: string): Record<string, unknown>[] | undefined {
+function rowsOf(text: string): Iterable<Record<string, unknown>> | undefined {
   if (text.trimStart().startsWith('[')) {
-    const [names, ...rows] = parsed(text) as unknown[];
+    const all = parsed(text) as unknown[];
+    const [names] = all;
     if (names === undefined) return [];
-    if (!Array.isArray(names)) return (parsed(text) as unknown[]).filter(isRecord);
-    return rows
-      .filter((row) => Array.isArray(row))
-      .map((row) => Object.fromEntries(names.map((name, index) => [String(name), row[index] as unknown])));
+    return Array.isArray(names) ? namedRows(names, all) : all.filter(isRecord);
   }
   const [first = '', second] = text.trim().split('\n', 2);
   const isLines = second === undefined ? /"timestamp"\s*:/.test(first) : first.trimEnd().endsWith('}');
-  return isLines ? text.trim().split('\n').map(parsed).filter(isRecord) : undefined;
+  return isLines ? lineRows(text.trim()) : undefined;
+}
+
+function* namedRows(names: readonly unknown[], all: readonly unknown[]): Generator<Record<string, unknown>> {
+  for (const row of all.slice(1)) {
+    if (!Array.isArray(row)) continue;
+    yield Object.fromEntries(names.map((name, index) => [String(name), row[index] as unknown]));
+  }
+}
+
+function* lineRows(text: string): Generator<Record<string, unknown>> {
+  for (const line of text.split('\n')) {
+    const row = parsed(line);
+    if (isRecord(row)) yield row;
+  }
 }
 
 function mementoOfRow(row: Record<string, unknown>, url: string): ListedMemento[] {
@@ -118,7 +163,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-function readJsonMap(map: unknown, url: string): TimeMapPage {
+async function readJsonMap(map: unknown, url: string): Promise<TimeMapPage> {
   if (!isRecord(map)) throw new NoTimeMap('Its JSON is of no form that is known.');
   const mementos = isRecord(map.mementos) ? map.mementos : {};
   const pages = isRecord(map.pages) ? map.pages : {};
@@ -129,7 +174,7 @@ function readJsonMap(map: unknown, url: string): TimeMapPage {
   return {
     original,
     more: more.flatMap((next) => URL.parse(next, url)?.href ?? []),
-    mementos: list.flatMap(({ uri, datetime }) => {
+    mementos: await eachInTurn(list, ({ uri, datetime }) => {
       const target = typeof uri === 'string' ? URL.parse(uri, url)?.href : undefined;
       const at = typeof datetime === 'string' ? instantOfDate(datetime) : null;
       return target === undefined ? [] : [{ uri: target, at, original: null }];
@@ -152,7 +197,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** The instant of a date as HTTP or RFC 3339 writes it. */
 export function instantOfDate(text: string | undefined): string | null {
   const time = Date.parse(text ?? '');
-  return Number.isNaN(time) ? null : new Date(time).toISOString();
+  if (Number.isNaN(time)) return null;
+  const instant = new Date(time).toISOString();
+  // Before the year 0 and after 9999 it would be no instant as all others are.
+  return instantSchema.safeParse(instant).success ? instant : null;
 }
 
 function instantOfTimestamp(text: string): string | null {

@@ -14,8 +14,8 @@ export interface WarcRecord {
   block: AsyncIterable<Uint8Array>;
 }
 
-/** A record's named fields are no longer than this; it is also how much is searched for their end. */
-const MAX_HEAD_BYTES = 1_048_576;
+/** A record's named fields are no longer than this; warcio may search all of them for a colon once for each line. */
+const MAX_HEAD_BYTES = 524_288;
 const RECORD_END = '\r\n\r\n';
 /** warcio misses the end of a record's fields where it is split over pieces of a few bytes. */
 const LEAST_PIECE_BYTES = 4_096;

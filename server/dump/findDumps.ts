@@ -1,0 +1,74 @@
+import { createReadStream } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
+import { isMissing } from '../store/blobs/missing.ts';
+
+/** A file that begins as a dump does; nothing else of it is known. */
+export interface FoundDump {
+  file: string;
+  /** The verifier key of the node that it is of. */
+  key: string;
+  size: number;
+  madeAt: string;
+}
+
+/** A header is a line of some hundred characters; what is longer is none. */
+const MAX_HEADER_BYTES = 65_536;
+
+/** The dumps in a data folder, in its folder `dumps` and beside it, the newest first. */
+export async function findDumps(folder: string): Promise<FoundDump[]> {
+  const found: FoundDump[] = [];
+  for (const place of [folder, join(folder, 'dumps'), dirname(folder)]) {
+    for (const name of await namesIn(place)) {
+      const dump = name.endsWith('.jsonl') ? await readDumpHeader(join(place, name)) : undefined;
+      if (dump) found.push(dump);
+    }
+  }
+  return found.sort((left, right) => right.size - left.size || (left.madeAt < right.madeAt ? 1 : -1));
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** What a dump says of itself in its first line, or undefined where the file is no dump. */
+export async function readDumpHeader(file: string): Promise<FoundDump | undefined> {
+  const header = parsed(await firstLineOf(file));
+  if (!header) return undefined;
+  const { kind, key, checkpoint, made_at } = header;
+  if (kind !== 'header' || typeof key !== 'string' || typeof checkpoint !== 'string') return undefined;
+  try {
+    return { file, key, size: openCheckpoint(checkpoint, key).size, madeAt: String(made_at) };
+  } catch (error) {
+    if (error instanceof CheckpointError) return undefined;
+    throw error;
+  }
+}
+
+async function firstLineOf(file: string): Promise<string> {
+  const input = createReadStream(file, { end: MAX_HEADER_BYTES - 1 });
+  try {
+    for await (const line of createInterface({ input })) return line;
+    return '';
+  } finally {
+    input.destroy();
+  }
+}
+
+function parsed(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    // Whatever it is, it is no dump.
+    return undefined;
+  }
+}

@@ -1,0 +1,201 @@
+import { createPrivateKey } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { type Clock, instantOf } from '../../shared/clock.ts';
+import { CheckpointError, nodeKeyOf, openCheckpoint } from '../ledger/checkpoint.ts';
+import { readKeptNotes } from '../ledger/checkpoints.ts';
+import { compareWithKept, readBeside } from '../ledger/judgeArchive.ts';
+import { nameIn } from '../ledger/nodeKey.ts';
+import { syncFile, syncFolder } from '../store/blobs/durableFile.ts';
+import { databaseFile } from '../store/blobs/paths.ts';
+import { BehindHeadError, isReadable, lookInto } from '../store/examine.ts';
+import { hasDatabase, MissingDatabaseError } from '../store/existingArchive.ts';
+import { lockFolder } from '../store/folderLock.ts';
+import { writeSetting } from '../store/sqlite/settings.ts';
+import { openStore } from '../store/store.ts';
+import { runLedgerVerification } from '../workers/ledgerVerification.ts';
+import type { DumpHead } from './checkDump.ts';
+import { DumpError } from './dumpFile.ts';
+import { type FoundDump, findDumps, readDumpHeader } from './findDumps.ts';
+import { restoreDump } from './restoreDump.ts';
+
+/** No database could be made; what is in the folder is as it was. */
+export class RebuildError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RebuildError';
+  }
+}
+
+export interface RebuildOptions {
+  folder: string;
+  clock: Clock;
+  /** The dump that is read; the newest that is there where none is named. */
+  dump?: string | undefined;
+  /** Takes a dump that is behind what the node acknowledged or signed. */
+  acceptRollback?: boolean | undefined;
+}
+
+/** What a database was made of. */
+export interface Rebuilt {
+  dump: string;
+  head: DumpHead;
+  /** What the broken database is called now, if there was one. */
+  setAside: string | undefined;
+  /** Newer dumps that could not be read, each with the reason. */
+  passedOver: string[];
+}
+
+/** Whether a data folder is in need of `rebuildArchive`: its database is missing, empty or cannot be read. */
+export async function needsRebuild(folder: string): Promise<boolean> {
+  try {
+    return hasDatabase(folder) && !(await isReadable(folder));
+  } catch (error) {
+    if (error instanceof MissingDatabaseError) return true;
+    throw error;
+  }
+}
+
+/**
+ * Makes the database of an archive anew, of a dump: under another name, and in its place only when all of it was read
+ * and its ledger verified. A database that can be read is never replaced. The archive keeps its name and its key.
+ *
+ * @throws RebuildError, FolderInUseError; KeptCheckpointError, HeadFileError unless a rollback is accepted
+ */
+export async function rebuildArchive(options: RebuildOptions): Promise<Rebuilt> {
+  const { folder, clock } = options;
+  if (!existsSync(folder)) throw new RebuildError(`There is no folder ${folder}.`);
+  const lock = lockFolder(folder);
+  const partial = join(folder, 'rebuilding');
+  try {
+    if (isWhole(folder) && (await isReadable(folder))) {
+      throw new RebuildError(
+        `The database in ${folder} can be read, so it is not replaced. To make it anew of a dump all the same, move strongroom.db, and strongroom.db-wal if it is there, elsewhere first.`,
+      );
+    }
+    const { dump, head, passedOver } = await buildOfNewest(options, partial);
+    await requireAsFar(options, partial, dump);
+    const setAside = await setBrokenAside(folder, instantOf(clock.now()));
+    await syncFile(databaseFile(partial));
+    await rename(databaseFile(partial), databaseFile(folder));
+    await syncFolder(folder);
+    return { dump, head, setAside, passedOver };
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+    lock.release();
+  }
+}
+
+/** Whether there is a file that begins as a database does. */
+function isWhole(folder: string): boolean {
+  try {
+    return hasDatabase(folder);
+  } catch (error) {
+    if (error instanceof MissingDatabaseError) return false;
+    throw error;
+  }
+}
+
+async function buildOfNewest(options: RebuildOptions, partial: string): Promise<Omit<Rebuilt, 'setAside'>> {
+  const passedOver: string[] = [];
+  for (const found of await candidates(options)) {
+    try {
+      await requireOwn(options.folder, found);
+      return { dump: found.file, head: await build(options, partial, found), passedOver };
+    } catch (error) {
+      if (!(error instanceof DumpError)) throw error;
+      passedOver.push(`${found.file}: ${error.message}`);
+    }
+  }
+  const tried = passedOver.length > 0 ? ` None of these could be read: ${passedOver.join(' ')}` : '';
+  throw new RebuildError(
+    `There is no dump to rebuild ${options.folder} of: a file *.jsonl in it, in its folder dumps or beside it. Name one with --dump.${tried}`,
+  );
+}
+
+async function candidates({ folder, dump }: RebuildOptions): Promise<FoundDump[]> {
+  if (dump === undefined) return findDumps(folder);
+  if (!existsSync(dump)) throw new RebuildError(`There is no file ${dump}.`);
+  const named = await readDumpHeader(dump);
+  if (!named) throw new RebuildError(`${dump} is no dump.`);
+  return [named];
+}
+
+/**
+ * A dump must be of this archive: of a node whose key is in the folder, or whose checkpoint is. Where neither is there,
+ * nothing speaks against it.
+ *
+ * @throws DumpError
+ */
+async function requireOwn(folder: string, { key }: FoundDump): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => /^key(\.next|\.retired-[0-9a-f]{8})?$/.test(name));
+  const keys = await Promise.all(names.map((name) => verifierKeyIn(join(folder, name), nameIn(key))));
+  const notes = await readKeptNotes(folder);
+  if (names.length + notes.length === 0 || keys.includes(key)) return;
+  if (notes.some(({ note }) => isSignedBy(note, key))) return;
+  throw new DumpError('It is the dump of another archive.');
+}
+
+async function verifierKeyIn(file: string, name: string): Promise<string | undefined> {
+  try {
+    return nodeKeyOf(name, createPrivateKey(await readFile(file, 'utf8'))).verifierKey;
+  } catch {
+    // What is no key is not the dump's either.
+    return undefined;
+  }
+}
+
+function isSignedBy(note: string, key: string): boolean {
+  try {
+    openCheckpoint(note, key);
+    return true;
+  } catch (error) {
+    if (error instanceof CheckpointError) return false;
+    throw error;
+  }
+}
+
+/** Reads a dump into a folder of its own, and verifies what came of it. */
+async function build(
+  { clock }: RebuildOptions,
+  partial: string,
+  { file, key }: FoundDump,
+): Promise<DumpHead> {
+  await rm(partial, { recursive: true, force: true });
+  const store = await openStore({ folder: partial, clock });
+  let head: DumpHead;
+  try {
+    head = await restoreDump(store, file);
+    await store.write((database) => writeSetting(database, 'verifier_key', key));
+  } finally {
+    await store.close();
+  }
+  const { problems } = await runLedgerVerification({ folder: partial, clock });
+  if (problems.length > 0) throw new DumpError(`Its ledger does not hold: ${problems.length} problems.`);
+  return head;
+}
+
+/** @throws RebuildError where the node acknowledged or signed more than the dump holds, unless that is accepted. */
+async function requireAsFar(
+  { folder, acceptRollback }: RebuildOptions,
+  partial: string,
+  dump: string,
+): Promise<void> {
+  const beside = await readBeside(folder);
+  const { doubt } = await lookInto(partial, (examined) => compareWithKept(examined, beside));
+  if (!doubt || acceptRollback) return;
+  if (!(doubt instanceof BehindHeadError)) throw doubt;
+  throw new RebuildError(
+    `The newest dump, ${dump}, does not hold all of this archive: ${doubt.reason} Give a newer one with --dump, or go on with this one and a new key with --accept-rollback. Nothing was changed.`,
+  );
+}
+
+/** Gives a broken database, and all that belongs to it, another name. */
+async function setBrokenAside(folder: string, at: string): Promise<string | undefined> {
+  const file = databaseFile(folder);
+  const aside = `${file}.broken-${at.replace(/[-:.]/g, '')}`;
+  for (const ending of ['-unsettled', '-shm', '-wal', ''])
+    if (existsSync(file + ending)) await rename(file + ending, aside + ending);
+  return existsSync(aside) ? basename(aside) : undefined;
+}

@@ -1,0 +1,110 @@
+import { cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { KeyChange } from '../../shared/keyChange.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack } from '../support/packs.ts';
+import type { List } from './support.ts';
+import { blobFiles, copyOf, type KilledArchive, keyOf, killedArchive, run } from './support.ts';
+
+let archive: KilledArchive;
+beforeAll(async () => {
+  archive = await killedArchive({ isSigned: true });
+}, 120_000);
+afterAll(closeTestNodes);
+
+async function withoutLog(): Promise<string> {
+  const folder = await copyOf(archive.folder);
+  await rm(join(folder, 'strongroom.db-wal'));
+  return folder;
+}
+
+async function changesOf(node: TestNode): Promise<KeyChange[]> {
+  return ((await (await node.ask('/api/ledger/keys')).json()) as List<KeyChange>).items;
+}
+
+test('a rollback that is accepted gets a new key and an entry that names both heads, and deletes no blob', async () => {
+  const folder = await withoutLog();
+  const blobs = await blobFiles(folder);
+  const oldKey = await keyOf(folder);
+  const accepted = await run('key', '--accept-rollback', '--data', folder);
+  expect(accepted.code, accepted.told).toBe(0);
+  expect(accepted.told).toContain('went to entry 2; the archive goes on after entry 1');
+  const newKey = await keyOf(folder);
+  expect(newKey.split('+')[0]).toBe(oldKey.split('+')[0]);
+  expect(newKey).not.toBe(oldKey);
+
+  const node = await openTestNode({ dataFolder: folder });
+  const [change, ...none] = await changesOf(node);
+  expect(none).toEqual([]);
+  expect(change).toMatchObject({
+    type: 'ledger.rolled_back',
+    ledger_entry: 2,
+    from: { seq: 2, hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
+    to: { seq: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) as string },
+    old_key: oldKey,
+    new_key: newKey,
+  });
+  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
+  const { head } = (await (await node.ask('/api/ledger')).json()) as { head: { hash: string } };
+  expect(head.hash).not.toBe(change?.type === 'ledger.rolled_back' && change.from.hash);
+  expect(await blobFiles(folder)).toEqual(blobs);
+  await addedPack(node, { title: 'after' });
+  await node.close();
+  const again = await openTestNode({ dataFolder: folder });
+  expect(await (await again.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 3 });
+});
+
+test('what was signed and the log are kept as evidence, and the old key under another name', async () => {
+  const folder = await copyOf(archive.folder);
+  await cp(archive.olderDatabase, join(folder, 'strongroom.db'));
+  await rm(join(folder, 'strongroom.db-wal'));
+  await writeFile(join(folder, 'strongroom.db-wal'), 'what is left of a log');
+  const kept = await readFile(join(folder, 'checkpoint'), 'utf8');
+  const oldKey = await readFile(join(folder, 'key'), 'utf8');
+  expect((await run('key', '--accept-rollback', '--data', folder)).code).toBe(0);
+  const [evidence = ''] = await readdir(join(folder, 'rolled-back'));
+  const inEvidence = (name: string) => readFile(join(folder, 'rolled-back', evidence, name), 'utf8');
+  expect(await inEvidence('checkpoint')).toBe(kept);
+  expect(await inEvidence('head')).toMatch(/^strongroom-head-1 /);
+  expect(await inEvidence('strongroom.db-wal')).toBe('what is left of a log');
+  const retired = (await readdir(folder)).filter((name) => name.startsWith('key.'));
+  expect(retired).toEqual([expect.stringMatching(/^key\.retired-[0-9a-f]{8}$/)]);
+  expect(await readFile(join(folder, retired[0] ?? ''), 'utf8')).toBe(oldKey);
+  expect((await stat(join(folder, retired[0] ?? ''))).mode & 0o777).toBe(0o600);
+});
+
+test('a checkpoint by the key from before is told by which key it is, and what became of that', async () => {
+  const folder = await withoutLog();
+  await run('key', '--accept-rollback', '--data', folder);
+  const file = join(await temporaryFolder(), 'old.checkpoint');
+  await writeFile(file, archive.checkpoint ?? '');
+  const { code, told } = await run('ledger', 'verify', '--data', folder, '--checkpoint', file);
+  expect(code).toBe(1);
+  expect(told).toMatch(
+    /the ledger was rewritten\. It was signed by the key .*, which entry 2 replaced when the ledger was rolled back from entry 2 to entry 1\./,
+  );
+});
+
+test('a crash right after a rollback was recorded does not bring the refusal back', async () => {
+  const folder = await withoutLog();
+  const before = await copyOf(folder);
+  await run('key', '--accept-rollback', '--data', folder);
+  // As it lay before the new head, checkpoint and key were in their places.
+  for (const name of ['head', 'checkpoint']) await cp(join(before, name), join(folder, name));
+  await cp(join(folder, 'key'), join(folder, 'key.next'));
+  await cp(join(before, 'key'), join(folder, 'key'));
+  const newKey = await keyOf(folder);
+  const node = await openTestNode({ dataFolder: folder });
+  expect((await (await node.ask('/api/ledger/key')).text()).trim()).toBe(newKey);
+  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
+  expect((await readdir(folder)).filter((name) => name === 'key.next')).toEqual([]);
+});
+
+test('where nothing is wrong there is nothing to accept, and the key stays', async () => {
+  const folder = await copyOf(archive.folder);
+  const key = await keyOf(folder);
+  const { code, told } = await run('key', '--accept-rollback', '--data', folder);
+  expect([code, told]).toEqual([0, expect.stringContaining('nothing to accept')]);
+  expect(await keyOf(folder)).toBe(key);
+});

@@ -1,0 +1,217 @@
+import { cp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { copyOf, digestsIn, type KilledArchive, killedArchive, run } from './support.ts';
+
+/*
+ * What was done to a data folder x what each command says. None of them may change a file: the evidence, and whatever
+ * can still be had, stays as it is.
+ */
+
+let unsigned: KilledArchive;
+let signed: KilledArchive;
+let other: string;
+beforeAll(async () => {
+  // Each `serve` that is run in this process waits for signals.
+  process.setMaxListeners(100);
+  unsigned = await killedArchive({ isSigned: false });
+  signed = await killedArchive({ isSigned: true });
+  const node = await openTestNode();
+  await node.close();
+  other = node.dataFolder;
+}, 120_000);
+afterAll(closeTestNodes);
+
+const DATABASE = 'strongroom.db';
+const LOG = 'strongroom.db-wal';
+
+async function flip(file: string, at: (bytes: Buffer) => number): Promise<void> {
+  const bytes = await readFile(file);
+  const position = at(bytes);
+  bytes[position] = (bytes[position] ?? 0) ^ 1;
+  await writeFile(file, bytes);
+}
+
+async function putOlderBack(folder: string): Promise<void> {
+  await cp(unsigned.olderDatabase, join(folder, DATABASE));
+  await rm(join(folder, LOG));
+}
+
+interface Damage {
+  what: string;
+  of: () => KilledArchive;
+  damage: (folder: string) => Promise<void>;
+  says: RegExp;
+  /** What `ledger verify` ends with: it reads the ledger alone. */
+  ledger: 0 | 1 | 2;
+}
+
+const behind = /not the one that this archive was written with last.*ends with entry 1.*accept-rollback/;
+const missing = /what belongs to one.*Put strongroom\.db back.*strongroom rebuild/;
+
+const DAMAGES: Damage[] = [
+  {
+    what: 'the log was removed after a kill',
+    of: () => unsigned,
+    damage: (folder) => rm(join(folder, LOG)),
+    says: behind,
+    ledger: 1,
+  },
+  {
+    what: 'the log was emptied after a kill',
+    of: () => unsigned,
+    damage: (folder) => truncate(join(folder, LOG), 0),
+    says: behind,
+    ledger: 1,
+  },
+  {
+    what: 'the log was cut in its last page',
+    of: () => unsigned,
+    damage: async (folder) => truncate(join(folder, LOG), (await readFile(join(folder, LOG))).length - 100),
+    says: /not the one that this archive was written with last/,
+    ledger: 1,
+  },
+  {
+    what: 'one bit of the log’s last page was flipped',
+    of: () => unsigned,
+    damage: (folder) => flip(join(folder, LOG), (bytes) => bytes.length - 100),
+    says: /not the one that this archive was written with last/,
+    ledger: 1,
+  },
+  {
+    what: 'one bit of the log’s first page was flipped',
+    of: () => unsigned,
+    damage: (folder) => flip(join(folder, LOG), () => 200),
+    says: behind,
+    ledger: 1,
+  },
+  {
+    what: 'an older database was put back, no checkpoint given out',
+    of: () => unsigned,
+    damage: putOlderBack,
+    says: behind,
+    ledger: 1,
+  },
+  {
+    what: 'an older database was put back, and the head is gone',
+    of: () => signed,
+    damage: async (folder) => {
+      await cp(signed.olderDatabase, join(folder, DATABASE));
+      await rm(join(folder, LOG));
+      await rm(join(folder, 'head'));
+    },
+    says: /ends with entry 1, and a checkpoint over 2 entries was signed/,
+    ledger: 1,
+  },
+  {
+    what: 'the database of another archive was put there',
+    of: () => signed,
+    damage: async (folder) => {
+      await cp(join(other, DATABASE), join(folder, DATABASE));
+      await rm(join(folder, LOG));
+    },
+    says: /ends with entry 0, and entry 2 was acknowledged/,
+    ledger: 1,
+  },
+  {
+    what: 'the database was removed',
+    of: () => unsigned,
+    damage: (folder) => rm(join(folder, DATABASE)),
+    says: missing,
+    ledger: 2,
+  },
+  {
+    what: 'the database is an empty file',
+    of: () => unsigned,
+    damage: (folder) => truncate(join(folder, DATABASE), 0),
+    says: missing,
+    ledger: 2,
+  },
+  {
+    what: 'the database is no database',
+    of: () => unsigned,
+    damage: (folder) => writeFile(join(folder, DATABASE), 'This is no database. '.repeat(400)),
+    says: /strongroom\.db is no database/,
+    ledger: 2,
+  },
+  {
+    what: 'the key was removed',
+    of: () => unsigned,
+    damage: (folder) => rm(join(folder, 'key')),
+    says: /key .*is missing.*backup.*key --renew/,
+    ledger: 0,
+  },
+  {
+    what: 'the key is another one',
+    of: () => unsigned,
+    damage: (folder) => cp(join(other, 'key'), join(folder, 'key')),
+    says: /key .*is another key than the one this archive was made with/,
+    ledger: 0,
+  },
+  {
+    what: 'the kept head was overwritten',
+    of: () => unsigned,
+    damage: (folder) => writeFile(join(folder, 'head'), 'nothing'),
+    says: /head, which says how far the ledger went, is damaged/,
+    ledger: 1,
+  },
+  {
+    what: 'the kept checkpoint was altered',
+    of: () => signed,
+    damage: (folder) => flip(join(folder, 'checkpoint'), (bytes) => bytes.indexOf('\n') + 1),
+    says: /kept checkpoint .*checkpoint cannot be believed/,
+    ledger: 1,
+  },
+];
+
+describe.each(DAMAGES)('$what', ({ of, damage, says, ledger }) => {
+  test('every command refuses it with one sentence, and changes no file', async () => {
+    const folder = await copyOf(of().folder);
+    await damage(folder);
+    const before = await digestsIn(folder);
+    const pack = join(await temporaryFolder(), 'nothing.warc');
+    await writeFile(pack, 'WARC/1.1\r\n');
+    const commands = [
+      ['serve', '--port', '0', '--data', folder],
+      ['audit', '--data', folder],
+      ['check', '--data', folder],
+      ['watch', 'https://strongroom.example/', '--data', folder],
+      ['import', pack, '--data', folder],
+      ['export', '--data', folder, '--out', join(await temporaryFolder(), 'out.zip')],
+    ];
+    for (const command of commands) {
+      const { code, told } = await run(...command);
+      expect(told, command[0]).toMatch(says);
+      expect(told.trim().split('\n'), command[0]).toHaveLength(1);
+      expect(code, command[0]).toBe(2);
+      expect(await digestsIn(folder), command[0]).toEqual(before);
+    }
+    const verified = await run('ledger', 'verify', '--data', folder);
+    expect(verified.code).toBe(ledger);
+    if (ledger > 0) expect(verified.told).toMatch(says);
+    const { [LOG]: logAfter, ...after } = await digestsIn(folder);
+    const { [LOG]: log, ...untouched } = before;
+    expect(after).toEqual(untouched);
+    // A reader beside nodes leaves an empty log where there was none.
+    if (log !== undefined) expect(logAfter).toBe(log);
+    await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(says);
+  });
+});
+
+test('an archive whose node was killed, and to which nothing was done, opens with everything in it', async () => {
+  for (const { folder, packs } of [unsigned, signed]) {
+    const node = await openTestNode({ dataFolder: await copyOf(folder) });
+    for (const { id } of packs) expect((await node.ask(`/api/packs/${id}`)).status).toBe(200);
+    expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
+  }
+});
+
+test('an archive that was refused opens once what was taken from it is put back', async () => {
+  const folder = await copyOf(unsigned.folder);
+  await rm(join(folder, LOG));
+  await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(behind);
+  await cp(join(unsigned.folder, LOG), join(folder, LOG));
+  const node = await openTestNode({ dataFolder: folder });
+  for (const { id } of unsigned.packs) expect((await node.ask(`/api/packs/${id}`)).status).toBe(200);
+});

@@ -1,0 +1,88 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { cp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { type KeyChange, renewalText } from '../../shared/keyChange.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack } from '../support/packs.ts';
+import { copyOf, keyOf, type List, run } from './support.ts';
+
+afterEach(closeTestNodes);
+
+/** A closed archive of one pack, and its checkpoint. */
+async function closedArchive(): Promise<{ folder: string; checkpoint: string }> {
+  const node = await openTestNode();
+  await addedPack(node);
+  const checkpoint = await (await node.ask('/api/ledger/checkpoint')).text();
+  await node.close();
+  return { folder: await copyOf(node.dataFolder), checkpoint };
+}
+
+async function newestChange(folder: string): Promise<KeyChange | undefined> {
+  const node = await openTestNode({ dataFolder: folder });
+  const { items } = (await (await node.ask('/api/ledger/keys')).json()) as List<KeyChange>;
+  const dump = await (await node.ask('/api/dump.jsonl')).text();
+  expect(dump.match(/^\{"kind":"key_change"/gm)?.length ?? 0).toBe(items.length);
+  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true });
+  await node.close();
+  return items[0];
+}
+
+test('a key that is renewed is named by an entry that the old key has signed', async () => {
+  const { folder, checkpoint } = await closedArchive();
+  const oldKey = await keyOf(folder);
+  const renewed = await run('key', '--renew', '--data', folder);
+  expect(renewed.code, renewed.told).toBe(0);
+  const change = await newestChange(folder);
+  const newKey = await keyOf(folder);
+  expect(change).toMatchObject({ type: 'key.renewed', ledger_entry: 2, old_key: oldKey, new_key: newKey });
+  const raw = Buffer.from(oldKey.split(/\+/).slice(2).join('+'), 'base64').subarray(1);
+  const publicKey = createPublicKey({
+    key: Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), raw]),
+    format: 'der',
+    type: 'spki',
+  });
+  const signature = change?.type === 'key.renewed' ? (change.signature ?? '') : '';
+  const text = Buffer.from(renewalText(oldKey, newKey));
+  expect(verify(null, text, publicKey, Buffer.from(signature, 'base64'))).toBe(true);
+
+  const file = join(await temporaryFolder(), 'old.checkpoint');
+  await writeFile(file, checkpoint);
+  const { code, told } = await run('ledger', 'verify', '--data', folder, '--checkpoint', file);
+  expect([code, told]).toEqual([
+    0,
+    expect.stringContaining(
+      `Nothing was rewritten since the checkpoint over 1 entries. It was signed by the key ${oldKey}, which entry 2 replaced.`,
+    ),
+  ]);
+});
+
+test('a key that is lost, or another one, is renewed without its signature, and only where that is asked for', async () => {
+  const { folder } = await closedArchive();
+  const lost = await copyOf(folder);
+  await rm(join(lost, 'key'));
+  const replaced = await copyOf(folder);
+  await cp(join((await closedArchive()).folder, 'key'), join(replaced, 'key'));
+  for (const each of [lost, replaced]) {
+    await expect(openTestNode({ dataFolder: each })).rejects.toThrow('key --renew');
+    const renewed = await run('key', '--renew', '--data', each);
+    expect(renewed).toMatchObject({
+      code: 0,
+      told: expect.stringContaining('not there to sign it') as string,
+    });
+    expect(await newestChange(each)).toMatchObject({ type: 'key.renewed', signature: null });
+  }
+});
+
+test('what is recorded of a key is covered by the ledger, and goes through a dump', async () => {
+  const { folder } = await closedArchive();
+  await run('key', '--renew', '--data', folder);
+  const node = await openTestNode({ dataFolder: folder });
+  const dump = join(await temporaryFolder(), 'dump.jsonl');
+  await writeFile(dump, await (await node.ask('/api/dump.jsonl')).text());
+  const { items } = (await (await node.ask('/api/ledger/keys')).json()) as List<KeyChange>;
+  const restored = join(await temporaryFolder(), 'restored');
+  expect(await run('import', dump, '--data', restored)).toMatchObject({ code: 0 });
+  const again = await openTestNode({ dataFolder: restored });
+  expect(((await (await again.ask('/api/ledger/keys')).json()) as List<KeyChange>).items).toEqual(items);
+});

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { expect, vi } from 'vitest';
+import { main } from '../../server/cli/main.ts';
+import type { Pack } from '../../shared/pack.ts';
+import { end, type ServedNode, serveNode } from '../support/cli.ts';
+import { temporaryFolder } from '../support/node.ts';
+import { aRecord, packForm } from '../support/packs.ts';
+
+/** An archive whose node was killed, so that what it acknowledged last is in the log alone. */
+export interface KilledArchive {
+  folder: string;
+  /** Copies of the database from before its second pack, with the node closed. */
+  olderDatabase: string;
+  packs: Pack[];
+  /** The checkpoint over both packs, where one was given out. */
+  checkpoint: string | undefined;
+}
+
+/** A pack is acknowledged and its node closed; then a second one is, and the node is killed. */
+export async function killedArchive({ isSigned }: { isSigned: boolean }): Promise<KilledArchive> {
+  const folder = join(await temporaryFolder(), 'data');
+  const olderDatabase = join(await temporaryFolder(), 'older.db');
+  const first = await serveNode(folder);
+  const packs = [await addPackTo(first, 'first')];
+  await end(first, 'SIGTERM');
+  await cp(join(folder, 'strongroom.db'), olderDatabase);
+  const second = await serveNode(folder);
+  packs.push(await addPackTo(second, 'second'));
+  const checkpoint = isSigned
+    ? await (await fetch(new URL('/api/ledger/checkpoint', second.url))).text()
+    : undefined;
+  await end(second, 'SIGKILL');
+  return { folder, olderDatabase, packs, checkpoint };
+}
+
+export async function addPackTo(node: ServedNode, title: string): Promise<Pack> {
+  const headers = { Authorization: `Bearer ${await readFile(node.token_file, 'utf8')}` };
+  const body = packForm(aRecord({ title }), { 'a.txt': `The bytes of the ${title} pack.` });
+  const answer = await fetch(new URL('/api/packs', node.url), { method: 'POST', body, headers });
+  expect(answer.status).toBe(201);
+  return (await answer.json()) as Pack;
+}
+
+/** A copy that a test may damage. */
+export async function copyOf(folder: string): Promise<string> {
+  const copy = join(await temporaryFolder(), 'data');
+  await mkdir(copy);
+  await cp(folder, copy, { recursive: true });
+  return copy;
+}
+
+/** What SQLite and the lock make by the mere look at a database. */
+const MADE_BY_LOOKING = /^(lock|strongroom\.db-shm)$/;
+
+/** The digest of each file of a folder, by its path. */
+export async function digestsIn(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  const digests: Record<string, string> = {};
+  for (const file of files.sort()) {
+    const path = relative(folder, file);
+    if (MADE_BY_LOOKING.test(path)) continue;
+    digests[path] = createHash('sha256')
+      .update(await readFile(file))
+      .digest('hex');
+  }
+  return digests;
+}
+
+/** Runs a command in this process, to its end, and gives what it told. */
+export async function run(...args: string[]): Promise<{ code: number; told: string }> {
+  let told = '';
+  const take = (text: unknown) => {
+    told += String(text);
+    return true;
+  };
+  const spies = [process.stdout, process.stderr].map((stream) =>
+    vi.spyOn(stream, 'write').mockImplementation(take),
+  );
+  try {
+    return { code: await main(args), told };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** A page of a list. */
+export interface List<Item> {
+  items: Item[];
+  total: number;
+}
+
+/** The key that `strongroom key` prints. */
+export async function keyOf(folder: string): Promise<string> {
+  return (await run('key', '--data', folder)).told.trim();
+}
+
+/** The names of all stored blobs. */
+export async function blobFiles(folder: string): Promise<string[]> {
+  return Object.keys(await digestsIn(join(folder, 'blobs')));
+}
