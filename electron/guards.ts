@@ -1,4 +1,5 @@
 import { type BrowserWindow, type Session, shell, type WebContents } from 'electron';
+import { isDataPath } from '../shared/pages.ts';
 import { openExternalLink } from './externalLinks.ts';
 
 /** What a page may use of the machine: copying a digest, and nothing else. */
@@ -22,7 +23,7 @@ export function setUpNavigation(window: BrowserWindow, nodeOrigin: string): void
   const guard = (event: { url: string; isMainFrame: boolean; preventDefault(): void }) => {
     const url = URL.parse(event.url);
     const isOwn = url?.origin === nodeOrigin;
-    if (isOwn && (!event.isMainFrame || isPage(url))) return;
+    if (isOwn && (!event.isMainFrame || !isDataPath(url.pathname))) return;
     event.preventDefault();
     if (!event.isMainFrame) return;
     if (isOwn) webContents.downloadURL(event.url);
@@ -37,10 +38,6 @@ export function setUpNavigation(window: BrowserWindow, nodeOrigin: string): void
     return { action: 'deny' };
   });
   refuseWebviews(webContents);
-}
-
-function isPage(url: URL): boolean {
-  return !/^\/(api|archive|manage|sign-in)(\/|$)/.test(url.pathname);
 }
 
 function askAbout(window: BrowserWindow, address: string): void {

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { buildIfStale, ROOT } from '../server/launch/build.ts';
+import { endWithParent } from '../server/launch/endWithParent.ts';
 import { readOptions, type StartOptions } from './options.ts';
-import { buildIfStale, ROOT } from './start/build.ts';
 import { findElectron } from './start/electronBinary.ts';
 import { openBrowser } from './start/openBrowser.ts';
 import { usualDataFolder } from './start/places.ts';
@@ -41,9 +42,14 @@ async function runElectron(path: string, args: string[]): Promise<number | { rea
   const { ELECTRON_RUN_AS_NODE: _plainNode, ...env } = process.env;
   const began = performance.now();
   const child = spawn(path, [ROOT, ...args], { stdio: 'inherit', env });
-  // Ctrl-C reaches both; the app closes its archive and this process waits for it.
-  process.on('SIGINT', () => undefined);
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  // The app closes its archive and this process waits for it. Chromium takes a second signal of a kind as an order to
+  // stop at once; Ctrl-C has reached it as SIGINT already.
+  let isAsked = false;
+  const end = () => {
+    if (!isAsked) child.kill('SIGTERM');
+    isAsked = true;
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
   if (performance.now() - began > COULD_NOT_BEGIN_MS) return code ?? 1;
   if (code === 127) return { reason: 'Electron does not find its system libraries' };
@@ -82,6 +88,11 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+// The terminal may be closed before the last word.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EIO' && error.code !== 'EPIPE') throw error;
+});
+endWithParent();
 try {
   process.exitCode = await start(process.argv.slice(2));
 } catch (error) {

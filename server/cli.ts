@@ -3,6 +3,8 @@ import { keepCompiledCode } from './cli/compileCache.ts';
 
 // Whoever reads the output may stop early, as “| head” does; that is no failure of the command.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The terminal was closed; a signal says so too, and ends the command in order.
+  if (error.code === 'EIO') return;
   if (error.code !== 'EPIPE') throw error;
   process.exit();
 });

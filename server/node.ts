@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../shared/clock.ts';
 import { WriteLimits } from './archive/limits/writeLimits.ts';
@@ -109,6 +110,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const cookieName = sessionCookie(nodeName);
     const secrets = { keys, sessions, invitations, cookieName, publicAddress };
     const guards = createGuards({ listenHost: host, settings, secrets });
+    const rendererFolder = config.rendererFolder ?? defaultRendererFolder();
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
     const app = createApp({
       handlers: {
@@ -148,7 +150,8 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       secrets,
       guards,
       writeLimits,
-      rendererFolder: config.rendererFolder ?? defaultRendererFolder(),
+      rendererFolder,
+      hasInterface: () => existsSync(join(rendererFolder, 'index.html')),
       log,
     });
     close = async () => {

@@ -17,3 +17,11 @@ export const PAGE_PATHS = [
   '/sharing',
   '/settings',
 ] as const;
+
+/**
+ * Whether an address of the node gives out data, its own files or a session, and is no page of the interface. Bytes that
+ * strangers wrote lie at such addresses.
+ */
+export function isDataPath(path: string): boolean {
+  return /^\/(api|archive|assets|manage|memento|sign-in|timegate|timemap)(\/|$)/.test(path);
+}

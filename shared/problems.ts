@@ -72,6 +72,7 @@ export const PROBLEMS = {
   storage_failed: { status: 503, title: 'The node has stopped writing' },
   busy: { status: 503, title: 'Too many exports are running' },
   derivation_busy: { status: 503, title: 'Too many documents are being made' },
+  interface_missing: { status: 503, title: 'The interface was not built' },
   shutting_down: { status: 503, title: 'The node is shutting down' },
   data_cap_reached: { status: 507, title: 'The archive is full' },
   disk_nearly_full: { status: 507, title: 'The disk is nearly full' },

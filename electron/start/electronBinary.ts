@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './build.ts';
+import { ROOT } from '../../server/launch/build.ts';
 
 /** Electron's program, or why there will be no window, as the end of a sentence. */
 export type ElectronBinary = { path: string } | { reason: string };

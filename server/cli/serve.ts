@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
@@ -56,7 +55,10 @@ export const serve: Command = {
     const acceptRollback = values['accept-rollback'];
     if (values.rebuild) await rebuildIfNeeded(resolve(values.data), acceptRollback);
     // Heard from the first moment on: a signal while the node opens must not leave it half open.
-    const signalled = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
+    // And for good: Ctrl-C comes from the terminal and again from npm, and must not cut the closing short.
+    const signalled = new Promise<void>((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
+    });
     const node = await openNode({
       ...config,
       dataFolder: resolve(values.data),

@@ -30,6 +30,8 @@ export interface AppConfig {
   secrets: Secrets;
   guards: Guards;
   rendererFolder: string;
+  /** Whether the interface is in that folder. */
+  hasInterface: () => boolean;
   log: Log;
   /** What every write to the data-pack archive is let through by. */
   writeLimits: WriteLimits;
@@ -37,7 +39,7 @@ export interface AppConfig {
 
 /** The whole HTTP interface: guards, then the table of routes, then the pages of the interface. */
 export function createApp(config: AppConfig): Express {
-  const { handlers, secrets, guards, rendererFolder, log, writeLimits } = config;
+  const { handlers, secrets, guards, rendererFolder, hasInterface, log, writeLimits } = config;
   const { invitations, cookieName, publicAddress } = secrets;
   const app = express();
   app.setMaxListeners(0);
@@ -75,9 +77,9 @@ export function createApp(config: AppConfig): Express {
   }
   app.use(routes);
   app.use(
-    signIn(secrets),
+    signIn(secrets, hasInterface),
     acceptInvitation(invitations, cookieName, publicAddress),
-    serveRenderer(rendererFolder),
+    serveRenderer(rendererFolder, hasInterface),
   );
   app.use(() => {
     throw new Problem('not_found', 'There is nothing at this address.');

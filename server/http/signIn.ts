@@ -3,15 +3,19 @@ import { Problem } from '../../shared/problems.ts';
 import { browserName } from '../owner/browserName.ts';
 import { SESSION_MS } from '../owner/sessions.ts';
 import { cookieOf, type Secrets } from './access.ts';
+import { interfaceMissing, wantsPage } from './renderer.ts';
 
 /**
  * The one-time link of the owner: spends its code, gives the browser a session that no script can read, and goes on to
  * the interface. The code is worthless once the link was followed, so it may stay in a history.
  */
-export function signIn(secrets: Secrets): RequestHandler {
+export function signIn(secrets: Secrets, hasInterface: () => boolean): RequestHandler {
   const { keys, sessions, cookieName } = secrets;
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/sign-in/:code', async (request, response) => {
+    // A person would have nothing to go on to. A program, which asks for no page, wants the session alone.
+    if (wantsPage(request) && !hasInterface())
+      throw interfaceMissing('Then open this link again: it is not used up.');
     // A HEAD, as link previews send it, must not spend the code.
     if (request.method !== 'GET' || !keys.spendSignInCode(request.params.code)) {
       throw new Problem(

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
@@ -30,10 +30,36 @@ const APP: Target = {
  * @throws an Error with what the build said.
  */
 export async function buildIfStale(what: 'renderer' | 'app', say: (line: string) => void): Promise<void> {
-  const { outputs, sources, command } = what === 'app' ? APP : RENDERER;
-  if (oldest(outputs) >= Math.max(...sources.map(newest))) return;
+  const target = what === 'app' ? APP : RENDERER;
+  if (isFresh(target)) return;
   say(what === 'app' ? 'Building the app …' : 'Building the interface …');
-  const [script = '', ...args] = command;
+  if (what === 'app') await build(target.command);
+  else await buildRenderer();
+}
+
+function isFresh({ outputs, sources }: Target): boolean {
+  return oldest(outputs) >= Math.max(...sources.map(newest));
+}
+
+/** Builds beside the interface that is there, which nodes may be serving, and then takes its place. */
+async function buildRenderer(): Promise<void> {
+  const place = join(ROOT, 'out/renderer');
+  const built = `${place}.${process.pid}`;
+  const old = `${built}.old`;
+  try {
+    await build([...RENDERER.command, '--outDir', built]);
+    // Another start may do the same at the same time; either result will do.
+    if (isFresh(RENDERER)) return;
+    if (statSync(place, { throwIfNoEntry: false })) renameSync(place, old);
+    renameSync(built, place);
+  } catch (error) {
+    if (!isFresh(RENDERER)) throw error;
+  } finally {
+    for (const folder of [built, old]) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function build([script = '', ...args]: readonly string[]): Promise<void> {
   const child = spawn(process.execPath, [join(ROOT, 'node_modules', script), ...args], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -49,6 +50,17 @@ describe('strongroom serve (contract, section 6)', () => {
       expect((await fetch(`${second.url}/api/nodes/kept`)).status).toBe(200);
     },
   );
+
+  test('signals that follow the first do not cut its closing short', async () => {
+    const node = await serveNode(await temporaryFolder());
+    const ended = once(node.child, 'exit');
+    const again = setInterval(() => node.child.kill('SIGINT'), 2);
+    await ended;
+    clearInterval(again);
+    // Removed by a node that closes in order, before its database.
+    expect(existsSync(join(node.data, 'listening'))).toBe(false);
+    expect(existsSync(join(node.data, 'strongroom.db-wal'))).toBe(false);
+  });
 
   test('a reader of an event stream does not keep it from ending', async () => {
     const node = await serve(await temporaryFolder());

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { chromium, type Page } from 'playwright';
-import { buildIfStale } from '../../electron/start/build.ts';
+import { buildIfStale } from '../../server/launch/build.ts';
 import { createLog } from '../../server/log.ts';
 import { openNode } from '../../server/node.ts';
 import { type OwnerApi, openOwnerApi } from '../demo/ownerApi.ts';

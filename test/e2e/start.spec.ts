@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -18,6 +19,8 @@ interface Fixtures {
   folder: string;
   /** Starts the app on a machine without a display. */
   start: (...args: string[]) => Start;
+  /** The same through npm, as people start it. */
+  npmStart: (...args: string[]) => Start;
 }
 
 const test = base.extend<Fixtures>({
@@ -27,30 +30,40 @@ const test = base.extend<Fixtures>({
     await use(folder);
     await rm(folder, { recursive: true, force: true });
   },
-  start: async ({ folder }, use) => {
-    const started: Start[] = [];
-    await use((...args) => {
-      const { DISPLAY: _x11, WAYLAND_DISPLAY: _wayland, ...env } = process.env;
-      const child = spawn(process.execPath, [join(root, 'electron/start.ts'), ...args], {
-        env: { ...env, XDG_CONFIG_HOME: folder, HOME: folder },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      let said = '';
-      for (const stream of [child.stdout, child.stderr]) {
-        stream.setEncoding('utf8').on('data', (text: string) => {
-          said += text;
-        });
-      }
-      const exited = once(child, 'close').then(([code]) => code as number | null);
-      started.push({ child, said: () => said, exited });
-      return { child, said: () => said, exited };
-    });
-    for (const { child, exited } of started) {
-      child.kill('SIGKILL');
-      await exited;
-    }
-  },
+  start: async ({ folder }, use) =>
+    starting(folder, [process.execPath, join(root, 'electron/start.ts')], use),
+  npmStart: async ({ folder }, use) => starting(folder, ['npm', 'start', '--'], use),
 });
+
+/** Gives a test the command with its own words, and ends what is left of it afterwards. */
+async function starting(
+  folder: string,
+  [program = '', ...before]: string[],
+  use: (start: (...args: string[]) => Start) => Promise<void>,
+): Promise<void> {
+  const started: Start[] = [];
+  await use((...args) => {
+    const { DISPLAY: _x11, WAYLAND_DISPLAY: _wayland, ...env } = process.env;
+    const child = spawn(program, [...before, ...args], {
+      cwd: root,
+      env: { ...env, XDG_CONFIG_HOME: folder, HOME: folder },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        said += text;
+      });
+    }
+    const exited = once(child, 'close').then(([code]) => code as number | null);
+    started.push({ child, said: () => said, exited });
+    return { child, said: () => said, exited };
+  });
+  for (const { child, exited } of started) {
+    child.kill('SIGKILL');
+    await exited;
+  }
+}
 
 test.describe('npm start where no window can be opened', () => {
   test.skip(process.platform !== 'linux', 'Elsewhere there is always a display.');
@@ -75,6 +88,19 @@ test.describe('npm start where no window can be opened', () => {
     child.kill('SIGINT');
     expect(await exited).toBe(0);
   });
+
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const) {
+    test(`ends with npm (${signal}), and its archive is closed in order`, async ({ npmStart, folder }) => {
+      const data = join(folder, 'data');
+      const { said, child, exited } = npmStart('--port', '0', '--data', data);
+      await expect.poll(said).toContain('End it with Ctrl-C.');
+      expect(existsSync(join(data, 'listening'))).toBe(true);
+      child.kill(signal);
+      // Its output ends when the last of its processes has ended.
+      await exited;
+      expect(existsSync(join(data, 'listening'))).toBe(false);
+    });
+  }
 
   test('says in a sentence which folder is in use, and ends', async ({ start, folder }) => {
     const data = join(folder, 'data');

@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { isDataPath, PAGE_PATHS } from '../../shared/pages.ts';
+import { ROUTES } from '../../shared/routes.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
 afterEach(closeTestNodes);
@@ -50,4 +52,37 @@ describe('the interface’s one document', () => {
       expect(await response.json(), path).toMatchObject({ code: 'not_found' });
     }
   });
+});
+
+test('every address of the table is data, so that the desktop’s window never shows it as a page', () => {
+  expect(
+    Object.values(ROUTES)
+      .map(({ path }) => path)
+      .filter((path) => !isDataPath(path)),
+  ).toEqual([]);
+  expect(PAGE_PATHS.filter((path) => isDataPath(path))).toEqual([]);
+});
+
+test('while the interface is not built, a person’s sign-in link is kept and each page says what to do', async () => {
+  const rendererFolder = join(await temporaryFolder(), 'renderer');
+  const node = await openTestNode({ rendererFolder });
+  const link = new URL(node.createSignInLink()).pathname;
+  for (const path of ['/', '/packs', '/no/such/page', link]) {
+    const response = await node.ask(path, BROWSER);
+    expect(response.status, path).toBe(503);
+    expect(await response.json()).toMatchObject({
+      code: 'interface_missing',
+      detail: expect.stringContaining('npm run build'),
+    });
+  }
+  await mkdir(rendererFolder);
+  await writeFile(join(rendererFolder, 'index.html'), '<!doctype html><title>Strongroom</title>');
+  const signedIn = await node.ask(link, BROWSER);
+  expect([signedIn.status, signedIn.headers.get('Location')]).toEqual([303, '/']);
+  expect((await node.ask(link, BROWSER)).status).toBe(403);
+});
+
+test('a program that follows the sign-in link gets its session without an interface', async () => {
+  const node = await openTestNode({ rendererFolder: join(await temporaryFolder(), 'renderer') });
+  expect((await node.ask(new URL(node.createSignInLink()).pathname)).status).toBe(303);
 });

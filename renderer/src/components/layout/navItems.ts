@@ -28,7 +28,7 @@ export interface NavGroup {
   items: NavItem[];
 }
 
-const GROUPS: NavGroup[] = [
+export const NAV_GROUPS: NavGroup[] = [
   { title: '', items: [{ to: '/', label: 'Overview', icon: IconHome }] },
   {
     title: 'Archive',
@@ -63,7 +63,7 @@ export function useNavItems(): NavGroup[] {
   const mayContribute = useMayContribute();
   const isOffered = (place: NavItem) =>
     place.for === undefined || (place.for === 'owner' ? owner : mayContribute);
-  return GROUPS.map(({ title, items }) => ({ title, items: items.filter(isOffered) })).filter(
+  return NAV_GROUPS.map(({ title, items }) => ({ title, items: items.filter(isOffered) })).filter(
     ({ items }) => items.length > 0,
   );
 }

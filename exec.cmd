@@ -1,0 +1,2 @@
+@rem package.json starts programs with "exec", which the shells of other systems have built in.
+@%*

@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { cp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { end, serveNode } from '../support/cli.ts';
+import { temporaryFolder } from '../support/node.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const IN_TIME_MS = 10_000;
+
+let checkout: string;
+
+/** A checkout that was never built. */
+beforeAll(async () => {
+  checkout = await temporaryFolder();
+  const parts = ['server', 'shared', 'renderer', 'package.json', 'vite.config.ts', 'tsconfig.web.json'];
+  for (const part of [...parts, 'tsconfig.base.json'])
+    await cp(join(root, part), join(checkout, part), { recursive: true });
+  await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'));
+});
+afterAll(async () => rm(checkout, { recursive: true, force: true }));
+
+interface Started {
+  npm: ChildProcess;
+  url: string;
+  /** The process that listens. */
+  pid: number;
+  data: string;
+  complaints: () => string;
+}
+
+/** `npm run strongroom -- serve`, as a person types it; in a terminal of its own if asked. */
+async function serveByNpm({ terminal = false } = {}): Promise<Started> {
+  const data = join(await temporaryFolder(), 'data');
+  const serve = ['run', '-s', 'strongroom', '--', 'serve', '--json', '--port', '0', '--no-collect'];
+  const words = [...serve, '--data', data];
+  const npm = terminal
+    ? spawnIn(checkout, 'script', ['--quiet', '--return', '/dev/null', '--command', `npm ${words.join(' ')}`])
+    : spawnIn(checkout, 'npm', words);
+  let complaints = '';
+  npm.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
+  for await (const line of createInterface({ input: npm.stdout })) {
+    if (!line.startsWith('{')) continue;
+    const { url, pid } = JSON.parse(line) as { url: string; pid: number };
+    npm.stdout.resume();
+    return { npm, url, pid, data, complaints: () => complaints };
+  }
+  throw new Error(`The node did not start: ${complaints}`);
+}
+
+function spawnIn(cwd: string, program: string, args: string[]) {
+  return spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** Waits until the node has ended, and shows that it has released its folder. */
+async function expectEnded({ pid, data }: Started): Promise<void> {
+  const deadline = performance.now() + IN_TIME_MS;
+  while (isRunning(pid)) {
+    if (performance.now() > deadline) {
+      process.kill(pid, 'SIGKILL');
+      throw new Error(`The node still ran ${IN_TIME_MS} ms after npm had ended.`);
+    }
+    await delay(50);
+  }
+  // A node that was closed in order says no longer where it listens.
+  expect(existsSync(join(data, 'listening'))).toBe(false);
+  expect(await end(await serveNode(data), 'SIGTERM')).toBe(0);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+const AS_BROWSER = { headers: { Accept: 'text/html' }, redirect: 'manual' } as const;
+
+describe.skipIf(process.platform === 'win32')('npm run strongroom -- serve', { timeout: 120_000 }, () => {
+  test('builds the interface of a checkout that has none, and npm’s end is the node’s', async () => {
+    const node = await serveByNpm();
+    expect(node.complaints()).toContain('Building the interface …');
+    const page = await fetch(node.url, AS_BROWSER);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>Strongroom')]);
+    node.npm.kill('SIGTERM');
+    await expectEnded(node);
+  });
+
+  test.each(['SIGINT', 'SIGKILL'] as const)(
+    'does not build it again, and ends with npm (%s)',
+    async (signal) => {
+      const node = await serveByNpm();
+      expect(node.complaints()).not.toContain('Building');
+      node.npm.kill(signal);
+      await expectEnded(node);
+    },
+  );
+
+  test.skipIf(process.platform !== 'linux')('ends in order when its terminal is closed', async () => {
+    const node = await serveByNpm({ terminal: true });
+    node.npm.kill('SIGKILL');
+    await expectEnded(node);
+  });
+
+  test('builds it anew where a source is newer', async () => {
+    const { mtime } = await stat(join(checkout, 'out/renderer/index.html'));
+    const later = new Date(mtime.getTime() + 1000);
+    await utimes(join(checkout, 'renderer/index.html'), later, later);
+    const node = await serveByNpm();
+    expect(node.complaints()).toContain('Building the interface …');
+    node.npm.kill('SIGTERM');
+    await expectEnded(node);
+  });
+
+  test('serves all but pages where it cannot be built, says so, and keeps the sign-in link', async () => {
+    await rm(join(checkout, 'out'), { recursive: true });
+    const config = await readFile(join(checkout, 'vite.config.ts'), 'utf8');
+    await writeFile(join(checkout, 'vite.config.ts'), 'throw new Error("It cannot be built.");');
+    const node = await serveByNpm();
+    await writeFile(join(checkout, 'vite.config.ts'), config);
+    expect(node.complaints()).toContain('The interface is not served, because it could not be built.');
+    expect((await fetch(`${node.url}/api/health`)).status).toBe(200);
+    const headers = { Authorization: `Bearer ${await readFile(join(node.data, 'owner-token'), 'utf8')}` };
+    const made = await fetch(`${node.url}/manage/sign-in-links`, { method: 'POST', headers });
+    const { url } = (await made.json()) as { url: string };
+    expect((await fetch(url, AS_BROWSER)).status).toBe(503);
+    expect((await fetch(url, { redirect: 'manual' })).status).toBe(303);
+    node.npm.kill('SIGTERM');
+    await expectEnded(node);
+  });
+});

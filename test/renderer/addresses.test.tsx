@@ -1,0 +1,107 @@
+import { matchRoutes } from 'react-router';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { DesktopWindow } from '../../electron/window.ts';
+import { NAV_GROUPS } from '../../renderer/src/components/layout/navItems.ts';
+import { directHits } from '../../renderer/src/components/layout/palette/directHit.ts';
+import { pageRoutes } from '../../renderer/src/pages/routes.tsx';
+import { PAGE_PATHS } from '../../shared/pages.ts';
+
+interface Item {
+  label?: string;
+  submenu?: Item[];
+  click?: (item: { checked: boolean }) => void;
+}
+
+const shown: Item[][] = [];
+vi.mock('electron', () => ({
+  app: { name: 'Strongroom', on: () => undefined, quit: () => undefined },
+  Menu: {
+    buildFromTemplate: (items: Item[]) => shown.push(items),
+    setApplicationMenu: () => undefined,
+  },
+  Tray: class {
+    setToolTip(): void {}
+    setContextMenu(): void {}
+    on(): void {}
+  },
+  nativeImage: { createFromDataURL: () => ({ resize: () => ({}) }) },
+  shell: { openPath: () => undefined, openExternal: () => undefined },
+}));
+
+afterEach(() => {
+  shown.length = 0;
+  vi.restoreAllMocks();
+});
+
+/** Whether the interface has a page there, and not only the one that says that there is none. */
+function isPage(address: string): boolean {
+  const { pathname } = new URL(address, 'http://node');
+  return matchRoutes(pageRoutes, pathname)?.at(-1)?.route.path !== '*';
+}
+
+/** Clicks all that can be clicked and gives the addresses that the window was sent to. */
+async function addressesBehind(setUp: (window: DesktopWindow) => void): Promise<string[]> {
+  const addresses: string[] = [];
+  setUp({ show: () => undefined, goTo: (path) => void addresses.push(path) });
+  const click = (items: Item[]) => {
+    for (const { submenu, click: clicked } of items) {
+      clicked?.({ checked: true });
+      click(submenu ?? []);
+    }
+  };
+  for (const items of shown.splice(0)) click(items);
+  return addresses;
+}
+
+const node = { url: 'http://127.0.0.1:9', dataFolder: '/nowhere' } as never;
+const preferences = { current: { keep_running: false }, change: () => ({}) } as never;
+
+test.each(['linux', 'darwin', 'win32'] as const)('every menu item leads to a page (%s)', async (platform) => {
+  vi.spyOn(process, 'platform', 'get').mockReturnValue(platform);
+  const { setUpMenu } = await import('../../electron/menu.ts');
+  const addresses = await addressesBehind((window) => setUpMenu(node, window, preferences));
+  expect(addresses.length).toBeGreaterThan(8);
+  expect(addresses.filter((address) => !isPage(address))).toEqual([]);
+});
+
+test('every item of the tray leads to a page', async () => {
+  vi.spyOn(globalThis, 'setInterval').mockReturnValue(undefined as never);
+  const { setUpTray } = await import('../../electron/tray.ts');
+  const addresses = await addressesBehind((window) => setUpTray(node, window));
+  expect(addresses.filter((address) => !isPage(address))).toEqual([]);
+});
+
+test('every place of the navigation and the palette is a page', () => {
+  const places = NAV_GROUPS.flatMap(({ items }) => items.map(({ to }) => to));
+  expect(places).toContain('/ledger');
+  expect(places.filter((place) => !isPage(place))).toEqual([]);
+});
+
+test('whatever is pasted into the palette leads to a page', () => {
+  const hex = 'abcdef0123456789abcd';
+  const pasted = [
+    `pk_${hex}`,
+    `st_${hex}`,
+    `so_${hex}`,
+    hex.repeat(4).slice(0, 64),
+    '#7',
+    'a/b',
+    'https://a.example/b',
+  ];
+  for (const text of pasted) {
+    const hits = directHits(text, 'http://node');
+    expect(hits.length, text).toBeGreaterThan(0);
+    expect(
+      hits.filter(({ to }) => !isPage(to)),
+      text,
+    ).toEqual([]);
+  }
+});
+
+test('the node knows the address of every page, and no other', () => {
+  const paths = pageRoutes[0]?.children?.flatMap(({ path = '' }) =>
+    path.endsWith('/:id?') ? [path.slice(0, -'/:id?'.length), path.slice(0, -1)] : path,
+  );
+  const served = PAGE_PATHS.map((path) => path.replace('*path', '*'));
+  expect(paths?.filter((path) => path !== '*').sort()).toEqual(served.sort());
+});
