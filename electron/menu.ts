@@ -19,7 +19,7 @@ export function setUpMenu(node: RunningNode, window: DesktopWindow, preferences:
     {
       label: '&File',
       submenu: [
-        goTo('Assemble a Pack…', '/assemble', 'CmdOrCtrl+N'),
+        goTo('New Pack…', '/assemble', 'CmdOrCtrl+N'),
         goTo('Watch a Source…', '/sources', 'CmdOrCtrl+Shift+N'),
         { type: 'separator' },
         {

@@ -115,7 +115,7 @@ test('a new version reuses the files and a replication has a verdict; both packs
   await page.getByRole('link', { name: 'The original', exact: true }).click();
   await expect(page.getByText('A newer version of this pack exists:')).toBeVisible();
 
-  await page.getByRole('link', { name: 'Add a replication' }).click();
+  await page.getByRole('link', { name: 'Add replication' }).click();
   await expect(page.getByLabel('Title', { exact: true })).toHaveValue('Replication of: The original');
   await expect(page.getByText('Replication of The original by')).toBeInViewport();
   await expect(page.getByRole('button', { name: 'Choose the verdict of the replication.' })).toBeVisible();

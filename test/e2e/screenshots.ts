@@ -66,7 +66,7 @@ async function pictures(api: OwnerApi): Promise<Picture[]> {
     { name: 'assemble', path: '/assemble', prepare: assemble },
     { name: 'studies', path: '/studies' },
     { name: 'study', path: `/studies/${studies[0]?.id}` },
-    { name: 'subjects', path: '/nodes' },
+    { name: 'nodes', path: '/nodes' },
     { name: 'sources', path: '/sources' },
     { name: 'source', path: `/sources/${sources[0]?.id}` },
     { name: 'timeline', path: '/timeline' },

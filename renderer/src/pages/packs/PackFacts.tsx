@@ -22,7 +22,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
     <Facts
       facts={{
         Fingerprint: <DigestChip digest={pack.digest} label="fingerprint" />,
-        Id: (
+        ID: (
           <span className={classes.inline}>
             <span className="mono small">{pack.id}</span>
             <CopyButton text={pack.id} what="id" />
@@ -37,7 +37,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
           </a>
         ),
         Study: pack.study && <StudyLink id={pack.study} />,
-        Node: pack.node && (
+        Subject: pack.node && (
           <Link className="mono small" to={`/nodes/${pack.node}`}>
             {pack.node}
           </Link>

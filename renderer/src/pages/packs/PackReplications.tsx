@@ -29,7 +29,7 @@ export function PackReplications({ pack }: { pack: Pack }) {
             variant="default"
             leftSection={<IconRepeat size={16} aria-hidden />}
           >
-            Add a replication
+            Add replication
           </Button>
         )
       }

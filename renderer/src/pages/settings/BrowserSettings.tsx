@@ -34,7 +34,7 @@ export function BrowserSettings() {
             value={zone}
             onChange={(value) => setZone(value as Zone)}
             data={[
-              { value: 'local', label: 'local time' },
+              { value: 'local', label: 'Local time' },
               { value: 'utc', label: 'UTC' },
             ]}
           />

@@ -64,7 +64,7 @@ function WholeStudy({ study }: { study: Study }) {
             Replications: hasAny(study.counts.by_verdict) && (
               <Counts kind="verdict" counts={study.counts.by_verdict} />
             ),
-            Node: study.node && (
+            Subject: study.node && (
               <Link className="mono small" to={`/nodes/${study.node}`}>
                 {study.node}
               </Link>

@@ -26,7 +26,7 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
       <div className={classes.search}>
         <SearchField
           label="Search events"
-          placeholder="URL, name, agency, tag or digest"
+          placeholder="URL, name, tag, digest"
           value={values.q ?? ''}
           onChange={(q) => set({ q })}
         />

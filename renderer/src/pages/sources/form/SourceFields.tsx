@@ -48,7 +48,7 @@ export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
         />
         <TagsInput
           label="Tags"
-          description="Press Enter or type a comma after each tag."
+          description="Press Enter after each tag."
           data={tags}
           value={draft.tags}
           error={errors.tags}

@@ -15,7 +15,7 @@ export function ObserverText({ observer }: { observer: string }) {
       {(trigger) => (
         <span {...trigger} className={classes.observer} data-third-party={!isSelf || undefined}>
           <Icon size={14} stroke={1.8} aria-hidden />
-          <span className={classes.words}>{isSelf ? 'seen by this node' : `third party: ${observer}`}</span>
+          <span className={classes.words}>{isSelf ? 'this node' : `third party: ${observer}`}</span>
         </span>
       )}
     </LazyTooltip>
