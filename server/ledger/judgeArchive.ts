@@ -24,6 +24,8 @@ export interface Kept {
   head: KeptHead | undefined;
   /** The largest checkpoint by the key that the database knows, if any is kept. */
   checkpoint: Checkpoint | undefined;
+  /** Whether some were kept beside a node that had the archive open. */
+  hasMore: boolean;
   /** Whether it was ever gone on with after it had lost something: blobs that no row names may be of what it lost. */
   hasLost: boolean;
   /** Why the database is not what these say it must be, or why they do not say it; undefined where it is. */
@@ -41,6 +43,7 @@ export async function compareWithKept(examined: Examined, beside: Beside): Promi
   const kept: Kept = {
     head: beside.head,
     checkpoint: undefined,
+    hasMore: beside.notes.length > 1,
     hasLost: changes.some(({ type }) => type === 'ledger.rolled_back'),
     doubt: beside.headError,
   };

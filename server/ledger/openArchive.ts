@@ -56,14 +56,11 @@ export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
   try {
     const key = await takeKey(store, random);
     await settleKey(folder, key);
-    // What a key of before has signed is no reason not to keep one by this key.
-    const isSame = judged.change === undefined && judged.kept?.checkpoint !== undefined;
-    const checkpoints = new Checkpoints({
-      folder,
-      key,
-      keptSize: isSame ? (judged.kept?.checkpoint?.size ?? -1) : -1,
-    });
-    await keepFirst(config, store, checkpoints, isSame);
+    // One by a key of before, or beside a node, is no reason not to keep one by this key in its place.
+    const isKept = judged.change === undefined && judged.kept?.hasMore === false;
+    const keptSize = isKept ? (judged.kept?.checkpoint?.size ?? -1) : -1;
+    const checkpoints = new Checkpoints({ folder, key, keptSize });
+    if (keptSize < 0) await keepFirst(config, store, checkpoints);
     const keyChange = judged.change && readKeyChanges(store.read).at(-1);
     return { store, key, checkpoints, keyChange };
   } catch (error) {
@@ -157,16 +154,15 @@ async function takeKey(store: Store, random: Random): Promise<NodeKey> {
   return key;
 }
 
-/** Keeps a checkpoint of the ledger as it stands where there is none by this key, and one where there were some. */
+/** Keeps a checkpoint of the ledger as it stands, in the place of all others. */
 async function keepFirst(
   { folder, warn }: ArchiveConfig,
   { read }: Store,
   checkpoints: Checkpoints,
-  isKept: boolean,
 ): Promise<void> {
   try {
     const { seq: size, root } = read.transaction(() => readHead(read)).deferred();
-    if (!isKept) await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
+    await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
     await checkpoints.forgetBeside();
   } catch (error) {
     warn?.({ error, folder }, 'No checkpoint could be kept; none is given out until one can be.');

@@ -35,7 +35,11 @@ export class Reserve {
     if (this.#isHeld || this.#making) return true;
     if (this.#freeBytes() < 2 * RESERVE_BYTES) return false;
     this.#making = this.#make()
-      .catch(this.#warn)
+      .catch((error: unknown) => {
+        // There was room, so something else is in the way; the archive is not to wait for that.
+        this.#isHeld = true;
+        this.#warn(error);
+      })
       .finally(() => (this.#making = undefined));
     return true;
   };

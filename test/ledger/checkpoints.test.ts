@@ -1,8 +1,9 @@
-import { mkdir, readFile, rename } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { nodeKeyOf, openCheckpoint, privateKeyOfSeed } from '../../server/ledger/checkpoint.ts';
 import { Checkpoints } from '../../server/ledger/checkpoints.ts';
+import { run } from '../damage/support.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { addedPack, problemOf } from '../support/packs.ts';
 
@@ -64,4 +65,17 @@ test.each(Object.keys(GIVEN))('%s is given only where its checkpoint is kept', a
   await rename(file, `${file}.aside`);
   await mkdir(join(file, 'in the way'), { recursive: true });
   expect(await problemOf(give())).toMatchObject({ status: 500 });
+});
+
+test('a checkpoint that was signed beside a running node counts too, until the node keeps one as large', async () => {
+  const node = await openTestNode();
+  await addedPack(node);
+  const out = join(await temporaryFolder(), 'out.zip');
+  expect(await run('export', '--data', node.dataFolder, '--out', out)).toMatchObject({ code: 0 });
+  expect(await readFile(join(node.dataFolder, 'checkpoint-1'), 'utf8')).toMatch(/\n1\n/);
+  expect(await readFile(join(node.dataFolder, 'checkpoint'), 'utf8')).toMatch(/\n0\n/);
+  await node.close();
+  const again = await openTestNode({ dataFolder: node.dataFolder });
+  expect(await readFile(join(again.dataFolder, 'checkpoint'), 'utf8')).toMatch(/\n1\n/);
+  expect(await readdir(again.dataFolder)).not.toContain('checkpoint-1');
 });

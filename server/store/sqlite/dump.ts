@@ -146,6 +146,7 @@ const LINES: Record<string, string> = {
   event_noise: tableLines('event_noise'),
   object_damage: tableLines('object_damage'),
   object_restoration: tableLines('object_restoration'),
+  key_change: tableLines('key_change'),
 };
 
 /** The kinds of a dump's lines, in their order. */
