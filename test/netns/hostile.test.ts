@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { CollectionResult, Status } from '../../shared/collection.ts';
+import type { Retrieval, WatchedSource } from '../../shared/source.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { Namespace, NoNamespaceError } from './namespace.ts';
+
+/**
+ * A real node in a network of its own, where addresses are what they are elsewhere: 203.0.113.5 is public, and the
+ * others are not. Names are looked up by the system, in the namespace's own hosts file.
+ */
+const PUBLIC = '203.0.113.5';
+const PRIVATE = ['127.0.0.1', '10.9.9.9', '192.168.7.7', '169.254.7.7', '100.64.7.7'] as const;
+
+let namespace: Namespace | undefined;
+let whyNot = '';
+
+beforeAll(async () => {
+  try {
+    namespace = await Namespace.open();
+  } catch (error) {
+    // Where it must be possible, that it is not is a failure.
+    const mustBe = process.env.CI !== undefined && process.getuid?.() === 0;
+    if (!(error instanceof NoNamespaceError) || mustBe) throw error;
+    whyNot = error.message;
+    return;
+  }
+  await namespace.serve(PUBLIC, ...PRIVATE);
+  const folder = join(await temporaryFolder(), 'data');
+  await namespace.startNode(folder);
+  await namespace.ask('PATCH', '/manage/settings', { per_host_pause_ms: 0, retry_delays_seconds: [] });
+}, 60_000);
+afterAll(async () => {
+  await namespace?.close();
+  await closeTestNodes();
+});
+beforeEach((context) => {
+  if (!namespace) context.skip(whyNot);
+});
+afterEach(async () => {
+  await namespace?.resolve({});
+});
+
+function open(): Namespace {
+  if (!namespace) throw new Error(whyNot);
+  return namespace;
+}
+
+async function watch(url: string): Promise<WatchedSource> {
+  return open().ask<WatchedSource>('POST', '/manage/sources', { url });
+}
+
+/** Checks one source; its last attempt. */
+async function check(id: string): Promise<Retrieval | undefined> {
+  await open().ask<CollectionResult>('POST', '/manage/collections?wait=true', { sources: [id] });
+  const { items } = await open().ask<{ items: Retrieval[] }>('GET', `/manage/sources/${id}/retrievals`);
+  return items[0];
+}
+
+test('a name that was public and then leads to a private address is refused, whichever it is', async () => {
+  open().script({ '/page': { body: 'text' } });
+  await open().resolve({ 'rebound.example': PUBLIC });
+  const { id, allow_private } = await watch('http://rebound.example/page');
+  expect(allow_private).toBe(false);
+  expect(await check(id)).toMatchObject({ error: null, status: 200 });
+  expect(open().asked(PUBLIC)).toEqual(['/robots.txt', '/page']);
+  for (const address of [...PRIVATE, '::1', '::ffff:10.9.9.9', '0.0.0.0']) {
+    await open().resolve({ 'rebound.example': address });
+    expect(await check(id), address).toMatchObject({ error: 'redirect_refused', status: null });
+  }
+  for (const address of PRIVATE) expect(open().asked(address)).toEqual([]);
+  const { failing } = await open().ask<Status>('GET', '/api/status');
+  expect(failing.map(({ error }) => error)).toEqual(['redirect_refused']);
+}, 60_000);
+
+test('a redirect from a public name to a private one is refused', async () => {
+  open().script({
+    '/away': { status: 302, headers: { Location: 'http://inside.example/secret' }, body: '' },
+  });
+  await open().resolve({ 'outside.example': PUBLIC, 'inside.example': '10.9.9.9' });
+  const { id } = await watch('http://outside.example/away');
+  expect(await check(id)).toMatchObject({
+    error: 'redirect_refused',
+    final_url: 'http://inside.example/secret',
+  });
+  expect(open().asked('10.9.9.9')).toEqual([]);
+}, 60_000);
+
+test('a name that is private when it is added is watched there', async () => {
+  open().script({ '/wiki': { body: 'text' } });
+  await open().resolve({ 'wiki.example': '192.168.7.7' });
+  const { id, allow_private } = await watch('http://wiki.example/wiki');
+  expect(allow_private).toBe(true);
+  expect(await check(id)).toMatchObject({ error: null, status: 200 });
+  expect(open().asked('192.168.7.7')).toEqual(['/robots.txt', '/wiki']);
+}, 60_000);
+
+test('a hostile robots.txt and redirects to long paths hold up nobody who asks the node meanwhile', async () => {
+  const path = (hop: number) => `/${'a'.repeat(15_000)}${hop}`;
+  const rules = Array<string>(250).fill(`Disallow: /${'*a'.repeat(1_000)}*b`);
+  open().script({ '/robots.txt': { body: `User-agent: *\n${rules.join('\n')}\n` } });
+  for (let hop = 0; hop < 9; hop += 1)
+    open().script({ [path(hop)]: { status: 302, headers: { Location: path(hop + 1) }, body: '' } });
+  open().script({ [path(9)]: { body: 'end' } });
+  await open().resolve({ 'hostile.example': PUBLIC });
+  const { id } = await watch(`http://hostile.example/${'a'.repeat(3_000)}`);
+  open().script({ [`/${'a'.repeat(3_000)}`]: { status: 302, headers: { Location: path(0) }, body: '' } });
+  let isOver = false;
+  const checking = check(id).finally(() => {
+    isOver = true;
+  });
+  let longest = 0;
+  while (!isOver) {
+    const since = performance.now();
+    await open().ask('GET', '/api/health');
+    longest = Math.max(longest, performance.now() - since);
+  }
+  // It was asked for and applied at each of eleven addresses.
+  expect((await checking)?.error).toBeOneOf([null, 'robots_unreachable']);
+  expect(
+    open()
+      .asked(PUBLIC)
+      .filter((asked) => asked.length > 15_000).length,
+  ).toBeGreaterThan(0);
+  expect(longest).toBeLessThan(2_000);
+}, 120_000);
