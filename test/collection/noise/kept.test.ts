@@ -85,18 +85,38 @@ function digestOf(entries: readonly LedgerEntry[], event: Event | undefined): st
 test('who asks for more diffs than can be made at once is told to come again, and gets them then', async () => {
   const node = await openCollectingNode({ per_host_concurrency: 20 });
   const web = await ScriptedWeb.open();
-  for (let number = 0; number < 20; number += 1) {
+  for (let number = 0; number < 40; number += 1) {
     web.script(`/${number}`, page(`a ${number}`), page(`b ${number}`));
     await node.watch(web.url(`/${number}`));
   }
   await node.check();
   await node.check();
   const changes = await node.events('event_type=changed');
-  expect(changes).toHaveLength(20);
+  expect(changes).toHaveLength(40);
   const asked = await Promise.all(changes.map(({ id }) => node.node.ask(`/api/events/${id}/diff`)));
   const refused = asked.filter(({ status }) => status === 503);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused[0]?.headers.get('Retry-After')).toBe('30');
-  expect(asked.filter(({ status }) => status === 200)).toHaveLength(20 - refused.length);
+  expect(asked.filter(({ status }) => status === 200)).toHaveLength(40 - refused.length);
   for (const { id } of changes) expect((await node.node.ask(`/api/events/${id}/diff`)).status).toBe(200);
 });
+
+test('diffs of one source alone do not use up what can be made at once', async () => {
+  const node = await openCollectingNode({ per_host_concurrency: 20 });
+  const web = await ScriptedWeb.open();
+  const versions = Array.from({ length: 41 }, (_, number) => page(`a ${number}`));
+  web.script('/many', ...versions);
+  web.script('/one', page('a'), page('b'));
+  const many = await node.watch(web.url('/many'));
+  const one = await node.watch(web.url('/one'));
+  for (let round = 0; round < 41; round += 1) await node.check([many.id]);
+  for (let round = 0; round < 2; round += 1) await node.check([one.id]);
+  const changes = await node.events('event_type=changed');
+  const [newest, ...others] = changes;
+  const asked = others.map(({ id }) => node.node.ask(`/api/events/${id}/diff`));
+  const own = await node.node.ask(`/api/events/${newest?.id}/diff`);
+  expect(newest?.source.id).toBe(one.id);
+  expect(own.status).toBe(200);
+  const statuses = (await Promise.all(asked)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(0);
+}, 60_000);
