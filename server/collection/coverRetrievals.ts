@@ -49,7 +49,7 @@ export async function coverRetrievals(
   // On a full disk the archive is opened to be read; the next start covers them.
   if (lastToCover(store.read) === 0 || store.failure()) return;
   await store.writeInSteps(function* (database) {
-    yield* coverAfter(database, lastCovered(database), lastToCover(database), store.instant());
+    yield* coverAfter(database, 0, lastToCover(database), store.instant());
     setLastToCover(database, 0);
   });
 }
