@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { systemClock } from '../shared/clock.ts';
 import { WriteLimits } from './archive/limits/writeLimits.ts';
 import { openCollection } from './collection/collection.ts';
+import { coverRetrievals } from './collection/coverRetrievals.ts';
 import { openDerived } from './collection/derived/derived.ts';
 import { Diffs } from './collection/diff/diffs.ts';
 import { loadTimeline } from './collection/events.ts';
@@ -76,6 +77,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const listeners = new Listeners({ host, port: config.port ?? DEFAULT_PORT, clock, log });
     const sharing = new SharingSwitch(settings, listeners);
     const key = await openNodeKey(store);
+    await coverRetrievals(store);
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log });

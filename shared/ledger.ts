@@ -14,6 +14,7 @@ export const ENTRY_TYPES = [
   'source.added',
   'source.changed',
   'event.recorded',
+  'retrievals.recorded',
   'object.damaged',
   'object.restored',
 ] as const;
@@ -60,7 +61,10 @@ export const ledgerPageSchema = z
   .meta({ id: 'LedgerPage' });
 
 export const ledgerProblemSchema = z.strictObject({
+  /** The entry; 0 where there is none that it could be said of. */
   seq: z.int(),
+  /** What it is about, where that is known: the entry's subject, or `retrieval 17` for one of those that it covers. */
+  subject: z.string().nullable(),
   problem: z.enum([
     'missing_entry',
     'wrong_prev',

@@ -139,11 +139,27 @@ export const RETRIEVAL_ERRORS = [
 export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
 export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];
 
-/** One attempt, kept for ever. */
-export const retrievalSchema = z
+/** What was sent for an attempt, as far as it is nobody's secret: the values of the owner's own headers are null. */
+export const sentRequestSchema = z.strictObject({
+  method: z.string(),
+  headers: z.array(z.tuple([z.string(), z.string().nullable()])),
+});
+export type SentRequest = z.output<typeof sentRequestSchema>;
+
+/** What the record of a third party's capture said of itself. */
+export const captureIdentitySchema = z.strictObject({
+  record_id: z.string().nullable(),
+  /** `<algorithm>:<hex>` */
+  payload_digest: z.string().nullable(),
+});
+
+/** One attempt, kept for ever, with exactly what the ledger covers of it. */
+export const recordedRetrievalSchema = z
   .strictObject({
     id: z.int(),
     source: sourceIdSchema,
+    /** Null for a capture, which came by no round. */
+    round: z.int().nullable(),
     url: z.string(),
     final_url: z.string(),
     redirects: z.array(z.strictObject({ url: z.string(), status: z.int() })),
@@ -154,13 +170,41 @@ export const retrievalSchema = z
     error: retrievalErrorSchema.nullable(),
     content_type: z.string().nullable(),
     headers: z.array(z.tuple([z.string(), z.string()])),
+    /** Null where nothing is known of it. */
+    request: sentRequestSchema.nullable(),
     sha256: digestSchema.nullable(),
     bytes: z.int().nullable(),
     duration_ms: z.int(),
     page_label: pageLabelSchema.nullable(),
+    /** Null for what the node asked for itself, and for a capture whose record said nothing. */
+    capture: captureIdentitySchema.nullable(),
+  })
+  .meta({ id: 'RecordedRetrieval' });
+export type RecordedRetrieval = z.output<typeof recordedRetrievalSchema>;
+
+export const retrievalSchema = recordedRetrievalSchema
+  .extend({
+    /** The entry `retrievals.recorded` that covers it; null where none does, which verification tells. */
+    ledger_entry: z.int().nullable(),
   })
   .meta({ id: 'Retrieval' });
 export type Retrieval = z.output<typeof retrievalSchema>;
+
+/** That a retrieval is one of those that an entry covers; `leaf` and `hashes` (RFC 6962, section 2.1.1) in base64. */
+export const retrievalProofSchema = z
+  .strictObject({
+    retrieval: recordedRetrievalSchema,
+    /** SHA-256 of a zero byte and the retrieval's canonical JSON. */
+    leaf: z.string().meta({ contentEncoding: 'base64' }),
+    ledger_entry: z.int(),
+    /** The entry's record: which retrievals it covers, and the root over their leaves in hex. */
+    first: z.int(),
+    last: z.int(),
+    root: digestSchema,
+    hashes: z.array(z.string().meta({ contentEncoding: 'base64' })),
+  })
+  .meta({ id: 'RetrievalProof' });
+export type RetrievalProof = z.output<typeof retrievalProofSchema>;
 
 export const objectMetadataSchema = z
   .strictObject({

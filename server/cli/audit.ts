@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { AuditResult, DamageProblem } from '../../shared/fixity.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { auditEverything } from '../fixity/audit.ts';
 import { FolderInUseError } from '../store/folderLock.ts';
 import { openStore, type Store } from '../store/store.ts';
@@ -73,6 +74,7 @@ async function openUnlessInUse(folder: string): Promise<Store | undefined> {
 async function auditAndRecord(store: Store): Promise<Told> {
   const line = openLine();
   try {
+    await coverRetrievals(store);
     const result: AuditResult = await auditEverything(store, {
       signal: new AbortController().signal,
       progress: line.tell,

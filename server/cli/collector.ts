@@ -8,6 +8,7 @@ import { MAX_LIST_LIMIT } from '../../shared/limits.ts';
 import type { WatchedSource } from '../../shared/source.ts';
 import { LIST_MEDIA_TYPES, type ListForm, type SourceImport } from '../../shared/sourceList.ts';
 import { openCollection } from '../collection/collection.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { readEvent } from '../collection/events.ts';
 import { listWatchedSources } from '../collection/sources.ts';
 import { openNodeKey } from '../ledger/nodeKey.ts';
@@ -43,6 +44,7 @@ async function openHere(folder: string): Promise<Collector> {
   const store = await openStore({ folder, clock: systemClock });
   try {
     await openNodeKey(store);
+    await coverRetrievals(store);
     const jobs = new Jobs(systemClock, store.randomHex);
     const settings = openSettings(store);
     const collection = openCollection({ store, settings, jobs, log: createLog('silent') });

@@ -6,6 +6,7 @@ import { systemClock } from '../../shared/clock.ts';
 import { Problem } from '../../shared/problems.ts';
 import { addPack } from '../archive/packs/addPack.ts';
 import { stagePackFile } from '../archive/packs/stagePackFile.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { importArchive, importDump, isArchiveFile } from '../dump/importArchive.ts';
 import { openNodeKey } from '../ledger/nodeKey.ts';
@@ -108,6 +109,7 @@ async function asPack(folder: string, file: string): Promise<Imported> {
   const store = await openStore({ folder, clock: systemClock });
   try {
     await openNodeKey(store);
+    await coverRetrievals(store);
     const staged = await stagePackFile(store.blobs, createReadStream(file));
     const { id, created } = await addPack(store, staged);
     return {

@@ -5,6 +5,7 @@ import { systemClock } from '../../shared/clock.ts';
 import { READ_SIZE } from '../collection/captures/captures.ts';
 import { importWarc } from '../collection/captures/importWarc.ts';
 import type { FileDescription } from '../collection/captures/readWarcFile.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { ObjectReceiver } from '../collection/receiveObject.ts';
 import { openNodeKey } from '../ledger/nodeKey.ts';
 import { openSettings } from '../store/settings.ts';
@@ -45,6 +46,7 @@ export async function importCaptures(
   const store = await openStore({ folder, clock: systemClock });
   try {
     await openNodeKey(store);
+    await coverRetrievals(store);
     const settingsStore = openSettings(store);
     const settings = () => settingsStore.current;
     let observer = asked ?? '';

@@ -15,6 +15,7 @@ import {
   printError,
   UsageError,
 } from './command.ts';
+import { shown } from './shown.ts';
 
 const HELP = `Usage: strongroom ledger verify [options]
 
@@ -62,9 +63,11 @@ export const ledger: Command = {
 };
 
 function tell(found: LedgerVerification, comparison: { ok: boolean; sentence: string } | undefined): void {
-  for (const { seq, problem, expected, actual } of found.problems) {
+  for (const { seq, problem, subject, expected, actual } of found.problems) {
+    const entry = seq > 0 ? `Entry ${seq}` : 'No entry';
+    const about = subject === null ? '' : ` (${shown(subject)})`;
     printError(
-      `Entry ${seq}: ${problem.replaceAll('_', ' ')}; expected ${expected ?? 'nothing'}, found ${actual ?? 'nothing'}.`,
+      `${entry}${about}: ${problem.replaceAll('_', ' ')}; expected ${expected ?? 'nothing'}, found ${actual ?? 'nothing'}.`,
     );
   }
   if (found.ok) print(`${found.size} entries hold. Head ${found.head}, root ${found.root}.`);

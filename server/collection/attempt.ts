@@ -1,7 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import type { Clock } from '../../shared/clock.ts';
-import type { RetrievalError } from '../../shared/source.ts';
-import type { SentRequest } from '../store/sqlite/retrievals.ts';
+import type { RetrievalError, SentRequest } from '../../shared/source.ts';
 import type { Validators } from '../store/sqlite/validators.ts';
 import type { Connections } from './connections.ts';
 import type { Politeness } from './politeness.ts';

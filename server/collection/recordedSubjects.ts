@@ -4,6 +4,7 @@ import { iterateRecordedEvents } from '../store/sqlite/events.ts';
 import { iterateSourceRevisions } from '../store/sqlite/sourceRevisions.ts';
 import { sourceByKey } from '../store/sqlite/sources.ts';
 import { eventDigest } from './recordEvent.ts';
+import { RETRIEVALS } from './recordedRetrievals.ts';
 import { recordedSource } from './sources.ts';
 
 /** What was recorded of sources: each revision as it was kept, and the newest one as the source's own row shows it. */
@@ -27,4 +28,4 @@ const EVENTS: RecordedSubjects = {
 };
 
 /** What the ledger recorded of the collection. */
-export const COLLECTION_SUBJECTS: readonly RecordedSubjects[] = [SOURCES, EVENTS];
+export const COLLECTION_SUBJECTS: readonly RecordedSubjects[] = [SOURCES, EVENTS, RETRIEVALS];

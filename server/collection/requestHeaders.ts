@@ -1,4 +1,4 @@
-import type { SentRequest } from '../store/sqlite/retrievals.ts';
+import type { SentRequest } from '../../shared/source.ts';
 import type { Validators } from '../store/sqlite/validators.ts';
 
 /** The owner's headers over ours, whatever their case; what makes the bytes exact is nobody's to change. */

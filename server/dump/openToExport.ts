@@ -1,4 +1,5 @@
 import type { Clock } from '../../shared/clock.ts';
+import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { findNodeKey, openNodeKey } from '../ledger/nodeKey.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import { FolderInUseError } from '../store/folderLock.ts';
@@ -20,7 +21,9 @@ export async function openToExport(
   try {
     const store = await openStore({ folder, clock });
     try {
-      return { folder, clock, key: await openNodeKey(store), close: () => store.close() };
+      const key = await openNodeKey(store);
+      await coverRetrievals(store);
+      return { folder, clock, key, close: () => store.close() };
     } catch (error) {
       await store.close();
       throw error;

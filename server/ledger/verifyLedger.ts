@@ -11,7 +11,8 @@ import { rootAt, TILE_WIDTH } from './tree.ts';
  */
 export interface RecordedSubjects {
   types: readonly EntryType[];
-  digests: (database: ReadDatabase) => Iterable<RecordedSubject>;
+  /** What of the rows themselves is wrong comes between them, as the problem that it is. */
+  digests: (database: ReadDatabase) => Iterable<RecordedSubject | LedgerProblem>;
 }
 
 /** A row of the archive that ledger entry `seq` recorded, with the digest of its canonical JSON as it stands now. */
@@ -69,7 +70,9 @@ class Pass {
 
   constructor(database: ReadDatabase, subjects: readonly RecordedSubjects[]) {
     this.#database = database;
-    this.#cursors = subjects.map(({ digests }) => new SubjectCursor(digests(database)));
+    this.#cursors = subjects.map(
+      ({ digests }) => new SubjectCursor(digests(database), (problem) => this.#add(problem)),
+    );
     this.#expected = new Map(
       subjects.flatMap(({ types }, index) =>
         types.map((type) => [type, this.#cursors[index] as SubjectCursor] as const),
@@ -81,9 +84,9 @@ class Pass {
     this.checked += 1;
     if (entry.seq !== this.#seq + 1)
       this.#tell(entry.seq, 'missing_entry', String(this.#seq + 1), String(entry.seq));
-    if (entry.prev !== this.#hash) this.#tell(entry.seq, 'wrong_prev', this.#hash, entry.prev);
+    if (entry.prev !== this.#hash) this.#tell(entry.seq, 'wrong_prev', this.#hash, entry.prev, entry.subject);
     const hash = hashOf(entry);
-    if (entry.hash !== hash) this.#tell(entry.seq, 'wrong_hash', hash, entry.hash);
+    if (entry.hash !== hash) this.#tell(entry.seq, 'wrong_hash', hash, entry.hash, entry.subject);
     this.#checkSubject(entry);
     this.#row.append(entryText(entry));
     if (this.#row.isFull) this.#checkTile(this.#row.takeRoot());
@@ -95,8 +98,9 @@ class Pass {
     const cursor = this.#expected.get(entry.type);
     if (cursor) this.#skipUnrecorded(cursor, entry.seq);
     const actual = cursor?.ahead?.seq === entry.seq ? cursor.ahead.digest : null;
-    if (actual === null) return this.#tell(entry.seq, 'missing_subject', entry.digest, null);
-    if (actual !== entry.digest) this.#tell(entry.seq, 'wrong_digest', entry.digest, actual);
+    const { seq, digest, subject } = entry;
+    if (actual === null) return this.#tell(seq, 'missing_subject', digest, null, subject);
+    if (actual !== digest) this.#tell(seq, 'wrong_digest', digest, actual, subject);
     cursor?.advance();
   }
 
@@ -128,8 +132,13 @@ class Pass {
     problem: LedgerProblem['problem'],
     expected: string | null,
     actual: string | null,
+    subject: string | null = null,
   ): void {
-    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ seq, problem, expected, actual });
+    this.#add({ seq, problem, subject, expected, actual });
+  }
+
+  #add(problem: LedgerProblem): void {
+    if (this.#problems.length < MAX_PROBLEMS) this.#problems.push(problem);
   }
 
   end(): LedgerFindings {
@@ -151,18 +160,21 @@ class Pass {
 
 /** Walks the subjects of some types beside the ledger; both come in the order of `seq`. */
 class SubjectCursor {
-  readonly #rows: Iterator<RecordedSubject>;
+  readonly #rows: Iterator<RecordedSubject | LedgerProblem>;
+  readonly #tell: (problem: LedgerProblem) => void;
   /** The next subject, or undefined when there is none left. */
   ahead: RecordedSubject | undefined;
 
-  constructor(rows: Iterable<RecordedSubject>) {
+  constructor(rows: Iterable<RecordedSubject | LedgerProblem>, tell: (problem: LedgerProblem) => void) {
     this.#rows = rows[Symbol.iterator]();
+    this.#tell = tell;
     this.advance();
   }
 
   advance(): void {
-    const step = this.#rows.next();
-    this.ahead = step.done ? undefined : step.value;
+    let step = this.#rows.next();
+    for (; !step.done && 'problem' in step.value; step = this.#rows.next()) this.#tell(step.value);
+    this.ahead = step.done ? undefined : (step.value as RecordedSubject);
   }
 
   close(): void {

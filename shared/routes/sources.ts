@@ -4,6 +4,7 @@ import { jobSchema } from '../job.ts';
 import { flagValue, listQuery, pageOf } from '../list.ts';
 import {
   newSourceSchema,
+  retrievalProofSchema,
   retrievalSchema,
   sourceChangeSchema,
   sourcePreviewSchema,
@@ -75,6 +76,15 @@ export const sourceRoutes = {
     summary: 'Every attempt on a source, newest first',
     query: z.strictObject(listQuery),
     answers: { 200: { description: 'A page of retrievals', schema: pageOf(retrievalSchema) } },
+    problems: ['not_found'],
+  }),
+  proveRetrieval: route({
+    method: 'GET',
+    path: '/api/retrievals/{id}/proof',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'Prove that a retrieval is one of those that a ledger entry covers, without the others',
+    answers: { 200: { description: 'The retrieval and its audit path', schema: retrievalProofSchema } },
     problems: ['not_found'],
   }),
   changeSource: route({

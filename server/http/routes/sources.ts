@@ -1,5 +1,6 @@
 import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../shared/sourceList.ts';
 import type { Collection } from '../../collection/collection.ts';
+import { proveRetrieval } from '../../collection/proveRetrieval.ts';
 import {
   addSource,
   changeSource,
@@ -25,6 +26,7 @@ type SourceRoutes =
   | 'importSources'
   | 'readWatchedSource'
   | 'listRetrievals'
+  | 'proveRetrieval'
   | 'changeSource'
   | 'removeSource'
   | 'collect';
@@ -50,6 +52,7 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
     readWatchedSource: ({ params }) => ok(readWatchedSource(store, params.id ?? '')),
     listRetrievals: ({ params, query, request }) =>
       page(request, query, listRetrievals(store, params.id ?? '', query)),
+    proveRetrieval: async ({ params }) => ok(await proveRetrieval(store, params.id ?? '')),
     changeSource: async ({ params, body }) => {
       const source = await changeSource(store, params.id ?? '', body);
       collection.wake();

@@ -8,6 +8,7 @@ import { migration as captures } from './migrations/0007-captures.ts';
 import { migration as requests } from './migrations/0008-requests.ts';
 import { migration as fixity } from './migrations/0009-fixity.ts';
 import { migration as noReplace } from './migrations/0010-no-replace.ts';
+import { migration as retrievalsInTheLedger } from './migrations/0011-retrievals-in-the-ledger.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 /** One numbered step of the schema; steps are never edited once a version with them is out. */
@@ -27,6 +28,7 @@ const MIGRATIONS: readonly Migration[] = [
   requests,
   fixity,
   noReplace,
+  retrievalsInTheLedger,
 ];
 
 /** The database was written by a newer Strongroom than this one. */
@@ -39,10 +41,12 @@ export class NewerDatabaseError extends Error {
   }
 }
 
-/** The node that has the database open is of another version than this program, which can only read its own. */
+/** The database is of another version than this program, which cannot bring it up to date by only reading it. */
 export class OtherSchemaError extends Error {
   constructor() {
-    super('The node that runs on this data folder is of another version. Close it first.');
+    super(
+      'The database in this data folder is of another version. Close the node that runs on it, if any, and open it with this version first.',
+    );
     this.name = 'OtherSchemaError';
   }
 }

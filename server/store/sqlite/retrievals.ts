@@ -1,12 +1,7 @@
 import type { PageLabel } from '../../../shared/event.ts';
-import type { Retrieval, RetrievalError } from '../../../shared/source.ts';
+import type { RecordedRetrieval, Retrieval, RetrievalError, SentRequest } from '../../../shared/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from './open.ts';
-
-/** What was sent, as far as it is nobody's secret: the values of the owner's own headers are null. */
-export interface SentRequest {
-  method: string;
-  headers: [name: string, value: string | null][];
-}
+import { COVERING_ENTRY } from './retrievalBatches.ts';
 
 /** One attempt, as it is about to be kept. */
 export interface NewRetrieval {
@@ -30,40 +25,65 @@ export interface NewRetrieval {
   page_label: PageLabel | null;
 }
 
-/** Keeps an attempt and gives back its number. */
+/** One more than any that is there or was covered: the number of one that was taken away is not given again. */
+const NEXT_ID = `(SELECT 1 + max(coalesce((SELECT max(id) FROM retrievals), 0),
+  coalesce((SELECT max(retrieval) FROM retrieval_leaves), 0)))`;
+
+/**
+ * Keeps an attempt and gives back its number. What is JSON is written as canonical JSON has it: so the ledger covers it
+ * without reading it again.
+ */
 export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval): number {
+  const { redirects, request, page_label } = retrieval;
   const { lastInsertRowid } = statement(
     database,
-    `INSERT INTO retrievals (source_key, round, url, final_url, redirects, observer, observed_at, original_observed_at,
-       status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label)
-     VALUES (@source_key, @round, @url, @final_url, @redirects, @observer, @observed_at, @original_observed_at,
-       @status, @error, @content_type, @headers, @request, @sha256, @bytes, @duration_ms, @page_label)`,
+    `INSERT INTO retrievals (id, source_key, round, url, final_url, redirects, observer, observed_at,
+       original_observed_at, status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label)
+     VALUES (${NEXT_ID}, @source_key, @round, @url, @final_url, @redirects, @observer, @observed_at,
+       @original_observed_at, @status, @error, @content_type, @headers, @request, @sha256, @bytes, @duration_ms,
+       @page_label)`,
   ).run({
     ...retrieval,
-    redirects: JSON.stringify(retrieval.redirects),
+    redirects: JSON.stringify(redirects.map(({ status, url }) => ({ status, url }))),
     headers: JSON.stringify(retrieval.headers),
-    request: retrieval.request ? JSON.stringify(retrieval.request) : null,
-    page_label: retrieval.page_label && JSON.stringify(retrieval.page_label),
+    request: request ? JSON.stringify({ headers: request.headers, method: request.method }) : null,
+    page_label: page_label && JSON.stringify({ label: page_label.label, reason: page_label.reason }),
   });
   return Number(lastInsertRowid);
 }
 
-type Stored = Omit<Retrieval, 'redirects' | 'headers' | 'page_label'> & {
+type Stored = Omit<Retrieval, 'redirects' | 'headers' | 'request' | 'page_label' | 'capture'> & {
   redirects: string;
   headers: string;
+  request: string | null;
   page_label: string | null;
+  captured: number | null;
+  record_id: string | null;
+  payload_digest: string | null;
 };
 
-const COLUMNS = `r.id, s.id AS source, r.url, r.final_url, r.redirects, r.observer, r.observed_at, r.original_observed_at,
-  r.status, r.error, r.content_type, r.headers, r.sha256, r.bytes, r.duration_ms, r.page_label`;
+const SELECT = `SELECT r.id, s.id AS source, r.round, r.url, r.final_url, r.redirects, r.observer, r.observed_at,
+    r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256, r.bytes, r.duration_ms,
+    r.page_label, c.retrieval AS captured, c.record_id, c.payload_digest, ${COVERING_ENTRY}
+  FROM retrievals r JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id`;
 
-function fromStored(row: Stored): Retrieval {
+function fromStored({ captured, record_id, payload_digest, ...row }: Stored): Retrieval {
   return {
     ...row,
     redirects: JSON.parse(row.redirects) as Retrieval['redirects'],
     headers: JSON.parse(row.headers) as Retrieval['headers'],
+    request: row.request === null ? null : (JSON.parse(row.request) as SentRequest),
     page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel),
+    capture: captured === null ? null : { record_id, payload_digest },
   };
+}
+
+/** A retrieval as the ledger covers it, or undefined. */
+export function retrievalById(database: ReadDatabase, id: number): RecordedRetrieval | undefined {
+  const row = statement<Stored>(database, `${SELECT} WHERE r.id = ?`).get(id);
+  if (!row) return undefined;
+  const { ledger_entry: _entry, ...retrieval } = fromStored(row);
+  return retrieval;
 }
 
 /** One page of the attempts on a source, newest first, and how many there are. */
@@ -74,8 +94,7 @@ export function retrievalsOfSource(
 ): { items: Retrieval[]; total: number } {
   const items = statement<Stored>(
     database,
-    `SELECT ${COLUMNS} FROM retrievals r JOIN sources s ON s.key = r.source_key
-     WHERE r.source_key = ? ORDER BY r.id DESC LIMIT ? OFFSET ?`,
+    `${SELECT} WHERE r.source_key = ? ORDER BY r.id DESC LIMIT ? OFFSET ?`,
   ).all(sourceKey, limit, offset);
   const total = statement<{ count: number }>(
     database,
@@ -99,14 +118,19 @@ export function recentChecks(
     .reverse();
 }
 
+/** What is told of an object's coming. */
+export type ObjectRetrieval = Pick<
+  Retrieval,
+  'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type'
+>;
+
 /** Every attempt that brought an object, newest first. */
-export function retrievalsOfObject(database: ReadDatabase, sha256: string): Retrieval[] {
-  return statement<Stored>(
+export function retrievalsOfObject(database: ReadDatabase, sha256: string): ObjectRetrieval[] {
+  return statement<ObjectRetrieval>(
     database,
-    `SELECT ${COLUMNS} FROM retrievals r JOIN sources s ON s.key = r.source_key WHERE r.sha256 = ? ORDER BY r.id DESC`,
-  )
-    .all(sha256)
-    .map(fromStored);
+    `SELECT url, observer, observed_at, original_observed_at, status, content_type FROM retrievals
+     WHERE sha256 = ? ORDER BY id DESC`,
+  ).all(sha256);
 }
 
 /** Whether any attempt brought this object. */

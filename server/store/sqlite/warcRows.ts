@@ -1,6 +1,7 @@
 import type { PageLabel } from '../../../shared/event.ts';
+import type { SentRequest } from '../../../shared/source.ts';
 import { type ReadDatabase, statement } from './open.ts';
-import type { NewRetrieval, SentRequest } from './retrievals.ts';
+import type { NewRetrieval } from './retrievals.ts';
 
 /** An attempt with its source, as an export tells it. */
 export interface WarcRow extends NewRetrieval {

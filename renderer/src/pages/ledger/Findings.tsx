@@ -44,8 +44,9 @@ export function VerificationFindings({ result }: { result: LedgerVerification })
       </p>
       {problems.length > 0 && (
         <FaultTable
-          faults={problems.map(({ seq, problem, expected, actual }) => ({
+          faults={problems.map(({ seq, problem, subject, expected, actual }) => ({
             seq,
+            subject,
             fault: PROBLEM_WORDS[problem],
             expected,
             actual,
@@ -80,7 +81,10 @@ export function RecomputedFindings({ result, at }: { result: Recomputed; at: str
 }
 
 interface Fault {
+  /** 0 where there is no such entry. */
   seq: number;
+  /** What it is about, where that is known. */
+  subject?: string | null;
   fault: string;
   expected: string | null;
   actual: string | null;
@@ -98,8 +102,10 @@ function FaultTable({ faults }: { faults: readonly Fault[] }) {
           id: 'seq',
           header: 'Entry',
           width: '5rem',
-          cell: ({ seq }) => <Link to={`/ledger#${seq}`}>#{seq}</Link>,
+          cell: ({ seq }) =>
+            seq > 0 ? <Link to={`/ledger#${seq}`}>#{seq}</Link> : <span className="muted">none</span>,
         },
+        { id: 'subject', header: 'Of', cell: ({ subject }) => subject ?? '' },
         { id: 'fault', header: 'Fault', cell: ({ fault }) => fault },
         {
           id: 'expected',

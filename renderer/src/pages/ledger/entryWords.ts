@@ -2,6 +2,7 @@ import {
   IconAlertTriangle,
   IconBandage,
   IconBinaryTree2,
+  IconDownload,
   IconFlag,
   IconFlask2,
   IconHistory,
@@ -30,6 +31,7 @@ export const ENTRY_LOOKS: Record<EntryType, EntryLook> = {
   'source.added': { word: 'source added', icon: IconWorldPlus },
   'source.changed': { word: 'source changed', icon: IconWorldCog },
   'event.recorded': { word: 'event recorded', icon: IconHistory },
+  'retrievals.recorded': { word: 'retrievals recorded', icon: IconDownload },
   'object.damaged': { word: 'object damaged', icon: IconAlertTriangle },
   'object.restored': { word: 'object restored', icon: IconBandage },
 };

@@ -1,0 +1,85 @@
+import { expect, vi } from 'vitest';
+import { imported } from '../collection/captures/support.ts';
+import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
+import { audit, overwrite } from '../fixity/support.ts';
+import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { page, redirect, ScriptedWeb } from '../support/scriptedWeb.ts';
+import { response } from '../support/warcFiles.ts';
+
+async function sent<Body>(node: CollectingNode, path: string, body: unknown): Promise<Body> {
+  const answer = await node.node.sendJson('POST', path, body);
+  expect(answer.ok, path).toBe(true);
+  return (await answer.json()) as Body;
+}
+
+/** An open node whose archive holds at least one record of every kind that a dump has. */
+export async function filledArchive(dataFolder: string): Promise<CollectingNode> {
+  const node = await openCollectingNode({ gone_after_minutes: 0 }, { dataFolder });
+  await fillPacks(node);
+  await fillSources(node);
+  await fillCaptures(node);
+  for (const bytes of ['X\n1\n', 'x\n1\n', 'X\n1\n']) {
+    await overwrite(dataFolder, sha256Of('x\n1\n'), bytes);
+    await audit(node.node);
+  }
+  return node;
+}
+
+async function fillPacks(node: CollectingNode): Promise<void> {
+  await sent(node, '/api/nodes', { path: 'a', title: 'Ä "quoted" \\ \u2028' });
+  await sent(node, '/api/nodes', { path: 'a/b', title: 'Below' });
+  const study = await sent<{ id: string }>(node, '/api/studies', { title: 'Does it?', node: 'a/b' });
+  await sent(node, `/api/studies/${study.id}/status`, { status: 'running', note: 'begun' });
+  const results = JSON.parse('{"__proto__":1e-7,"9":6.02e23}') as Record<string, number>;
+  const record = aRecord({ study: study.id, node: 'a/b', results });
+  const original = await addedPack(node.node, record, { 'a.csv': 'x\n1\n' });
+  const again = { title: 'Again', supersedes: original.id };
+  const replicates = { pack: original.id, verdict: 'partial' as const };
+  await addedPack(node.node, aRecord({ ...again, replicates }), { 'b.csv': 'y\n' });
+  const flag = await node.node.sendJson('POST', `/api/packs/${original.id}/flag`, {
+    reason: 'other',
+    note: 'Look here',
+  });
+  expect(flag.ok).toBe(true);
+  const comments = `/api/items/${original.id}/comments`;
+  const { id } = await sent<{ id: string }>(node, comments, { author: 'Ada', body: 'A\nB' });
+  await sent(node, comments, { author: 'Bea', body: 'Yes', reply_to: id });
+}
+
+async function fillSources(node: CollectingNode): Promise<void> {
+  const web = await ScriptedWeb.open();
+  const versions = ['<p>A<time>1</time>', '<p>A<time>2</time>', '<p>B</p>', '<p>A<time>1</time>'];
+  web.script('/page', ...versions.map((body) => page(body)));
+  const [first, second] = [page('first'), page('gone', { status: 404 })];
+  web.script('/lost', first, second, second, page('back'));
+  web.script('/moved', redirect('/page', 301));
+  web.script('/removed', page('removed'));
+  const rule = { kind: 'selector', value: 'time', note: '' };
+  await node.watch(web.url('/page'), {
+    tags: ['t', 'u'],
+    max_object_mb: 5,
+    noise_rules: [rule],
+    headers: { 'X-Secret': 'hunter2', Accept: 'text/html' },
+  });
+  await node.watch(web.url('/lost'), { name: 'Lost', agency: 'Agency' });
+  await node.watch(web.url('/moved'), { ignore_robots: true });
+  const { id } = await node.watch(web.url('/removed'));
+  await node.check();
+  await node.node.sendJson('PATCH', `/manage/sources/${id}`, { name: 'To be removed', every_minutes: 60 });
+  await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
+  for (let round = 0; round < 3; round += 1) await node.check();
+  await vi.waitFor(
+    async () => expect((await node.events()).some(({ is_noise }) => is_noise !== null)).toBe(true),
+    { timeout: 18_000 },
+  );
+}
+
+async function fillCaptures(node: CollectingNode): Promise<void> {
+  const uri = 'http://captured.example/';
+  const file = Buffer.concat([
+    response('one', { uri }),
+    response('two', { uri, date: '2021-01-01T12:00:00Z' }),
+    response('not here', { uri, date: '2022-01-01T12:00:00Z', status: 404 }),
+  ]);
+  expect((await imported(node, file)).captures).toBe(3);
+}
