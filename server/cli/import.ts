@@ -48,6 +48,8 @@ interface Imported {
   kind?: 'pack' | 'dump' | 'archive' | 'captures';
   sentence: string;
   code?: string;
+  /** The line of a dump that is wrong. */
+  line?: number;
   id?: string;
 }
 
@@ -93,7 +95,7 @@ async function importFile(folder: string, file: string, observer: string | undef
     return { file, ok: true, kind: 'dump', sentence };
   } catch (error) {
     if (error instanceof Problem) return { file, ok: false, code: error.code, sentence: error.message };
-    if (error instanceof DumpError) return { file, ok: false, sentence: error.message };
+    if (error instanceof DumpError) return { file, ok: false, sentence: error.message, line: error.line };
     throw error;
   }
 }

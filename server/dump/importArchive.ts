@@ -7,7 +7,8 @@ import { openZip, type ZipMember } from '../archive/packs/zip/openZip.ts';
 import { openNodeKey } from '../ledger/nodeKey.ts';
 import type { StagedBlob } from '../store/blobs/blobStore.ts';
 import { openStore, type Store } from '../store/store.ts';
-import { DumpError, type DumpHead } from './dumpFile.ts';
+import type { DumpHead } from './checkDump.ts';
+import { DumpError } from './dumpFile.ts';
 import { ARCHIVE_BAG } from './exportArchive.ts';
 import { restoreDump } from './restoreDump.ts';
 

@@ -1,32 +1,42 @@
+import { createReadStream } from 'node:fs';
 import type { Comment } from '../../shared/comment.ts';
+import { FORMAT_WITHOUT_BATCHES } from '../../shared/dump.ts';
 import type { LedgerEntry } from '../../shared/ledger.ts';
 import type { ArchiveNode } from '../../shared/node.ts';
+import type { RecordedRetrieval } from '../../shared/source.ts';
 import { placeFlag } from '../archive/packs/flagPack.ts';
 import { placePack } from '../archive/packs/placePack.ts';
 import { checkRecord } from '../archive/packs/record.ts';
-import { hashOf } from '../ledger/entry.ts';
 import { appendTiles, rootAt } from '../ledger/tree.ts';
 import { createBlobRowIfAbsent } from '../store/sqlite/blobs.ts';
+import { insertCapture } from '../store/sqlite/captures.ts';
 import { insertComment } from '../store/sqlite/comments.ts';
-import { DUMPED_ROW_KINDS, type DumpedRowKind, restoreRow } from '../store/sqlite/dump.ts';
+import { isRowKind, restoreRow } from '../store/sqlite/dump.ts';
 import { entryAt, insertEntry, lastEntry } from '../store/sqlite/ledger.ts';
 import { insertNode } from '../store/sqlite/nodes.ts';
 import type { WriteDatabase } from '../store/sqlite/open.ts';
 import { type FlagRow, packById } from '../store/sqlite/packs.ts';
-import { indexSource, sourceByKey } from '../store/sqlite/sources.ts';
+import {
+  insertBatch,
+  insertLeaf,
+  lastRetrieval,
+  type RetrievalBatch,
+  setLastToCover,
+} from '../store/sqlite/retrievalBatches.ts';
+import { indexSource, sourceByKey, sourceKeyOf } from '../store/sqlite/sources.ts';
 import { insertStatus, insertStudy, type StatusRow, type StudyRow } from '../store/sqlite/studies.ts';
 import type { Store } from '../store/store.ts';
-import { checkDump, DumpError, type DumpHead, linesOf, parseLine } from './dumpFile.ts';
+import { checkDump, type DumpHead, type DumpLine } from './checkDump.ts';
+import { DumpError, READ_SIZE } from './dumpFile.ts';
 
 /** Lines that are written in one transaction. */
 const BATCH = 2_000;
 
 /**
- * Reads a dump back into an archive that holds nothing yet. The dump is read twice: first to see that it is whole, then
- * to write it. What it fills then has the ledger that the dump's checkpoint was signed over, or this throws: the caller
- * then throws the folder away.
+ * Reads a dump back into an archive that holds nothing yet, each line once it was checked. What it fills has the ledger
+ * that the dump's checkpoint was signed over, or this throws: the caller then throws the folder away.
  *
- * @throws DumpError with a sentence; Problem where a record breaks its rules.
+ * @throws DumpError with a sentence.
  */
 export async function restoreDump(
   store: Store,
@@ -35,8 +45,7 @@ export async function restoreDump(
 ): Promise<DumpHead> {
   if (lastEntry(store.read))
     throw new DumpError('This archive is not empty; a dump is read into an empty one.');
-  const head = await checkDump(file);
-  let batch: Record<string, unknown>[] = [];
+  let batch: DumpLine[] = [];
   let lines = 0;
   const write = async () => {
     const written = batch;
@@ -47,77 +56,82 @@ export async function restoreDump(
     lines += written.length;
     tell(lines);
   };
-  for await (const line of linesOf(file)) {
-    batch.push(parseLine(line));
+  const checked = checkDump(createReadStream(file, { highWaterMark: READ_SIZE }));
+  let step = await checked.next();
+  for (; !step.done; step = await checked.next()) {
+    batch.push(step.value);
     if (batch.length >= BATCH) await write();
   }
   await write();
-  const size = lastEntry(store.read)?.seq ?? 0;
-  if (size !== head.checkpoint.size || !rootAt(store.read, size).equals(head.checkpoint.root)) {
-    throw new DumpError('The entries in the dump are not those that its checkpoint was signed over.');
-  }
+  const head = step.value;
+  const { format, checkpoint } = head;
+  if (!rootAt(store.read, checkpoint.size).equals(checkpoint.root))
+    throw new DumpError('The entries that were written are not those that the checkpoint was signed over.');
+  // What the ledger does not cover yet is covered when the archive is first opened.
+  if (format === FORMAT_WITHOUT_BATCHES)
+    await store.write((database) => setLastToCover(database, lastRetrieval(database)));
   return head;
 }
 
-type Line = Record<string, unknown>;
-
-/** How a line of each kind is put back; `header` and `trailer` were dealt with before. */
-const RESTORE: Record<string, (database: WriteDatabase, line: Line) => void> = {
-  header: () => {},
-  trailer: () => {},
-  entry: (database, line) => restoreEntry(database, line as unknown as LedgerEntry),
+/** How a line of each kind is put back; the others are rows as they stand. */
+const RESTORE: Record<string, (database: WriteDatabase, line: unknown) => void> = {
+  entry: (database, line) => {
+    const entry = line as LedgerEntry;
+    insertEntry(database, entry);
+    appendTiles(database, entry.seq);
+  },
   node: (database, line) => {
-    const node = line as unknown as ArchiveNode;
+    const node = line as ArchiveNode;
     const parent = node.path.includes('/') ? node.path.slice(0, node.path.lastIndexOf('/')) : null;
     insertNode(database, { ...node, parent });
   },
   study: (database, line) => {
-    const study = line as unknown as StudyRow;
+    const study = line as StudyRow;
     insertStudy(database, study);
     const { id, status, created_at, ledger_entry } = study;
     insertStatus(database, { study: id, status, note: '', at: created_at, ledger_entry });
   },
-  study_status: (database, line) => insertStatus(database, line as unknown as StatusRow),
-  pack: (database, { record, ledger_entry, digest }) => {
-    const checked = checkRecord(record);
-    const entry = entryAt(database, Number(ledger_entry));
-    if (!entry || checked.digest !== digest)
-      throw new DumpError(`The pack of entry ${String(ledger_entry)} was altered.`);
-    placePack(database, checked, entry.seq, entry.at);
+  study_status: (database, line) => insertStatus(database, line as StatusRow),
+  pack: (database, line) => {
+    const { record, ledger_entry } = line as { record: unknown; ledger_entry: number };
+    const at = entryAt(database, ledger_entry)?.at ?? '';
+    placePack(database, checkRecord(record), ledger_entry, at);
   },
   flag: (database, line) => {
-    const flag = line as unknown as FlagRow & { ledger_entry: number };
-    const pack = packById(database, flag.pack);
-    if (!pack) throw new DumpError(`The dump flags a pack ${flag.pack} that it does not hold.`);
-    placeFlag(database, pack.ledger_entry, flag);
+    const flag = line as FlagRow & { ledger_entry: number };
+    placeFlag(database, packById(database, flag.pack)?.ledger_entry ?? 0, flag);
   },
-  comment: (database, line) => insertComment(database, line as unknown as Comment),
+  comment: (database, line) => insertComment(database, line as Comment),
+  source: (database, line) => {
+    const { key } = line as { key: number };
+    restoreRow(database, 'source', line as Record<string, unknown>);
+    const source = sourceByKey(database, key);
+    if (source) indexSource(database, source.key, source);
+  },
+  retrieval_batch: (database, line) => insertBatch(database, line as RetrievalBatch),
+  retrieval: (database, line) => restoreRetrieval(database, line as RecordedRetrieval & { leaf?: string }),
 };
 
-function restoreLine(database: WriteDatabase, line: Line): void {
-  const kind = String(line.kind);
-  if (isRowKind(kind)) return restoreCollectionRow(database, kind, line);
-  const restore = Object.hasOwn(RESTORE, kind) ? RESTORE[kind] : undefined;
-  if (!restore) throw new DumpError(`This Strongroom knows no line of the kind ${JSON.stringify(kind)}.`);
-  restore(database, line);
-}
-
-function isRowKind(kind: string): kind is DumpedRowKind {
-  return (DUMPED_ROW_KINDS as string[]).includes(kind);
-}
-
-function restoreEntry(database: WriteDatabase, entry: LedgerEntry): void {
-  if (hashOf(entry) !== entry.hash) throw new DumpError(`Entry ${entry.seq} was altered.`);
-  insertEntry(database, entry);
-  appendTiles(database, entry.seq);
-}
-
-function restoreCollectionRow(database: WriteDatabase, kind: DumpedRowKind, row: Line): void {
-  if (kind === 'retrieval' && typeof row.sha256 === 'string') {
-    const blob = { sha256: row.sha256, bytes: Number(row.bytes), stored_at: String(row.observed_at) };
-    createBlobRowIfAbsent(database, blob);
+function restoreLine(database: WriteDatabase, { kind, value, number }: DumpLine): void {
+  try {
+    if (RESTORE[kind]) RESTORE[kind](database, value);
+    else if (isRowKind(kind)) restoreRow(database, kind, value);
+    else throw new TypeError(`Lines of the kind ${kind} cannot be put back.`);
+  } catch (error) {
+    // What no check found is found by the tables' own rules.
+    if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT'))
+      throw new DumpError(`it does not fit what is before it (${error.message}).`, number);
+    throw error;
   }
-  restoreRow(database, kind, row);
-  const source = kind === 'source' ? sourceByKey(database, Number(row.key)) : undefined;
-  if (source) indexSource(database, source.key, source);
+}
+
+/** Older lines name their source by its key, and have their capture in a line of its own. */
+function restoreRetrieval(database: WriteDatabase, line: RecordedRetrieval & { leaf?: string }): void {
+  const { id, sha256, bytes, observed_at, source, capture, leaf } = line;
+  if (sha256 !== null && bytes !== null)
+    createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
+  if (leaf === undefined) return restoreRow(database, 'retrieval', { ...line });
+  restoreRow(database, 'retrieval', { ...line, source_key: sourceKeyOf(database, source) });
+  insertLeaf(database, id, Buffer.from(leaf, 'hex'));
+  if (capture) insertCapture(database, { retrieval: id, ...capture });
 }

@@ -27,7 +27,7 @@ export interface Finding {
 }
 
 /** The digest of what `object.damaged` records. */
-const damageDigest: (damage: Omit<DamageRow, 'ledger_entry'>) => string = fingerprintOver([
+export const damageDigest: (damage: Omit<DamageRow, 'ledger_entry'>) => string = fingerprintOver([
   'sha256',
   'bytes',
   'problem',
@@ -36,11 +36,8 @@ const damageDigest: (damage: Omit<DamageRow, 'ledger_entry'>) => string = finger
 ]);
 
 /** The digest of what `object.restored` records; `damage` is the number of the entry `object.damaged`. */
-const restorationDigest: (restoration: Omit<RestorationRow, 'ledger_entry'>) => string = fingerprintOver([
-  'sha256',
-  'damage',
-  'at',
-]);
+export const restorationDigest: (restoration: Omit<RestorationRow, 'ledger_entry'>) => string =
+  fingerprintOver(['sha256', 'damage', 'at']);
 
 /** What lets the ledger's verification recompute what was recorded of damages. */
 export const FIXITY_SUBJECTS: readonly RecordedSubjects[] = [

@@ -15,6 +15,8 @@ export interface Finding {
   against: string | null;
   /** What else there is to say, in a sentence. */
   detail: string | null;
+  /** The line of a dump that is wrong, where it is one. */
+  line?: number;
 }
 
 export interface Summary {

@@ -1,9 +1,12 @@
-import type { Stats } from 'node:fs';
+import { createReadStream, type Stats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import { isDigest } from '../../shared/digest.ts';
 import { Problem } from '../../shared/problems.ts';
 import { PAYLOAD_FOLDER } from '../archive/packs/bag.ts';
+import type { BagFile } from '../archive/packs/bagCheck.ts';
+import { READ_SIZE } from '../dump/dumpFile.ts';
+import { ARCHIVE_BAG } from '../dump/exportArchive.ts';
 import { folderBag, otherZippedBag, type ZippedBag, zippedBag } from './bagSources.ts';
 import { hashFiles } from './hashFiles.ts';
 import type { Holder } from './holders.ts';
@@ -105,7 +108,8 @@ class Verifier {
     const head = await headOf(path);
     if (isDump(head)) {
       this.#found(size);
-      return yield await verifyDump(path, this.#read);
+      const chunks = createReadStream(path, { highWaterMark: READ_SIZE });
+      return yield await verifyDump(path, chunks, this.#read);
     }
     if (isSums(head.slice(0, head.lastIndexOf('\n') + 1) || head))
       return yield* this.list(await openList(path));
@@ -191,7 +195,8 @@ class Verifier {
     try {
       const bag = await open();
       try {
-        for await (const found of verifyBag(bag)) yield await this.#heldPayload(bag, found);
+        for await (const found of verifyBag(bag))
+          yield await this.#heldPayload(bag, await dumpIn(bag, found));
       } finally {
         await bag.close();
       }
@@ -207,7 +212,7 @@ class Verifier {
   async *#bag(path: string): AsyncGenerator<Finding> {
     const bag = await folderBag(path, this.#read);
     for (const { bytes } of bag.files.values()) this.#found(bytes);
-    for await (const found of verifyBag(bag)) yield await this.#heldPayload(bag, found);
+    for await (const found of verifyBag(bag)) yield await this.#heldPayload(bag, await dumpIn(bag, found));
   }
 
   /** An archive holds the payload of a pack; its tag files it makes anew each time. */
@@ -216,6 +221,21 @@ class Verifier {
     const bytes = files.get(name)?.bytes;
     return name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined ? this.#held(found, bytes) : found;
   }
+}
+
+/** Of a whole archive the dump has to hold by itself too: whoever rewrites it and the manifests together is found out. */
+async function dumpIn({ path, folderName, files }: BagSource, found: Finding): Promise<Finding> {
+  const dump = files.get(ARCHIVE_BAG.dump);
+  if (!dump || found.state !== 'intact' || found.path !== `${path}/${ARCHIVE_BAG.dump}`) return found;
+  // A bag of somebody else's may hold a file of this name.
+  if (folderName !== ARCHIVE_BAG.folder && !isDump(await beginningOf(dump))) return found;
+  const judged = await verifyDump(found.path, dump.read(), () => {});
+  return judged.state === 'intact' ? found : { ...found, ...judged, sha256: found.sha256 };
+}
+
+async function beginningOf(file: BagFile): Promise<string> {
+  for await (const chunk of file.read()) return Buffer.from(chunk).toString('utf8');
+  return '';
 }
 
 /** Where nothing else is expected of it, a file whose name is a digest must hash to its name: so archives store blobs. */

@@ -18,7 +18,7 @@ export async function filledArchive(dataFolder: string): Promise<CollectingNode>
   await fillPacks(node);
   await fillSources(node);
   await fillCaptures(node);
-  for (const bytes of ['X\n1\n', 'x\n1\n', 'X\n1\n']) {
+  for (const bytes of ['X\n1\n', 'x\n1\n', 'X\n1\n', 'x\n1\n']) {
     await overwrite(dataFolder, sha256Of('x\n1\n'), bytes);
     await audit(node.node);
   }

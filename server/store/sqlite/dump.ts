@@ -46,6 +46,7 @@ const TABLES = {
     ),
     json: ['redirects', 'headers', 'request', 'page_label'],
   },
+  /** In dumps of format 1; since then a part of its retrieval's line. */
   capture: {
     table: 'captures',
     order: 'retrieval',
@@ -78,7 +79,10 @@ const TABLES = {
 } satisfies Record<string, DumpedTable>;
 
 export type DumpedRowKind = keyof typeof TABLES;
-export const DUMPED_ROW_KINDS = Object.keys(TABLES) as DumpedRowKind[];
+
+export function isRowKind(kind: string): kind is DumpedRowKind {
+  return Object.hasOwn(TABLES, kind);
+}
 
 function words(...lines: string[]): string[] {
   return lines.join(' ').split(' ');
@@ -95,6 +99,16 @@ function tableLines(kind: DumpedRowKind): string {
   }
   return `SELECT json_object('kind', '${kind}', ${members.join(', ')}) FROM ${table} ORDER BY ${order}`;
 }
+
+/** What the ledger covers of each retrieval, and the hash of its leaf. */
+const RETRIEVAL_LINES = `SELECT json_object('kind', 'retrieval', 'id', r.id, 'source', s.id, 'round', r.round, 'url', r.url,
+    'final_url', r.final_url, 'redirects', json(r.redirects), 'observer', r.observer, 'observed_at', r.observed_at,
+    'original_observed_at', r.original_observed_at, 'status', r.status, 'error', r.error, 'content_type', r.content_type,
+    'headers', json(r.headers), 'request', json(r.request), 'sha256', r.sha256, 'bytes', r.bytes, 'duration_ms',
+    r.duration_ms, 'page_label', json(r.page_label), 'capture', json(iif(c.retrieval IS NULL, NULL,
+      json_object('record_id', c.record_id, 'payload_digest', c.payload_digest))), 'leaf', lower(hex(l.leaf)))
+  FROM retrievals r LEFT JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id
+  LEFT JOIN retrieval_leaves l ON l.retrieval = r.id ORDER BY r.id`;
 
 /** What a dump holds, in the order in which it can be read back: whatever a line names stands before it. */
 const LINES: Record<string, string> = {
@@ -116,7 +130,16 @@ const LINES: Record<string, string> = {
     ledger_entry) FROM pack_flags ORDER BY ledger_entry`,
   comment: `SELECT json_object('kind', 'comment', 'id', id, 'item', item, 'author', author, 'body', body, 'reply_to',
     reply_to, 'at', at, 'ledger_entry', ledger_entry) FROM comments ORDER BY ledger_entry`,
-  ...Object.fromEntries(DUMPED_ROW_KINDS.map((kind) => [kind, tableLines(kind)])),
+  source: tableLines('source'),
+  source_revision: tableLines('source_revision'),
+  round: tableLines('round'),
+  retrieval_batch: `SELECT json_object('kind', 'retrieval_batch', 'ledger_entry', ledger_entry, 'first', first, 'last',
+    last, 'root', root) FROM retrieval_batches ORDER BY ledger_entry`,
+  retrieval: RETRIEVAL_LINES,
+  event: tableLines('event'),
+  event_noise: tableLines('event_noise'),
+  object_damage: tableLines('object_damage'),
+  object_restoration: tableLines('object_restoration'),
 };
 
 /** The kinds of a dump's lines, in their order. */

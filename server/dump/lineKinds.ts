@@ -1,0 +1,247 @@
+import type { z } from 'zod';
+import { canonicalText } from '../../shared/canonicalJson.ts';
+import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/dump.ts';
+import { SELF } from '../../shared/event.ts';
+import type { EntryType } from '../../shared/ledger.ts';
+import { newFlagSchema } from '../../shared/pack.ts';
+import { STUDY_MOVES } from '../../shared/study.ts';
+import { checkRecord } from '../archive/packs/record.ts';
+import { commentDigest, flagDigest, nodeDigest, statusDigest, studyDigest } from '../archive/recorded.ts';
+import { batchDigest } from '../collection/coverRetrievals.ts';
+import { eventDigest } from '../collection/recordEvent.ts';
+import { retrievalLeaf } from '../collection/retrievalLeaf.ts';
+import { damageDigest, restorationDigest } from '../fixity/damages.ts';
+import { fingerprintOf } from '../ledger/entry.ts';
+import { type DumpedArchive, requireThat } from './dumpedArchive.ts';
+import { checkSourceLine, takeOwnRetrieval } from './dumpedSources.ts';
+import * as lines from './lineSchemas.ts';
+
+/** How lines of one kind are checked. */
+export interface LineKind {
+  schema: z.ZodType;
+  /** What grows from line to line. */
+  order: (value: never) => number;
+  /** Holds a line against those before it. @throws DumpError; Problem where a record breaks its rules. */
+  check: (archive: DumpedArchive, value: never, line: number) => void;
+}
+
+type Check<Value> = (archive: DumpedArchive, value: Value, line: number) => void;
+
+function kind<Schema extends z.ZodType>(
+  schema: Schema,
+  order: (value: z.output<Schema>) => number,
+  check: Check<z.output<Schema>>,
+): LineKind {
+  return { schema, order, check };
+}
+
+/** A record of the ledger: what `digest` makes of it must be what its entry says. */
+function recorded<Schema extends z.ZodType<{ ledger_entry: number }>>(
+  schema: Schema,
+  types: readonly EntryType[],
+  digest: (value: z.output<Schema>, archive: DumpedArchive, line: number) => string,
+  check: Check<z.output<Schema>> = () => {},
+): LineKind {
+  return kind(
+    schema,
+    ({ ledger_entry }) => ledger_entry,
+    (archive, value, line) => {
+      archive.ledger.take(value.ledger_entry, types, digest(value, archive, line), line);
+      check(archive, value, line);
+    },
+  );
+}
+
+const ARCHIVE_KINDS: Record<string, LineKind> = {
+  entry: kind(
+    lines.entryLine,
+    ({ seq }) => seq,
+    (archive, entry, line) => archive.ledger.add(entry, line),
+  ),
+  node: recorded(lines.nodeLine, ['node.created'], nodeDigest, (archive, { path }, line) => {
+    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
+    requireThat(parent === '' || archive.nodes.has(parent), 'the node above it is not before it.', line);
+    requireThat(!archive.nodes.has(path), 'there is a node at this path already.', line);
+    archive.nodes.add(path);
+  }),
+  study: recorded(lines.studyLine, ['study.created'], studyDigest, (archive, { id, node, status }, line) => {
+    requireThat(node === null || archive.nodes.has(node), 'its node is not before it.', line);
+    requireThat(!archive.studies.has(id), 'there is a study of this id already.', line);
+    archive.studies.set(id, status);
+  }),
+  study_status: recorded(lines.statusLine, ['study.status'], statusDigest, (archive, step, line) => {
+    const before = archive.studies.get(step.study);
+    requireThat(before !== undefined, 'its study is not before it.', line);
+    requireThat(STUDY_MOVES[before].includes(step.status), 'no study can move so.', line);
+    archive.studies.set(step.study, step.status);
+  }),
+  pack: recorded(lines.packLine, ['pack.added'], ({ record }) => fingerprintOf(record), checkPack),
+  flag: recorded(lines.flagLine, ['pack.flagged'], flagDigest, (archive, { pack, reason, note }, line) => {
+    requireThat(archive.packs.has(pack), 'its pack is not before it.', line);
+    requireThat(newFlagSchema.safeParse({ reason, note }).success, 'its note says nothing.', line);
+  }),
+  comment: recorded(lines.commentLine, ['comment.added'], commentDigest, (archive, comment, line) => {
+    const { id, item, reply_to } = comment;
+    requireThat(archive.packs.has(item) || archive.studies.has(item), 'its item is not before it.', line);
+    requireThat(
+      reply_to === null || archive.comments.get(reply_to) === item,
+      'it answers a comment that is not before it.',
+      line,
+    );
+    requireThat(!archive.comments.has(id), 'there is a comment of this id already.', line);
+    archive.comments.set(id, item);
+  }),
+};
+
+function checkPack(
+  archive: DumpedArchive,
+  { id, digest, received_at, ledger_entry, record }: z.output<typeof lines.packLine>,
+  line: number,
+): void {
+  const checked = checkRecord(record);
+  requireThat(checked.text === canonicalText(record), 'its record leaves out what a record has.', line);
+  requireThat(
+    checked.digest === digest && checked.id === id,
+    'its id or digest is not that of its record.',
+    line,
+  );
+  requireThat(
+    Date.parse(received_at) === archive.ledger.timeOf(ledger_entry),
+    'its received_at is not when its entry was written.',
+    line,
+  );
+  const { node, study, replicates, supersedes } = checked.record;
+  requireThat(node === null || archive.nodes.has(node), 'its node is not before it.', line);
+  requireThat(study === null || archive.studies.has(study), 'its study is not before it.', line);
+  for (const other of [replicates?.pack, supersedes])
+    requireThat(!other || archive.packs.has(other), 'it names a pack that is not before it.', line);
+  requireThat(!archive.packs.has(id), 'there is a pack of this id already.', line);
+  archive.packs.add(id);
+}
+
+const SOURCE_KINDS: Record<string, LineKind> = {
+  source: kind(lines.sourceLine, ({ key }) => key, checkSourceLine),
+  source_revision: recorded(
+    lines.revisionLine,
+    ['source.added', 'source.changed'],
+    ({ record }) => fingerprintOf(record),
+    (archive, { ledger_entry, source_key, record }, line) => {
+      const source = archive.source(source_key, line);
+      requireThat(record.id === source.id && record.url === source.url, 'it is of another source.', line);
+      source.found.revision = ledger_entry;
+    },
+  ),
+  round: kind(
+    lines.roundLine,
+    ({ id }) => id,
+    (archive, { id }) => archive.rounds.add(id),
+  ),
+};
+
+const RETRIEVAL_KINDS: Record<string, LineKind> = {
+  retrieval_batch: recorded(lines.batchLine, ['retrievals.recorded'], batchDigest, (archive, batch, line) =>
+    archive.batches.add(batch, line),
+  ),
+  retrieval: kind(
+    lines.retrievalLine,
+    ({ id }) => id,
+    (archive, { kind: _kind, leaf, ...retrieval }, line) => {
+      const found = retrievalLeaf(retrieval);
+      requireThat(
+        found.toString('hex') === leaf,
+        `retrieval ${retrieval.id} was altered: it is not what the ledger covers.`,
+        line,
+      );
+      archive.batches.take(retrieval.id, found, line);
+      takeOwnRetrieval(
+        archive,
+        archive.source(archive.sourceKeys.get(retrieval.source), line),
+        retrieval,
+        line,
+      );
+    },
+  ),
+};
+
+/** Retrievals before the ledger covered them: they are taken at their word, as far as they can be true. */
+const OLD_RETRIEVAL_KINDS: Record<string, LineKind> = {
+  retrieval: kind(
+    lines.oldRetrievalLine,
+    ({ id }) => id,
+    (archive, retrieval, line) =>
+      takeOwnRetrieval(archive, archive.source(retrieval.source_key, line), retrieval, line),
+  ),
+  capture: kind(
+    lines.captureLine,
+    ({ retrieval }) => retrieval,
+    (archive, { retrieval }, line) =>
+      requireThat(archive.retrievals.get(retrieval) !== undefined, 'its retrieval is not before it.', line),
+  ),
+};
+
+const EVENT_KINDS: Record<string, LineKind> = {
+  event: recorded(
+    lines.eventLine,
+    ['event.recorded'],
+    (event, archive, line) => {
+      const { id, url } = archive.source(event.source_key, line);
+      return eventDigest({ ...event, source: id, url });
+    },
+    (archive, { id, retrieval, source_key, reverts_to, observer, event_type }, line) => {
+      requireThat(id === archive.events + 1, `event ${archive.events + 1} is missing before it.`, line);
+      requireThat(
+        archive.retrievals.get(retrieval) === source_key,
+        'its retrieval is not before it, or is of another source.',
+        line,
+      );
+      requireThat(
+        reverts_to === null || reverts_to < id,
+        'it reverts to an event that is not before it.',
+        line,
+      );
+      archive.events = id;
+      if (observer === SELF) archive.source(source_key, line).found.last_event_type = event_type;
+    },
+  ),
+  event_noise: kind(
+    lines.noiseLine,
+    ({ event }) => event,
+    (archive, { event }, line) => requireThat(event <= archive.events, 'its event is not before it.', line),
+  ),
+};
+
+const FIXITY_KINDS: Record<string, LineKind> = {
+  object_damage: recorded(
+    lines.damageLine,
+    ['object.damaged'],
+    damageDigest,
+    (archive, { ledger_entry, sha256 }) => archive.damages.set(ledger_entry, sha256),
+  ),
+  object_restoration: recorded(
+    lines.restorationLine,
+    ['object.restored'],
+    restorationDigest,
+    (archive, { damage, sha256 }, line) => {
+      requireThat(archive.damages.get(damage) === sha256, 'it ends no damage that is before it.', line);
+      archive.damages.delete(damage);
+    },
+  ),
+};
+
+/** The kinds of lines between the header and the trailer, in their order, by the format of the dump. */
+export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
+  [FORMAT_WITHOUT_BATCHES]: {
+    ...ARCHIVE_KINDS,
+    ...SOURCE_KINDS,
+    ...OLD_RETRIEVAL_KINDS,
+    ...EVENT_KINDS,
+    ...FIXITY_KINDS,
+  },
+  [DUMP_FORMAT]: {
+    ...ARCHIVE_KINDS,
+    ...SOURCE_KINDS,
+    ...RETRIEVAL_KINDS,
+    ...EVENT_KINDS,
+    ...FIXITY_KINDS,
+  },
+};
