@@ -14,7 +14,6 @@ import {
   recordedRetrievalSchema,
   retrievalErrorSchema,
   sourceStateSchema,
-  watchedUrlSchema,
 } from '../../shared/source.ts';
 import { newStatusSchema, newStudySchema } from '../../shared/study.ts';
 import { instantSchema, isHttpUrl } from '../../shared/text.ts';
@@ -28,6 +27,11 @@ const number = z.int().min(1);
 const count = z.int().min(0);
 const flag = z.union([z.literal(0), z.literal(1)]);
 const httpUrl = z.string().refine(isHttpUrl, 'An absolute http or https address is needed.');
+/** As it is watched: percent signs may have made it nine times as long as it was said. */
+const sourceUrl = httpUrl.max(9 * 4_096).refine((value) => {
+  const url = URL.parse(value);
+  return url === null || (url.username === '' && url.password === '');
+}, 'An address with a user name or password in it is not taken.');
 const status = z.int().min(0).max(999);
 const observer = z.union([z.literal(SELF), observerSchema]);
 const rulesDigest = z.string().regex(/^[0-9a-f]{20}$/, 'The digest of rules is 20 lowercase hex digits.');
@@ -117,7 +121,7 @@ const headerNames = z
 
 const saidOfSource = {
   id: sourceIdSchema,
-  url: watchedUrlSchema,
+  url: sourceUrl,
   name: newSourceSchema.shape.name.unwrap(),
   agency: newSourceSchema.shape.agency.unwrap(),
   tags: newSourceSchema.shape.tags.unwrap(),
@@ -188,7 +192,7 @@ const capture = captureIdentitySchema.extend({ payload_digest: payloadDigest.nul
 const retrieved = {
   id: number,
   round: number.nullable(),
-  url: watchedUrlSchema,
+  url: sourceUrl,
   final_url: httpUrl,
   redirects: z.array(z.strictObject({ url: httpUrl, status })),
   observer,

@@ -56,12 +56,12 @@ test('an event cannot be put in beside the sequence of numbers', () => {
 
 const DROP = 'DROP TRIGGER events_refuse_update; DROP TRIGGER source_revisions_refuse_update;';
 const tamperings: [string, string, number[]][] = [
-  ['an event backdated', "UPDATE events SET observed_at = '2020-01-01T00:00:00.000Z' WHERE id = 2", [3]],
+  ['an event backdated', "UPDATE events SET observed_at = '2020-01-01T00:00:00.000Z' WHERE id = 2", [4]],
   ['an event given another digest', 'UPDATE events SET sha256 = NULL WHERE id = 1', [2]],
-  ['an event given another type', "UPDATE events SET event_type = 'recovered' WHERE id = 2", [3]],
-  ['a source given another address', "UPDATE sources SET url = 'http://elsewhere.example/'", [2, 3, 4]],
-  ['a source renamed', "UPDATE sources SET name = 'Third'", [4]],
-  ['a source given other tags', `UPDATE sources SET tags = '["b"]'`, [4]],
+  ['an event given another type', "UPDATE events SET event_type = 'recovered' WHERE id = 2", [4]],
+  ['a source given another address', "UPDATE sources SET url = 'http://elsewhere.example/'", [2, 4, 6]],
+  ['a source renamed', "UPDATE sources SET name = 'Third'", [6]],
+  ['a source given other tags', `UPDATE sources SET tags = '["b"]'`, [6]],
   [
     'what a source was before',
     "UPDATE source_revisions SET record = replace(record, 'First', 'Zeroth')",

@@ -76,7 +76,7 @@ describe('GET /api/dump.jsonl (contract, section 2)', () => {
     const key = (await (await node.ask('/api/ledger/key')).text()).trim();
     expect(parsed[0]).toMatchObject({
       kind: 'header',
-      format: 1,
+      format: 2,
       key,
       checkpoint: await (await node.ask('/api/ledger/checkpoint')).text(),
     });
@@ -161,7 +161,7 @@ describe('a dump is read back into an empty archive', () => {
     ['cut within a line', (dump: string) => dump.slice(0, -20), 'cut short'],
     ['altered in a record', (dump: string) => dump.replace('"title":"Below"', '"title":"Above"'), 'altered'],
     ['without its header', (dump: string) => dump.slice(dump.indexOf('\n') + 1), 'header'],
-    ['of a later format', (dump: string) => dump.replace('"format":1', '"format":2'), 'format 2'],
+    ['of a later format', (dump: string) => dump.replace('"format":2', '"format":3'), 'format 3'],
     ['nothing at all', () => '', 'header'],
     ['no JSON', () => 'PK\u0003\u0004\n', 'no JSON object'],
   ])('but not one that is %s', async (_what, spoil, sentence) => {

@@ -403,6 +403,16 @@ describe('an honest dump', () => {
   });
 });
 
+test('a source whose address is longer than it was said, by its percent signs, is read back', async () => {
+  const own = await mkdtemp(join(folder, 'long-'));
+  const node = await openTestNode({ dataFolder: join(own, 'data') });
+  const url = `http://long.example/${'ü'.repeat(4_000)}`;
+  expect((await node.sendJson('POST', '/manage/sources', { url })).status).toBe(201);
+  await writeFile(join(own, 'dump.jsonl'), await (await node.ask('/api/dump.jsonl')).text());
+  const read = await runCommand(['import', join(own, 'dump.jsonl'), '--data', join(own, 'new')]);
+  expect(read).toMatchObject({ code: 0, stderr: '' });
+});
+
 describe('the commands say it', () => {
   test('verify and import with the line, in words and as JSON, and end with 1', async () => {
     const own = await mkdtemp(join(folder, 'said-'));

@@ -193,7 +193,7 @@ describe('verification', () => {
       subjects(10, (seq) => (seq === 4 ? digestOf(0) : digestOf(seq))),
     );
     expect(changed.problems).toEqual([
-      { seq: 4, problem: 'wrong_digest', expected: digestOf(4), actual: digestOf(0) },
+      { seq: 4, problem: 'wrong_digest', subject: 'n4', expected: digestOf(4), actual: digestOf(0) },
     ]);
     expect(verifyLedger(store.read, subjects(9)).problems).toEqual([
       expect.objectContaining({ seq: 10, problem: 'missing_subject' }),

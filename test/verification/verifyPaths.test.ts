@@ -7,6 +7,7 @@ import { type Finding, Tally } from '../../server/verification/report.ts';
 import { type VerifyInput, verifyPaths } from '../../server/verification/verifyPaths.ts';
 import { extract } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { olderDump } from '../support/olderArchive.ts';
 import {
   BAG,
   bareEntries,
@@ -202,12 +203,12 @@ test('a ZIP that is no pack file is a file like any other', async () => {
 });
 
 test('a dump is held against the digest in its last line, and a cut one is known as cut', async () => {
-  const body = '{"kind":"header","format":1}\n{"kind":"pack","title":"é"}\n';
-  const dump = `${body}{"kind":"trailer","counts":{},"sha256":"${sha256Of(body)}"}\n`;
+  const dump = await olderDump();
+  const body = dump.slice(0, dump.lastIndexOf('{"kind":"trailer"'));
   await write({
     'good.jsonl': dump,
     'open.jsonl': dump.trimEnd(),
-    'changed.jsonl': dump.replace('é', 'e'),
+    'changed.jsonl': dump.replace('Ä', 'A'),
     'cut.jsonl': dump.slice(0, -30),
     'short.jsonl': body,
   });

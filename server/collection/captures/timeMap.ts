@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import LinkHeader from 'http-link-header';
+import { instantSchema } from '../../../shared/text.ts';
 import { mementoInIndex } from './rawMemento.ts';
 
 /** One capture that a TimeMap lists. */
@@ -152,7 +153,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** The instant of a date as HTTP or RFC 3339 writes it. */
 export function instantOfDate(text: string | undefined): string | null {
   const time = Date.parse(text ?? '');
-  return Number.isNaN(time) ? null : new Date(time).toISOString();
+  if (Number.isNaN(time)) return null;
+  const instant = new Date(time).toISOString();
+  // Before the year 0 and after 9999 it would be no instant as all others are.
+  return instantSchema.safeParse(instant).success ? instant : null;
 }
 
 function instantOfTimestamp(text: string): string | null {

@@ -88,6 +88,7 @@ describe('one capture that cannot be taken is refused with its reason, and the o
   test.each<[CaptureResult['refused'][number]['reason'], string, Buffer]>([
     ['not_http', 'an address of DNS', response('x', { uri: 'dns:example.com' })],
     ['not_http', 'a name', response('x', { uri: 'urn:uuid:1' })],
+    ['not_http', 'a script', response('x', { uri: 'javascript:alert(1)' })],
     ['malformed_url', 'no address', response('x', { uri: 'example' })],
     ['credentials_in_url', 'a password in the address', response('x', { uri: 'http://a:b@example.com/' })],
     ['malformed_date', 'no date', record({ fields: { 'WARC-Date': null }, block: http('x') })],

@@ -83,6 +83,12 @@ describe('an archive that speaks Memento (contract, section 3)', () => {
     expect(await node.timeline()).toEqual(['first_seen', 'changed']);
   });
 
+  test('gives no capture of a time that no instant can say', async () => {
+    memento([NOON[0], '+012345-01-01T00:00:00Z'], 'one');
+    web.script('/timemap', page(links(NOON), asLinks));
+    expect(await taken()).toMatchObject({ captures: 0, refused: [{ reason: 'malformed_date', count: 1 }] });
+  });
+
   test('is not asked again for what is held', async () => {
     memento(NOON, 'one');
     web.script('/timemap', page(links(NOON), asLinks));
