@@ -18,7 +18,7 @@ test('captures verify in the ledger, and a dump that is read back has them and k
   ]);
   expect(await imported(node, file)).toMatchObject({ captures: 3, events: [1, 2] });
   const verified = await node.read<{ ok: boolean; size: number }>('/api/ledger/verify');
-  expect(verified).toMatchObject({ ok: true, size: 4 });
+  expect(verified).toMatchObject({ ok: true, size: 5 });
   const events = await node.events();
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'dump.jsonl'), await (await node.node.ask('/api/dump.jsonl')).text());

