@@ -48,7 +48,7 @@ export async function coverRetrievals(
   });
   if (lastToCover(store.read) === 0) return;
   await store.writeInSteps(function* (database) {
-    yield* coverAfter(database, lastCovered(database), lastToCover(database), store.instant());
+    yield* coverAfter(database, 0, lastToCover(database), store.instant());
     setLastToCover(database, 0);
   });
 }

@@ -4,6 +4,7 @@ import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import type { ReadDatabase } from '../store/sqlite/open.ts';
 import {
   iterateBatches,
+  lastToCover,
   leavesAfter,
   type RetrievalBatch,
   retrievalsAfter,
@@ -13,7 +14,8 @@ import { storedRetrievalLeaf } from './retrievalLeaf.ts';
 
 /**
  * The retrievals that each entry covers. The root is taken over the leaves that are kept, which must be the one that was
- * recorded; then each leaf that does not follow from its retrieval names the one that was changed.
+ * recorded; then each leaf that does not follow from its retrieval names the one that was changed. Those of an older
+ * archive that was not opened yet wait to be covered: nothing can be said of them.
  */
 export const RETRIEVALS: RecordedSubjects = {
   types: ['retrievals.recorded'],
@@ -37,7 +39,8 @@ export const RETRIEVALS: RecordedSubjects = {
       if (root !== batch.root) yield wrongRoot(batch, root);
       yield { seq: batch.ledger_entry, digest: batchDigest({ ...batch, root }) };
     }
-    for (; !next.done; next = held.next()) yield uncovered(next.value);
+    const waiting = lastToCover(database);
+    for (; !next.done; next = held.next()) if (next.value.id > waiting) yield uncovered(next.value);
   },
 };
 

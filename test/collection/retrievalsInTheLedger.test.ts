@@ -218,8 +218,8 @@ describe('ledger verify names a retrieval', () => {
     expect(await problems()).toEqual(isGone);
   });
 
-  test('that was added, for ever', async () => {
-    alter(`INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
+  test('that was added, for ever, even as one that waited to be covered', async () => {
+    alter(`UPDATE counters SET value = 99 WHERE name = 'retrievals_to_cover'; INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
       original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request
       FROM retrievals WHERE id = 1`);
     const told = await runCommand(['ledger', 'verify', '--data', dataFolder]);

@@ -382,6 +382,8 @@ describe('an honest dump', () => {
       code: 0,
       stderr: '',
     });
+    const before = await runCommand(['ledger', 'verify', '--data', join(own, 'new')]);
+    expect(before).toMatchObject({ code: 0, stderr: '' });
     const node = await openTestNode({ dataFolder: join(own, 'new') });
     const { items } = (await (await node.ask('/api/ledger?from=31')).json()) as { items: LedgerEntry[] };
     expect(items.map(({ type, subject }) => [type, subject])).toEqual([

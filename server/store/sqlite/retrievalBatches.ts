@@ -146,12 +146,16 @@ export function lastRetrieval(database: ReadDatabase): number {
   );
 }
 
-/** The last of the retrievals that are older than the ledger's covering them and wait to be covered; 0 for none. */
+/**
+ * The last of the retrievals that are older than the ledger's covering them, and wait to be covered; 0 for none. Once
+ * anything is covered, nothing older waits any more, whatever the counter says.
+ */
 export function lastToCover(database: ReadDatabase): number {
   return (
     statement<{ value: number }>(
       database,
-      "SELECT value FROM counters WHERE name = 'retrievals_to_cover'",
+      `SELECT value FROM counters WHERE name = 'retrievals_to_cover'
+       AND NOT EXISTS (SELECT 1 FROM retrieval_batches)`,
     ).get()?.value ?? 0
   );
 }
