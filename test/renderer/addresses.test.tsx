@@ -2,7 +2,7 @@ import { matchRoutes } from 'react-router';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { DesktopWindow } from '../../electron/window.ts';
 import { NAV_GROUPS } from '../../renderer/src/components/layout/navItems.ts';
-import { directHits } from '../../renderer/src/components/layout/palette/directHit.ts';
+import { directMatches } from '../../renderer/src/components/layout/palette/directMatches.ts';
 import { pageRoutes } from '../../renderer/src/pages/routes.tsx';
 import { PAGE_PATHS } from '../../shared/pages.ts';
 
@@ -89,7 +89,7 @@ test('whatever is pasted into the palette leads to a page', () => {
     'https://a.example/b',
   ];
   for (const text of pasted) {
-    const hits = directHits(text, 'http://node');
+    const hits = directMatches(text, 'http://node');
     expect(hits.length, text).toBeGreaterThan(0);
     expect(
       hits.filter(({ to }) => !isPage(to)),
