@@ -40,6 +40,10 @@ export class Reserve {
     return true;
   };
 
+  /** Bytes that are free for others than this file, whether or not it holds its own. */
+  readonly freeBytes: FreeBytes = () =>
+    this.hold() ? this.#freeBytes() : Math.max(0, this.#freeBytes() - RESERVE_BYTES);
+
   /** Why nothing may be written, or undefined. */
   readonly refusal = (): Problem | undefined => {
     if (this.hold()) return undefined;

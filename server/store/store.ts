@@ -158,7 +158,7 @@ export async function openStore({
       instant: () => steady.instant(),
       clockBehindMs: () => steady.behindMs,
       randomHex: (digits) => random(digits / 2).toString('hex'),
-      freeBytes,
+      freeBytes: reserve.freeBytes,
       logBytes: () => log.bytes,
       failure: () => writer.failure ?? reserve.refusal(),
       close: async () => {

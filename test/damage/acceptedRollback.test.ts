@@ -4,8 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { KeyChange } from '../../shared/keyChange.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { addedPack } from '../support/packs.ts';
-import type { List } from './support.ts';
-import { blobFiles, copyOf, type KilledArchive, keyOf, killedArchive, run } from './support.ts';
+import { blobFiles, copyOf, type KilledArchive, keyOf, killedArchive, type List, run } from './support.ts';
 
 let archive: KilledArchive;
 beforeAll(async () => {

@@ -3,11 +3,17 @@ import { createHash } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
+import { openCollectingNode } from '../collection/support.ts';
 import { blocksOf } from '../support/docs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
-afterEach(closeTestNodes);
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
 
 const run = promisify(execFile);
 const FILE = 'island,bill_length_mm\nTorgersen,39.1\n';
@@ -78,4 +84,32 @@ test('every command of verify-by-hand.md says what it should of an honest node',
   await writeFile(join(folder, 'entry.json'), entry.replace('pack.added', 'pack.adder'));
   const { stdout } = await run('python3', ['proof.py', 'entry.json', 'entry.tlog-proof'], { cwd: folder });
   expect(stdout).toMatch(/^NOT IN the ledger of/);
+});
+
+test('a retrieval is proven by hand, and one that was altered is not', async () => {
+  const dataFolder = join(await temporaryFolder(), 'data');
+  const web = await ScriptedWeb.open();
+  const urls = ['/a', '/b', '/c'].map((path) => {
+    web.script(path, page(`<title>É \u2028</title>${path}`));
+    return web.url(path);
+  });
+  const node = await openCollectingNode({}, { dataFolder });
+  for (const url of urls) await node.watch(url);
+  await node.check();
+  const folder = await temporaryFolder();
+  for (const [name, program] of await blocksOf('verify-by-hand.md', 'python'))
+    await writeFile(join(folder, name), program);
+  const command = (await blocksOf('verify-by-hand.md', 'sh')).get('retrieval') ?? 'exit 9';
+  const said = async (url: string, retrieval: number) => {
+    const env = { PATH: process.env.PATH, NODE: url, RETRIEVAL: String(retrieval) };
+    return (await run('sh', ['-ec', command], { cwd: folder, env })).stdout;
+  };
+  for (const id of [1, 2, 3])
+    expect(await said(node.node.url, id)).toMatch(/^covered by entry \d+ http:\S+ [0-9a-f]{64}\n$/);
+  await node.node.close();
+  const database = new Database(join(dataFolder, 'strongroom.db'));
+  database.exec('DROP TRIGGER retrievals_refuse_update; UPDATE retrievals SET status = 201 WHERE id = 2');
+  database.close();
+  const again = await openTestNode({ dataFolder });
+  expect(await said(again.url, 2)).toMatch(/^NOT COVERED by entry/);
 });

@@ -10,13 +10,13 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'internal_error',
   'database_damaged',
 ];
-const CHANGING: readonly ProblemCode[] = ['foreign_origin', 'storage_failed', 'shutting_down'];
-const CONTRIBUTING: readonly ProblemCode[] = [
-  'invitation_required',
-  'rate_limited',
-  'data_cap_reached',
+const CHANGING: readonly ProblemCode[] = [
+  'foreign_origin',
+  'storage_failed',
   'disk_nearly_full',
+  'shutting_down',
 ];
+const CONTRIBUTING: readonly ProblemCode[] = ['invitation_required', 'rate_limited', 'data_cap_reached'];
 const WITH_A_BODY: readonly ProblemCode[] = [
   'incomplete_body',
   'body_timeout',

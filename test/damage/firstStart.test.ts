@@ -1,0 +1,73 @@
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, expect, test } from 'vitest';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack } from '../support/packs.ts';
+import { keyOf } from './support.ts';
+
+afterEach(closeTestNodes);
+
+/** The folder of an archive that was opened once, and holds nothing. */
+async function emptyArchive(): Promise<string> {
+  const node = await openTestNode();
+  await node.close();
+  return node.dataFolder;
+}
+
+/** What a killed first start may leave of an empty archive. */
+const LEFT: Record<string, (from: string, folder: string) => Promise<unknown>> = {
+  'nothing but a lock': (_, folder) => writeFile(join(folder, 'lock'), ''),
+  'a database of 0 bytes': (_, folder) => writeFile(join(folder, 'strongroom.db'), ''),
+  'a database whose key was not kept yet': async (from, folder) => {
+    await cp(from, folder, { recursive: true });
+    await forgetKey(folder);
+    for (const name of ['key', 'checkpoint']) await rm(join(folder, name));
+  },
+  'a key that waits to be taken into use': async (from, folder) => {
+    await cp(from, folder, { recursive: true });
+    await cp(join(folder, 'key'), join(folder, 'key.next'));
+    for (const name of ['key', 'checkpoint']) await rm(join(folder, name));
+  },
+  'a key that the database does not name, as versions before left it': async (from, folder) => {
+    await cp(from, folder, { recursive: true });
+    await forgetKey(folder);
+    for (const name of ['head', 'checkpoint']) await rm(join(folder, name));
+  },
+};
+
+async function forgetKey(folder: string): Promise<void> {
+  const database = new Database(join(folder, 'strongroom.db'));
+  database.exec("DELETE FROM settings WHERE name = 'verifier_key'");
+  database.close();
+}
+
+test.each(Object.keys(LEFT))('a first start that was killed and left %s is gone on with', async (what) => {
+  const folder = join(await temporaryFolder(), 'data');
+  await mkdir(folder);
+  await LEFT[what]?.(await emptyArchive(), folder);
+  const left = await readFile(join(folder, 'key'), 'utf8').catch(() => undefined);
+  const node = await openTestNode({ dataFolder: folder });
+  await addedPack(node);
+  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 1 });
+  await node.close();
+  if (left !== undefined) expect(await readFile(join(folder, 'key'), 'utf8')).toBe(left);
+  expect(await readdir(folder)).not.toContain('key.next');
+  expect(await keyOf(folder)).toMatch(/^node-[0-9a-f]{10}\.local\/strongroom\+/);
+});
+
+test('an archive of a version that kept no head and no checkpoint opens, deletes nothing, and keeps both from then on', async () => {
+  const first = await openTestNode();
+  await addedPack(first);
+  await first.close();
+  const folder = first.dataFolder;
+  for (const name of ['head', 'checkpoint', 'reserve']) await rm(join(folder, name));
+  const stray = join(folder, 'blobs', 'ab', 'cd', `abcd${'0'.repeat(60)}`);
+  await mkdir(join(stray, '..'), { recursive: true });
+  await writeFile(stray, 'whose this is nobody knows');
+  const node = await openTestNode({ dataFolder: folder });
+  expect(await readFile(stray, 'utf8')).toBe('whose this is nobody knows');
+  await node.close();
+  expect(await readFile(join(folder, 'head'), 'utf8')).toMatch(/^strongroom-head-1 0{15}1 /);
+  expect(await readFile(join(folder, 'checkpoint'), 'utf8')).toMatch(/^node-.*\n1\n/);
+});

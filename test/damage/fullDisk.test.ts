@@ -1,0 +1,147 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Pack } from '../../shared/pack.ts';
+import { end, type ServedNode, serveNode } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack, aRecord, problemOf, sha256Of, uploadPack } from '../support/packs.ts';
+import { addPackTo } from './support.ts';
+
+/*
+ * A disk of its own, which only root can mount. Elsewhere these are skipped; they must run where the project is checked.
+ */
+const isRoot = process.getuid?.() === 0 && process.platform === 'linux';
+let disk = '';
+let isMounted = false;
+beforeAll(async () => {
+  if (!isRoot) return;
+  disk = await temporaryFolder();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk], { stdio: 'pipe' });
+    isMounted = true;
+  } catch (error) {
+    if (process.env.CI) throw error;
+  }
+});
+afterEach(async () => {
+  await closeTestNodesOnly();
+  if (isMounted) for (const name of await readdir(disk)) await rm(join(disk, name), { recursive: true });
+});
+afterAll(async () => {
+  if (isMounted) execFileSync('umount', [disk]);
+  await closeTestNodes();
+});
+
+const opened: TestNode[] = [];
+const served: ServedNode[] = [];
+async function closeTestNodesOnly(): Promise<void> {
+  for (const node of served.splice(0)) if (node.child.signalCode === null) await end(node, 'SIGKILL');
+  for (const node of opened.splice(0)) await node.close();
+}
+
+async function open(told: string[] = []): Promise<TestNode> {
+  const tell = (_: object, sentence: string) => void told.push(sentence);
+  const log = { info: () => {}, warn: tell, error: tell };
+  const node = await openTestNode({ dataFolder: join(disk, 'data'), log });
+  opened.push(node);
+  return node;
+}
+
+/** Leaves no room free on the disk, which is small. */
+async function useAll(url: string, token: string): Promise<void> {
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ min_free_disk_gb: 0 });
+  const changed = await fetch(new URL('/manage/settings', url), { method: 'PATCH', headers, body });
+  expect(changed.status).toBe(200);
+}
+
+/** Writes to the disk until it takes not one byte more. */
+function fill(): void {
+  const descriptor = openSync(join(disk, 'filling'), 'w');
+  try {
+    for (let size = 1_048_576; size >= 1; size = Math.floor(size / 2)) writeUntilFull(descriptor, size);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function writeUntilFull(descriptor: number, size: number): void {
+  const bytes = Buffer.alloc(size, 1);
+  try {
+    for (;;) if (writeSync(descriptor, bytes) < size) return;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+  }
+}
+
+/** Any write will do: none needs more than a few bytes. */
+async function expectRefused(node: TestNode): Promise<void> {
+  const writes = [
+    uploadPack(node, aRecord({ title: 'too much' }), { 'a.txt': 'more bytes' }),
+    node.sendJson('POST', '/api/nodes', { path: 'more', title: 'More' }),
+    node.sendJson('PATCH', '/manage/settings', { per_host_pause_ms: 5 }),
+  ];
+  for (const write of writes) expect(await problemOf(write)).toMatchObject({ status: 507 });
+}
+
+async function expectReadable(node: TestNode, pack: Pick<Pack, 'id'>, bytes: string): Promise<void> {
+  for (const path of [
+    '/api/packs',
+    `/api/packs/${pack.id}`,
+    '/api/ledger',
+    '/api/ledger/checkpoint',
+    '/api/status',
+  ])
+    expect([200, 503], path).toContain((await node.ask(path)).status);
+  expect(await (await node.ask(`/api/blobs/${sha256Of(bytes)}`)).text()).toBe(bytes);
+  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true });
+  expect((await (await node.ask('/api/dump.jsonl')).text()).trimEnd()).toMatch(/\{"kind":"trailer".*\}$/);
+}
+
+test('an archive on a disk that is full to its last byte can be read, and nothing is written', async (context) => {
+  if (!isMounted) context.skip('Only root can mount a disk to fill.');
+  const first = await open();
+  await useAll(first.url, first.token);
+  const pack = await addedPack(first, {}, { 'a.txt': 'The bytes.' });
+  await closeTestNodesOnly();
+  fill();
+  const told: string[] = [];
+  const node = await open(told);
+  expect(told).toContainEqual(expect.stringContaining('The disk is full: the archive can be read'));
+  await expectReadable(node, pack, 'The bytes.');
+  await expectRefused(node);
+  await closeTestNodesOnly();
+
+  const again = await open();
+  await expectReadable(again, pack, 'The bytes.');
+  await rm(join(disk, 'filling'));
+  const added = await again.sendJson('POST', '/api/nodes', { path: 'more', title: 'More' });
+  expect(added.status).toBe(201);
+  await closeTestNodesOnly();
+  expect(await readdir(join(disk, 'data'))).toContain('reserve');
+});
+
+test('what a killed node left in its journal stays there until there is room, and can be read', async (context) => {
+  if (!isMounted) context.skip('Only root can mount a disk to fill.');
+  const folder = join(disk, 'data');
+  const killed = await serveNode(folder);
+  served.push(killed);
+  await useAll(killed.url, await readFile(killed.token_file, 'utf8'));
+  const pack = await addPackTo(killed, 'journaled');
+  const bytes = 'The bytes of the journaled pack.';
+  await end(killed, 'SIGKILL');
+  const journal = await readdir(join(folder, 'journal'));
+  expect(journal).not.toEqual([]);
+  fill();
+  const node = await open();
+  await expectReadable(node, pack, bytes);
+  await expectRefused(node);
+  expect(await readdir(join(folder, 'journal'))).toEqual(journal);
+  await closeTestNodesOnly();
+  await rm(join(disk, 'filling'));
+  const again = await open();
+  expect(await readdir(join(folder, 'journal'))).toEqual([]);
+  await expectReadable(again, pack, bytes);
+});

@@ -1,0 +1,138 @@
+import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { end, serveNode } from '../support/cli.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack } from '../support/packs.ts';
+import { blobFiles, copyOf, digestsIn, keyOf, run } from './support.ts';
+
+/*
+ * An archive of two packs that was closed, with a dump of the first pack alone and one of both beside its database.
+ */
+let folder: string;
+let ids: string[];
+let key: string;
+beforeEach(async () => {
+  const node = await openTestNode();
+  ids = [];
+  const dumps = join(node.dataFolder, 'dumps');
+  await mkdir(dumps);
+  for (const title of ['first', 'second']) {
+    ids.push((await addedPack(node, { title }, { 'a.txt': `The ${title} bytes.` })).id);
+    await writeFile(join(dumps, `${title}.jsonl`), await (await node.ask('/api/dump.jsonl')).text());
+  }
+  await writeFile(join(dumps, 'notes.jsonl'), '{"kind":"something else"}\n');
+  await node.close();
+  folder = await copyOf(node.dataFolder);
+  key = await keyOf(folder);
+});
+afterEach(closeTestNodes);
+
+async function expectAllThere(): Promise<void> {
+  const node = await openTestNode({ dataFolder: folder });
+  for (const id of ids)
+    expect(await (await node.ask(`/api/packs/${id}/verify`)).json()).toMatchObject({ ok: true });
+  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
+  await node.close();
+}
+
+test('a database that was removed is made anew of the newest dump, with the same key', async () => {
+  await rm(join(folder, 'strongroom.db'));
+  const { code, told } = await run('rebuild', folder);
+  expect([code, told]).toEqual([
+    0,
+    expect.stringMatching(/second\.jsonl: 2 entries.*\n.*\nAll stored bytes are there: 2 objects/),
+  ]);
+  expect(await keyOf(folder)).toBe(key);
+  expect(await readdir(folder)).not.toContain('rebuilding');
+  await expectAllThere();
+});
+
+test('a database that cannot be read is kept under another name', async () => {
+  const file = join(folder, 'strongroom.db');
+  const bytes = await readFile(file);
+  for (let page = 4_096; page < bytes.length; page += 4_096) bytes.fill(0xa5, page, page + 200);
+  await writeFile(file, bytes);
+  expect((await run('rebuild', folder)).code).toBe(0);
+  const [aside = ''] = (await readdir(folder)).filter((name) => name.startsWith('strongroom.db.broken-'));
+  expect((await readFile(join(folder, aside))).equals(bytes)).toBe(true);
+  await expectAllThere();
+});
+
+test('serve --rebuild makes it anew and serves it; an empty file is no database either', async () => {
+  await truncate(join(folder, 'strongroom.db'), 0);
+  const node = await serveNode(folder, '--rebuild');
+  for (const id of ids) expect((await fetch(new URL(`/api/packs/${id}`, node.url))).status).toBe(200);
+  expect(await end(node, 'SIGTERM')).toBe(0);
+  const again = await serveNode(folder, '--rebuild');
+  expect(await end(again, 'SIGTERM')).toBe(0);
+});
+
+test('a database that can be read is not replaced', async () => {
+  const before = await digestsIn(folder);
+  const { code, told } = await run('rebuild', folder);
+  expect([code, told]).toEqual([2, expect.stringContaining('can be read, so it is not replaced')]);
+  expect(await digestsIn(folder)).toEqual(before);
+});
+
+test('a dump that is behind is taken only where a rollback is accepted', async () => {
+  await rm(join(folder, 'strongroom.db'));
+  await rm(join(folder, 'dumps', 'second.jsonl'));
+  const before = await digestsIn(folder);
+  const refused = await run('rebuild', folder);
+  expect([refused.code, refused.told]).toEqual([
+    2,
+    expect.stringMatching(
+      /does not hold all of this archive: its ledger ends with entry 1.*--accept-rollback/,
+    ),
+  ]);
+  expect(await digestsIn(folder)).toEqual(before);
+  const blobs = await blobFiles(folder);
+  const accepted = await run('rebuild', folder, '--accept-rollback');
+  expect(accepted.code, accepted.told).toBe(0);
+  expect(await keyOf(folder)).not.toBe(key);
+  expect(await blobFiles(folder)).toEqual(blobs);
+  const node = await openTestNode({ dataFolder: folder });
+  expect(await (await node.ask('/api/ledger/keys')).json()).toMatchObject({
+    items: [{ type: 'ledger.rolled_back', from: { seq: 2 }, to: { seq: 1 }, old_key: key }],
+  });
+});
+
+test('bytes that are gone are counted and named, and it ends with 1', async () => {
+  await rm(join(folder, 'strongroom.db'));
+  const [blob = ''] = await blobFiles(folder);
+  await rm(join(folder, 'blobs', blob));
+  const { code, told } = await run('rebuild', folder);
+  expect(code).toBe(1);
+  expect(told).toContain(`${blob.split('/').at(-1)}: its bytes are missing.`);
+  expect(told).toMatch(/^1 of 2 objects/m);
+});
+
+test('a key that is gone too is told, and the database is made all the same', async () => {
+  await rm(join(folder, 'strongroom.db'));
+  await rm(join(folder, 'key'));
+  const { code, told } = await run('rebuild', folder);
+  expect([code, told]).toEqual([1, expect.stringMatching(/key is missing.*key --renew/)]);
+  expect((await run('key', '--renew', '--data', folder)).code).toBe(0);
+});
+
+test('a damaged dump is passed over, and one of another archive too; without any, nothing is made', async () => {
+  const other = await openTestNode();
+  for (const title of ['a', 'b', 'c']) await addedPack(other, { title });
+  const foreign = await (await other.ask('/api/dump.jsonl')).text();
+  await rm(join(folder, 'strongroom.db'));
+  await writeFile(join(dirname(folder), 'foreign.jsonl'), foreign);
+  const dumps = join(folder, 'dumps');
+  await cp(join(dumps, 'second.jsonl'), join(folder, 'whole.jsonl'));
+  await truncate(join(dumps, 'second.jsonl'), 2_000);
+  const { code, told } = await run('rebuild', folder);
+  expect(code, told).toBe(0);
+  expect(told).toMatch(/Passed over: .*foreign\.jsonl: It is the dump of another archive\./);
+  await expectAllThere();
+
+  const empty = await temporaryFolder();
+  await mkdir(join(empty, 'data'));
+  await writeFile(join(empty, 'data', 'key'), 'a key');
+  const none = await run('rebuild', join(empty, 'data'));
+  expect([none.code, none.told]).toEqual([2, expect.stringContaining('There is no dump to rebuild')]);
+});

@@ -1,0 +1,67 @@
+import { mkdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { nodeKeyOf, openCheckpoint, privateKeyOfSeed } from '../../server/ledger/checkpoint.ts';
+import { Checkpoints } from '../../server/ledger/checkpoints.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { addedPack, problemOf } from '../support/packs.ts';
+
+afterEach(closeTestNodes);
+
+const key = nodeKeyOf('node.local/strongroom', privateKeyOfSeed(Buffer.alloc(32, 7)));
+const root = Buffer.alloc(32, 1);
+
+async function kept(folder: string): Promise<number> {
+  return openCheckpoint(await readFile(join(folder, 'checkpoint'), 'utf8'), key.verifierKey).size;
+}
+
+test('the largest checkpoint that was asked for is kept before any of them is given', async () => {
+  const folder = await temporaryFolder();
+  const checkpoints = new Checkpoints({ folder, key, keptSize: -1 });
+  const sizes = [3, 9, 4, 12, 12, 1];
+  await Promise.all(
+    sizes.map(async (size) => {
+      const note = await checkpoints.sign({ size, root });
+      expect(openCheckpoint(note, key.verifierKey).size).toBe(size);
+      expect(await kept(folder)).toBeGreaterThanOrEqual(size);
+    }),
+  );
+  expect(await kept(folder)).toBe(12);
+});
+
+test('one that cannot be kept is not given, and is as soon as it can be', async () => {
+  const folder = await temporaryFolder();
+  const gone = `${folder}.gone`;
+  const checkpoints = new Checkpoints({ folder, key, keptSize: -1 });
+  await checkpoints.sign({ size: 1, root });
+  // A folder of its name cannot be replaced by a file.
+  await rename(join(folder, 'checkpoint'), gone);
+  await mkdir(join(folder, 'checkpoint', 'in the way'), { recursive: true });
+  await expect(checkpoints.sign({ size: 2, root })).rejects.toThrow();
+  expect(openCheckpoint(await checkpoints.sign({ size: 1, root }), key.verifierKey).size).toBe(1);
+  await rename(join(folder, 'checkpoint'), `${gone}-too`);
+  await checkpoints.sign({ size: 2, root });
+  expect(await kept(folder)).toBe(2);
+});
+
+/** Whatever gives a checkpoint out. */
+const GIVEN: Record<string, (node: TestNode) => Promise<Response>> = {
+  'the checkpoint': (node) => node.ask('/api/ledger/checkpoint'),
+  'a proof as a file': (node) => node.ask('/api/ledger/proof?seq=1&format=tlog-proof'),
+  'a dump': (node) => node.ask('/api/dump.jsonl'),
+};
+
+test.each(Object.keys(GIVEN))('%s is given only where its checkpoint is kept', async (what) => {
+  const node = await openTestNode();
+  await addedPack(node);
+  const file = join(node.dataFolder, 'checkpoint');
+  const give = () => GIVEN[what]?.(node) ?? Promise.reject(new Error(what));
+  const before = await readFile(file, 'utf8');
+  expect(before.split('\n')[1]).toBe('0');
+  expect((await give()).status).toBe(200);
+  expect((await readFile(file, 'utf8')).split('\n')[1]).toBe('1');
+  await addedPack(node, { title: 'second' });
+  await rename(file, `${file}.aside`);
+  await mkdir(join(file, 'in the way'), { recursive: true });
+  expect(await problemOf(give())).toMatchObject({ status: 500 });
+});
