@@ -105,9 +105,9 @@ test('a researcher watches a first page, and what it said before and after stays
 
   await openPage(page, 'Ledger');
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
-  await expect(page.getByText('3 entries verified. No faults found.')).toBeVisible();
+  await expect(page.getByText('5 entries verified. No faults found.')).toBeVisible();
   await page.getByRole('button', { name: 'Verify in this browser' }).click();
-  await expect(page.getByText('3 entries recomputed in this browser. No faults found.')).toBeVisible();
+  await expect(page.getByText('5 entries recomputed in this browser. No faults found.')).toBeVisible();
   await checks.accessible(page);
 });
 

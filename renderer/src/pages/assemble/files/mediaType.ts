@@ -35,10 +35,9 @@ const TYPES: Record<string, string> = {
 };
 
 /** The media type to record: by extension first, because that gives the same result on every machine. */
-export function mediaTypeOf(path: string, toldByBrowser: string): string {
+export function mediaTypeOf(path: string, browserType: string): string {
   const extension = /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? '';
   return (
-    TYPES[extension] ??
-    (/^[\w.+-]+\/[\w.+-]+$/.test(toldByBrowser) ? toldByBrowser : 'application/octet-stream')
+    TYPES[extension] ?? (/^[\w.+-]+\/[\w.+-]+$/.test(browserType) ? browserType : 'application/octet-stream')
   );
 }
