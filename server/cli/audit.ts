@@ -4,8 +4,9 @@ import type { AuditResult, DamageProblem, DatabaseCheck, LostAndFoundFindings } 
 import { coverRetrievals } from '../collection/coverRetrievals.ts';
 import { auditEverything } from '../fixity/audit.ts';
 import { listLost, noFindings } from '../fixity/lostAndFound.ts';
-import { openArchive } from '../ledger/openArchive.ts';
+import { judgeArchive, openArchive } from '../ledger/openArchive.ts';
 import { lostFiles } from '../store/blobs/lostAndFound.ts';
+import { DamagedDatabaseError } from '../store/existingArchive.ts';
 import { FolderInUseError } from '../store/folderLock.ts';
 import type { Store } from '../store/store.ts';
 import { auditBlobs } from '../workers/auditBlobs.ts';
@@ -60,6 +61,7 @@ export const audit: Command = {
     });
     const folder = archiveFolder(values.data);
     // Before the folder is opened: to a damaged database nothing is written.
+    await requireAcknowledged(folder);
     const database = await checkDatabase({ folder });
     const store = database.ok ? await openUnlessInUse(folder) : undefined;
     const told = store ? await auditAndRecord(store, database) : await auditBeside(folder, database);
@@ -69,6 +71,15 @@ export const audit: Command = {
     return ok ? 0 : 1;
   },
 };
+
+/** @throws what refuses an archive that is behind what was acknowledged. One that is in use, or damaged, is looked at. */
+async function requireAcknowledged(folder: string): Promise<void> {
+  try {
+    await judgeArchive({ folder, clock: systemClock });
+  } catch (error) {
+    if (!(error instanceof FolderInUseError || error instanceof DamagedDatabaseError)) throw error;
+  }
+}
 
 async function openUnlessInUse(folder: string): Promise<Store | undefined> {
   try {

@@ -59,7 +59,7 @@ export const ledger: Command = {
       values.checkpoint === undefined || isDatabaseDamaged(verification)
         ? undefined
         : compareCheckpoint(databaseFile(folder), await readFile(values.checkpoint, 'utf8'));
-    const kept = await keptDoubt(folder);
+    const kept = isDatabaseDamaged(verification) ? NO_DOUBT : await keptDoubt(folder);
     const ok = verification.ok && comparison?.ok !== false && kept.ok;
     if (values.json) print(JSON.stringify({ ...verification, ok, checkpoint: comparison ?? null, kept }));
     else tell(verification, comparison, kept);
@@ -70,6 +70,9 @@ export const ledger: Command = {
 function isDatabaseDamaged({ problems }: LedgerVerification): boolean {
   return problems.some(({ problem }) => problem === 'database_damaged');
 }
+
+/** Of a database that cannot be read nothing more can be said. */
+const NO_DOUBT = { ok: true, sentence: null };
 
 /** Whether the ledger is the one that the node was left with, as far as it has kept that. */
 async function keptDoubt(folder: string): Promise<{ ok: boolean; sentence: string | null }> {

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { instantOf } from '../../shared/clock.ts';
 import type { KeyChange } from '../../shared/keyChange.ts';
 import { NO_HASH } from '../../shared/ledger.ts';
-import type { Examined, Judge, Verdict } from '../store/examine.ts';
+import { type Examined, examine, type Judge, type Verdict } from '../store/examine.ts';
+import { lockFolder } from '../store/folderLock.ts';
 import { lastEntry } from '../store/sqlite/ledger.ts';
 import { writeSetting } from '../store/sqlite/settings.ts';
 import { openStore, type Store, type StoreConfig } from '../store/store.ts';
@@ -66,6 +67,21 @@ export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
   } catch (error) {
     await store.close();
     throw error;
+  }
+}
+
+/**
+ * Judges an archive as opening it would, and changes nothing.
+ *
+ * @throws FolderInUseError, DamagedDatabaseError; what `openArchive` refuses it with
+ */
+export async function judgeArchive(config: ArchiveConfig): Promise<void> {
+  const { folder, random = randomBytes } = config;
+  const lock = lockFolder(folder);
+  try {
+    await examine(folder, judgeOf(config, random, { kept: undefined, change: undefined }));
+  } finally {
+    lock.release();
   }
 }
 

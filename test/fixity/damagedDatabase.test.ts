@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { runCommand } from '../support/cli.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { addedPack, aRecord, problemOf } from '../support/packs.ts';
 import { audit } from './support.ts';
 
@@ -37,8 +37,9 @@ async function spoil(folder: string, ...names: string[]): Promise<void> {
 /** A node that has the folder open while its database is spoilt. */
 async function nodeWithSpoilt(...names: string[]): Promise<{ node: TestNode; id: string }> {
   const { folder, id } = await archive();
+  const node = await openTestNode({ dataFolder: folder });
   await spoil(folder, ...names);
-  return { node: await openTestNode({ dataFolder: folder }), id };
+  return { node, id };
 }
 
 test('audit says what SQLite finds wrong with the database, writes nothing and ends with 1', async () => {
@@ -88,10 +89,18 @@ test('whoever reads what lies on a damaged page is told that the database is dam
   expect(told.detail).toContain('strongroom audit');
 });
 
-test('a file that is no database is told as that by audit', async () => {
-  const folder = await temporaryFolder();
+test('a node does not open an archive whose ledger cannot be read, and says what to do', async () => {
+  const { folder } = await archive();
+  await spoil(folder, 'ledger');
+  await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(
+    /is damaged .* from a backup, or make it anew .*strongroom rebuild/,
+  );
+});
+
+test('a file that is no database is refused by audit', async () => {
+  const { folder } = await archive();
   await writeFile(join(folder, 'strongroom.db'), 'This is no database. '.repeat(400));
-  const { code, stdout } = await runCommand(['audit', '--data', folder, '--json']);
-  expect(code).toBe(1);
-  expect(JSON.parse(stdout)).toMatchObject({ ok: false, database: { ok: false } });
+  const { code, stderr } = await runCommand(['audit', '--data', folder]);
+  expect(code).toBe(2);
+  expect(stderr).toContain('Nothing was changed.');
 });

@@ -80,8 +80,8 @@ test('the same bytes again are taken, and none is in lost-and-found after that',
 
 test('what a row names is taken back at the next start, and after the commit of the row while the node runs', async () => {
   const folder = await temporaryFolder();
-  for (const text of ['lost', 'other']) await overwrite(folder, sha256Of(text), text);
   const first = await openAt(folder);
+  for (const text of ['lost', 'other']) await overwrite(folder, sha256Of(text), text);
   for (const text of ['lost', 'other'])
     expect(await first.blobs.moveUnnamed(sha256Of(text), sha256Of(text))).toBe(true);
   await nameInRow(first, 'lost');
@@ -102,7 +102,9 @@ test('what a row names is taken back at the next start, and after the commit of 
 
 test('bytes that are not those of the name are never taken back, and what lies under the name is never lost', async () => {
   const folder = await temporaryFolder();
-  await mkdir(join(folder, 'lost-and-found'));
+  await (await openAt(folder)).close();
+  open.length = 0;
+  await mkdir(join(folder, 'lost-and-found'), { recursive: true });
   await writeFile(join(folder, 'lost-and-found', LOST), 'else');
   await overwrite(folder, sha256Of('right'), 'wrong');
   await writeFile(join(folder, 'lost-and-found', sha256Of('right')), 'right');
