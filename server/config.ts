@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../shared/clock.ts';
-import type { Network } from './collection/attempt.ts';
-import type { Log } from './log.ts';
-import type { StartChild } from './workers/child.ts';
+import type { Network } from './collection/fetch/attempt.ts';
+import type { StartChild } from './runtime/child.ts';
+import type { Log } from './runtime/log.ts';
 
 /** How a node is opened; what is left out has the default of `strongroom serve`. */
 export interface NodeConfig {

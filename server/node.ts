@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { systemClock } from '../shared/clock.ts';
 import { WriteLimits } from './archive/limits/writeLimits.ts';
 import { openCollection } from './collection/collection.ts';
-import { coverRetrievals } from './collection/coverRetrievals.ts';
 import { openDerived } from './collection/derived/derived.ts';
 import { Diffs } from './collection/diff/diffs.ts';
-import { loadTimeline } from './collection/events.ts';
 import { openNoise } from './collection/noise/noise.ts';
+import { coverRetrievals } from './collection/record/coverRetrievals.ts';
+import { loadTimeline } from './collection/timeline/events.ts';
 import {
   DEFAULT_HOST,
   DEFAULT_PORT,
@@ -17,13 +17,10 @@ import {
   VERSION,
 } from './config.ts';
 import { openFixity } from './fixity/fixity.ts';
-import { sessionCookie } from './http/access.ts';
 import { createApp } from './http/app.ts';
-import { CLOSING } from './http/eventStream.ts';
-import { Exports } from './http/exports.ts';
-import { createGuards } from './http/guards.ts';
-import { inOriginForm } from './http/hostHeader.ts';
-import { PublicAddress } from './http/publicAddress.ts';
+import { storedBytesFirst } from './http/delivery/blobFastPath.ts';
+import { CLOSING } from './http/delivery/eventStream.ts';
+import { Exports } from './http/delivery/exports.ts';
 import { blobsHandlers } from './http/routes/blobs.ts';
 import { captureHandlers } from './http/routes/captures.ts';
 import { citationsHandlers } from './http/routes/citations.ts';
@@ -45,17 +42,20 @@ import { packsHandlers } from './http/routes/packs.ts';
 import { sourceHandlers } from './http/routes/sources.ts';
 import { studiesHandlers } from './http/routes/studies.ts';
 import { warcHandlers } from './http/routes/warc.ts';
-import { storedBytesFirst } from './http/storedBytesFirst.ts';
+import { sessionCookie } from './http/security/access.ts';
+import { createGuards } from './http/security/guards.ts';
+import { inOriginForm } from './http/security/hostHeader.ts';
+import { Listeners } from './http/security/listeners.ts';
+import { PublicAddress } from './http/security/publicAddress.ts';
 import { openArchive } from './ledger/openArchive.ts';
-import { Listeners } from './listeners.ts';
-import { createLog } from './log.ts';
 import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { OwnerSessions } from './owner/sessions.ts';
 import { SharingSwitch } from './owner/sharing.ts';
-import { tellListening } from './store/listening.ts';
+import { Jobs } from './runtime/jobs.ts';
+import { createLog } from './runtime/log.ts';
+import { tellListening } from './store/endpointFile.ts';
 import { openSettings } from './store/settings.ts';
-import { Jobs } from './workers/jobs.ts';
 
 /** A node that runs: where it is reached and how it is ended. */
 export interface RunningNode {

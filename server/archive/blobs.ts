@@ -1,6 +1,6 @@
 import { isDigest } from '../../shared/digest.ts';
 import { Problem } from '../../shared/problems.ts';
-import { blobRow } from '../store/sqlite/blobs.ts';
+import { blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 
 /** A blob of the archive and where its bytes lie. */

@@ -1,16 +1,16 @@
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { AuditResult, DamageProblem, DatabaseCheck, LostAndFoundFindings } from '../../shared/fixity.ts';
-import { coverRetrievals } from '../collection/coverRetrievals.ts';
+import { coverRetrievals } from '../collection/record/coverRetrievals.ts';
 import { auditEverything } from '../fixity/audit.ts';
+import { auditBlobs } from '../fixity/auditBlobs.ts';
+import { checkDatabase } from '../fixity/checkDatabase.ts';
 import { listLost, noFindings } from '../fixity/lostAndFound.ts';
 import { judgeArchive, openArchive } from '../ledger/openArchive.ts';
 import { lostFiles } from '../store/blobs/lostAndFound.ts';
-import { DamagedDatabaseError } from '../store/existingArchive.ts';
-import { FolderInUseError } from '../store/folderLock.ts';
+import { DamagedDatabaseError } from '../store/opening/existingArchive.ts';
+import { FolderInUseError } from '../store/opening/folderLock.ts';
 import type { Store } from '../store/store.ts';
-import { auditBlobs } from '../workers/auditBlobs.ts';
-import { checkDatabase } from '../workers/checkDatabase.ts';
 import {
   archiveFolder,
   type Command,

@@ -8,14 +8,14 @@ import { MAX_LIST_LIMIT } from '../../shared/limits.ts';
 import type { WatchedSource } from '../../shared/source.ts';
 import { LIST_MEDIA_TYPES, type ListForm, type SourceImport } from '../../shared/sourceList.ts';
 import { openCollection } from '../collection/collection.ts';
-import { coverRetrievals } from '../collection/coverRetrievals.ts';
-import { readEvent } from '../collection/events.ts';
-import { listWatchedSources } from '../collection/sources.ts';
+import { coverRetrievals } from '../collection/record/coverRetrievals.ts';
+import { listWatchedSources } from '../collection/sources/sources.ts';
+import { readEvent } from '../collection/timeline/events.ts';
 import { openArchive } from '../ledger/openArchive.ts';
-import { createLog } from '../log.ts';
-import { FolderInUseError } from '../store/folderLock.ts';
+import { Jobs } from '../runtime/jobs.ts';
+import { createLog } from '../runtime/log.ts';
+import { FolderInUseError } from '../store/opening/folderLock.ts';
 import { openSettings } from '../store/settings.ts';
-import { Jobs } from '../workers/jobs.ts';
 import { type NodeOptions, type RunningNode, reachNode } from './runningNode.ts';
 
 /** The collector of a data folder: opened here, or that of the node that has the folder open. */

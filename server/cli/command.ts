@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { NodeConfig } from '../config.ts';
-import { hasDatabase } from '../store/existingArchive.ts';
+import { hasDatabase } from '../store/opening/existingArchive.ts';
 
 /** How a command ended: 0 done, 1 a check failed, 2 wrong use or it could not be done. */
 export type ExitCode = 0 | 1 | 2;

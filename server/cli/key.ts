@@ -3,7 +3,7 @@ import { systemClock } from '../../shared/clock.ts';
 import type { KeyChange } from '../../shared/keyChange.ts';
 import { knownKey } from '../ledger/judgeArchive.ts';
 import { openArchive } from '../ledger/openArchive.ts';
-import { lookInto } from '../store/examine.ts';
+import { lookInto } from '../store/opening/examine.ts';
 import {
   archiveFolder,
   type Command,

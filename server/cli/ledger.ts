@@ -5,8 +5,8 @@ import type { LedgerVerification } from '../../shared/ledger.ts';
 import { type CheckpointComparison, compareCheckpoint } from '../ledger/compareCheckpoint.ts';
 import { compareWithKept, readBeside } from '../ledger/judgeArchive.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
-import { lookInto } from '../store/examine.ts';
-import { runLedgerVerification } from '../workers/ledgerVerification.ts';
+import { lookInto } from '../store/opening/examine.ts';
+import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import {
   archiveFolder,
   type Command,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
-import { readListening } from '../store/listening.ts';
+import { readListening } from '../store/endpointFile.ts';
 import { UsageError } from './command.ts';
 
 /** Where a node listens unless it was told otherwise. */

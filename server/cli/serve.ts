@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import { isOrigin, ORIGIN_RULE } from '../../shared/settings.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
-import { createLog } from '../log.ts';
 import { openNode, type RunningNode } from '../node.ts';
+import { createLog } from '../runtime/log.ts';
 import {
   type Command,
   DATA_OPTION,

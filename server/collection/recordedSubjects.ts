@@ -1,11 +1,11 @@
 import { fingerprintOf } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
-import { iterateRecordedEvents } from '../store/sqlite/events.ts';
-import { iterateSourceRevisions } from '../store/sqlite/sourceRevisions.ts';
-import { sourceByKey } from '../store/sqlite/sources.ts';
-import { eventDigest } from './recordEvent.ts';
-import { RETRIEVALS } from './recordedRetrievals.ts';
-import { recordedSource } from './sources.ts';
+import { iterateRecordedEvents } from '../store/sqlite/collection/events.ts';
+import { iterateSourceRevisions } from '../store/sqlite/collection/sourceRevisions.ts';
+import { sourceByKey } from '../store/sqlite/collection/sources.ts';
+import { eventDigest } from './record/recordEvent.ts';
+import { RETRIEVALS } from './record/recordedRetrievals.ts';
+import { recordedSource } from './sources/sources.ts';
 
 /** What was recorded of sources: each revision as it was kept, and the newest one as the source's own row shows it. */
 const SOURCES: RecordedSubjects = {

@@ -1,5 +1,5 @@
 import { GrowingTree } from '../ledger/merkle.ts';
-import type { RetrievalBatch } from '../store/sqlite/retrievalBatches.ts';
+import type { RetrievalBatch } from '../store/sqlite/collection/retrievalBatches.ts';
 import { DumpError } from './dumpFile.ts';
 
 /** What entries cover which retrievals: told before the retrievals, which are then held against it one by one. */

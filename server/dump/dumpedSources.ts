@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { SELF } from '../../shared/event.ts';
-import { recordedSource, sourceIdOf } from '../collection/sources.ts';
+import { recordedSource, sourceIdOf } from '../collection/sources/sources.ts';
 import { fingerprintOf } from '../ledger/entry.ts';
-import { rulesDigest } from '../store/sqlite/eventNoise.ts';
+import { rulesDigest } from '../store/sqlite/collection/eventNoise.ts';
 import { type DumpedArchive, type DumpedSource, requireThat, stateAfter } from './dumpedArchive.ts';
 import type { oldRetrievalLine, sourceLine } from './lineSchemas.ts';
 

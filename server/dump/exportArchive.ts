@@ -9,9 +9,9 @@ import { type Clock, instantOf } from '../../shared/clock.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { syncFolder } from '../store/blobs/durableFile.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';
-import { iterateBlobRows } from '../store/sqlite/blobs.ts';
-import type { ReadDatabase } from '../store/sqlite/open.ts';
-import { openSnapshot } from '../store/sqlite/writeAheadLog.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
+import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
 import { dumpHeader, dumpOf } from './writeDump.ts';
 
 /** A stored blob is missing or damaged, so the archive cannot be exported whole; nothing was written. */

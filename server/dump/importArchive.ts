@@ -1,9 +1,10 @@
 import { rename, rm } from 'node:fs/promises';
 import type { Clock } from '../../shared/clock.ts';
 import { DIGEST_PATTERN } from '../../shared/digest.ts';
-import { parseManifest } from '../archive/packs/manifest.ts';
-import { tagFileLines } from '../archive/packs/tagFileLines.ts';
+import { parseManifest } from '../archive/packs/bag/manifest.ts';
+import { tagFileLines } from '../archive/packs/bag/tagFileLines.ts';
 import { openZip, type ZipMember } from '../archive/packs/zip/openZip.ts';
+import { expectMissingBytes } from '../fixity/noticeDamage.ts';
 import { openArchive } from '../ledger/openArchive.ts';
 import type { StagedBlob } from '../store/blobs/blobStore.ts';
 import type { Store } from '../store/store.ts';
@@ -18,7 +19,11 @@ const MAX_MANIFEST_BYTES = 256 * 1_048_576;
 
 /** Makes a new data folder of a dump. The folder appears under its name only when all of it is there and verified. */
 export function importDump(folder: string, file: string, clock: Clock): Promise<DumpHead> {
-  return intoNewFolder(folder, clock, (store) => restoreDump(store, file));
+  return intoNewFolder(folder, clock, async (store) => {
+    const head = await restoreDump(store, file);
+    await expectMissingBytes(store);
+    return head;
+  });
 }
 
 /**

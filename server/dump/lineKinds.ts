@@ -6,10 +6,16 @@ import type { EntryType } from '../../shared/ledger.ts';
 import { newFlagSchema } from '../../shared/pack.ts';
 import { STUDY_MOVES } from '../../shared/study.ts';
 import { checkRecord } from '../archive/packs/record.ts';
-import { commentDigest, flagDigest, nodeDigest, statusDigest, studyDigest } from '../archive/recorded.ts';
-import { batchDigest } from '../collection/coverRetrievals.ts';
-import { eventDigest } from '../collection/recordEvent.ts';
-import { retrievalLeaf } from '../collection/retrievalLeaf.ts';
+import {
+  commentDigest,
+  flagDigest,
+  nodeDigest,
+  statusDigest,
+  studyDigest,
+} from '../archive/recordedSubjects.ts';
+import { batchDigest } from '../collection/record/coverRetrievals.ts';
+import { eventDigest } from '../collection/record/recordEvent.ts';
+import { retrievalLeaf } from '../collection/record/retrievalLeaf.ts';
 import { damageDigest, restorationDigest } from '../fixity/damages.ts';
 import { fingerprintOf } from '../ledger/entry.ts';
 import { type DumpedArchive, requireThat } from './dumpedArchive.ts';

@@ -1,12 +1,12 @@
 import type { Clock } from '../../shared/clock.ts';
-import { coverRetrievals } from '../collection/coverRetrievals.ts';
+import { coverRetrievals } from '../collection/record/coverRetrievals.ts';
 import { Checkpoints } from '../ledger/checkpoints.ts';
 import { compareWithKept, knownKey, readBeside } from '../ledger/judgeArchive.ts';
 import { readNodeKey } from '../ledger/nodeKey.ts';
 import { openArchive } from '../ledger/openArchive.ts';
-import { lookInto } from '../store/examine.ts';
-import { FolderInUseError } from '../store/folderLock.ts';
-import { requireSchema } from '../store/sqlite/migrate.ts';
+import { lookInto } from '../store/opening/examine.ts';
+import { FolderInUseError } from '../store/opening/folderLock.ts';
+import { requireSchema } from '../store/sqlite/engine/migrate.ts';
 import type { ExportedArchive } from './exportArchive.ts';
 
 /**

@@ -8,23 +8,23 @@ import { placeFlag } from '../archive/packs/flagPack.ts';
 import { placePack } from '../archive/packs/placePack.ts';
 import { checkRecord } from '../archive/packs/record.ts';
 import { appendTiles, rootAt } from '../ledger/tree.ts';
-import { createBlobRowIfAbsent } from '../store/sqlite/blobs.ts';
-import { insertCapture } from '../store/sqlite/captures.ts';
-import { insertComment } from '../store/sqlite/comments.ts';
-import { isRowKind, restoreRow } from '../store/sqlite/dump.ts';
-import { entryAt, insertEntry, lastEntry } from '../store/sqlite/ledger.ts';
-import { insertNode } from '../store/sqlite/nodes.ts';
-import type { WriteDatabase } from '../store/sqlite/open.ts';
-import { type FlagRow, packById } from '../store/sqlite/packs.ts';
+import { insertComment } from '../store/sqlite/archive/comments.ts';
+import { type FlagRow, packById } from '../store/sqlite/archive/packs.ts';
+import { insertStatus, insertStudy, type StatusRow, type StudyRow } from '../store/sqlite/archive/studies.ts';
+import { insertNode } from '../store/sqlite/archive/treeNodes.ts';
+import { insertCapture } from '../store/sqlite/collection/captures.ts';
 import {
   insertBatch,
   insertLeaf,
   lastRetrieval,
   type RetrievalBatch,
   setLastToCover,
-} from '../store/sqlite/retrievalBatches.ts';
-import { indexSource, sourceByKey, sourceKeyOf } from '../store/sqlite/sources.ts';
-import { insertStatus, insertStudy, type StatusRow, type StudyRow } from '../store/sqlite/studies.ts';
+} from '../store/sqlite/collection/retrievalBatches.ts';
+import { indexSource, sourceByKey, sourceKeyOf } from '../store/sqlite/collection/sources.ts';
+import type { WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../store/sqlite/node/blobs.ts';
+import { isRowKind, restoreRow } from '../store/sqlite/node/dump.ts';
+import { entryAt, insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { checkDump, type DumpHead, type DumpLine } from './checkDump.ts';
 import { DumpError, READ_SIZE } from './dumpFile.ts';

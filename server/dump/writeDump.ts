@@ -4,10 +4,10 @@ import { DUMP_FORMAT } from '../../shared/dump.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { rootAt } from '../ledger/tree.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
-import { DUMP_KINDS, iterateDumpLines } from '../store/sqlite/dump.ts';
-import { lastEntry } from '../store/sqlite/ledger.ts';
-import type { ReadDatabase } from '../store/sqlite/open.ts';
-import { openSnapshot } from '../store/sqlite/writeAheadLog.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
+import { DUMP_KINDS, iterateDumpLines } from '../store/sqlite/node/dump.ts';
+import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 
 /**

@@ -5,12 +5,12 @@ import {
   endAudit,
   insertAudit,
   updateAudit,
-} from '../store/sqlite/audits.ts';
-import { counter } from '../store/sqlite/blobs.ts';
-import { lastingDamages } from '../store/sqlite/damages.ts';
+} from '../store/sqlite/node/audits.ts';
+import { counter } from '../store/sqlite/node/blobs.ts';
+import { lastingDamages } from '../store/sqlite/node/damages.ts';
 import type { Store } from '../store/store.ts';
-import { type AuditSlice, auditBlobs } from '../workers/auditBlobs.ts';
-import { checkDatabase } from '../workers/checkDatabase.ts';
+import { type AuditSlice, auditBlobs } from './auditBlobs.ts';
+import { checkDatabase } from './checkDatabase.ts';
 import { type Finding, recordDamage, recordIntact } from './damages.ts';
 import { collectLost, noFindings } from './lostAndFound.ts';
 

@@ -1,12 +1,12 @@
 import type { Settings } from '../../shared/settings.ts';
-import type { Log } from '../log.ts';
-import { endAudit, insertAudit, type RunningAudit, scheduledAudit } from '../store/sqlite/audits.ts';
-import { counter } from '../store/sqlite/blobs.ts';
-import { lastingDamages } from '../store/sqlite/damages.ts';
+import type { Log } from '../runtime/log.ts';
+import { endAudit, insertAudit, type RunningAudit, scheduledAudit } from '../store/sqlite/node/audits.ts';
+import { counter } from '../store/sqlite/node/blobs.ts';
+import { lastingDamages } from '../store/sqlite/node/damages.ts';
 import type { Store } from '../store/store.ts';
-import { auditBlobs } from '../workers/auditBlobs.ts';
-import { checkDatabase } from '../workers/checkDatabase.ts';
 import { newTally, recordFindings, recordSlice } from './audit.ts';
+import { auditBlobs } from './auditBlobs.ts';
+import { checkDatabase } from './checkDatabase.ts';
 import { collectLost } from './lostAndFound.ts';
 
 export interface AuditScheduleServices {

@@ -2,8 +2,9 @@ import type { Damage, DamageProblem, Fixity } from '../../shared/fixity.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
 import { fingerprintOver } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
-import { lastCompletedAudit } from '../store/sqlite/audits.ts';
-import { counter } from '../store/sqlite/blobs.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { lastCompletedAudit } from '../store/sqlite/node/audits.ts';
+import { counter } from '../store/sqlite/node/blobs.ts';
 import {
   type DamageRow,
   damagesPage,
@@ -14,8 +15,7 @@ import {
   lastingDamageOf,
   lastingDamages,
   type RestorationRow,
-} from '../store/sqlite/damages.ts';
-import type { ReadDatabase, WriteDatabase } from '../store/sqlite/open.ts';
+} from '../store/sqlite/node/damages.ts';
 import type { Store } from '../store/store.ts';
 
 /** What re-hashing one object found that is worth a record: a damage, or that there is none where one was recorded. */

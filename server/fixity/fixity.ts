@@ -1,8 +1,8 @@
 import type { Audit, AuditResult } from '../../shared/fixity.ts';
 import { Problem } from '../../shared/problems.ts';
-import { auditsPage, breakOffAudits } from '../store/sqlite/audits.ts';
+import type { Jobs, RunningJob } from '../runtime/jobs.ts';
+import { auditsPage, breakOffAudits } from '../store/sqlite/node/audits.ts';
 import type { Store } from '../store/store.ts';
-import type { Jobs, RunningJob } from '../workers/jobs.ts';
 import { auditEverything } from './audit.ts';
 import { AuditSchedule, type AuditScheduleServices } from './auditSchedule.ts';
 

@@ -1,7 +1,7 @@
 import type { LostAndFoundFindings, LostFile } from '../../shared/fixity.ts';
 import type { Slice } from '../../shared/list.ts';
 import type { Store } from '../store/store.ts';
-import { unnamedBlobs } from '../workers/unnamedBlobs.ts';
+import { unnamedBlobs } from './unnamedBlobs.ts';
 
 const LISTED = 1_000;
 

@@ -1,9 +1,11 @@
 import { Problem } from '../../shared/problems.ts';
 import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
+import { blobRow } from '../store/sqlite/node/blobs.ts';
+import { readSetting, writeSetting } from '../store/sqlite/node/settings.ts';
 import type { Store } from '../store/store.ts';
-import { auditBlobs } from '../workers/auditBlobs.ts';
 import { recordFindings } from './audit.ts';
-import { isDamaged } from './damages.ts';
+import { auditBlobs } from './auditBlobs.ts';
+import { type Finding, isDamaged } from './damages.ts';
 
 /** What is needed to look at stored bytes and to record what is wrong with them. */
 export type Noticing = Pick<Store, 'folder' | 'read' | 'write' | 'instant' | 'blobs'>;
@@ -26,6 +28,28 @@ export async function noticeDamage(store: Noticing, digests: readonly string[]):
   let looks = looksAt.get(store.blobs);
   if (!looks) looksAt.set(store.blobs, (looks = new Looks()));
   await looks.ask(store, unknown);
+}
+
+/** When this archive was read back from a dump, which brings no bytes. */
+const RESTORED_AT = 'restored_without_bytes_at';
+
+/**
+ * Says that an archive was read back from a dump. Bytes that did not come with it are missing, and no damage that a
+ * reader meets: the ledger stays as it was read back. An audit records what is still missing then.
+ */
+export async function expectMissingBytes(store: Pick<Store, 'write' | 'instant'>): Promise<void> {
+  await store.write((database) => writeSetting(database, RESTORED_AT, store.instant()));
+}
+
+function isExpected({ sha256, problem }: Finding, { read }: Noticing): boolean {
+  const restoredAt = readSetting(read, RESTORED_AT);
+  const storedAt = blobRow(read, sha256)?.stored_at;
+  return (
+    problem === 'missing' &&
+    typeof restoredAt === 'string' &&
+    storedAt !== undefined &&
+    storedAt <= restoredAt
+  );
 }
 
 const looksAt = new WeakMap<BlobStore, Looks>();
@@ -56,7 +80,10 @@ async function lookAt(store: Noticing, digests: readonly string[]): Promise<void
   try {
     for (let only = digests; only.length > 0; ) {
       const { findings, position, isEnd } = await auditBlobs(store, { after: '', only });
-      await recordFindings(store, findings);
+      await recordFindings(
+        store,
+        findings.filter((finding) => !isExpected(finding, store)),
+      );
       only = isEnd ? [] : only.slice(only.indexOf(position) + 1);
     }
   } catch (error) {

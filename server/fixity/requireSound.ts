@@ -1,6 +1,6 @@
 import { Problem } from '../../shared/problems.ts';
+import { rehashBlobs } from '../hashing/hashFiles.ts';
 import type { Store } from '../store/store.ts';
-import { rehashBlobs } from '../workers/hashFiles.ts';
 import { isDamaged } from './damages.ts';
 
 /**

@@ -10,17 +10,17 @@ import { Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 import type { WriteLimits } from '../archive/limits/writeLimits.ts';
-import type { Log } from '../log.ts';
-import { acceptInvitation } from './acceptInvitation.ts';
-import type { Secrets, Visitor } from './access.ts';
-import type { Guards } from './guards.ts';
-import { limitWrite } from './limitWrite.ts';
+import type { Log } from '../runtime/log.ts';
+import { checkBody, checkQuery, readJson } from './body/readJson.ts';
+import { serveRenderer } from './delivery/renderer.ts';
+import { sendText } from './delivery/sendText.ts';
 import { answerErrors } from './problems.ts';
-import { checkBody, checkQuery, readJson } from './readJson.ts';
-import { serveRenderer } from './renderer.ts';
 import type { Handler, Reply } from './reply.ts';
-import { sendText } from './sendText.ts';
-import { keepSignedIn, signIn } from './signIn.ts';
+import { acceptInvitation } from './security/acceptInvitation.ts';
+import type { Secrets, Visitor } from './security/access.ts';
+import type { Guards } from './security/guards.ts';
+import { limitWrite } from './security/limitWrite.ts';
+import { keepSignedIn, signIn } from './security/signIn.ts';
 
 /** One handler for each route of the table: a route without one does not compile. */
 export type Handlers = { [Name in RouteName]: Handler<RouteTable[Name]> };

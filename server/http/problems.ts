@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, Problem, type ProblemDocument } from '../../shared/problems.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../runtime/log.ts';
 import { isDatabaseDamage } from '../store/databaseDamage.ts';
-import { answerEarly, isStillSending } from './earlyAnswer.ts';
+import { answerEarly, isStillSending } from './body/earlyAnswer.ts';
 
 /** The problem document (RFC 9457) of a problem. Nothing of the machine gets into it: no stack, no path, no SQL. */
 export function problemDocument({ code, message, extra }: Problem): ProblemDocument {

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import type { Slice } from '../../shared/list.ts';
 import type { BodyOf, QueryOf, RouteSpec } from '../../shared/routes/route.ts';
-import type { Visitor } from './access.ts';
+import type { Visitor } from './security/access.ts';
 
 /** What a route's handler is given: everything parsed and allowed. */
 export interface Call<Spec extends RouteSpec = RouteSpec> {

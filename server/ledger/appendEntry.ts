@@ -1,6 +1,6 @@
 import { type EntryType, type LedgerEntry, type LedgerHead, NO_HASH } from '../../shared/ledger.ts';
-import { insertEntry, lastEntry } from '../store/sqlite/ledger.ts';
-import type { ReadDatabase, WriteDatabase } from '../store/sqlite/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
 import { hashOf } from './entry.ts';
 import { appendTiles, rootAt } from './tree.ts';
 

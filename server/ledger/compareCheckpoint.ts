@@ -1,7 +1,7 @@
 import type { KeyChange } from '../../shared/keyChange.ts';
-import { lastEntry } from '../store/sqlite/ledger.ts';
-import { openForReading, type ReadDatabase } from '../store/sqlite/open.ts';
-import { readSetting } from '../store/sqlite/settings.ts';
+import { openForReading, type ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import { readSetting } from '../store/sqlite/node/settings.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from './checkpoint.ts';
 import { keysOf } from './judgeArchive.ts';
 import { readKeyChanges } from './keyChanges.ts';

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { createFolder, syncFile, syncFolder } from '../store/blobs/durableFile.ts';
 import { isMissing } from '../store/blobs/missing.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
-import { headFile } from '../store/headFile.ts';
+import { headFile } from '../store/opening/headFile.ts';
 import { readKeptNotes } from './checkpoints.ts';
 
 /**

@@ -1,9 +1,9 @@
 import type { KeyChange, KnownHead } from '../../shared/keyChange.ts';
-import { BehindHeadError, behindHead, type Examined } from '../store/examine.ts';
-import { HeadFileError, type KeptHead, readKeptHead } from '../store/headFile.ts';
-import { lastEntry } from '../store/sqlite/ledger.ts';
-import type { ReadDatabase } from '../store/sqlite/open.ts';
-import { readSetting } from '../store/sqlite/settings.ts';
+import { BehindHeadError, behindHead, type Examined } from '../store/opening/examine.ts';
+import { HeadFileError, type KeptHead, readKeptHead } from '../store/opening/headFile.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import { readSetting } from '../store/sqlite/node/settings.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from './checkpoint.ts';
 import { type KeptNote, readKeptNotes } from './checkpoints.ts';
 import { readKeyChanges } from './keyChanges.ts';

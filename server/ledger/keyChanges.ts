@@ -7,14 +7,14 @@ import {
   renewalText,
 } from '../../shared/keyChange.ts';
 import type { Slice } from '../../shared/list.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import {
   allKeyChanges,
   insertKeyChange,
   type KeyChangeRow,
   keyChangesPage,
-} from '../store/sqlite/keyChanges.ts';
-import type { ReadDatabase, WriteDatabase } from '../store/sqlite/open.ts';
-import { writeSetting } from '../store/sqlite/settings.ts';
+} from '../store/sqlite/node/keyChanges.ts';
+import { writeSetting } from '../store/sqlite/node/settings.ts';
 import type { Store } from '../store/store.ts';
 import { appendEntry } from './appendEntry.ts';
 import { fingerprintOf } from './entry.ts';

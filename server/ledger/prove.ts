@@ -1,7 +1,7 @@
 import type { ConsistencyProof, InclusionProof } from '../../shared/ledger.ts';
 import { Problem } from '../../shared/problems.ts';
-import { entryAt, lastEntry } from '../store/sqlite/ledger.ts';
-import type { ReadDatabase } from '../store/sqlite/open.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { proofFile } from './checkpoint.ts';
 import type { Checkpoints } from './checkpoints.ts';

@@ -1,5 +1,5 @@
 import type { LedgerEntry, LedgerHead } from '../../shared/ledger.ts';
-import { entriesFrom } from '../store/sqlite/ledger.ts';
+import { entriesFrom } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { readHead } from './appendEntry.ts';
 

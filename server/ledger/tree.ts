@@ -1,5 +1,5 @@
-import { entriesFrom, insertTile, tileHashes } from '../store/sqlite/ledger.ts';
-import type { ReadDatabase, WriteDatabase } from '../store/sqlite/open.ts';
+import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
+import { entriesFrom, insertTile, tileHashes } from '../store/sqlite/node/ledger.ts';
 import { entryText } from './entry.ts';
 import { GrowingTree, leafHash } from './merkle.ts';
 

@@ -1,6 +1,6 @@
 import { type EntryType, type LedgerEntry, type LedgerProblem, NO_HASH } from '../../shared/ledger.ts';
-import { iterateEntries, tileHashes } from '../store/sqlite/ledger.ts';
-import type { ReadDatabase } from '../store/sqlite/open.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { iterateEntries, tileHashes } from '../store/sqlite/node/ledger.ts';
 import { entryText, hashOf } from './entry.ts';
 import { GrowingTree, LeafRow } from './merkle.ts';
 import { rootAt, TILE_WIDTH } from './tree.ts';

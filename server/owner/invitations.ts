@@ -9,7 +9,7 @@ import {
   invitationCount,
   invitations,
   removeInvitation,
-} from '../store/sqlite/invitations.ts';
+} from '../store/sqlite/node/invitations.ts';
 import type { Store } from '../store/store.ts';
 
 /** Who may contribute where the owner wants an invitation for it. Tokens are kept as digests only. */

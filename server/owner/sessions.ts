@@ -3,7 +3,7 @@ import { instantOf } from '../../shared/clock.ts';
 import type { Slice } from '../../shared/list.ts';
 import { Problem } from '../../shared/problems.ts';
 import { type OwnerSession, SESSION_DAYS } from '../../shared/session.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../runtime/log.ts';
 import {
   insertSession,
   noteSessionUse,
@@ -12,7 +12,7 @@ import {
   removeSessionsUsedBefore,
   sessionByToken,
   sessionsUsedSince,
-} from '../store/sqlite/ownerSessions.ts';
+} from '../store/sqlite/node/ownerSessions.ts';
 import type { Store } from '../store/store.ts';
 
 const DAY_MS = 86_400_000;
@@ -75,8 +75,9 @@ export class OwnerSessions {
     const digest = digestOf(secret);
     if (this.#noting.has(digest)) return;
     this.#noting.add(digest);
+    const at = this.#store.instant();
     this.#store
-      .write((database) => noteSessionUse(database, digest, this.#store.instant()))
+      .write((database) => noteSessionUse(database, digest, at))
       .catch((error: unknown) =>
         this.#log.warn({ error }, 'The use of a session could not be noted; it is tried again.'),
       )

@@ -1,7 +1,7 @@
 import { GIGABYTE } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Settings } from '../../shared/settings.ts';
-import { counter } from './sqlite/blobs.ts';
+import { counter } from './sqlite/node/blobs.ts';
 import type { Store } from './store.ts';
 
 /** Whether an error says that the disk fails or is full, so that whatever comes next would fare no better. */

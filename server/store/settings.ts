@@ -7,7 +7,7 @@ import {
   settingsSchema,
   sharingSchema,
 } from '../../shared/settings.ts';
-import { readSetting, writeSetting } from './sqlite/settings.ts';
+import { readSetting, writeSetting } from './sqlite/node/settings.ts';
 import type { Store } from './store.ts';
 
 /** What the owner has set; everything else is at its default. */

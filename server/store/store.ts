@@ -5,20 +5,25 @@ import { NO_HASH } from '../../shared/ledger.ts';
 import { BlobStore } from './blobs/blobStore.ts';
 import { createFolder } from './blobs/durableFile.ts';
 import { databaseFile } from './blobs/paths.ts';
-import { asDamage, examine, type Judge, LOCK_SETTING, requireHead } from './examine.ts';
-import { hasDatabase } from './existingArchive.ts';
-import { type FolderLock, lockFolder, requireUnopened } from './folderLock.ts';
-import { createHeadFile, HeadFile, readKeptHead } from './headFile.ts';
-import { Reserve, releaseReserve } from './reserve.ts';
-import { blobBytes } from './sqlite/blobs.ts';
-import { Checkpointer } from './sqlite/checkpointer.ts';
-import { DurableCommit } from './sqlite/durableCommit.ts';
-import { lastEntry } from './sqlite/ledger.ts';
-import { migrate } from './sqlite/migrate.ts';
-import { openForReading, openForWriting, type ReadDatabase, type WriteDatabase } from './sqlite/open.ts';
-import { writeSetting } from './sqlite/settings.ts';
-import { WriteAheadLog } from './sqlite/writeAheadLog.ts';
-import { Writer } from './sqlite/writer.ts';
+import { asDamage, examine, type Judge, LOCK_SETTING, requireHead } from './opening/examine.ts';
+import { hasDatabase } from './opening/existingArchive.ts';
+import { type FolderLock, lockFolder, requireUnopened } from './opening/folderLock.ts';
+import { createHeadFile, HeadFile, readKeptHead } from './opening/headFile.ts';
+import { Reserve, releaseReserve } from './opening/reserve.ts';
+import { Checkpointer } from './sqlite/engine/checkpointer.ts';
+import { DurableCommit } from './sqlite/engine/durableCommit.ts';
+import { migrate } from './sqlite/engine/migrate.ts';
+import {
+  openForReading,
+  openForWriting,
+  type ReadDatabase,
+  type WriteDatabase,
+} from './sqlite/engine/open.ts';
+import { WriteAheadLog } from './sqlite/engine/writeAheadLog.ts';
+import { Writer } from './sqlite/engine/writer.ts';
+import { blobBytes } from './sqlite/node/blobs.ts';
+import { lastEntry } from './sqlite/node/ledger.ts';
+import { writeSetting } from './sqlite/node/settings.ts';
 import { SteadyClock } from './steadyClock.ts';
 
 /** The data folder, open: what the services read and write through. */

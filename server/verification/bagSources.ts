@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
-import { DECLARATION_FILE } from '../archive/packs/bag.ts';
-import { digester } from '../archive/packs/bagCheck.ts';
-import { packLayout } from '../archive/packs/packLayout.ts';
+import { DECLARATION_FILE } from '../archive/packs/bag/bag.ts';
+import { digester } from '../archive/packs/bag/bagCheck.ts';
+import { packLayout } from '../archive/packs/file/packLayout.ts';
 import { type OpenZip, openZip, type ZipMember } from '../archive/packs/zip/openZip.ts';
 import { hashFiles } from './hashFiles.ts';
 import type { BagSource } from './verifyBag.ts';

@@ -1,5 +1,5 @@
-import { type FileToHash, type HashedFile, hashFileSync } from '../workers/hashFileSync.ts';
-import { hashInLanes } from '../workers/hashLanes.ts';
+import { type FileToHash, type HashedFile, hashFileSync } from '../hashing/hashFileSync.ts';
+import { hashInLanes } from '../hashing/hashLanes.ts';
 
 /** Sets of this size are hashed sooner than two threads start. */
 const SMALL_FILES = 200;

@@ -1,7 +1,7 @@
 import { parseJsonBytes } from '../../shared/checkBody.ts';
 import { MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
-import { DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../archive/packs/bag.ts';
+import { DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../archive/packs/bag/bag.ts';
 import {
   type BagFile,
   type BagTags,
@@ -11,10 +11,10 @@ import {
   type Digests,
   readBagTags,
   readWhole,
-} from '../archive/packs/bagCheck.ts';
-import { type ManifestFinding, manifestKind } from '../archive/packs/manifest.ts';
+} from '../archive/packs/bag/bagCheck.ts';
+import { type ManifestFinding, manifestKind } from '../archive/packs/bag/manifest.ts';
+import { leavesFilesOut } from '../archive/packs/file/withFiles.ts';
 import { type CheckedRecord, checkRecord } from '../archive/packs/record.ts';
-import { leavesFilesOut } from '../archive/packs/withFiles.ts';
 import { type Finding, finding } from './report.ts';
 
 /** A bag, or what is left of one, wherever it lies. */

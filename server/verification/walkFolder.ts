@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag.ts';
+import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/bag.ts';
 
 /** What lies in a folder. */
 export type WalkedEntry =

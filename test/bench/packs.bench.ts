@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { createNode, readNode } from '../../server/archive/nodes.ts';
 import { listPacks } from '../../server/archive/packs/listPacks.ts';
 import { placePack } from '../../server/archive/packs/placePack.ts';
 import { checkRecord } from '../../server/archive/packs/record.ts';
+import { createNode, readNode } from '../../server/archive/tree/treeNodes.ts';
 import { appendEntry } from '../../server/ledger/appendEntry.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';

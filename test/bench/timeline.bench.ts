@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { readEventDensity } from '../../server/collection/eventDensity.ts';
-import { listEvents, loadTimeline } from '../../server/collection/events.ts';
-import { sourceIdOf } from '../../server/collection/sources.ts';
-import { readStats, readStatus } from '../../server/collection/status.ts';
+import { sourceIdOf } from '../../server/collection/sources/sources.ts';
+import { readEventDensity } from '../../server/collection/timeline/eventDensity.ts';
+import { listEvents, loadTimeline } from '../../server/collection/timeline/events.ts';
+import { readStats, readStatus } from '../../server/collection/timeline/status.ts';
 import { readHead } from '../../server/ledger/appendEntry.ts';
-import { statement } from '../../server/store/sqlite/open.ts';
+import { statement } from '../../server/store/sqlite/engine/open.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { EVENT_TYPES, eventsQuery } from '../../shared/event.ts';

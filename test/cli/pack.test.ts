@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { packFolder } from '../../server/archive/packs/packFolder.ts';
+import { packFolder } from '../../server/archive/packs/file/packFolder.ts';
 import type { Pack, PackRecordInput } from '../../shared/pack.ts';
 import { runCommand } from '../support/cli.ts';
 import { extract } from '../support/extract.ts';

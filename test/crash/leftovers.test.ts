@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addPack, type StagedBlob } from '../../server/archive/packs/addPack.ts';
 import { BlobStore, type KeptBy } from '../../server/store/blobs/blobStore.ts';
-import { createBlobRowIfAbsent } from '../../server/store/sqlite/blobs.ts';
+import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { overwrite } from '../fixity/support.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { bagOf } from '../../server/archive/packs/bag.ts';
+import { bagOf } from '../../server/archive/packs/bag/bag.ts';
 import { PROBLEMS } from '../../shared/problems.ts';
 import { isInstalled } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';

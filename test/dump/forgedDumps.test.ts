@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ZipFile } from 'yazl';
-import { retrievalLeaf } from '../../server/collection/retrievalLeaf.ts';
+import { retrievalLeaf } from '../../server/collection/record/retrievalLeaf.ts';
 import { DumpError } from '../../server/dump/dumpFile.ts';
 import { importDump } from '../../server/dump/importArchive.ts';
 import { fingerprintOf, hashOf } from '../../server/ledger/entry.ts';

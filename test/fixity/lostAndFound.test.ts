@@ -3,7 +3,7 @@ import promises, { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { createBlobRowIfAbsent } from '../../server/store/sqlite/blobs.ts';
+import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import type { LostFile } from '../../shared/fixity.ts';

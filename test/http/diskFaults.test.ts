@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { sentenceOf } from '../../server/cli/main.ts';
 import { serve } from '../../server/cli/serve.ts';
 import { answerErrors } from '../../server/http/problems.ts';
-import { createLog } from '../../server/log.ts';
+import { createLog } from '../../server/runtime/log.ts';
 
 let server: Server | undefined;
 afterEach(async () => {

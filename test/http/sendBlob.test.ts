@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readyBlob, type SentBlob } from '../../server/http/delivery/readyBlob.ts';
+import { sendBlob } from '../../server/http/delivery/sendBlob.ts';
 import { answerErrors } from '../../server/http/problems.ts';
-import { readyBlob, type SentBlob } from '../../server/http/readyBlob.ts';
-import { sendBlob } from '../../server/http/sendBlob.ts';
-import { createLog } from '../../server/log.ts';
+import { createLog } from '../../server/runtime/log.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 const STORED_AT = '2026-11-20T10:14:21.592Z';

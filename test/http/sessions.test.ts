@@ -1,9 +1,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { migrate } from '../../server/store/sqlite/migrate.ts';
-import { migration as ledgerAndBlobs } from '../../server/store/sqlite/migrations/0001-ledger-and-blobs.ts';
-import { openForWriting } from '../../server/store/sqlite/open.ts';
+import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
+import { migration as ledgerAndBlobs } from '../../server/store/sqlite/engine/migrations/0001-ledger-and-blobs.ts';
+import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import { instantOf } from '../../shared/clock.ts';
 import type { OwnerSession } from '../../shared/session.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
-import { authorize, mayContribute, type Visitor } from '../../server/http/access.ts';
+import { authorize, mayContribute, type Visitor } from '../../server/http/security/access.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Access } from '../../shared/routes/route.ts';
 import type { Sharing } from '../../shared/settings.ts';

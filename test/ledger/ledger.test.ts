@@ -14,7 +14,7 @@ import {
 import { GrowingTree, leafHash, nodeHash } from '../../server/ledger/merkle.ts';
 import { rootAt } from '../../server/ledger/tree.ts';
 import { type RecordedSubjects, verifyLedger } from '../../server/ledger/verifyLedger.ts';
-import { entryAt, iterateEntries } from '../../server/store/sqlite/ledger.ts';
+import { entryAt, iterateEntries } from '../../server/store/sqlite/node/ledger.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { canonicalText } from '../../shared/canonicalJson.ts';
 import { systemClock } from '../../shared/clock.ts';

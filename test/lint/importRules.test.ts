@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checkImports } from './checkImports.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -13,7 +14,7 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['shared/bare.ts', "import 'express';", 'shared/ runs in the server, in workers and in the browser'],
   ['shared/scoped.ts', "import '@noble/hashes/sha2.js';", 'shared/ runs in the server'],
   ['shared/node.ts', "import 'node:fs';", 'shared/ runs in the server'],
-  ['shared/server.ts', "import '../server/config.ts';", 'it imports nothing from either side'],
+  ['shared/server.ts', "import '../server/config.ts';", 'shared/ runs in the server'],
   ['shared/dynamic.ts', "void import('express');", 'shared/ runs in the server'],
 
   ['server/store/ok.ts', "import 'better-sqlite3';", null],
@@ -26,37 +27,42 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['server/other.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
   ['server/electron.ts', "import 'electron';", 'Only electron/ knows of Electron'],
   ['server/renderer.ts', "import '../renderer/src/App.tsx';", 'server/ runs without a window'],
-  ['server/workers/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
-  ['server/workers/up.ts', "import '../http/app.ts';", 'never the other way round'],
+  ['server/runtime/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+  ['server/runtime/up.ts', "import '../http/app.ts';", 'it knows none of it'],
+  ['server/hashing/up.ts', "import '../archive/studies.ts';", 'it knows nothing of what they are'],
 
   ['server/ledger/ok.ts', "import '../store/sqlite/open.ts';", null],
   ['server/ledger/archive.ts', "import '../archive/studies.ts';", 'ledger/ imports store/ and shared/ only'],
   ['server/ledger/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
 
-  ['server/archive/ok.ts', "import '../ledger/entry.ts';\nimport '../workers/hash.ts';", null],
+  ['server/archive/ok.ts', "import '../ledger/entry.ts';\nimport '../hashing/hash.ts';", null],
   ['server/archive/packs/ok.ts', "import '../nodes.ts';\nimport '../../store/sqlite/open.ts';", null],
-  ['server/archive/packs/peer.ts', "import '../../collection/sources.ts';", 'archive/ imports ledger/'],
-  ['server/archive/http.ts', "import '../http/app.ts';", 'never the other way round'],
-  ['server/archive/cli.ts', "import '../cli.ts';", 'never the other way round'],
+  [
+    'server/archive/packs/peer.ts',
+    "import '../../collection/sources.ts';",
+    'archive/ and collection/ import ledger/',
+  ],
+  ['server/archive/http.ts', "import '../http/app.ts';", 'services do not reach into each other'],
+  ['server/archive/cli.ts', "import '../cli.ts';", 'archive/ and collection/ import ledger/'],
   ['server/archive/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
 
   ['server/collection/ok.ts', "import '../ledger/entry.ts';\nimport 'undici';", null],
-  ['server/collection/peer.ts', "import '../archive/studies.ts';", 'collection/ imports ledger/'],
-  ['server/collection/diff/http.ts', "import '../../http/app.ts';", 'never the other way round'],
-  ['server/fixity/ok.ts', "import '../ledger/entry.ts';\nimport '../workers/auditBlobs.ts';", null],
-  ['server/fixity/archive.ts', "import '../archive/studies.ts';", 'it cares for bytes'],
-  ['server/fixity/http.ts', "import '../http/app.ts';", 'never the other way round'],
+  ['server/collection/peer.ts', "import '../archive/studies.ts';", 'archive/ and collection/ import ledger/'],
+  ['server/collection/diff/http.ts', "import '../../http/app.ts';", 'services do not reach into each other'],
+  ['server/fixity/ok.ts', "import '../ledger/entry.ts';\nimport '../hashing/hash.ts';", null],
+  ['server/fixity/archive.ts', "import '../archive/studies.ts';", 'fixity/ looks after bytes'],
+  ['server/fixity/http.ts', "import '../http/app.ts';", 'fixity/ looks after bytes'],
   ['server/verification/http.ts', "import '../http/app.ts';", 'never the other way round'],
-  ['server/peers/http.ts', "import '../http/app.ts';", 'never the other way round'],
 
   ['server/http/ok.ts', "import '../archive/studies.ts';\nimport 'express';", null],
   ['server/http/fs.ts', "import 'node:fs';", 'A route touches no file'],
   ['server/http/routes/fs.ts', "import 'node:fs/promises';", 'A route touches no file'],
-  ['server/http/blobFile.ts', "import 'node:fs';", null],
-  ['server/http/store.ts', "import '../store/sqlite/open.ts';", 'calls one service function'],
+  ['server/http/delivery/blobFile.ts', "import 'node:fs';", null],
+  ['server/http/store.ts', "import '../store/sqlite/engine/open.ts';", 'calls one service function'],
+  ['server/http/wiring.ts', "import '../node.ts';", 'no command and no wiring'],
   ['server/http/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
 
-  ['server/cli.ts', "import './archive/studies.ts';\nconsole.log(1);", null],
+  ['server/cli.ts', "import './cli/main.ts';\nconsole.log(1);", null],
   ['server/cli/route.ts', "import '../http/app.ts';", 'A command calls the same services'],
   ['server/print.ts', 'console.log(1);', 'Delete this console statement'],
 
@@ -81,13 +87,13 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['electron/renderer.ts', "import '../renderer/src/App.tsx';", 'it loads the renderer by URL'],
   ['electron/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
 
-  ['shared/one.ts', "import { two } from './two.ts';\nexport const one = () => two;", 'Dependency cycle'],
-  ['shared/two.ts', "import { one } from './one.ts';\nexport const two = () => one;", 'Dependency cycle'],
+  ['shared/one.ts', "import type { Two } from './two.ts';\nexport type One = Two;", 'Dependency cycle'],
+  ['shared/two.ts', "import type { One } from './one.ts';\nexport type Two = One | 1;", null],
 ];
 
 type Finding = { filename: string; message: string; help?: string };
 let folder: string;
-let findings: Finding[];
+let findings: { file: string; message: string }[];
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'strongroom-lint-'));
@@ -99,13 +105,20 @@ beforeAll(() => {
   const oxlint = join(root, 'node_modules/oxlint/bin/oxlint');
   const run = spawnSync(process.execPath, [oxlint, '--format=json'], { cwd: folder, encoding: 'utf8' });
   expect(run.status, run.stderr).toBe(1);
-  findings = (JSON.parse(run.stdout) as { diagnostics: Finding[] }).diagnostics;
+  const linted = (JSON.parse(run.stdout) as { diagnostics: Finding[] }).diagnostics.map(
+    ({ filename, message, help = '' }) => ({ file: filename, message: `${message} ${help}` }),
+  );
+  findings = [...checkImports(folder), ...linted];
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+test('no import of this checkout breaks a rule', () => {
+  expect(checkImports(root)).toEqual([]);
+});
+
 test.each(cases)('%s: %s', (file, _line, why) => {
-  const said = findings.filter((f) => f.filename === file).map((f) => `${f.message} ${f.help ?? ''}`);
+  const said = findings.filter((finding) => finding.file === file).map(({ message }) => message);
   if (why === null) expect(said).toEqual([]);
   else expect(said.join('\n')).toContain(why);
 });

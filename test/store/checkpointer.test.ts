@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import { Checkpointer } from '../../server/store/sqlite/checkpointer.ts';
-import { DurableCommit } from '../../server/store/sqlite/durableCommit.ts';
-import { migrate } from '../../server/store/sqlite/migrate.ts';
-import { openForReading, openForWriting, statement } from '../../server/store/sqlite/open.ts';
-import { WriteAheadLog } from '../../server/store/sqlite/writeAheadLog.ts';
-import { Writer } from '../../server/store/sqlite/writer.ts';
+import { Checkpointer } from '../../server/store/sqlite/engine/checkpointer.ts';
+import { DurableCommit } from '../../server/store/sqlite/engine/durableCommit.ts';
+import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
+import { openForReading, openForWriting, statement } from '../../server/store/sqlite/engine/open.ts';
+import { WriteAheadLog } from '../../server/store/sqlite/engine/writeAheadLog.ts';
+import { Writer } from '../../server/store/sqlite/engine/writer.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { openStore, type Store, type Warn } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';

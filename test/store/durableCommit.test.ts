@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { DurableCommit } from '../../server/store/sqlite/durableCommit.ts';
-import { migrate } from '../../server/store/sqlite/migrate.ts';
+import { DurableCommit } from '../../server/store/sqlite/engine/durableCommit.ts';
+import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
 import {
   openForReading,
   openForWriting,
   type ReadDatabase,
   type WriteDatabase,
-} from '../../server/store/sqlite/open.ts';
-import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
-import { Writer } from '../../server/store/sqlite/writer.ts';
+} from '../../server/store/sqlite/engine/open.ts';
+import { Writer } from '../../server/store/sqlite/engine/writer.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 /** A disk that syncs when the test says so. */

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { type EventChoice, EventColumns } from '../../server/store/sqlite/eventColumns.ts';
-import type { ReadDatabase } from '../../server/store/sqlite/open.ts';
+import { type EventChoice, EventColumns } from '../../server/store/sqlite/collection/eventColumns.ts';
+import type { ReadDatabase } from '../../server/store/sqlite/engine/open.ts';
 import { EVENT_TYPES } from '../../shared/event.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 

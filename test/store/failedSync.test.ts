@@ -1,10 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { migrate } from '../../server/store/sqlite/migrate.ts';
-import { openForReading, openForWriting, type WriteDatabase } from '../../server/store/sqlite/open.ts';
-import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
-import { beginSnapshot, openSnapshot, WriteAheadLog } from '../../server/store/sqlite/writeAheadLog.ts';
+import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
+import { openForReading, openForWriting, type WriteDatabase } from '../../server/store/sqlite/engine/open.ts';
+import {
+  beginSnapshot,
+  openSnapshot,
+  WriteAheadLog,
+} from '../../server/store/sqlite/engine/writeAheadLog.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { addedPack, problemOf } from '../support/packs.ts';
 

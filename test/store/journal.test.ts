@@ -5,7 +5,7 @@ import { BlobJournal } from '../../server/store/blobs/journal.ts';
 import { blobsIn } from '../../server/store/blobs/journalRecords.ts';
 import { blobPath } from '../../server/store/blobs/paths.ts';
 import { ShardFolders } from '../../server/store/blobs/shardFolders.ts';
-import { createBlobRowIfAbsent } from '../../server/store/sqlite/blobs.ts';
+import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { migrate } from '../../server/store/sqlite/migrate.ts';
-import { migration as ledgerAndBlobs } from '../../server/store/sqlite/migrations/0001-ledger-and-blobs.ts';
-import { migration as archive } from '../../server/store/sqlite/migrations/0002-archive.ts';
-import { migration as collection } from '../../server/store/sqlite/migrations/0003-collection.ts';
-import { migration as visitors } from '../../server/store/sqlite/migrations/0004-visitors.ts';
-import { openForWriting } from '../../server/store/sqlite/open.ts';
+import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
+import { migration as ledgerAndBlobs } from '../../server/store/sqlite/engine/migrations/0001-ledger-and-blobs.ts';
+import { migration as archive } from '../../server/store/sqlite/engine/migrations/0002-archive.ts';
+import { migration as collection } from '../../server/store/sqlite/engine/migrations/0003-collection.ts';
+import { migration as visitors } from '../../server/store/sqlite/engine/migrations/0004-visitors.ts';
+import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
 afterEach(closeTestNodes);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { rememberUntilCommit } from '../../server/store/rememberUntilCommit.ts';
-import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
+import { rememberUntilCommit } from '../../server/store/commitScopedCache.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';

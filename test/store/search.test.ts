@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { matchExpression, roughExpression } from '../../server/store/sqlite/search.ts';
+import { matchExpression, roughExpression } from '../../server/store/sqlite/engine/search.ts';
 
 const TEXTS = [
   'Crème brûlée and the sea level of Zürich',

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { addPack } from '../../server/archive/packs/addPack.ts';
 import { verifyPack } from '../../server/archive/packs/verifyPack.ts';
 import { readHead } from '../../server/ledger/appendEntry.ts';
-import { readSetting, writeSetting } from '../../server/store/sqlite/settings.ts';
+import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 test.runIf(process.platform === 'linux')('a thread that steps back does so alone', async () => {
   const before = getPriority();
-  const module = new URL('../../server/store/stepBack.ts', import.meta.url);
+  const module = new URL('../../server/store/lowerThreadPriority.ts', import.meta.url);
   const worker = new Worker(
     `const { parentPort } = require('node:worker_threads');
      const { getPriority } = require('node:os');

@@ -2,8 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NodeConfig } from '../../server/config.ts';
-import { createLog } from '../../server/log.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
+import { createLog } from '../../server/runtime/log.ts';
 import { checkAnswer } from './conformance.ts';
 
 /**

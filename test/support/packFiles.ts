@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { bagOf } from '../../server/archive/packs/bag.ts';
+import { bagOf } from '../../server/archive/packs/bag/bag.ts';
 import { type PackRecord, type PackRecordInput, packRecordSchema } from '../../shared/pack.ts';
 import { aRecord, type Files, filesOf } from './packs.ts';
 import { type BuiltEntry, buildZip } from './zipBuilder.ts';

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stagePackFile } from '../../server/archive/packs/stagePackFile.ts';
+import { stagePackFile } from '../../server/archive/packs/file/stagePackFile.ts';
 import { BlobStore } from '../../server/store/blobs/blobStore.ts';
 import { Problem, type ProblemCode } from '../../shared/problems.ts';
 import { temporaryFolder } from './node.ts';

@@ -1,11 +1,11 @@
 import type { Pack } from '../../../shared/pack.ts';
-import { iterateCitedPacks, versionNumber } from '../../store/sqlite/citations.ts';
-import type { ReadDatabase } from '../../store/sqlite/open.ts';
-import { packById } from '../../store/sqlite/packs.ts';
-import type { StudyRow } from '../../store/sqlite/studies.ts';
-import { requireItem } from '../comments.ts';
+import { iterateCitedPacks, versionNumber } from '../../store/sqlite/archive/citations.ts';
+import { packById } from '../../store/sqlite/archive/packs.ts';
+import type { StudyRow } from '../../store/sqlite/archive/studies.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { requireItem } from '../comments/comments.ts';
 import { readPack } from '../packs/readPack.ts';
-import { requireStudy } from '../studies.ts';
+import { requireStudy } from '../studies/studies.ts';
 import { type CitedAuthor, type CitedRelation, type CitedWork, oneLine } from './citedWork.ts';
 
 /** Where the item is cited from: the node's address as its reader has it, and the node's name. */

@@ -1,4 +1,4 @@
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 
 /** So many writes, and so many bytes of bodies. */
 export interface Amount {

@@ -2,7 +2,7 @@ import { instantOf } from '../../../shared/clock.ts';
 import { GIGABYTE, MEGABYTE } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Settings } from '../../../shared/settings.ts';
-import type { WriteCounts } from '../../store/sqlite/writeCounts.ts';
+import type { WriteCounts } from '../../store/sqlite/node/writeCounts.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

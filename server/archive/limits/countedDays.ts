@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
-import type { Log } from '../../log.ts';
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
+import type { Log } from '../../runtime/log.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import {
   addWriteCounts,
   beginWriteDay,
@@ -8,7 +8,7 @@ import {
   type WriteDay,
   writeCounts,
   writeDay,
-} from '../../store/sqlite/writeCounts.ts';
+} from '../../store/sqlite/node/writeCounts.ts';
 import type { Store } from '../../store/store.ts';
 import { type WriteWindow, windowAt } from './budgets.ts';
 

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../runtime/log.ts';
 import type { NoRoom } from '../../store/room.ts';
 import { noRoomFor } from '../../store/room.ts';
 import type { SettingsStore } from '../../store/settings.ts';
-import { countInvitationUse } from '../../store/sqlite/invitations.ts';
-import { lastEntry } from '../../store/sqlite/ledger.ts';
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { countInvitationUse } from '../../store/sqlite/node/invitations.ts';
+import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
 import { addressGroup } from './addressGroup.ts';
 import { Admission, type AdmissionParts, type Amount } from './admission.ts';

@@ -1,10 +1,10 @@
 import type { NewFlag } from '../../../shared/pack.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
-import { addPackFilter, removePackFilter } from '../../store/sqlite/packLists.ts';
-import { type FlagRow, insertFlag } from '../../store/sqlite/packs.ts';
+import { addPackFilter, removePackFilter } from '../../store/sqlite/archive/packLists.ts';
+import { type FlagRow, insertFlag } from '../../store/sqlite/archive/packs.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
-import { flagDigest } from '../recorded.ts';
+import { flagDigest } from '../recordedSubjects.ts';
 import { requirePack } from './readPack.ts';
 
 /** Flags a pack; the flag stays with it for ever, for everyone to see. @throws Problem `not_found` */

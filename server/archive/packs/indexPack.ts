@@ -1,6 +1,6 @@
 import { type PackRecord, tagOf } from '../../../shared/pack.ts';
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
-import { addPackFilter, indexPackText, type PackFilter } from '../../store/sqlite/packLists.ts';
+import { addPackFilter, indexPackText, type PackFilter } from '../../store/sqlite/archive/packLists.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { foldedText } from '../foldedText.ts';
 
 /** Makes a pack to be found by its words and by every value that lists can be filtered by. */

@@ -4,8 +4,8 @@ import {
   type PackFilterName,
   type PackOrder,
   selectPacks,
-} from '../../store/sqlite/packLists.ts';
-import { matchExpression, roughExpression } from '../../store/sqlite/search.ts';
+} from '../../store/sqlite/archive/packLists.ts';
+import { matchExpression, roughExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 import { foldedText } from '../foldedText.ts';
 import { packTexts } from './readPack.ts';

@@ -1,13 +1,13 @@
 import { type PackFile, tagOf } from '../../../shared/pack.ts';
-import { createBlobRowIfAbsent } from '../../store/sqlite/blobs.ts';
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
 import {
   countReplication,
   insertPack,
   insertPackFile,
   insertPackRecord,
   packById,
-} from '../../store/sqlite/packs.ts';
+} from '../../store/sqlite/archive/packs.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import { foldedText } from '../foldedText.ts';
 import { indexPack } from './indexPack.ts';
 import type { CheckedRecord } from './record.ts';

@@ -1,7 +1,6 @@
 import type { Pack, PackRecord } from '../../../shared/pack.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { VERDICTS, type Verdict } from '../../../shared/vocabulary.ts';
-import type { ReadDatabase } from '../../store/sqlite/open.ts';
 import {
   type FlagRow,
   flagsOf,
@@ -12,7 +11,8 @@ import {
   recordTexts,
   replicationsOf,
   superseders,
-} from '../../store/sqlite/packs.ts';
+} from '../../store/sqlite/archive/packs.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 
 /** @throws Problem `not_found` */
 export function requirePack(database: ReadDatabase, id: string): PackRow {

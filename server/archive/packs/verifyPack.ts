@@ -2,13 +2,13 @@ import { canonicalText } from '../../../shared/canonicalJson.ts';
 import { NO_HASH } from '../../../shared/ledger.ts';
 import type { PackRecord, PackVerification } from '../../../shared/pack.ts';
 import { noticeDamage } from '../../fixity/noticeDamage.ts';
+import { rehashForReader } from '../../hashing/hashFiles.ts';
 import { hashOf, sha256Of } from '../../ledger/entry.ts';
 import { isDatabaseDamage } from '../../store/databaseDamage.ts';
-import { entryAt } from '../../store/sqlite/ledger.ts';
-import type { ReadDatabase } from '../../store/sqlite/open.ts';
-import { type PackRow, recordTexts } from '../../store/sqlite/packs.ts';
+import { type PackRow, recordTexts } from '../../store/sqlite/archive/packs.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { entryAt } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
-import { rehashForReader } from '../../workers/hashFiles.ts';
 import { requirePack } from './readPack.ts';
 
 type Check = PackVerification['checks'][number];

@@ -2,7 +2,7 @@ import type { CaptureRefusal } from '../../../shared/captures.ts';
 import type { PageLabel } from '../../../shared/event.ts';
 import { type RetrievalError, watchedUrlSchema } from '../../../shared/source.ts';
 import { isHttpUrl } from '../../../shared/text.ts';
-import { normalizeUrl } from '../sources.ts';
+import { normalizeUrl } from '../sources/sources.ts';
 
 /** What a capture says of the answer that it holds. */
 export interface CapturedAnswer {

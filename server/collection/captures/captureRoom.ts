@@ -1,4 +1,4 @@
-import type { ObjectReceiver } from '../receiveObject.ts';
+import type { ObjectReceiver } from '../record/receiveObject.ts';
 
 /** Room is asked for in steps, because asking looks at the disk. */
 const STEP_BYTES = 8_388_608;

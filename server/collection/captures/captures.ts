@@ -2,10 +2,11 @@ import { createReadStream } from 'node:fs';
 import type { CaptureResult, MementoImport } from '../../../shared/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
+import type { Jobs, RunningJob } from '../../runtime/jobs.ts';
 import { noRoomFor } from '../../store/room.ts';
-import type { Jobs, RunningJob } from '../../workers/jobs.ts';
-import { importMementos, type MementoServices } from './importMementos.ts';
+import { importMementos } from './importMementos.ts';
 import { importWarc } from './importWarc.ts';
+import type { MementoServices } from './services.ts';
 
 export interface CaptureServices extends MementoServices {
   jobs: Jobs;

@@ -1,9 +1,9 @@
 import type { MementoImport } from '../../../shared/captures.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { Attempt } from '../attempt.ts';
-import { fetchObject } from '../fetchObject.ts';
-import type { MementoServices } from './importMementos.ts';
-import { type ListedMemento, NoTimeMap, readTimeMap } from './timeMap.ts';
+import type { Attempt } from '../fetch/attempt.ts';
+import { fetchObject } from '../fetch/fetchObject.ts';
+import { type ListedMemento, NoTimeMap, readTimeMap } from './readTimeMap.ts';
+import type { MementoServices } from './services.ts';
 
 /** A memento to be asked for. */
 export interface Chosen extends ListedMemento {

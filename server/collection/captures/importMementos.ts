@@ -1,25 +1,21 @@
 import type { CaptureResult, MementoImport } from '../../../shared/captures.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { hasCaptureAt } from '../../store/sqlite/captures.ts';
-import type { Attempt, FetchServices } from '../attempt.ts';
-import { fetchObject } from '../fetchObject.ts';
-import { labelOf } from '../pageLabels.ts';
-import { HostHeldError } from '../politeness.ts';
-import type { ReceivedObject } from '../receiveObject.ts';
-import { sourceIdOf } from '../sources.ts';
+import { hasCaptureAt } from '../../store/sqlite/collection/captures.ts';
+import type { Attempt } from '../fetch/attempt.ts';
+import { fetchObject } from '../fetch/fetchObject.ts';
+import { labelOf } from '../record/pageLabels.ts';
+import type { ReceivedObject } from '../record/receiveObject.ts';
+import { HostHeldError } from '../schedule/hostRateLimiter.ts';
+import { sourceIdOf } from '../sources/sources.ts';
 import { type Capture, capturedUrl, RefusedCapture } from './capture.ts';
 import { type Chosen, chooseMementos } from './chooseMementos.ts';
 import { headerOf } from './httpMessage.ts';
-import type { WarcServices } from './importWarc.ts';
 import { rawMemento } from './rawMemento.ts';
+import { instantOfDate } from './readTimeMap.ts';
 import { recordCapture } from './recordCapture.ts';
+import type { MementoServices } from './services.ts';
 import { Tally } from './tally.ts';
-import { instantOfDate } from './timeMap.ts';
-
-export interface MementoServices extends WarcServices {
-  fetching: FetchServices;
-}
 
 export interface MementoOptions {
   observer: string;

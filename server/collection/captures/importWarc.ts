@@ -3,25 +3,17 @@ import { join } from 'node:path';
 import type { CaptureResult } from '../../../shared/captures.ts';
 import { MAX_CAPTURE_UNPACKED_BYTES, MEGABYTE } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { Settings } from '../../../shared/settings.ts';
 import { temporaryFolder } from '../../store/blobs/paths.ts';
-import { CaptureSpool } from '../../store/sqlite/captureSpool.ts';
-import { sourceById } from '../../store/sqlite/sources.ts';
-import type { Store } from '../../store/store.ts';
-import type { ObjectReceiver } from '../receiveObject.ts';
-import { sourceIdOf } from '../sources.ts';
+import { CaptureSpool } from '../../store/sqlite/collection/captureSpool.ts';
+import { sourceById } from '../../store/sqlite/collection/sources.ts';
+import { sourceIdOf } from '../sources/sources.ts';
 import { CaptureRoom } from './captureRoom.ts';
 import { DamagedCaptures } from './damage.ts';
 import { type FileDescription, readWarcFile, type Waiting } from './readWarcFile.ts';
 import { Recording } from './recording.ts';
+import type { WarcServices } from './services.ts';
 import { Tally } from './tally.ts';
 import { type OpenBytes, unpacked } from './unpack.ts';
-
-export interface WarcServices {
-  store: Store;
-  receiver: ObjectReceiver;
-  settings: () => Settings;
-}
 
 export interface WarcImport {
   /** The file's bytes, as they are kept. */

@@ -1,6 +1,6 @@
 import type { CaptureRefusal } from '../../../shared/captures.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
-import { labelOf } from '../pageLabels.ts';
+import { labelOf } from '../record/pageLabels.ts';
 import { type CapturedAnswer, capturedAt, capturedUrl, errorOfStatus, RefusedCapture } from './capture.ts';
 import { CutChunks, dechunked } from './dechunk.ts';
 import { type HttpHead, headerOf, MalformedHttp, splitHead } from './httpMessage.ts';

@@ -1,7 +1,7 @@
 import type { BlobStore, StagedBlob } from '../../store/blobs/blobStore.ts';
-import type { CaptureSpool } from '../../store/sqlite/captureSpool.ts';
-import type { ObjectReceiver } from '../receiveObject.ts';
-import { sourceIdOf } from '../sources.ts';
+import type { CaptureSpool } from '../../store/sqlite/collection/captureSpool.ts';
+import type { ObjectReceiver } from '../record/receiveObject.ts';
+import { sourceIdOf } from '../sources/sources.ts';
 import { RefusedCapture } from './capture.ts';
 import type { CaptureRoom } from './captureRoom.ts';
 import { CapturesTooLarge, DamagedCaptures } from './damage.ts';

@@ -1,10 +1,10 @@
-import { createBlobRowIfAbsent } from '../../store/sqlite/blobs.ts';
-import { hasCapture, insertCapture, lastCapturedVersion } from '../../store/sqlite/captures.ts';
-import { firstEventWith } from '../../store/sqlite/events.ts';
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
-import { insertRetrieval } from '../../store/sqlite/retrievals.ts';
-import { recordEvent } from '../recordEvent.ts';
-import { sourceIdOf, sourceOfCaptures } from '../sources.ts';
+import { hasCapture, insertCapture, lastCapturedVersion } from '../../store/sqlite/collection/captures.ts';
+import { firstEventWith } from '../../store/sqlite/collection/events.ts';
+import { insertRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import { recordEvent } from '../record/recordEvent.ts';
+import { sourceIdOf, sourceOfCaptures } from '../sources/sources.ts';
 import type { Capture } from './capture.ts';
 
 /** Whether a capture was there already, else the event that it made, if it brought another version. */

@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { keepMending } from '../../fixity/keepMending.ts';
+import { keepMending } from '../../fixity/storeWithRepair.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
-import type { SpooledCapture } from '../../store/sqlite/captureSpool.ts';
-import type { ReferredCapture } from '../../store/sqlite/captures.ts';
-import type { WriteDatabase } from '../../store/sqlite/open.ts';
+import type { SpooledCapture } from '../../store/sqlite/collection/captureSpool.ts';
+import type { ReferredCapture } from '../../store/sqlite/collection/captures.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Capture, CapturedAnswer } from './capture.ts';
-import type { WarcServices } from './importWarc.ts';
 import type { Waiting } from './readWarcFile.ts';
 import { type RecordedCapture, recordCapture } from './recordCapture.ts';
 import { resolveRevisit, type SpooledRecord } from './resolveRevisit.ts';
+import type { WarcServices } from './services.ts';
 import type { Tally } from './tally.ts';
 
 /** So many captures are placed on the disk together, as long as they have no more bytes than this. */

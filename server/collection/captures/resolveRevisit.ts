@@ -1,12 +1,12 @@
-import type { CaptureSpool, SpooledCapture } from '../../store/sqlite/captureSpool.ts';
+import type { CaptureSpool, SpooledCapture } from '../../store/sqlite/collection/captureSpool.ts';
 import {
   captureByMoment,
   captureByPayload,
   captureByRecord,
   type ReferredCapture,
-} from '../../store/sqlite/captures.ts';
-import type { ReadDatabase } from '../../store/sqlite/open.ts';
-import { sourceIdOf } from '../sources.ts';
+} from '../../store/sqlite/collection/captures.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { sourceIdOf } from '../sources/sources.ts';
 import type { CapturedAnswer } from './capture.ts';
 import type { Reference } from './readRecord.ts';
 

@@ -1,5 +1,5 @@
 import { parse } from 'csv-parse/sync';
-import type { Found } from './extract.ts';
+import type { Found } from './extractedText.ts';
 import { MOST_TEXT_CHARACTERS } from './limits.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;

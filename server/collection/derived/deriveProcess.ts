@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import type { Log } from '../../log.ts';
-import { type Child, type ChildEnd, forkNode, type StartChild } from '../../workers/child.ts';
-import type { DeriveReply, DeriveRequest } from '../../workers/derive.worker.ts';
-import { workerUrl } from '../../workers/runWorker.ts';
+import { type Child, type ChildEnd, forkNode, type StartChild } from '../../runtime/child.ts';
+import type { Log } from '../../runtime/log.ts';
+import { workerUrl } from '../../runtime/runWorker.ts';
+import type { DeriveReply, DeriveRequest } from './derive.worker.ts';
 import { NotDerivableError } from './notDerivable.ts';
 import type { DeriveTask, ResultOf } from './tasks.ts';
 
@@ -69,7 +69,7 @@ export class DeriveProcess {
     // A process that was given up may still say a last word; it is no longer listened to.
     const isCurrent = () => this.#process === started;
     const started = this.#startChild({
-      script: fileURLToPath(workerUrl('derive')),
+      script: fileURLToPath(workerUrl('derive', import.meta.url)),
       heapMb: MOST_HEAP_MB,
       onMessage: (message) => {
         if (isCurrent()) this.#hear(message as DeriveReply);

@@ -1,6 +1,6 @@
-import type { Log } from '../../log.ts';
+import type { StartChild } from '../../runtime/child.ts';
+import type { Log } from '../../runtime/log.ts';
 import type { Store } from '../../store/store.ts';
-import type { StartChild } from '../../workers/child.ts';
 import { Deriver } from './deriver.ts';
 import { Quiet } from './quiet.ts';
 import { TextFollower } from './textFollower.ts';

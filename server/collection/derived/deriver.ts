@@ -1,6 +1,6 @@
 import { Problem } from '../../../shared/problems.ts';
-import type { Log } from '../../log.ts';
-import type { StartChild } from '../../workers/child.ts';
+import type { StartChild } from '../../runtime/child.ts';
+import type { Log } from '../../runtime/log.ts';
 import { Lane, sourceOf, type Waiting } from './lane.ts';
 import type { DeriveTask, ResultOf } from './tasks.ts';
 

@@ -1,5 +1,6 @@
 import { csvText } from './csvText.ts';
 import { decodeText } from './decodeBody.ts';
+import type { ExtractedText, Found, TextKind } from './extractedText.ts';
 import { htmlText } from './htmlText.ts';
 import { jsonText } from './jsonText.ts';
 import { MOST_LINKS, MOST_PLAIN_BYTES, MOST_TEXT_CHARACTERS, MOST_TITLE_CHARACTERS } from './limits.ts';
@@ -8,34 +9,11 @@ import { NotDerivableError } from './notDerivable.ts';
 import { pdfText } from './pdfText.ts';
 import { xmlText } from './xmlText.ts';
 
-/** A link as it stands in the document: what it says, and where it leads, not resolved. */
-export interface Link {
-  text: string;
-  href: string;
-}
-
-/** The kinds of which there is a text. */
-export type TextKind = Exclude<MediaKind, 'image' | 'other'>;
-
-/** The readable text of an object. Pages of a PDF are parted by form feeds (U+000C). */
-export interface ExtractedText {
-  kind: TextKind;
-  title: string | null;
-  text: string;
-  links?: Link[];
-  pages?: number;
-  /** Whether something was left out for its length or depth. */
-  truncated: boolean;
-}
-
 export interface ExtractOptions {
   contentType: string | null;
   /** Whether `bytes` are only the beginning of the object. */
   isCut?: boolean;
 }
-
-/** What the reader of one kind finds; `extractText` bounds it. */
-export type Found = Omit<ExtractedText, 'kind'>;
 
 /**
  * Makes the text of decoded bytes. Knows no database and no file; for the derive worker, as it blocks its process.

@@ -1,5 +1,5 @@
 import { type FormatCallback, type HtmlToTextOptions, htmlToText } from 'html-to-text';
-import type { Found, Link } from './extract.ts';
+import type { Found, Link } from './extractedText.ts';
 import {
   MOST_DEPTH,
   MOST_LINK_CHARACTERS,

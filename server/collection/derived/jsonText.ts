@@ -1,5 +1,5 @@
 import { createScanner } from 'jsonc-parser';
-import type { Found } from './extract.ts';
+import type { Found } from './extractedText.ts';
 import { MOST_MARKUP_CHARACTERS, MOST_TEXT_CHARACTERS } from './limits.ts';
 
 /** Deeper levels are not indented further: else a document of brackets alone would grow with its square. */

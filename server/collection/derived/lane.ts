@@ -1,5 +1,5 @@
-import type { Log } from '../../log.ts';
-import type { StartChild } from '../../workers/child.ts';
+import type { StartChild } from '../../runtime/child.ts';
+import type { Log } from '../../runtime/log.ts';
 import { DeriveProcess } from './deriveProcess.ts';
 import { NotDerivableError } from './notDerivable.ts';
 import type { DeriveTask } from './tasks.ts';

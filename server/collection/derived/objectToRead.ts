@@ -1,4 +1,4 @@
-import { firstHeadersOfObject } from '../../store/sqlite/retrievals.ts';
+import { firstHeadersOfObject } from '../../store/sqlite/collection/retrievals.ts';
 import type { Store } from '../../store/store.ts';
 import type { ObjectToRead } from './tasks.ts';
 

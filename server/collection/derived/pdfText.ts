@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { Found } from './extract.ts';
+import type { Found } from './extractedText.ts';
 import { MOST_TEXT_CHARACTERS } from './limits.ts';
 import { NotDerivableError } from './notDerivable.ts';
 

@@ -1,11 +1,11 @@
 import type { FoundText, ObjectText, SearchQuery } from '../../../shared/derived.ts';
 import type { Slice } from '../../../shared/list.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { derivedDocument } from '../../store/sqlite/derivedDocuments.ts';
-import { searchTexts } from '../../store/sqlite/documentSearch.ts';
-import { matchExpression, searchTerms } from '../../store/sqlite/search.ts';
+import { derivedDocument } from '../../store/sqlite/collection/derivedDocuments.ts';
+import { searchTexts } from '../../store/sqlite/collection/documentSearch.ts';
+import { matchExpression, searchTerms } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
-import { requireObject } from '../objects.ts';
+import { requireObject } from '../timeline/objects.ts';
 import { unpackContent, unpackJson } from './content.ts';
 import { MOST_SEARCHED_CHARACTERS } from './limits.ts';
 import { snippetOf } from './snippet.ts';

@@ -1,5 +1,5 @@
 import type { Snippet } from '../../../shared/derived.ts';
-import type { SearchTerms } from '../../store/sqlite/search.ts';
+import type { SearchTerms } from '../../store/sqlite/engine/search.ts';
 
 const SNIPPET_CHARACTERS = 280;
 /** Words beyond these are not looked for, nor is a phrase beyond its first: a search text may be thousands long. */

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../runtime/log.ts';
 import {
   indexText,
   sourcesWithoutText,
@@ -7,7 +7,7 @@ import {
   type WantedText,
   wantedTexts,
   wantTexts,
-} from '../../store/sqlite/documentSearch.ts';
+} from '../../store/sqlite/collection/documentSearch.ts';
 import type { Store } from '../../store/store.ts';
 import { unpackContent } from './content.ts';
 import { MOST_SEARCHED_CHARACTERS } from './limits.ts';

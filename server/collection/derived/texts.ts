@@ -3,7 +3,7 @@ import {
   type DerivedDocumentRow,
   derivedDocument,
   putDerivedDocument,
-} from '../../store/sqlite/derivedDocuments.ts';
+} from '../../store/sqlite/collection/derivedDocuments.ts';
 import type { Store } from '../../store/store.ts';
 import type { DeriveOptions, Deriver } from './deriver.ts';
 import { TEXT_TIMEOUT_MS } from './limits.ts';

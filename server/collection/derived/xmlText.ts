@@ -1,5 +1,5 @@
 import { load } from 'cheerio/slim';
-import type { Found, Link } from './extract.ts';
+import type { Found, Link } from './extractedText.ts';
 import { MOST_LINK_CHARACTERS, MOST_LINKS, MOST_MARKUP_CHARACTERS, MOST_TEXT_CHARACTERS } from './limits.ts';
 import { leadsSomewhere, type MarkupNode, walkMarkup } from './markup.ts';
 

@@ -1,18 +1,18 @@
 import type { Comparison, Diff, DiffSide } from '../../../shared/diff.ts';
 import type { NoiseRule } from '../../../shared/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { blobBytes } from '../../store/sqlite/blobs.ts';
 import {
   type DerivedDocumentRow,
   derivedDocument,
   putDerivedDocument,
-} from '../../store/sqlite/derivedDocuments.ts';
+} from '../../store/sqlite/collection/derivedDocuments.ts';
 import {
   type ComparableEvent,
   comparableEvent,
   putEventNoise,
   rulesDigest,
-} from '../../store/sqlite/eventNoise.ts';
+} from '../../store/sqlite/collection/eventNoise.ts';
+import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { unpackContent } from '../derived/content.ts';
 import type { Deriver } from '../derived/deriver.ts';
@@ -20,7 +20,7 @@ import { isKept, NotDerivableError, type NotDerivableReason } from '../derived/n
 import { noticeNotDerivable } from '../derived/noticeNotDerivable.ts';
 import { objectToRead } from '../derived/objectToRead.ts';
 import type { DiffResult } from '../derived/tasks.ts';
-import { readEvent } from '../events.ts';
+import { readEvent } from '../timeline/events.ts';
 import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MOST_MEGABYTES } from './limits.ts';
 import { REASONS } from './reasons.ts';
 import { DIFF_TOOL, versionWith } from './tool.ts';

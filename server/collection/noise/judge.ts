@@ -1,6 +1,6 @@
 import type { NoiseFindings, NoiseRule } from '../../../shared/noise.ts';
 import type { Noticing } from '../../fixity/noticeDamage.ts';
-import type { ComparableEvent } from '../../store/sqlite/eventNoise.ts';
+import type { ComparableEvent } from '../../store/sqlite/collection/eventNoise.ts';
 import type { DeriveOptions, Deriver } from '../derived/deriver.ts';
 import { NotDerivableError } from '../derived/notDerivable.ts';
 import { noticeNotDerivable } from '../derived/noticeNotDerivable.ts';

@@ -1,6 +1,7 @@
 import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/noisePreview.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { Log } from '../../log.ts';
+import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
+import type { Log } from '../../runtime/log.ts';
 import {
   type ComparableEvent,
   comparableEvent,
@@ -8,10 +9,9 @@ import {
   countComparable,
   type EventNoise,
   putEventNoise,
-} from '../../store/sqlite/eventNoise.ts';
-import { sourceById } from '../../store/sqlite/sources.ts';
+} from '../../store/sqlite/collection/eventNoise.ts';
+import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
-import type { JobRun, Jobs, RunningJob } from '../../workers/jobs.ts';
 import type { Deriver } from '../derived/deriver.ts';
 import type { Diffs } from '../diff/diffs.ts';
 import { judgeEvent, markOf } from './judge.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../runtime/log.ts';
 import {
   type ComparableEvent,
   eventsJudged,
@@ -7,8 +7,8 @@ import {
   hasRules,
   putEventNoise,
   setEventsJudged,
-} from '../../store/sqlite/eventNoise.ts';
-import { lastEventId } from '../../store/sqlite/events.ts';
+} from '../../store/sqlite/collection/eventNoise.ts';
+import { lastEventId } from '../../store/sqlite/collection/events.ts';
 import type { Store } from '../../store/store.ts';
 import type { Deriver } from '../derived/deriver.ts';
 import { Quiet } from '../derived/quiet.ts';

@@ -1,4 +1,4 @@
-import { runWorker, workerUrl } from '../../workers/runWorker.ts';
+import { runWorker, workerUrl } from '../../runtime/runWorker.ts';
 import type { DescribedNode } from '../openapi/document.ts';
 
 export interface DescriptionInput {

@@ -2,8 +2,8 @@ import { readBlob } from '../../archive/blobs.ts';
 import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { readyBlob, type SentBlobOptions, type StoredBytes } from '../readyBlob.ts';
-import { sendStored } from '../sendStored.ts';
+import { readyBlob, type SentBlobOptions, type StoredBytes } from '../delivery/readyBlob.ts';
+import { sendStored } from '../delivery/sendStored.ts';
 
 /** Whatever a blob holds, a browser saves it and runs none of it. */
 const AS_BYTES: SentBlobOptions = {

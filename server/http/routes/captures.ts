@@ -4,9 +4,9 @@ import { Problem } from '../../../shared/problems.ts';
 import { WARC_MEDIA_TYPES } from '../../../shared/routes/captures.ts';
 import type { Captures } from '../../collection/captures/captures.ts';
 import type { Handlers } from '../app.ts';
-import { checkBody, readJson, requireMediaType } from '../readJson.ts';
+import { checkBody, readJson, requireMediaType } from '../body/readJson.ts';
+import { checkedChunksOf } from '../body/requestBody.ts';
 import { accepted, ok } from '../reply.ts';
-import { checkedChunksOf } from '../requestBody.ts';
 
 /** Third parties' captures. */
 export function captureHandlers(captures: Captures): Pick<Handlers, 'importCaptures'> {

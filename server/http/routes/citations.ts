@@ -1,11 +1,11 @@
 import type { Request } from 'express';
 import { CITATION_FORMATS, type CitationFormat } from '../../../shared/citation.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { cite, citeAs } from '../../archive/citations.ts';
+import { cite, citeAs } from '../../archive/citations/citations.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import type { PublicAddress } from '../publicAddress.ts';
 import { ok } from '../reply.ts';
+import type { PublicAddress } from '../security/publicAddress.ts';
 
 export function citationsHandlers(
   store: Store,

@@ -1,4 +1,4 @@
-import { readStats, readStatus } from '../../collection/status.ts';
+import { readStats, readStatus } from '../../collection/timeline/status.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';

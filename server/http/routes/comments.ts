@@ -1,5 +1,5 @@
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
-import { addComment, listComments } from '../../archive/comments.ts';
+import { addComment, listComments } from '../../archive/comments/comments.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { created, page } from '../reply.ts';

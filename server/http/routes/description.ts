@@ -2,8 +2,8 @@ import type { Handlers } from '../app.ts';
 import { type Description, describe } from '../docs/describe.ts';
 import { escapeHtml } from '../docs/html.ts';
 import type { DescribedNode } from '../openapi/document.ts';
-import type { PublicAddress } from '../publicAddress.ts';
 import { okText } from '../reply.ts';
+import type { PublicAddress } from '../security/publicAddress.ts';
 
 type DescriptionRoutes = 'readOpenapi' | 'readDocs';
 

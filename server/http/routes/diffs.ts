@@ -1,8 +1,8 @@
 import type { Diffs } from '../../collection/diff/diffs.ts';
 import type { Noise } from '../../collection/noise/noise.ts';
 import type { Handlers } from '../app.ts';
+import { sendTaggedJson } from '../delivery/sendTaggedJson.ts';
 import { accepted, ok } from '../reply.ts';
-import { sendTaggedJson } from '../sendTaggedJson.ts';
 
 /** What differs between two versions, and what of it is no news. */
 export function diffHandlers(

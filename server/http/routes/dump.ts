@@ -2,8 +2,8 @@ import { writeDump } from '../../dump/writeDump.ts';
 import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import type { Exports } from '../exports.ts';
-import { asFile } from '../streamed.ts';
+import type { Exports } from '../delivery/exports.ts';
+import { asFile } from '../delivery/streamed.ts';
 
 export function dumpHandlers(
   store: Store,

@@ -1,16 +1,21 @@
 import { Problem } from '../../../shared/problems.ts';
-import { eventsCsv } from '../../collection/eventCsv.ts';
-import { readEventDensity } from '../../collection/eventDensity.ts';
-import { type EventFeed, readEventFeed } from '../../collection/eventFeed.ts';
-import { listEvents, readEventDetails, readEventsAfter, readLastEventId } from '../../collection/events.ts';
+import { eventsCsv } from '../../collection/timeline/eventCsv.ts';
+import { readEventDensity } from '../../collection/timeline/eventDensity.ts';
+import { type EventFeed, readEventFeed } from '../../collection/timeline/eventFeed.ts';
+import {
+  listEvents,
+  readEventDetails,
+  readEventsAfter,
+  readLastEventId,
+} from '../../collection/timeline/events.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { isFresh } from '../conditions.ts';
-import { openRowStream } from '../eventStream.ts';
-import type { Exports } from '../exports.ts';
-import type { PublicAddress } from '../publicAddress.ts';
+import { isFresh } from '../delivery/conditions.ts';
+import { openRowStream } from '../delivery/eventStream.ts';
+import type { Exports } from '../delivery/exports.ts';
+import { asFile, CSV_TYPE } from '../delivery/streamed.ts';
 import { ok, page, type Reply } from '../reply.ts';
-import { asFile, CSV_TYPE } from '../streamed.ts';
+import type { PublicAddress } from '../security/publicAddress.ts';
 
 type EventRoutes = 'listEvents' | 'readEventFeed' | 'readEventDensity' | 'readEvent' | 'streamEvents';
 

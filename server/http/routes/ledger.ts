@@ -9,7 +9,7 @@ import {
 } from '../../ledger/prove.ts';
 import { readLedger } from '../../ledger/readLedger.ts';
 import type { Store } from '../../store/store.ts';
-import { verifyLedgerForReader } from '../../workers/ledgerVerification.ts';
+import { verifyLedgerForReader } from '../../verification/ledger/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
 import { nextPath, ok, page, plainText } from '../reply.ts';
 

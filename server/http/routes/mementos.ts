@@ -5,15 +5,20 @@ import {
   neighboursOf,
   readMemento,
   readObserved,
-} from '../../collection/mementos.ts';
-import { httpDate, linkHeader, timeMapJson, timeMapLinks } from '../../collection/timeMap.ts';
+} from '../../collection/captures/memento/mementos.ts';
+import {
+  httpDate,
+  linkHeader,
+  timeMapJson,
+  timeMapLinks,
+} from '../../collection/captures/memento/writeTimeMap.ts';
 import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import type { PublicAddress } from '../publicAddress.ts';
-import { readyBlob } from '../readyBlob.ts';
-import { sendStored } from '../sendStored.ts';
-import { streamed } from '../streamed.ts';
+import { readyBlob } from '../delivery/readyBlob.ts';
+import { sendStored } from '../delivery/sendStored.ts';
+import { streamed } from '../delivery/streamed.ts';
+import type { PublicAddress } from '../security/publicAddress.ts';
 import { sealed } from './objects.ts';
 
 const LINK_FORMAT = { 'Content-Type': 'application/link-format; charset=utf-8' };

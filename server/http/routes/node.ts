@@ -4,16 +4,16 @@ import { readHead } from '../../ledger/appendEntry.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';
 import type { SharingSwitch } from '../../owner/sharing.ts';
+import type { Jobs } from '../../runtime/jobs.ts';
 import { measureRoom } from '../../store/room.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import type { Store } from '../../store/store.ts';
-import type { Jobs } from '../../workers/jobs.ts';
-import { runLedgerVerification } from '../../workers/ledgerVerification.ts';
-import { mayContribute } from '../access.ts';
+import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
-import { openEventStream } from '../eventStream.ts';
-import type { PublicAddress } from '../publicAddress.ts';
+import { openEventStream } from '../delivery/eventStream.ts';
 import { accepted, noContent, ok, page } from '../reply.ts';
+import { mayContribute } from '../security/access.ts';
+import type { PublicAddress } from '../security/publicAddress.ts';
 
 type NodeRoutes =
   | 'readHealth'

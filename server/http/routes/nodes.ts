@@ -1,5 +1,5 @@
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
-import { createNode, readNode, readTree } from '../../archive/nodes.ts';
+import { createNode, readNode, readTree } from '../../archive/tree/treeNodes.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { created, ok, okText, withList } from '../reply.ts';

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { type ArchivedObject, readObject, readObjectMetadata } from '../../collection/objects.ts';
+import { type ArchivedObject, readObject, readObjectMetadata } from '../../collection/timeline/objects.ts';
 import { requireSound } from '../../fixity/requireSound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { readyBlob, type StoredBytes } from '../readyBlob.ts';
+import { readyBlob, type StoredBytes } from '../delivery/readyBlob.ts';
+import { sendStored } from '../delivery/sendStored.ts';
 import { ok } from '../reply.ts';
-import { sendStored } from '../sendStored.ts';
 
 /** An archived page runs nothing and reaches nothing, wherever a browser shows it. */
 const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'", Vary: 'Sec-Fetch-Dest' };

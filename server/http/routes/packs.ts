@@ -1,16 +1,16 @@
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
 import type { WriteLimits } from '../../archive/limits/writeLimits.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
+import { packFileOf } from '../../archive/packs/file/packFileOf.ts';
 import { flagPack } from '../../archive/packs/flagPack.ts';
 import { listPacks } from '../../archive/packs/listPacks.ts';
-import { packFileOf } from '../../archive/packs/packFileOf.ts';
 import { readPackText } from '../../archive/packs/readPack.ts';
 import { verifyPack } from '../../archive/packs/verifyPack.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { readPackUpload } from '../packUpload.ts';
+import { readPackUpload } from '../body/packUpload.ts';
+import { sendPackFile } from '../delivery/sendPackFile.ts';
 import { createdText, ok, okText, pageOfTexts } from '../reply.ts';
-import { sendPackFile } from '../sendPackFile.ts';
 
 type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verifyPack' | 'flagPack';
 

@@ -1,6 +1,6 @@
 import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../shared/sourceList.ts';
 import type { Collection } from '../../collection/collection.ts';
-import { proveRetrieval } from '../../collection/proveRetrieval.ts';
+import { proveRetrieval } from '../../collection/record/proveRetrieval.ts';
 import {
   changeSource,
   listRetrievals,
@@ -9,12 +9,12 @@ import {
   readSource,
   readWatchedSource,
   removeSource,
-} from '../../collection/sources.ts';
+} from '../../collection/sources/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { readBytes, requireMediaType } from '../readJson.ts';
+import { readBytes, requireMediaType } from '../body/readJson.ts';
+import { chunksOf } from '../body/requestBody.ts';
 import { accepted, created, noContent, ok, page } from '../reply.ts';
-import { chunksOf } from '../requestBody.ts';
 
 type SourceRoutes =
   | 'listSources'

@@ -1,11 +1,11 @@
 import { Problem } from '../../../shared/problems.ts';
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
-import { createStudy, listStudies, readStudy, setStudyStatus } from '../../archive/studies.ts';
-import { readStudyTable, studyTableCsv } from '../../archive/studyTable.ts';
+import { createStudy, listStudies, readStudy, setStudyStatus } from '../../archive/studies/studies.ts';
+import { readStudyTable, studyTableCsv } from '../../archive/studies/studyTable.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
+import { asFile, CSV_TYPE } from '../delivery/streamed.ts';
 import { created, ok, page, type Reply } from '../reply.ts';
-import { asFile, CSV_TYPE } from '../streamed.ts';
 
 type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus' | 'readStudyTable';
 

@@ -1,8 +1,8 @@
-import { type Exporter, exportWarc } from '../../collection/warc/exportWarc.ts';
+import { type Exporter, exportWarc } from '../../collection/captures/warc/exportWarc.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import type { Exports } from '../exports.ts';
-import { asFile } from '../streamed.ts';
+import type { Exports } from '../delivery/exports.ts';
+import { asFile } from '../delivery/streamed.ts';
 
 /** What was collected as a WARC file. */
 export function warcHandlers(

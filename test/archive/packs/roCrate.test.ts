@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bagOf } from '../../../server/archive/packs/bag.ts';
+import { bagOf } from '../../../server/archive/packs/bag/bag.ts';
 import { FULL_RECORD } from '../../support/packFiles.ts';
 import { sha256Of } from '../../support/packs.ts';
 

@@ -1,7 +1,7 @@
-import { nodeDigest } from '../../../server/archive/recorded.ts';
+import { nodeDigest } from '../../../server/archive/recordedSubjects.ts';
 import { appendEntry } from '../../../server/ledger/appendEntry.ts';
 import { entryText, unsealedText } from '../../../server/ledger/entry.ts';
-import { insertNode } from '../../../server/store/sqlite/nodes.ts';
+import { insertNode } from '../../../server/store/sqlite/archive/treeNodes.ts';
 import { openStore } from '../../../server/store/store.ts';
 import { canonicalText } from '../../../shared/canonicalJson.ts';
 import { systemClock } from '../../../shared/clock.ts';

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
-import { recordEvent } from '../../../server/collection/recordEvent.ts';
-import { watchSource } from '../../../server/collection/sources.ts';
+import { recordEvent } from '../../../server/collection/record/recordEvent.ts';
+import { watchSource } from '../../../server/collection/sources/sources.ts';
 import { createFolder } from '../../../server/store/blobs/durableFile.ts';
 import { databaseFile } from '../../../server/store/blobs/paths.ts';
-import { createBlobRowIfAbsent } from '../../../server/store/sqlite/blobs.ts';
-import { insertCapture } from '../../../server/store/sqlite/captures.ts';
-import { migrate } from '../../../server/store/sqlite/migrate.ts';
-import { openForWriting, statement, type WriteDatabase } from '../../../server/store/sqlite/open.ts';
-import { insertRetrieval } from '../../../server/store/sqlite/retrievals.ts';
-import { updateStanding } from '../../../server/store/sqlite/sources.ts';
+import { insertCapture } from '../../../server/store/sqlite/collection/captures.ts';
+import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
+import { updateStanding } from '../../../server/store/sqlite/collection/sources.ts';
+import { migrate } from '../../../server/store/sqlite/engine/migrate.ts';
+import { openForWriting, statement, type WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
 import { type EventType, SELF } from '../../../shared/event.ts';
 import { newSourceSchema } from '../../../shared/source.ts';
 

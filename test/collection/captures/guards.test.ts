@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { fetchObject } from '../../../server/collection/fetchObject.ts';
-import { measure } from '../../../server/collection/measure.ts';
-import { Politeness } from '../../../server/collection/politeness.ts';
-import { Robots } from '../../../server/collection/robots.ts';
+import { fetchObject } from '../../../server/collection/fetch/fetchObject.ts';
+import { Robots } from '../../../server/collection/fetch/robots.ts';
+import { Politeness } from '../../../server/collection/schedule/hostRateLimiter.ts';
+import { measure } from '../../../server/collection/sources/measure.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { DEFAULT_SETTINGS } from '../../../shared/settings.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Deriver } from '../../../server/collection/derived/deriver.ts';
 import type { TextTask } from '../../../server/collection/derived/tasks.ts';
-import { createLog } from '../../../server/log.ts';
+import { createLog } from '../../../server/runtime/log.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { sha256 } from './support.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { snippetOf } from '../../../server/collection/derived/snippet.ts';
-import { searchTerms } from '../../../server/store/sqlite/search.ts';
+import { searchTerms } from '../../../server/store/sqlite/engine/search.ts';
 
 function marked(text: string, q: string): string[] {
   const snippet = snippetOf(text, searchTerms(q));

@@ -1,0 +1,56 @@
+import type { Comment, NewComment } from '../../../shared/comment.ts';
+import type { Slice } from '../../../shared/list.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { appendEntry } from '../../ledger/appendEntry.ts';
+import { commentById, insertComment, selectComments } from '../../store/sqlite/archive/comments.ts';
+import { packById } from '../../store/sqlite/archive/packs.ts';
+import { studyById } from '../../store/sqlite/archive/studies.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Store } from '../../store/store.ts';
+import { commentDigest } from '../recordedSubjects.ts';
+
+/** An item is a pack or a study. @throws Problem `not_found` */
+export function requireItem(database: ReadDatabase, id: string): void {
+  if (packById(database, id) || studyById(database, id)) return;
+  throw new Problem('not_found', `There is no pack and no study ${id} here.`);
+}
+
+/** @throws Problem `not_found`; `unknown_comment` where `reply_to` is no comment on this item. */
+export async function addComment(
+  store: Store,
+  item: string,
+  { author, body, reply_to }: NewComment,
+): Promise<Comment> {
+  const id = `co_${store.randomHex(20)}`;
+  return store.write((database) => {
+    requireItem(database, item);
+    if (reply_to !== null && commentById(database, reply_to)?.item !== item) {
+      const message = `There is no comment ${reply_to} on this item.`;
+      throw new Problem('unknown_comment', message, { errors: [{ path: '/reply_to', message }] });
+    }
+    const recorded = { id, item, author, body, reply_to, at: store.instant() };
+    const { seq } = appendEntry(database, {
+      type: 'comment.added',
+      subject: id,
+      digest: commentDigest(recorded),
+      at: recorded.at,
+    });
+    const comment = { ...recorded, ledger_entry: seq };
+    insertComment(database, comment);
+    return comment;
+  });
+}
+
+/** One page of an item's comments, oldest first. @throws Problem `not_found` */
+export function listComments(
+  { read }: Pick<Store, 'read'>,
+  item: string,
+  query: { limit: number; offset: number },
+): Slice<Comment> {
+  return read
+    .transaction(() => {
+      requireItem(read, item);
+      return selectComments(read, item, query);
+    })
+    .deferred();
+}

@@ -1,0 +1,94 @@
+import { hash } from 'node:crypto';
+import { canonicalText } from '../../../../shared/canonicalJson.ts';
+import { compareByUtf8 } from '../../../../shared/filePath.ts';
+import type { PackRecord } from '../../../../shared/pack.ts';
+import { packIdOf } from '../record.ts';
+import { roCrateText } from './roCrate.ts';
+
+/** A file of a bag that is not payload. */
+export interface TagFile {
+  name: string;
+  bytes: Buffer;
+}
+
+/** The bag of a record: its folder's name and every tag file, in the order in which they are written. */
+export interface Bag {
+  id: string;
+  /** The record's fingerprint, which is also the SHA-256 of `pack.json`. */
+  digest: string;
+  tagFiles: TagFile[];
+}
+
+export const RECORD_FILE = 'pack.json';
+export const CRATE_FILE = 'ro-crate-metadata.json';
+export const DECLARATION_FILE = 'bagit.txt';
+export const INFO_FILE = 'bag-info.txt';
+const MANIFEST_FILE = 'manifest-sha256.txt';
+const TAG_MANIFEST_FILE = 'tagmanifest-sha256.txt';
+export const PAYLOAD_FOLDER = 'data/';
+
+/** Every tag file that is written. */
+export const BAG_FILES: ReadonlySet<string> = new Set([
+  DECLARATION_FILE,
+  INFO_FILE,
+  MANIFEST_FILE,
+  RECORD_FILE,
+  CRATE_FILE,
+  TAG_MANIFEST_FILE,
+]);
+
+const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
+
+/**
+ * Makes the BagIt 1.0 bag (RFC 8493) of a record. It is made of the record alone: no clock, no name of this machine
+ * and no version of this program gets into it, so every archive that holds the record makes the same bytes.
+ */
+export function bagOf(record: PackRecord): Bag {
+  const recordText = canonicalText(record);
+  const digest = sha256(recordText);
+  const id = packIdOf(digest);
+  const manifest = record.files
+    .map(({ path, sha256 }) => manifestLine(sha256, PAYLOAD_FOLDER + path))
+    .join('');
+  const listed = Object.entries({
+    [DECLARATION_FILE]: DECLARATION,
+    [INFO_FILE]: infoText(record, id, digest),
+    [MANIFEST_FILE]: manifest,
+    [RECORD_FILE]: recordText,
+    [CRATE_FILE]: roCrateText(record, id),
+  });
+  const tagManifest = listed
+    .toSorted(([left], [right]) => compareByUtf8(left, right))
+    .map(([name, text]) => manifestLine(sha256(text), name))
+    .join('');
+  const texts = [...listed, [TAG_MANIFEST_FILE, tagManifest] as const];
+  return { id, digest, tagFiles: texts.map(([name, text]) => ({ name, bytes: Buffer.from(text) })) };
+}
+
+function sha256(text: string): string {
+  return hash('sha256', text, 'hex');
+}
+
+/** Two spaces between, so that `sha256sum -c` reads it as well. */
+function manifestLine(digest: string, path: string): string {
+  return `${digest}  ${path}\n`;
+}
+
+function infoText(record: PackRecord, id: string, digest: string): string {
+  const bytes = record.files.reduce((sum, file) => sum + file.bytes, 0);
+  const lines = [
+    ['External-Identifier', id],
+    ['External-Description', onOneLine(record.title)],
+    ['Record-Fingerprint', digest],
+    ['Payload-Oxum', `${bytes}.${record.files.length}`],
+  ];
+  return lines
+    .filter(([, value]) => value !== '')
+    .map(([label, value]) => `${label}: ${value}\n`)
+    .join('');
+}
+
+/** A value of `bag-info.txt` stands on one line, whatever a reader takes for the end of one. */
+function onOneLine(text: string): string {
+  return text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+}

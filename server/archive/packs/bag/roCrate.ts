@@ -1,0 +1,169 @@
+import { isDigest } from '../../../../shared/digest.ts';
+import type { PackRecord } from '../../../../shared/pack.ts';
+import type { License } from '../../../../shared/vocabulary.ts';
+
+type Entity = { '@id': string; '@type': string } & Record<string, unknown>;
+type Reference = { '@id': string };
+
+const LICENSE_ENTITIES: Record<License, Entity> = {
+  'CC-BY-4.0': {
+    '@id': 'https://creativecommons.org/licenses/by/4.0/',
+    '@type': 'CreativeWork',
+    name: 'Creative Commons Attribution 4.0 International',
+    description: 'May be shared and adapted, with attribution.',
+    identifier: 'CC-BY-4.0',
+  },
+  'CC0-1.0': {
+    '@id': 'https://creativecommons.org/publicdomain/zero/1.0/',
+    '@type': 'CreativeWork',
+    name: 'Creative Commons Zero 1.0 Universal',
+    description: 'Given to the public domain as far as the law allows.',
+    identifier: 'CC0-1.0',
+  },
+};
+
+/**
+ * RO-Crate asks for a date of publication; a record has none, because each archive stamps its own and the same record
+ * must give the same bytes everywhere. The date of the terms it was published under is the one date that it carries.
+ */
+const ABOUT_THE_DATE: Entity = {
+  '@id': '#date-published',
+  '@type': 'Comment',
+  text:
+    'datePublished is the date of the terms that the uploader accepted: the pack was published on it or later. ' +
+    'When an archive received the pack is in the ledger of that archive.',
+};
+
+/**
+ * The text of `ro-crate-metadata.json` (RO-Crate 1.2) of a pack: what the record says, in schema.org's words, for
+ * programs that read crates. Made of the record and nothing else.
+ */
+export function roCrateText(record: PackRecord, id: string): string {
+  const graph = new EntityGraph();
+  graph.add({
+    '@id': 'ro-crate-metadata.json',
+    '@type': 'CreativeWork',
+    about: { '@id': './' },
+    conformsTo: { '@id': 'https://w3id.org/ro/crate/1.2' },
+  });
+  const root: Entity = graph.addEntity({
+    '@id': './',
+    '@type': 'Dataset',
+    name: record.title,
+    description: record.summary || record.title,
+    datePublished: record.terms_version,
+    identifier: id,
+  });
+  root.license = graph.add(LICENSE_ENTITIES[record.license]);
+  root.author = addAuthors(graph, record);
+  if (record.keywords.length > 0) root.keywords = record.keywords;
+  Object.assign(root, addRelations(graph, record));
+  root.comment = graph.add(ABOUT_THE_DATE);
+  root.hasPart = addFiles(graph, record);
+  const document = { '@context': 'https://w3id.org/ro/crate/1.2/context', '@graph': graph.entities };
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** The entities of a crate, each id once. */
+class EntityGraph {
+  readonly #entities = new Map<string, Entity>();
+
+  get entities(): Entity[] {
+    return [...this.#entities.values()];
+  }
+
+  addEntity(entity: Entity): Entity {
+    const known = this.#entities.get(entity['@id']);
+    if (known) return known;
+    this.#entities.set(entity['@id'], entity);
+    return entity;
+  }
+
+  add(entity: Entity): Reference {
+    return { '@id': this.addEntity(entity)['@id'] };
+  }
+}
+
+function addAuthors(graph: EntityGraph, { authors }: PackRecord): Reference[] {
+  const organizations = new Map<string, Reference>();
+  const references = authors.map(({ name, orcid, affiliation }, index) => {
+    const person: Entity = {
+      '@id': orcid === null ? `#author-${index + 1}` : `https://orcid.org/${orcid}`,
+      '@type': 'Person',
+      name,
+    };
+    if (affiliation !== '') {
+      const id = `#organization-${organizations.size + 1}`;
+      const organization =
+        organizations.get(affiliation) ??
+        graph.add({ '@id': id, '@type': 'Organization', name: affiliation });
+      organizations.set(affiliation, organization);
+      person.affiliation = organization;
+    }
+    return graph.add(person);
+  });
+  return unique(references);
+}
+
+/** Earlier packs, related works and results: what else the root speaks of. */
+function addRelations(graph: EntityGraph, record: PackRecord): Record<string, Reference[]> {
+  const earlier = [record.replicates?.pack, record.supersedes].filter((pack) => typeof pack === 'string');
+  const isBasedOn = earlier.map((pack) =>
+    graph.add({ '@id': `urn:strongroom:pack:${pack}`, '@type': 'Dataset', name: pack }),
+  );
+  const mentions = record.related.map(({ relation, identifier }) =>
+    graph.add({
+      '@id': addressOf(identifier),
+      '@type': 'CreativeWork',
+      name: identifier,
+      description: `${relation} (DataCite relation type, from this pack's side)`,
+    }),
+  );
+  const variableMeasured = Object.entries(record.results).map(([name, value], index) =>
+    graph.add({
+      '@id': `#result-${index + 1}`,
+      '@type': 'PropertyValue',
+      name,
+      ...(value === null ? {} : { value }),
+    }),
+  );
+  const lists = { isBasedOn: unique(isBasedOn), mentions: unique(mentions), variableMeasured };
+  return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
+}
+
+function addFiles(graph: EntityGraph, { files }: PackRecord): Reference[] {
+  const record = graph.add({
+    '@id': 'pack.json',
+    '@type': 'File',
+    name: 'The record of this pack, as canonical JSON',
+    encodingFormat: 'application/json',
+  });
+  const parts = files.map(({ path, sha256, bytes, media_type }) =>
+    graph.add({
+      '@id': `data/${asIri(path)}`,
+      '@type': 'File',
+      name: path,
+      contentSize: String(bytes),
+      encodingFormat: media_type,
+      sha256,
+    }),
+  );
+  return [record, ...parts];
+}
+
+/** RO-Crate prefers international characters as they are; what no IRI can hold is percent-encoded. */
+function asIri(path: string): string {
+  return path.replace(/[\s#[\]^`{}]/g, encodeURIComponent);
+}
+
+/** An address for a DOI, a URL or a digest. */
+function addressOf(identifier: string): string {
+  const doi = /^(?:doi:|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/\S+)$/i.exec(identifier)?.[1];
+  if (doi !== undefined) return `https://doi.org/${encodeURI(doi)}`;
+  const digest = identifier.replace(/^sha256:/, '');
+  return isDigest(digest) ? `urn:sha256:${digest}` : (URL.parse(identifier)?.href ?? identifier);
+}
+
+function unique(references: readonly Reference[]): Reference[] {
+  return [...new Map(references.map((reference) => [reference['@id'], reference])).values()];
+}

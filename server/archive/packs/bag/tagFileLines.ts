@@ -1,0 +1,67 @@
+import { Problem } from '../../../../shared/problems.ts';
+
+/** A file of a bag that can be read, wherever the bag lies. */
+export interface BagFile {
+  bytes: number;
+  read(): AsyncIterable<Uint8Array>;
+}
+
+/** No path is nearly as long. */
+const MAX_LINE_LENGTH = 1_048_576;
+const BYTE_ORDER_MARK = '\ufeff';
+
+/**
+ * The lines of a tag file, some at a time as it is read, whichever of the three ends of line (LF, CR, CRLF) its writer
+ * used; the last end is optional. BagIt allows no byte order mark, and other encodings than UTF-8 are not read here.
+ *
+ * @throws Problem `invalid_pack_file` where the file is larger than `maxBytes` or no such text.
+ */
+export async function* tagFileLines(name: string, file: BagFile, maxBytes: number): AsyncGenerator<string[]> {
+  requireAtMost(name, file, maxBytes);
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch (error) {
+      throw notText(name, error);
+    }
+  };
+  let isFirst = true;
+  /** What came after the last end of line. */
+  let rest = '';
+  for await (const chunk of file.read()) {
+    const text = decode(chunk);
+    if (isFirst && text.startsWith(BYTE_ORDER_MARK)) throw notText(name);
+    isFirst &&= text === '';
+    rest += text;
+    // A CR at the end may be half of an end of line.
+    const whole = rest.endsWith('\r') ? rest.slice(0, -1) : rest;
+    const end = Math.max(whole.lastIndexOf('\n'), whole.lastIndexOf('\r')) + 1;
+    if (rest.length - end > MAX_LINE_LENGTH) throw lineTooLong(name);
+    if (end === 0) continue;
+    yield linesOf(rest.slice(0, end));
+    rest = rest.slice(end);
+  }
+  rest += decode();
+  if (rest !== '') yield linesOf(rest);
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split(/\r\n|\n|\r/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+/** @throws Problem `invalid_pack_file` where the file is larger. */
+export function requireAtMost(name: string, { bytes }: BagFile, maxBytes: number): void {
+  if (bytes <= maxBytes) return;
+  throw new Problem('invalid_pack_file', `${name} may have at most ${maxBytes} bytes.`);
+}
+
+function notText(name: string, cause?: unknown): Problem {
+  return new Problem('invalid_pack_file', `${name} must be UTF-8 without a byte order mark.`, { cause });
+}
+
+function lineTooLong(name: string): Problem {
+  return new Problem('invalid_pack_file', `${name} has a line that is longer than any path.`);
+}

@@ -1,0 +1,92 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { checkBody } from '../../../../shared/checkBody.ts';
+import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../shared/limits.ts';
+import { packUploadRecordSchema } from '../../../../shared/pack.ts';
+import { Problem } from '../../../../shared/problems.ts';
+import { checkRecord, packTooLarge } from '../record.ts';
+import { requireSameFiles } from '../sameFiles.ts';
+import { listFolder } from './listFolder.ts';
+import { readPackFile, type TakenFile } from './readPackFile.ts';
+import { packFileTooLarge } from './stagePackFile.ts';
+import { leavesFilesOut, withFiles } from './withFiles.ts';
+import { writePackFile } from './writePackFile.ts';
+
+export interface PackFolderInput {
+  /** The folder whose files are packed. */
+  folder: string;
+  /** Paths in it that are not packed. */
+  except: ReadonlySet<string>;
+  /** The record as it was parsed; where it leaves `files` out, the folder stands for them. */
+  record: unknown;
+  /** Where the pack file is written, from its id. */
+  fileOf: (id: string) => string;
+}
+
+export interface PackedFolder {
+  id: string;
+  digest: string;
+  file: string;
+  /** Bytes of the pack file. */
+  bytes: number;
+  files: number;
+}
+
+/**
+ * Makes a pack file from a folder. It is checked like an upload, then read back like one, and only then gets its name.
+ *
+ * @throws Problem with the code that an upload of it would be refused with; whatever the disk says.
+ */
+export async function packFolder({ folder, except, record, fileOf }: PackFolderInput): Promise<PackedFolder> {
+  checkBody(packUploadRecordSchema, record);
+  const paths = (await listFolder(folder)).filter((path) => !except.has(path));
+  const files = await readFolder(folder, paths);
+  const sent = leavesFilesOut(record) ? withFiles(record, paths, files) : record;
+  const checked = checkRecord(sent);
+  requireSameFiles(checked, files);
+  const output = writePackFile(checked.record, ({ path }) => createReadStream(join(folder, path)));
+  if (output.bytes > MAX_PACK_BYTES) throw packFileTooLarge();
+  const file = fileOf(output.id);
+  const unfinished = join(dirname(file), `.${output.id}-${randomBytes(4).toString('hex')}.unfinished`);
+  try {
+    await pipeline(await output.open(), createWriteStream(unfinished, { flags: 'wx', flush: true }));
+    await readPackFile(unfinished, HASHED);
+    await rename(unfinished, file);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  return { id: output.id, digest: output.digest, file, bytes: output.bytes, files: files.size };
+}
+
+/** Sizes are summed before anything is read: a folder may hold a hundred times what a pack may. */
+async function readFolder(folder: string, paths: readonly string[]): Promise<Map<string, TakenFile>> {
+  if (paths.length > MAX_PACK_FILES) {
+    throw new Problem(
+      'invalid_field',
+      `The folder has ${paths.length} files; a pack has at most ${MAX_PACK_FILES}.`,
+    );
+  }
+  let total = 0;
+  for (const path of paths) total += (await stat(join(folder, path))).size;
+  if (total > MAX_PACK_BYTES) throw packTooLarge();
+  const files = new Map<string, TakenFile>();
+  for (const path of paths) files.set(path, await HASHED.take(createReadStream(join(folder, path))));
+  return files;
+}
+
+/** Takes nothing but the digest. */
+const HASHED = {
+  take: async (chunks: AsyncIterable<Uint8Array>) => {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      hash.update(chunk);
+    }
+    return { sha256: hash.digest('hex'), bytes };
+  },
+  drop: async () => {},
+};

@@ -1,0 +1,116 @@
+import { MAX_NODE_LISTING } from '../../../shared/limits.ts';
+import type { ArchiveNode, NewNode, NodeCounts, TreeNode } from '../../../shared/node.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { Study } from '../../../shared/study.ts';
+import { appendEntry } from '../../ledger/appendEntry.ts';
+import { packCounts, selectPacks } from '../../store/sqlite/archive/packLists.ts';
+import { countStudiesBelow, studyCountsByNode } from '../../store/sqlite/archive/studies.ts';
+import {
+  allNodes,
+  childrenOf,
+  countChildren,
+  insertNode,
+  nodeAt,
+  nodesAt,
+} from '../../store/sqlite/archive/treeNodes.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Store } from '../../store/store.ts';
+import { pathsDownTo } from '../packs/indexPack.ts';
+import { packTexts } from '../packs/readPack.ts';
+import { nodeDigest } from '../recordedSubjects.ts';
+import { listStudies } from '../studies/studies.ts';
+
+/** @throws Problem `parent_missing`, `node_exists` */
+export async function createNode(store: Store, { path, title, description }: NewNode): Promise<ArchiveNode> {
+  const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
+  return store.write((database) => {
+    if (nodeAt(database, path)) throw new Problem('node_exists', `There is a node ${path} already.`);
+    if (parent !== null && !nodeAt(database, parent)) {
+      throw new Problem(
+        'parent_missing',
+        `There is no node ${parent} to hang this one from. Create it first.`,
+      );
+    }
+    const recorded = { path, title, description, created_at: store.instant() };
+    const { seq } = appendEntry(database, {
+      type: 'node.created',
+      subject: path,
+      digest: nodeDigest(recorded),
+      at: recorded.created_at,
+    });
+    const node = { ...recorded, ledger_entry: seq };
+    insertNode(database, { ...node, parent });
+    return node;
+  });
+}
+
+type NodeWithCounts = ArchiveNode & { counts: NodeCounts };
+
+/** A node's page; the packs are JSON texts, read as they are taken. */
+export interface NodePage extends ArchiveNode {
+  counts: NodeCounts & { children: number };
+  ancestors: { path: string; title: string }[];
+  children: NodeWithCounts[];
+  /** The newest of the node and its subtree. */
+  studies: Study[];
+}
+
+/** @throws Problem `not_found` */
+export function readNode({ read }: Store, path: string): { page: NodePage; packs: Iterable<string> } {
+  return read
+    .transaction(() => {
+      const node = nodeAt(read, path);
+      if (!node) throw new Problem('not_found', `There is no node ${path} here.`);
+      const packs = packCounts(read, 'node');
+      const withCounts = (each: ArchiveNode) => ({
+        ...each,
+        counts: { studies: countStudiesBelow(read, each.path), packs: packs.get(each.path) ?? 0 },
+      });
+      const page: NodePage = {
+        ...node,
+        counts: { ...withCounts(node).counts, children: countChildren(read, path) },
+        ancestors: nodesAt(read, pathsDownTo(path).slice(0, -1)).map(({ path, title }) => ({ path, title })),
+        children: childrenOf(read, path, MAX_NODE_LISTING).map(withCounts),
+        studies: listStudies({ read }, { node: path, limit: MAX_NODE_LISTING, offset: 0 }).items,
+      };
+      return { page, packs: packTexts(read, newestPacks(read, path)) };
+    })
+    .deferred();
+}
+
+function newestPacks(database: ReadDatabase, node: string): number[] {
+  const { entries } = selectPacks(database, {
+    filters: [{ filter: 'node', value: node }],
+    match: undefined,
+    order: 'received',
+    descending: true,
+    limit: MAX_NODE_LISTING,
+    offset: 0,
+  });
+  return entries;
+}
+
+/** All nodes as a tree, siblings by path, each with the counts of its whole subtree. */
+export function readTree({ read }: Pick<Store, 'read'>): TreeNode[] {
+  return read
+    .transaction(() => {
+      const studies = studyCountsByNode(read);
+      const packs = packCounts(read, 'node');
+      const roots: TreeNode[] = [];
+      const byPath = new Map<string, TreeNode>();
+      for (const node of allNodes(read)) {
+        const counts = { studies: studies.get(node.path) ?? 0, packs: packs.get(node.path) ?? 0 };
+        const treeNode: TreeNode = { ...node, counts, children: [] };
+        byPath.set(node.path, treeNode);
+        const parent = byPath.get(node.path.slice(0, Math.max(0, node.path.lastIndexOf('/'))));
+        (parent?.children ?? roots).push(treeNode);
+      }
+      // From the leaves up; packs are counted for every node above them already.
+      for (const node of [...byPath.values()].reverse()) {
+        const parent = byPath.get(node.path.slice(0, Math.max(0, node.path.lastIndexOf('/'))));
+        if (parent) parent.counts.studies += node.counts.studies;
+      }
+      return roots;
+    })
+    .deferred();
+}

@@ -1,0 +1,134 @@
+import { stampOf } from '../../../../shared/memento.ts';
+import { Problem } from '../../../../shared/problems.ts';
+import { isHttpUrl } from '../../../../shared/text.ts';
+import {
+  type MementoRow,
+  mementoBetween,
+  momentBefore,
+  momentsAfter,
+} from '../../../store/sqlite/collection/mementos.ts';
+import { sourceById } from '../../../store/sqlite/collection/sources.ts';
+import { blobBytes } from '../../../store/sqlite/node/blobs.ts';
+import type { Store } from '../../../store/store.ts';
+import { normalizeUrl, sourceIdOf } from '../../sources/sources.ts';
+import type { ArchivedObject } from '../../timeline/objects.ts';
+
+/** Before and after every moment that a row can have. */
+const BEGINNING = '';
+const END = '\uffff';
+/** How many moments are read at a time. */
+const PAGE = 500;
+
+/** A source that has been observed, and the first and last moment that is shown. */
+export interface Observed {
+  key: number;
+  url: string;
+  first: string;
+  last: string;
+}
+
+/** A memento with its neighbours, where it has any. */
+export interface Memento {
+  observed: Observed;
+  moment: string;
+  object: ArchivedObject;
+  previous: string | undefined;
+  next: string | undefined;
+}
+
+/**
+ * Finds the source of an address as it stands in a path, whole or percent-encoded once more.
+ *
+ * @throws Problem `not_found` where it was never observed.
+ */
+export function readObserved({ read }: Pick<Store, 'read'>, address: string): Observed {
+  const url = addressOf(address);
+  const source = url === undefined ? undefined : sourceById(read, sourceIdOf(url));
+  const [first] = source ? momentsAfter(read, source.key, BEGINNING, 1) : [];
+  const last = source && momentBefore(read, source.key, END);
+  if (!source || source.url !== url || first === undefined || last === undefined)
+    throw new Problem('not_found', 'The archive holds no observation of this address.');
+  return { key: source.key, url: source.url, first, last };
+}
+
+function addressOf(given: string): string | undefined {
+  const [path = '', ...query] = given.split('?');
+  try {
+    const text = /^https?%3a/i.test(path) ? [decodeURIComponent(path), ...query].join('?') : given;
+    return isHttpUrl(text) ? normalizeUrl(text) : undefined;
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+/** The moments of a source's observations in their order, a page at a time; what comes after the last is left out. */
+export function* momentsOf({ read }: Pick<Store, 'read'>, { key, last }: Observed): Generator<string[]> {
+  for (let after = BEGINNING; after < last; ) {
+    const page = momentsAfter(read, key, after, PAGE).filter((moment) => moment <= last);
+    yield page;
+    after = page.at(-1) ?? last;
+  }
+}
+
+/** The moment nearest to an instant in milliseconds; of two equally near, the earlier. Without one the last. */
+export function nearestMoment({ read }: Pick<Store, 'read'>, observed: Observed, at?: number): string {
+  if (at === undefined) return observed.last;
+  const instant = new Date(at).toISOString();
+  const before = momentBefore(read, observed.key, instant);
+  const [after] = momentsAfter(read, observed.key, before ?? BEGINNING, 1);
+  if (before === undefined || after === undefined) return before ?? after ?? observed.last;
+  return at - Date.parse(before) <= Date.parse(after) - at ? before : after;
+}
+
+/** @throws Problem `not_found` where the address was not observed at that time. */
+export function readMemento(store: Pick<Store, 'read' | 'blobs'>, stamp: string, address: string): Memento {
+  const observed = readObserved(store, address);
+  const [from, until] = rangeOf(stamp);
+  const found = from && until ? mementoBetween(store.read, observed.key, from, until) : undefined;
+  if (!found)
+    throw new Problem(
+      'not_found',
+      'This address was not observed at that time; its TimeMap lists when it was.',
+    );
+  return { observed, object: objectOf(store, found), ...neighboursOf(store, observed, found.moment) };
+}
+
+/** A moment and those beside it. */
+export function neighboursOf(
+  { read }: Pick<Store, 'read'>,
+  { key }: Observed,
+  moment: string,
+): Pick<Memento, 'moment' | 'previous' | 'next'> {
+  const [next] = momentsAfter(read, key, moment, 1);
+  return { moment, previous: momentBefore(read, key, moment), next };
+}
+
+/** The instants that a stamp of 14 or 17 digits covers. */
+function rangeOf(stamp: string): [string, string] | [] {
+  const digits = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})?$/.exec(stamp);
+  if (!digits) return [];
+  const [, year, month, day, hour, minute, second, milliseconds] = digits;
+  const whole = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  return [`${whole}.${milliseconds ?? '000'}Z`, `${whole}.${milliseconds ?? '999'}Z`];
+}
+
+function objectOf({ read, blobs }: Pick<Store, 'read' | 'blobs'>, row: MementoRow): ArchivedObject {
+  const { sha256, content_type } = row;
+  return {
+    file: blobs.fileOf(sha256),
+    sha256,
+    bytes: blobBytes(read, sha256) ?? 0,
+    contentType: content_type ?? 'application/octet-stream',
+  };
+}
+
+/** The addresses of a source's TimeGate, TimeMaps and mementos, under the origin that the reader came by. */
+export function mementoAddresses(origin: string, url: string) {
+  return {
+    timegate: `${origin}/timegate/${url}`,
+    timemap: `${origin}/timemap/${url}`,
+    timemapJson: `${origin}/timemap/json/${url}`,
+    memento: (moment: string) => `${origin}/memento/${stampOf(moment)}/${url}`,
+  };
+}

@@ -1,0 +1,157 @@
+import { SELF } from '../../../../shared/event.ts';
+import {
+  attemptWithBody,
+  eventsOfAttempt,
+  noteWrittenObject,
+  type WarcRow,
+  type WrittenObject,
+  writtenObject,
+} from '../../../store/sqlite/collection/warcRows.ts';
+import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
+import type { Store } from '../../../store/store.ts';
+import { requestBlock, responseHead } from './httpBlocks.ts';
+import { readStoredBody } from './storedBody.ts';
+import { namedLines, recordId, type WarcRecord } from './warcRecord.ts';
+
+const SAME_PAYLOAD = 'http://netpreserve.org/warc/1.1/revisit/identical-payload-digest';
+const NOT_MODIFIED = 'http://netpreserve.org/warc/1.1/revisit/server-not-modified';
+
+/** What the records of a file are made from. */
+export interface WarcSource {
+  store: Pick<Store, 'blobs'>;
+  database: ReadDatabase;
+  /** Whose numbers the attempts have: the node's verifier key. */
+  nodeKey: string;
+  warcinfo: string;
+  /** Told of each object whose bytes are damaged or missing. */
+  onDamaged: (sha256: string) => void;
+}
+
+/**
+ * The records of one attempt: what came, what was asked, and what is known of it. What came is there where the whole of
+ * it is held; an object that the file has already is named, not repeated. A 304 speaks of an object that came before:
+ * where the file has not got it, the attempt that brought it is written first.
+ */
+export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): AsyncGenerator<WarcRecord> {
+  const { database } = source;
+  const written = row.sha256 === null ? undefined : writtenObject(database, row.sha256);
+  if (written?.retrieval === row.id) return;
+  if (row.status === 304 && row.sha256 !== null && written === undefined) {
+    const origin = attemptWithBody(database, row);
+    if (origin) yield* recordsOfAttempt(source, origin);
+  }
+  const main = await mainRecord(source, row);
+  if (main) yield main;
+  const block = requestBlock(row);
+  if (main && block) {
+    yield {
+      ...common(source, row, 'request'),
+      fields: { ...about(source, row), 'WARC-Concurrent-To': main.id },
+      contentType: 'application/http; msgtype=request',
+      head: block,
+    };
+  }
+  yield {
+    ...common(source, row, 'metadata'),
+    fields: { ...about(source, row), 'WARC-Concurrent-To': main?.id },
+    contentType: 'application/warc-fields',
+    head: Buffer.from(namedLines(knownOf(source, row, main !== undefined))),
+  };
+}
+
+async function mainRecord(source: WarcSource, row: WarcRow): Promise<WarcRecord | undefined> {
+  if (row.sha256 === null) return undefined;
+  const written = writtenObject(source.database, row.sha256);
+  if (written) return revisit(source, row, row.sha256, written);
+  return row.status === 304 ? undefined : whole(source, row, row.sha256);
+}
+
+async function whole(source: WarcSource, row: WarcRow, sha256: string): Promise<WarcRecord | undefined> {
+  const { store, database, onDamaged } = source;
+  // A capture that came without HTTP is a resource: the bytes alone.
+  const isResource = row.status === null;
+  const headOf = (bytes: number) => (isResource ? Buffer.alloc(0) : responseHead(row, bytes));
+  const stored = await readStoredBody(store, database, sha256, headOf);
+  if (!stored) {
+    onDamaged(sha256);
+    return undefined;
+  }
+  const record = common(source, row, isResource ? 'resource' : 'response');
+  noteWrittenObject(database, sha256, {
+    retrieval: row.id,
+    record: record.id,
+    url: targetOf(row),
+    date: record.date,
+  });
+  return {
+    ...record,
+    fields: { ...about(source, row), 'WARC-Payload-Digest': `sha256:${sha256}` },
+    contentType: isResource
+      ? row.content_type || 'application/octet-stream'
+      : 'application/http; msgtype=response',
+    ...stored,
+  };
+}
+
+function revisit(source: WarcSource, row: WarcRow, sha256: string, written: WrittenObject): WarcRecord {
+  return {
+    ...common(source, row, 'revisit'),
+    fields: {
+      ...about(source, row),
+      'WARC-Profile': row.status === 304 ? NOT_MODIFIED : SAME_PAYLOAD,
+      'WARC-Refers-To': written.record,
+      'WARC-Refers-To-Target-URI': written.url,
+      'WARC-Refers-To-Date': written.date,
+      'WARC-Payload-Digest': `sha256:${sha256}`,
+    },
+    contentType: 'application/http; msgtype=response',
+    head: row.status === null ? Buffer.alloc(0) : responseHead(row, null),
+  };
+}
+
+function common<Type extends WarcRecord['type']>({ nodeKey }: WarcSource, row: WarcRow, type: Type) {
+  const name = `urn:strongroom:${nodeKey}:retrieval:${row.id}:${type}`;
+  return { type, id: recordId(name), date: row.original_observed_at ?? row.observed_at };
+}
+
+function about({ warcinfo }: WarcSource, row: WarcRow): Record<string, string> {
+  return { 'WARC-Warcinfo-ID': warcinfo, 'WARC-Target-URI': targetOf(row) };
+}
+
+/** What the bytes are of: a third party's capture is of what it was asked for, wherever in its archive it lies. */
+function targetOf({ observer, url, final_url }: WarcRow): string {
+  return observer === SELF ? final_url : url;
+}
+
+/** What the archive knows of an attempt and HTTP does not say. */
+function knownOf(
+  { database }: WarcSource,
+  row: WarcRow,
+  isWritten: boolean,
+): Record<string, string | undefined> {
+  const { redirects, page_label, sha256 } = row;
+  const events = eventsOfAttempt(database, row);
+  return {
+    retrieval: String(row.id),
+    source: row.source,
+    'source-url': row.source_url,
+    observer: row.observer,
+    'fetched-from': row.final_url === targetOf(row) ? undefined : row.final_url,
+    'observed-at': row.observed_at,
+    'original-observed-at': row.original_observed_at ?? undefined,
+    status: row.status === null ? undefined : String(row.status),
+    error: row.error ?? undefined,
+    redirects:
+      redirects.length > 0 ? redirects.map(({ url, status }) => `${status} ${url}`).join(' ') : undefined,
+    'duration-ms': String(row.duration_ms),
+    object: sha256 === null ? undefined : `sha256:${sha256}`,
+    'object-state': sha256 === null || isWritten ? undefined : 'missing or damaged',
+    'page-label': page_label === null ? undefined : `${page_label.label}: ${page_label.reason}`,
+    events: listed(events.map(({ id, event_type }) => `${id} ${event_type}`)),
+    'ledger-entries': listed(events.map(({ ledger_entry }) => String(ledger_entry))),
+  };
+}
+
+function listed(words: readonly string[]): string | undefined {
+  return words.length > 0 ? words.join(', ') : undefined;
+}

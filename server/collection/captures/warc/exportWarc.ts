@@ -1,0 +1,138 @@
+import { Problem } from '../../../../shared/problems.ts';
+import type { WarcQuery } from '../../../../shared/warc.ts';
+import { noticeDamage } from '../../../fixity/noticeDamage.ts';
+import { databaseFile } from '../../../store/blobs/paths.ts';
+import { sourceById } from '../../../store/sqlite/collection/sources.ts';
+import {
+  beginWrittenObjects,
+  iterateWarcRows,
+  newestAttemptAt,
+  type WarcFilter,
+} from '../../../store/sqlite/collection/warcRows.ts';
+import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
+import { openSnapshot } from '../../../store/sqlite/engine/writeAheadLog.ts';
+import { lastEntry } from '../../../store/sqlite/node/ledger.ts';
+import type { Store } from '../../../store/store.ts';
+import { firstInstantOf, lastInstantOf } from '../../timeline/events.ts';
+import { recordsOfAttempt } from './attemptRecords.ts';
+import { namedLines, recordId, serialize, type WarcRecord } from './warcRecord.ts';
+
+/** Who exports. */
+export interface Exporter {
+  nodeName: string;
+  nodeKey: string;
+  version: string;
+}
+
+/** A WARC file that is to be written. */
+export interface WarcExport {
+  filename: string;
+  bytes: () => AsyncGenerator<Uint8Array>;
+}
+
+/**
+ * The attempts on a source, or on all, within a span of time as a WARC/1.1 file. The same attempts give the same bytes:
+ * ids follow from the attempts' numbers, and the file bears the time of the archive's newest attempt.
+ *
+ * @throws Problem `not_found` where there is no such source.
+ */
+export function exportWarc(store: Store, exporter: Exporter, query: WarcQuery): WarcExport {
+  const source = query.source === undefined ? undefined : sourceById(store.read, query.source);
+  if (query.source !== undefined && !source) throw new Problem('not_found', 'There is no such source.');
+  const filter: WarcFilter = {
+    source_key: source?.key ?? null,
+    since: query.since === undefined ? null : firstInstantOf(query.since),
+    until: query.until === undefined ? null : lastInstantOf(query.until),
+  };
+  const what = {
+    filename: filenameOf(query, filter),
+    description: `Attempts on ${source?.url ?? 'every source'} from ${filter.since ?? 'the first'} to ${filter.until ?? 'the last'}`,
+  };
+  return {
+    filename: what.filename,
+    bytes: () => gathered(write(store, exporter, { ...what, filter, isPacked: query.gzip ?? false })),
+  };
+}
+
+interface What {
+  filename: string;
+  description: string;
+  filter: WarcFilter;
+  isPacked: boolean;
+}
+
+/** Where much is missing, as after the restore of a dump, so many objects are looked at and recorded together. */
+const NOTICED_TOGETHER = 100;
+
+/** One snapshot, on a connection of its own that ends with the iteration; memory stays flat. */
+async function* write(store: Store, exporter: Exporter, what: What): AsyncGenerator<Uint8Array> {
+  const database = await openSnapshot(databaseFile(store.folder), { isMapped: false });
+  const damaged = new Set<string>();
+  const notice = async (least: number) => {
+    if (damaged.size < least) return;
+    const met = [...damaged];
+    damaged.clear();
+    await noticeDamage(store, met);
+  };
+  try {
+    beginWrittenObjects(database);
+    const info = warcinfo(database, exporter, what);
+    yield* serialize(info, what.isPacked);
+    const onDamaged = (sha256: string) => void damaged.add(sha256);
+    const source = { store, database, nodeKey: exporter.nodeKey, warcinfo: info.id, onDamaged };
+    for (const row of iterateWarcRows(database, what.filter)) {
+      for await (const record of recordsOfAttempt(source, row)) yield* serialize(record, what.isPacked);
+      await notice(NOTICED_TOGETHER);
+    }
+  } finally {
+    database.close();
+    await notice(1);
+  }
+}
+
+/** Small pieces are sent together until they are about this long. */
+const PIECE_BYTES = 32_768;
+
+async function* gathered(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let held: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of pieces) {
+    held.push(piece);
+    bytes += piece.length;
+    if (bytes < PIECE_BYTES) continue;
+    yield held.length === 1 ? piece : Buffer.concat(held, bytes);
+    [held, bytes] = [[], 0];
+  }
+  if (bytes > 0) yield Buffer.concat(held, bytes);
+}
+
+function warcinfo(
+  database: ReadDatabase,
+  { nodeName, nodeKey, version }: Exporter,
+  { filename, description }: What,
+): WarcRecord {
+  const date = newestAttemptAt(database) ?? lastEntry(database)?.at ?? new Date(0).toISOString();
+  return {
+    type: 'warcinfo',
+    id: recordId(`urn:strongroom:${nodeKey}:export:${date}:${filename}`),
+    date,
+    fields: { 'WARC-Filename': filename },
+    contentType: 'application/warc-fields',
+    head: Buffer.from(
+      namedLines({
+        software: `Strongroom/${version}`,
+        format: 'WARC File Format 1.1',
+        conformsTo: 'http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/',
+        isPartOf: nodeName,
+        description,
+        'node-key': nodeKey,
+      }),
+    ),
+  };
+}
+
+function filenameOf({ source, gzip }: WarcQuery, { since, until }: WarcFilter): string {
+  const span = [since, until].map((instant) => instant?.replace(/\D/g, '') ?? '');
+  const parts = ['strongroom', source ?? 'all', ...(since || until ? [span.join('-')] : [])];
+  return `${parts.join('_')}.warc${gzip ? '.gz' : ''}`;
+}

@@ -1,0 +1,263 @@
+import { STATUS_CODES } from 'node:http';
+import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import type { PageLabel } from '../../../shared/event.ts';
+
+/** What of an answer its label is judged by. */
+export interface SeenPage {
+  url: string;
+  final_url: string;
+  status: number | null;
+  headers: readonly [string, string][];
+  content_type: string | null;
+  /** The first bytes of the body as they came. */
+  beginning: Buffer;
+}
+
+/**
+ * Says of an answer that it is probably not the page asked for: a bot wall, or an error page that answers 200. A label
+ * is a remark beside what was recorded and moves nothing. Rules are narrow on purpose: a page wrongly labelled is
+ * worse than one without a label.
+ */
+export async function labelOf(page: SeenPage): Promise<PageLabel | null> {
+  const html = htmlOf(page);
+  const title = await titleIn(html);
+  const wall = wallHeader(page) ?? botWallReason(html, title);
+  if (wall) return { label: 'bot_wall', reason: wall };
+  const ok = page.status !== null && page.status >= 200 && page.status < 300;
+  const reason = ok ? (frontPageReason(page) ?? statusTitleReason(title)) : undefined;
+  return reason ? { label: 'error_page', reason } : null;
+}
+
+/** The title of an HTML page, its white space folded, or null. */
+export function titleOf(
+  page: Pick<SeenPage, 'headers' | 'content_type' | 'beginning'>,
+): Promise<string | null> {
+  return titleIn(htmlOf(page));
+}
+
+const MAX_TITLE = 300;
+
+async function titleIn(html: string): Promise<string | null> {
+  const tag = /<title[\s>]/i.exec(html);
+  const start = tag ? html.indexOf('>', tag.index) + 1 : 0;
+  if (start === 0) return null;
+  const end = html.indexOf('<', start);
+  const inner = html.slice(start, end === -1 ? undefined : end).slice(0, 10 * MAX_TITLE);
+  const readable = /[&\0]/.test(inner) ? await decodedTitle(inner) : inner;
+  const title = readable.replace(/\s+/g, ' ').trim();
+  return title === '' ? null : title.slice(0, MAX_TITLE);
+}
+
+/** A title with its character references read. */
+async function decodedTitle(inner: string): Promise<string> {
+  // Loaded when there is a first one to read, so that a node starts without it.
+  const { load } = await import('cheerio/slim');
+  return load(`<title>${inner}</title>`)('title').text();
+}
+
+function header(page: Pick<SeenPage, 'headers'>, name: string): string | undefined {
+  return page.headers.find(([key]) => key.toLowerCase() === name)?.[1];
+}
+
+/** What can be read as HTML of the beginning; empty where the type says that it is none. */
+function htmlOf(page: Pick<SeenPage, 'headers' | 'content_type' | 'beginning'>): string {
+  const type = page.content_type?.toLowerCase() ?? '';
+  if (!/html|xml|^$/.test(type)) return '';
+  const bytes = decoded(page.beginning, header(page, 'content-encoding')).subarray(0, MAX_HTML_BYTES);
+  const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? 'utf-8';
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch (error) {
+    // A charset that nobody knows.
+    if (error instanceof RangeError) return bytes.toString('latin1');
+    throw error;
+  }
+}
+
+const MAX_HTML_BYTES = 65_536;
+/** Of an encoded body less is read: it may expand a thousandfold. */
+const MAX_ENCODED_BYTES = 8_192;
+
+/** What can be read of an encoded body's beginning; the stored bytes stay as they came. */
+function decoded(beginning: Buffer, encoding: string | undefined): Buffer {
+  const bytes = beginning.subarray(0, MAX_ENCODED_BYTES);
+  try {
+    switch (encoding?.trim().toLowerCase()) {
+      case 'gzip':
+      case 'x-gzip':
+        return gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
+      case 'deflate':
+        return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH });
+      case 'br':
+        return brotliDecompressSync(bytes, {
+          finishFlush: constants.BROTLI_OPERATION_FLUSH,
+          maxOutputLength: MAX_BROTLI_BYTES,
+        });
+      case 'zstd':
+        return zstdDecompressSync(bytes, {
+          finishFlush: constants.ZSTD_e_flush,
+          maxOutputLength: MAX_BROTLI_BYTES,
+        });
+      default:
+        return beginning;
+    }
+  } catch (error) {
+    // A body that lies about its encoding has no title that could be read.
+    if (error instanceof Error && 'code' in error) return Buffer.alloc(0);
+    throw error;
+  }
+}
+
+/** Brotli and Zstandard know no bound to what they expand to. */
+const MAX_BROTLI_BYTES = 8_388_608;
+
+function frontPageReason({ url, final_url }: SeenPage): string | undefined {
+  if (url === final_url) return undefined;
+  const asked = new URL(url);
+  const got = new URL(final_url);
+  const sameSite = withoutWww(asked.hostname) === withoutWww(got.hostname);
+  const isFront = (address: URL) => address.pathname === '/' && address.search === '';
+  if (asked.href === got.href || !sameSite || isFront(asked) || !isFront(got)) return undefined;
+  return `Redirected to the front page of ${got.host}`;
+}
+
+function withoutWww(hostname: string): string {
+  return hostname.replace(/^www\./, '');
+}
+
+/** Phrases that are no page's own name; "Gone" or "Conflict" alone could be. */
+const ERROR_TITLES: ReadonlySet<string> = new Set([
+  ...Object.entries(STATUS_CODES)
+    .filter(([code, phrase]) => Number(code) >= 400 && (phrase ?? '').includes(' '))
+    .map(([, phrase]) => (phrase ?? '').toLowerCase()),
+  'page not found',
+  'file not found',
+  'page cannot be found',
+  'page does not exist',
+  'the page you requested was not found',
+  'error 404',
+  'http 404',
+  'forbidden',
+  'unauthorized',
+  'server error',
+  'page no longer available',
+  'oops! page not found',
+  'sorry, page not found',
+]);
+
+function statusTitleReason(title: string | null): string | undefined {
+  if (title === null) return undefined;
+  const parts = [title, ...title.split(/\s+[|–—·»:-]\s+|\s*[|–—·»:]\s*/)].map((part) =>
+    part.trim().toLowerCase(),
+  );
+  const numbered = /^(?:http |error |http error )?([45]\d\d)(?:[\s:.–—-]+(.+))?$/;
+  const isError = (part: string) => {
+    const [, code, phrase] = numbered.exec(part.replace(/[.!]+$/, '')) ?? [];
+    const standard = code && STATUS_CODES[code]?.toLowerCase();
+    if (
+      standard &&
+      (phrase === undefined || phrase === standard || ERROR_TITLES.has(phrase) || phrase === 'error')
+    )
+      return true;
+    return ERROR_TITLES.has(part.replace(/[.!]+$/, ''));
+  };
+  return parts.some(isError) ? `The title is a status phrase: ${title}` : undefined;
+}
+
+const WALL_TITLES: readonly RegExp[] = [
+  /^just a moment\b/i,
+  /^attention required! \| cloudflare/i,
+  /^access denied$/i,
+  /^access to this page has been denied/i,
+  /^pardon our interruption/i,
+  /^(are you|please (prove|verify|confirm) (that )?you are) (not )?a? ?(robot|human)/i,
+  /^(verify(ing)? (that )?you are (a )?human|human verification|robot check|bot (verification|check|detection))/i,
+  /^(security (check|checkpoint|verification)|vercel security checkpoint)/i,
+  /^(checking your browser|ddos[- ](guard|protection))/i,
+  /^making sure you're not a bot/i,
+  /^client challenge$/i,
+  /\bcaptcha\b/i,
+];
+/** What only the page of a wall holds, never one that is merely guarded by the same service. */
+const WALL_MARKERS: readonly [RegExp, string][] = [
+  [/_cf_chl_opt|cf-challenge-running|id="challenge-(form|error-text|running)"/, 'a Cloudflare challenge'],
+  [/Incapsula incident ID/i, 'an Incapsula block'],
+  [/captcha-delivery\.com\/(captcha|interstitial|c\.js)/, 'a DataDome challenge'],
+  [/id="px-captcha"/, 'a HUMAN (PerimeterX) challenge'],
+  [/window\.gokuProps|AwsWafIntegration\.(forceRefreshToken|checkForceRefresh)/, 'an AWS WAF challenge'],
+  [/id="anubis_challenge"/, 'an Anubis challenge'],
+  [/Sucuri WebSite Firewall - Access Denied/i, 'a Sucuri block'],
+];
+const WALL_SENTENCES =
+  /checking (if the site connection is secure|your browser before accessing)|verify (that )?you are (a )?human|enable javascript and cookies to continue|unusual traffic from your computer network|complete the (security check|captcha)|i('| a)m not a robot/i;
+/** Sentences of a wall count only where there is little else on the page. */
+const SHORT_TEXT = 1_500;
+
+function botWallReason(html: string, title: string | null): string | undefined {
+  if (title && WALL_TITLES.some((known) => known.test(title))) return `The title is a bot wall’s: ${title}`;
+  const marker = WALL_MARKERS.find(([known]) => known.test(html));
+  if (marker) return `The page is ${marker[1]}`;
+  const sentence = WALL_SENTENCES.exec(shortTextIn(html) ?? '')?.[0];
+  return sentence && `The page says little but “${sentence}”`;
+}
+
+/**
+ * The text between the tags, without scripts and styles, or undefined where it is longer than `SHORT_TEXT`; no character
+ * is looked at twice, whatever the page does.
+ */
+function shortTextIn(html: string): string | undefined {
+  const parts: string[] = [];
+  let length = 0;
+  const add = (part: string) => {
+    const isMuch = part.length > SHORT_TEXT && hasMore(part, SHORT_TEXT);
+    const text = isMuch ? '' : folded(part);
+    length += isMuch ? Number.POSITIVE_INFINITY : text.length + Number(text !== '');
+    if (text !== '') parts.push(text);
+  };
+  for (let at = 0; at < html.length; ) {
+    const tag = html.indexOf('<', at);
+    if (tag === -1) {
+      add(html.slice(at));
+      break;
+    }
+    add(html.slice(at, tag));
+    if (length > SHORT_TEXT + 1) return undefined;
+    const name = /^<(script|style)[\s>]/i.exec(html.slice(tag, tag + 8))?.[1];
+    const end = name === undefined ? html.indexOf('>', tag) : endOfElement(html, tag, name);
+    if (end === -1) break;
+    at = end + 1;
+  }
+  return length > SHORT_TEXT + 1 ? undefined : parts.join(' ');
+}
+
+/** Whether a text surely has more characters than so many that are no white space; told by its beginning, mostly. */
+function hasMore(text: string, most: number): boolean {
+  let count = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const isSpace = code <= 0x20 || code === 0xa0 || (code >= 0x1680 && code <= 0x3000) || code === 0xfeff;
+    if (!isSpace) count += 1;
+    if (count > most) return true;
+  }
+  return false;
+}
+
+function folded(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+function endOfElement(html: string, from: number, name: string): number {
+  const closing = new RegExp(`</${name}\\s*>`, 'gi');
+  closing.lastIndex = from;
+  return closing.exec(html) ? closing.lastIndex - 1 : -1;
+}
+
+function wallHeader(page: SeenPage): string | undefined {
+  if (header(page, 'cf-mitigated') === 'challenge') return 'The header cf-mitigated says challenge';
+  const waf = header(page, 'x-amzn-waf-action');
+  if (waf === 'challenge' || waf === 'captcha') return `The header x-amzn-waf-action says ${waf}`;
+  if (header(page, 'x-datadome') !== undefined && page.status === 403) return 'DataDome answered 403';
+  if (header(page, 'x-sucuri-block') !== undefined) return 'The header x-sucuri-block is set';
+  if (header(page, 'x-vercel-mitigated') !== undefined) return 'The header x-vercel-mitigated is set';
+  return undefined;
+}

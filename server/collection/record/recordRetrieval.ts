@@ -1,0 +1,162 @@
+import type { EventType } from '../../../shared/event.ts';
+import { SELF } from '../../../shared/event.ts';
+import type { Settings } from '../../../shared/settings.ts';
+import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
+import { firstEventWith } from '../../store/sqlite/collection/events.ts';
+import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import { type SourceRow, sourceByKey, updateStanding } from '../../store/sqlite/collection/sources.ts';
+import { replaceValidators, type Validators } from '../../store/sqlite/collection/validators.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
+import type { Store } from '../../store/store.ts';
+import { recordEvent } from './recordEvent.ts';
+import { type Outcome, transition } from './transitions.ts';
+
+export type CountSettings = Pick<Settings, 'unavailable_after_failures' | 'gone_after_minutes'>;
+
+/** An attempt to be kept, and what is to be made of it. */
+export interface RecordedAttempt {
+  retrieval: NewRetrieval;
+  /** What the attempt means for its source; null where it moves nothing: a retry will follow, or no room was left. */
+  outcome: Outcome | null;
+  /** The validators to ask by next time; undefined drops those of before. Only said of an object. */
+  validators?: Validators | undefined;
+  /** Bytes that could not be stored for want of room. */
+  refusedBytes?: number | null;
+  /** When the source is due again; absent where a retry will follow. */
+  nextCheckAt?: string;
+  /** Called in the turn in which the object's bytes are seen to be counted by its row. */
+  onShown?: (() => void) | undefined;
+}
+
+export interface Recorded {
+  retrieval: number;
+  /** The numbers of the events that it made, in order. */
+  events: number[];
+  /** Whether it brought a first or a changed version. */
+  isNewVersion: boolean;
+}
+
+/**
+ * Keeps one attempt for ever, with all it brings about, in one transaction: the object's row, the retrieval, events,
+ * their ledger entries, where the source stands. The bytes of an object must be durable already.
+ */
+export function recordRetrieval(
+  store: Pick<Store, 'write' | 'instant'>,
+  attempt: RecordedAttempt,
+  settings: CountSettings,
+): Promise<Recorded> {
+  const { retrieval } = attempt;
+  return store.write(
+    (database) => {
+      if (retrieval.sha256 !== null && retrieval.bytes !== null) {
+        const { sha256, bytes, observed_at } = retrieval;
+        createBlobRowIfAbsent(database, { sha256, bytes, stored_at: observed_at });
+      }
+      const id = insertRetrieval(database, retrieval);
+      if (retrieval.sha256 !== null && retrieval.error === null)
+        replaceValidators(database, retrieval.source_key, attempt.validators);
+      const source = requireSource(database, retrieval.source_key);
+      const events = applyOutcome(database, store.instant(), source, { id, ...retrieval }, attempt, settings);
+      if (attempt.nextCheckAt !== undefined) updateNextCheck(database, source.key, attempt.nextCheckAt);
+      const isNewVersion =
+        attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== source.last_sha256;
+      return { retrieval: id, events, isNewVersion };
+    },
+    // Nobody waits for one attempt of a round; together they cost the disk less.
+    { patient: true, onShown: attempt.onShown },
+  );
+}
+
+/** Lets a failure that was kept before count now: it was held back until it was known that the node is online. */
+export function countHeldFailure(
+  store: Pick<Store, 'write' | 'instant'>,
+  retrieval: KeptRetrieval,
+  settings: CountSettings,
+): Promise<number[]> {
+  return store.write((database) =>
+    applyOutcome(
+      database,
+      store.instant(),
+      requireSource(database, retrieval.source_key),
+      retrieval,
+      { outcome: { kind: 'failure' } },
+      settings,
+    ),
+  );
+}
+
+export type KeptRetrieval = NewRetrieval & { id: number };
+
+function requireSource(database: WriteDatabase, key: number): SourceRow {
+  const source = sourceByKey(database, key);
+  if (!source) throw new Error(`There is no source ${key}.`);
+  return source;
+}
+
+function applyOutcome(
+  database: WriteDatabase,
+  now: string,
+  source: SourceRow,
+  retrieval: KeptRetrieval,
+  { outcome, refusedBytes }: Pick<RecordedAttempt, 'outcome' | 'refusedBytes'>,
+  settings: CountSettings,
+): number[] {
+  const met = {
+    last_checked_at: retrieval.observed_at,
+    last_status: retrieval.status,
+    last_error: retrieval.error,
+    refused_bytes: refusedBytes ?? null,
+  };
+  if (outcome === null) {
+    if (refusedBytes !== undefined) updateStanding(database, source.key, { ...source, ...met });
+    return [];
+  }
+  const { standing, events } = transition(
+    source,
+    outcome,
+    source.last_sha256,
+    settings,
+    retrieval.observed_at,
+  );
+  const recorded = events.map((type) => recordOwnEvent(database, now, source, retrieval, type));
+  updateStanding(database, source.key, {
+    ...standing,
+    ...met,
+    last_sha256: outcome.kind === 'object' ? outcome.sha256 : source.last_sha256,
+    last_event_type: events.at(-1) ?? source.last_event_type,
+  });
+  return recorded;
+}
+
+/**
+ * Records one event of the node's own. `sha256` is the object at hand, null where the source gave none;
+ * `previous_sha256` the version that it replaced or that was there last.
+ */
+function recordOwnEvent(
+  database: WriteDatabase,
+  now: string,
+  source: SourceRow,
+  retrieval: KeptRetrieval,
+  type: EventType,
+): number {
+  const isLoss = type === 'unavailable' || type === 'disappeared';
+  return recordEvent(database, now, source, {
+    source_key: source.key,
+    retrieval: retrieval.id,
+    event_type: type,
+    observer: SELF,
+    observed_at: retrieval.observed_at,
+    original_observed_at: null,
+    sha256: isLoss ? null : retrieval.sha256,
+    previous_sha256: isLoss || type === 'changed' ? source.last_sha256 : null,
+    // A first version has none before it.
+    reverts_to:
+      type === 'changed' && retrieval.sha256 !== null ? revertsTo(database, source, retrieval.sha256) : null,
+    page_label: isLoss ? null : retrieval.page_label,
+  });
+}
+
+function revertsTo(database: WriteDatabase, source: SourceRow, sha256: string): number | null {
+  return firstEventWith(database, { source_key: source.key, observer: SELF, sha256 }) ?? null;
+}

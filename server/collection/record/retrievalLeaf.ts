@@ -1,0 +1,52 @@
+import { canonicalText } from '../../../shared/canonicalJson.ts';
+import type { RecordedRetrieval } from '../../../shared/source.ts';
+import { leafHash } from '../../ledger/merkle.ts';
+import type { StoredRetrieval } from '../../store/sqlite/collection/retrievalBatches.ts';
+
+/** The hash of a retrieval's leaf (RFC 6962): SHA-256 of a zero byte and the canonical JSON of what is recorded of it. */
+export function retrievalLeaf(retrieval: RecordedRetrieval): Buffer {
+  return leafHash(canonicalText(retrieval));
+}
+
+/**
+ * The same of a row as it is stored; a test holds it to be that. Written out by hand because each attempt of a round has
+ * one made, and a verification one for each there ever was.
+ */
+export function storedRetrievalLeaf(row: StoredRetrieval): Buffer {
+  return leafHash(
+    `{"bytes":${textOf(row.bytes)},"capture":${captureText(row)},"content_type":${textOf(row.content_type)},` +
+      `"duration_ms":${textOf(row.duration_ms)},"error":${textOf(row.error)},"final_url":${textOf(row.final_url)},` +
+      `"headers":${row.headers},"id":${row.id},"observed_at":${textOf(row.observed_at)},` +
+      `"observer":${textOf(row.observer)},"original_observed_at":${textOf(row.original_observed_at)},` +
+      `"page_label":${canonicalOf(row.page_label, '{"label":')},` +
+      `"redirects":${row.redirects === '[]' ? '[]' : canonicalOf(row.redirects, '[{"status":')},` +
+      `"request":${canonicalOf(row.request, '{"headers":')},"round":${textOf(row.round)},` +
+      `"sha256":${textOf(row.sha256)},"source":${textOf(row.source)},"status":${textOf(row.status)},` +
+      `"url":${textOf(row.url)}}`,
+  );
+}
+
+function textOf(value: string | number | null): string {
+  return value === null ? 'null' : JSON.stringify(value);
+}
+
+function captureText({ captured, record_id, payload_digest }: StoredRetrieval): string {
+  if (captured === null) return 'null';
+  return `{"payload_digest":${textOf(payload_digest)},"record_id":${textOf(record_id)}}`;
+}
+
+/**
+ * The canonical form of stored JSON. What begins as `insertRetrieval` writes it is canonical as it stands; rows of
+ * earlier versions have their members in another order. Whatever else is there was put there by somebody else: it is
+ * hashed as it is, and matches nothing.
+ */
+function canonicalOf(text: string | null, opening: string): string {
+  if (text === null) return 'null';
+  if (text.startsWith(opening)) return text;
+  try {
+    return canonicalText(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+}

@@ -1,0 +1,228 @@
+import type { Clock } from '../../../shared/clock.ts';
+import { instantOf } from '../../../shared/clock.ts';
+import { SELF } from '../../../shared/event.ts';
+import { MEGABYTE } from '../../../shared/limits.ts';
+import type { Settings } from '../../../shared/settings.ts';
+import type { RetrievalError } from '../../../shared/source.ts';
+import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
+import { type Validators, validatorsOf } from '../../store/sqlite/collection/validators.ts';
+import type { Store } from '../../store/store.ts';
+import type { Attempt, FetchServices } from '../fetch/attempt.ts';
+import { fetchObject } from '../fetch/fetchObject.ts';
+import { labelOf } from '../record/pageLabels.ts';
+import type { ObjectReceiver, ReceivedObject } from '../record/receiveObject.ts';
+import { type KeptRetrieval, type Recorded, recordRetrieval } from '../record/recordRetrieval.ts';
+import type { Outcome } from '../record/transitions.ts';
+import { mayBePrivate } from '../sources/privateSources.ts';
+import { MAX_HOLD_IN_ROUND_MS } from './hostRateLimiter.ts';
+
+export interface CheckServices extends FetchServices {
+  store: Store;
+  clock: Clock;
+  receiver: ObjectReceiver;
+  settings: () => Settings;
+}
+
+/** What one check of a source came to, its retries included. */
+export interface Check {
+  error: RetrievalError | null;
+  recorded: Recorded;
+  /** A failure of the network that was kept but does not count yet. */
+  held: KeptRetrieval | null;
+}
+
+export interface CheckOptions {
+  round: number;
+  signal: AbortSignal;
+  /** Told as soon as any host answers. */
+  onAnswer: () => void;
+  /** Whether a failure of the network is to be held back instead of counting. */
+  mayHold: () => boolean;
+  /** When the source is due again, and not before what its host asked for. */
+  dueAt: (notBefore: number | null) => string;
+}
+
+/** Failures that another request would meet again: they were decided here, not there. */
+const FINAL_ERRORS: ReadonlySet<RetrievalError> = new Set([
+  'object_too_large',
+  'redirect_refused',
+  'robots_disallowed',
+  'storage_full',
+  'invalid_url',
+]);
+
+function isOwnRefusal(error: RetrievalError | null): boolean {
+  return error !== null && FINAL_ERRORS.has(error);
+}
+
+/**
+ * Checks one source: asks for it, again after each of the growing delays as long as it fails, and keeps every attempt.
+ * Only the last attempt counts.
+ *
+ * @throws HostHeldError; the signal's reason.
+ */
+export async function checkSource(
+  services: CheckServices,
+  source: SourceRow,
+  options: CheckOptions,
+): Promise<Check> {
+  const { clock, settings } = services;
+  for (const delay of [...settings().retry_delays_seconds, null]) {
+    const attempt = await askFor(services, source, options.signal);
+    if (attempt.answered) options.onAnswer();
+    const retryIn = waitBefore(attempt, delay, clock.now());
+    const check = await record(services, source, attempt, {
+      ...options,
+      isLast: retryIn === null,
+    });
+    if (retryIn === null) return check;
+    await clock.sleep(retryIn, options.signal);
+    options.signal.throwIfAborted();
+  }
+  throw new Error('The last attempt has no delay after it.');
+}
+
+/** How long to wait before the next attempt, or null where there is to be none in this round. */
+function waitBefore(
+  { error, retry_at }: Attempt<ReceivedObject>,
+  delay: number | null,
+  now: number,
+): number | null {
+  if (error === null || delay === null || isOwnRefusal(error)) return null;
+  const wait = Math.max(delay * 1000, (retry_at ?? 0) - now);
+  return wait > Math.max(MAX_HOLD_IN_ROUND_MS, delay * 1000) ? null : wait;
+}
+
+async function askFor(
+  { store, receiver, settings, ...services }: CheckServices,
+  source: SourceRow,
+  signal: AbortSignal,
+): Promise<Attempt<ReceivedObject>> {
+  const { user_agent, request_timeout_seconds, max_object_mb } = settings();
+  return fetchObject(services, {
+    url: source.url,
+    headers: source.headers,
+    userAgent: user_agent,
+    ignoreRobots: source.ignore_robots,
+    timeoutMs: request_timeout_seconds * 1000,
+    maxBytes: Math.floor((source.max_object_mb ?? max_object_mb) * MEGABYTE),
+    validators: async () => {
+      await receiver.caughtUp();
+      const validators = validatorsOf(store.read, source.key);
+      return validators && (await receiver.isHeld(validators.sha256)) ? validators : undefined;
+    },
+    receive: (chunks, maxBytes) => receiver.receive(chunks, maxBytes),
+    ...(mayBePrivate(source, services.isPrivateAddress) ? {} : { namedByPrivate: false }),
+    signal,
+  });
+}
+
+async function record(
+  { store, settings }: CheckServices,
+  source: SourceRow,
+  attempt: Attempt<ReceivedObject>,
+  { round, isLast, mayHold, dueAt }: CheckOptions & { isLast: boolean },
+): Promise<Check> {
+  const { received } = attempt;
+  const retrieval = await retrievalOf(source, attempt, { round, at: store.instant() });
+  const write = async (held: boolean, onShown?: () => void): Promise<Check> => {
+    const kept = held ? retrieval : withoutObject(retrieval);
+    const isHeldBack = isLast && !attempt.answered && !isOwnRefusal(kept.error) && mayHold();
+    const refused = kept.error === 'storage_full' ? (received?.bytes ?? 0) : null;
+    const recorded = await recordRetrieval(
+      store,
+      {
+        retrieval: kept,
+        outcome: isLast && !isHeldBack ? outcomeOf(kept) : null,
+        validators: validatorsAfter(attempt, kept),
+        ...(isLast ? { nextCheckAt: dueAt(attempt.retry_at) } : {}),
+        onShown,
+        ...(refused === null ? {} : { refusedBytes: refused }),
+      },
+      settings(),
+    );
+    return {
+      error: kept.error,
+      recorded,
+      held: isHeldBack ? { ...kept, id: recorded.retrieval } : null,
+    };
+  };
+  if (received === null) return write(true);
+  try {
+    return await received.keep(write);
+  } finally {
+    await received.discard();
+  }
+}
+
+async function retrievalOf(
+  source: SourceRow,
+  attempt: Attempt<ReceivedObject>,
+  { round, at }: { round: number; at: string },
+): Promise<NewRetrieval> {
+  const { received, unchanged } = attempt;
+  return {
+    source_key: source.key,
+    round,
+    url: source.url,
+    final_url: attempt.final_url,
+    redirects: attempt.redirects,
+    observer: SELF,
+    observed_at: at,
+    original_observed_at: null,
+    status: attempt.status,
+    error: attempt.error,
+    // A 304 says nothing of the type where it did not change (RFC 9111, section 4.3.4).
+    content_type: attempt.content_type ?? unchanged?.content_type ?? null,
+    headers: attempt.headers,
+    request: attempt.request,
+    sha256: received?.sha256 ?? unchanged?.sha256 ?? null,
+    bytes: received?.bytes ?? null,
+    duration_ms: attempt.duration_ms,
+    page_label: await labelOf({ ...attempt, url: source.url }),
+  };
+}
+
+/** There was no room for the bytes: what came is told, but it names no object. */
+function withoutObject(retrieval: NewRetrieval): NewRetrieval {
+  return { ...retrieval, sha256: null, bytes: null, error: retrieval.error ?? 'storage_full' };
+}
+
+function outcomeOf({ error, sha256, status }: NewRetrieval): Outcome | null {
+  if (error === null && sha256 !== null) return { kind: 'object', sha256 };
+  if (error === 'storage_full') return null;
+  return error === 'http_error' && (status === 404 || status === 410)
+    ? { kind: 'missing' }
+    : { kind: 'failure' };
+}
+
+function validatorsAfter(attempt: Attempt<ReceivedObject>, kept: NewRetrieval): Validators | undefined {
+  if (attempt.unchanged) return attempt.unchanged;
+  const { sha256, content_type } = kept;
+  const etag = headerOf(attempt, 'etag');
+  const last_modified = trustedLastModified(attempt);
+  if (sha256 === null || (etag === null && last_modified === null)) return undefined;
+  return { url: attempt.final_url, etag, last_modified, sha256, content_type };
+}
+
+/**
+ * A page that was changed in the very second that it was served may be changed again in that second, and
+ * `If-Modified-Since` would not show it (RFC 9110, section 8.8.2.2): such a date is no validator.
+ */
+function trustedLastModified(attempt: Attempt<ReceivedObject>): string | null {
+  const modified = headerOf(attempt, 'last-modified');
+  if (modified === null) return null;
+  const at = Date.parse(modified);
+  const served = Date.parse(headerOf(attempt, 'date') ?? '');
+  return Number.isNaN(at) || served - at < 1000 ? null : modified;
+}
+
+function headerOf({ headers }: Attempt<ReceivedObject>, name: string): string | null {
+  return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
+}
+
+/** When a source is due again, as rows write it. */
+export function nextCheckAt(source: SourceRow, settings: Settings, from: number, jitter: number): string {
+  return instantOf(from + (source.every_minutes ?? settings.collection_every_minutes) * 60_000 * jitter);
+}

@@ -1,0 +1,93 @@
+import { instantOf } from '../../../shared/clock.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { NewSource } from '../../../shared/source.ts';
+import type { ListForm, SourceImport } from '../../../shared/sourceList.ts';
+import { runWorker, workerUrl } from '../../runtime/runWorker.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Store } from '../../store/store.ts';
+import type { Network } from '../fetch/attempt.ts';
+import { PrivacyDecision } from './privateSources.ts';
+import type { ReadList } from './sourceList/readSourceList.ts';
+import { FIRST_CHECK_AFTER_MS, FIRST_CHECKS_APART_MS, watchSource } from './sources.ts';
+
+/** So many are written in one change: others are read and written between two. */
+const BATCH = 50;
+
+type Item = SourceImport['items'][number];
+
+/**
+ * Watches what a list names, each entry as if it had been added by itself. What is watched already stays as it is; what
+ * breaks a rule is refused and hinders no other. The first checks are spread, so that they do not come all at once.
+ *
+ * @param everyMinutes the node's own interval.
+ * @throws Problem `invalid_list` where the list as a whole cannot be read; nothing is added then.
+ */
+export async function importSources(
+  { store, network }: { store: Store; network: Network },
+  form: ListForm,
+  bytes: Uint8Array,
+  everyMinutes: number,
+): Promise<SourceImport> {
+  const read = await runWorker<{ list: ReadList } | { refused: string }>(
+    workerUrl('sourceList/readSourceList', import.meta.url),
+    { form, bytes },
+  );
+  if ('refused' in read) throw new Problem('invalid_list', read.refused);
+  const { entries, ignoredColumns } = read.list;
+  const privacy = new PrivacyDecision(network, entries.length);
+  const items: Item[] = [];
+  for (let start = 0; start < entries.length; start += BATCH) {
+    const batch = entries.slice(start, start + BATCH);
+    const mayBePrivate = await Promise.all(
+      batch.map(async (entry) => 'source' in entry && (await privacy.of(entry.url))),
+    );
+    const written = await store.write((database) =>
+      batch.map((entry, index): Item => {
+        const { line, url } = entry;
+        if ('detail' in entry)
+          return { line, url, outcome: 'refused', code: 'invalid_field', detail: entry.detail };
+        const position = { index: start + index, count: entries.length };
+        const nextCheck = firstCheck(store, entry.source.every_minutes ?? everyMinutes, position);
+        const allowPrivate = mayBePrivate[index] ?? false;
+        return { line, url, ...added(database, store, entry.source, nextCheck, allowPrivate) };
+      }),
+    );
+    items.push(...written);
+  }
+  const count = (outcome: Item['outcome']) => items.filter((item) => item.outcome === outcome).length;
+  return {
+    added: count('added'),
+    already: count('already'),
+    refused: count('refused'),
+    ignored_columns: ignoredColumns,
+    items,
+  };
+}
+
+/** When an entry is first checked: a minute from now, and later by its place in the list, before its second check. */
+function firstCheck(
+  { clock }: Pick<Store, 'clock'>,
+  everyMinutes: number,
+  { index, count }: { index: number; count: number },
+): string {
+  const spread = Math.min(everyMinutes * 60_000, count * FIRST_CHECKS_APART_MS);
+  return instantOf(clock.now() + FIRST_CHECK_AFTER_MS + Math.floor((index / count) * spread));
+}
+
+function added(
+  database: WriteDatabase,
+  store: Store,
+  source: NewSource,
+  nextCheck: string,
+  allowPrivate: boolean,
+): Pick<Item, 'outcome' | 'source' | 'code' | 'detail'> {
+  try {
+    return { outcome: 'added', source: watchSource(database, store, source, nextCheck, allowPrivate).id };
+  } catch (error) {
+    // Refused before anything was written.
+    if (!(error instanceof Problem)) throw error;
+    if (error.code === 'source_exists')
+      return { outcome: 'already', source: String(error.extra.members?.source) };
+    return { outcome: 'refused', code: error.code, detail: error.message };
+  }
+}

@@ -1,0 +1,49 @@
+import { MEGABYTE } from '../../../shared/limits.ts';
+import type { Settings } from '../../../shared/settings.ts';
+import type { SourcePreview } from '../../../shared/source.ts';
+import { sourceById } from '../../store/sqlite/collection/sources.ts';
+import type { Store } from '../../store/store.ts';
+import type { FetchServices } from '../fetch/attempt.ts';
+import { fetchObject } from '../fetch/fetchObject.ts';
+import { labelOf, titleOf } from '../record/pageLabels.ts';
+import { measure } from './measure.ts';
+import { normalizeUrl, sourceIdOf } from './sources.ts';
+
+/**
+ * Asks for an address once, as a check would, and says what would be stored; nothing is.
+ *
+ * @throws HostHeldError; the signal's reason.
+ */
+export async function previewSource(
+  { store, ...services }: FetchServices & { store: Store },
+  settings: Settings,
+  asked: string,
+  signal: AbortSignal,
+): Promise<SourcePreview> {
+  const url = normalizeUrl(asked);
+  const known = sourceById(store.read, sourceIdOf(url));
+  const attempt = await fetchObject(services, {
+    url,
+    headers: {},
+    userAgent: settings.user_agent,
+    ignoreRobots: false,
+    timeoutMs: settings.request_timeout_seconds * 1000,
+    maxBytes: Math.floor(settings.max_object_mb * MEGABYTE),
+    validators: async () => undefined,
+    receive: measure,
+    signal,
+  });
+  return {
+    url,
+    final_url: attempt.final_url,
+    status: attempt.status,
+    error: attempt.error,
+    content_type: attempt.content_type,
+    sha256: attempt.received?.sha256 ?? null,
+    bytes: attempt.received?.bytes ?? null,
+    title: await titleOf(attempt),
+    duration_ms: attempt.duration_ms,
+    page_label: await labelOf({ ...attempt, url }),
+    watched_as: known && !known.removed ? known.id : null,
+  };
+}

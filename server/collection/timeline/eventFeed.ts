@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { Feed } from 'feed';
+import type { Event, EventsQuery } from '../../../shared/event.ts';
+import type { Store } from '../../store/store.ts';
+import { listEvents } from './events.ts';
+
+/** An Atom document and what it is known by. */
+export interface EventFeed {
+  xml: string;
+  etag: string;
+  /** When the newest of its events was observed, or undefined where it has none. */
+  updatedAt: string | undefined;
+}
+
+/** The year from which a node's name is its own, as tag URIs (RFC 4151) ask for it. */
+const TAG_YEAR = '2026';
+
+const WORDS: Record<Event['event_type'], string> = {
+  first_seen: 'First seen',
+  changed: 'Changed',
+  unavailable: 'Unavailable',
+  disappeared: 'Disappeared',
+  recovered: 'Recovered',
+};
+
+/**
+ * A page of the timeline as an Atom feed (RFC 4287). Its ids are tag URIs of the node's own name, the same whatever
+ * address the reader came by.
+ *
+ * @param self the path and query that it was asked for under.
+ */
+export async function readEventFeed(
+  store: Pick<Store, 'read'>,
+  query: EventsQuery,
+  { origin, self, nodeName }: { origin: string; self: string; nodeName: string },
+): Promise<EventFeed> {
+  const { items } = await listEvents(store, query);
+  const updatedAt = items[0]?.observed_at;
+  const tag = (name: string) => `tag:${nodeName.split('/', 1)[0]},${TAG_YEAR}:${name}`;
+  const feed = new Feed({
+    id: tag(self),
+    title: 'Changes of watched sources',
+    updated: new Date(updatedAt ?? 0),
+    link: `${origin}/timeline`,
+    feed: `${origin}${self}`,
+    generator: 'Strongroom',
+    author: { name: nodeName },
+  });
+  for (const event of items) {
+    feed.addItem({
+      id: tag(`event/${event.id}`),
+      title: html(`${WORDS[event.event_type]}: ${event.source.name || event.source.url}`),
+      link: `${origin}/timeline/${event.id}`,
+      date: new Date(event.observed_at),
+      published: new Date(event.observed_at),
+      content: contentOf(event, origin),
+    });
+  }
+  const xml = feed.atom1();
+  return { xml, etag: `"${createHash('sha256').update(xml).digest('hex')}"`, updatedAt };
+}
+
+/** What happened to what, and where the bytes are; what changed in them is on the event's own page. */
+function contentOf(event: Event, origin: string): string {
+  const { source, sha256, previous_sha256, page_label, original_observed_at, observer } = event;
+  const lines = [
+    link(source.url, source.url),
+    source.agency && html(`Agency: ${source.agency}`),
+    source.tags.length > 0 && html(`Tags: ${source.tags.join(', ')}`),
+    sha256 && `Object: ${link(`${origin}/archive/${sha256}`, sha256)}`,
+    previous_sha256 && `Before: ${link(`${origin}/archive/${previous_sha256}`, previous_sha256)}`,
+    page_label && html(`Label: ${page_label.label.replace('_', ' ')} (${page_label.reason})`),
+    original_observed_at && html(`Captured by ${observer} at ${original_observed_at}`),
+    `Ledger entry ${event.ledger_entry}`,
+  ];
+  return lines
+    .filter(Boolean)
+    .map((line) => `<p>${String(line)}</p>`)
+    .join('');
+}
+
+function link(target: string, text: string): string {
+  return `<a href="${html(target)}">${html(text)}</a>`;
+}
+
+const ESCAPED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** Text as HTML, without what no XML document may hold (XML 1.0, section 2.2). */
+function html(text: string): string {
+  return text
+    .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replace(/[&<>"]/g, (character) => ESCAPED[character] ?? character);
+}

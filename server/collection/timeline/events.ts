@@ -1,0 +1,129 @@
+import type { Event, EventDetails, EventsQuery } from '../../../shared/event.ts';
+import type { Slice } from '../../../shared/list.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { otherObserversOf } from '../../store/sqlite/collection/captures.ts';
+import { eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
+import {
+  type EventFilter,
+  eventsByDigests,
+  isByTimeAlone,
+  listEventNumbers,
+} from '../../store/sqlite/collection/eventList.ts';
+import { eventById, eventsAfter, eventsByIds, lastEventId } from '../../store/sqlite/collection/events.ts';
+import { matchExpression } from '../../store/sqlite/engine/search.ts';
+import type { Store } from '../../store/store.ts';
+
+/** One page of the timeline, newest first by `observed_at`, then by number. */
+export async function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): Promise<Slice<Event>> {
+  if (!isByTimeAlone(filterOf(query))) await loadTimeline({ read });
+  return read
+    .transaction(() => {
+      const page = listEventNumbers(read, eventFilterOf(read, query), query);
+      return { items: eventsByIds(read, page.ids), total: page.total };
+    })
+    .deferred();
+}
+
+/** Reads what lists choose events by, so that the first list need not wait for it. */
+export function loadTimeline({ read }: Pick<Store, 'read'>): Promise<void> {
+  return eventColumns(read).load();
+}
+
+/** What a query filters by, with the events that its text names by their digests. */
+export function eventFilterOf(
+  read: Store['read'],
+  query: Omit<EventsQuery, 'limit' | 'offset'>,
+): EventFilter {
+  const filter = filterOf(query);
+  return { ...filter, ids: query.q ? idsByDigest(read, query.q, filter) : [] };
+}
+
+function filterOf(query: Omit<EventsQuery, 'limit' | 'offset'>): Omit<EventFilter, 'ids'> {
+  return {
+    match: (query.q && matchExpression(query.q)) || null,
+    agency: query.agency ?? null,
+    tag: query.tag ?? null,
+    source: query.source ?? null,
+    event_type: query.event_type ?? null,
+    observer: query.observer ?? null,
+    since: query.since === undefined ? null : firstInstantOf(query.since),
+    until: query.until === undefined ? null : lastInstantOf(query.until),
+  };
+}
+
+/** @throws Problem `not_found`. */
+export function readEvent({ read }: Pick<Store, 'read'>, id: string): Event {
+  const event = /^[1-9]\d{0,14}$/.test(id) ? eventById(read, Number(id)) : undefined;
+  if (!event) throw new Problem('not_found', 'There is no such event.');
+  return event;
+}
+
+/** An event with the other observers that hold what it brought. @throws Problem `not_found`. */
+export function readEventDetails({ read }: Pick<Store, 'read'>, id: string): EventDetails {
+  return read
+    .transaction(() => {
+      const event = readEvent({ read }, id);
+      const { sha256, observer, source } = event;
+      const corroborated_by =
+        sha256 === null ? [] : otherObserversOf(read, { source: source.id, sha256, observer });
+      return { ...event, corroborated_by };
+    })
+    .deferred();
+}
+
+/** Up to `limit` events after a number, in the order they were recorded. */
+export function readEventsAfter({ read }: Pick<Store, 'read'>, id: number, limit: number): Event[] {
+  return eventsAfter(read, id, limit);
+}
+
+export function readLastEventId({ read }: Pick<Store, 'read'>): number {
+  return lastEventId(read);
+}
+
+/** A date means its first instant where it begins a range, and its last where it ends one. */
+export function firstInstantOf(value: string): string {
+  return new Date(value).toISOString();
+}
+
+export function lastInstantOf(value: string): string {
+  return isDate(value) ? `${value}T23:59:59.999Z` : new Date(value).toISOString();
+}
+
+function isDate(value: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(value);
+}
+
+/** A word of at least so many hex digits may be the beginning of a digest. */
+const LEAST_DIGEST_DIGITS = 4;
+/** More words than this are not tried as digests: an event has two. */
+const MOST_DIGEST_WORDS = 2;
+
+/**
+ * Events that the search text finds by their digests: some of its words begin an event's digests, and all others occur
+ * in the words of its source. What is found by the source alone is not among them.
+ */
+function idsByDigest(read: Store['read'], q: string, filter: Omit<EventFilter, 'ids'>): number[] {
+  const phrases = q.match(/"[^"]*"/g) ?? [];
+  const words = q
+    .replace(/"[^"]*"/g, ' ')
+    .split(/[\s"]+/)
+    .filter(Boolean);
+  const digests = words
+    .filter((word) => /^[0-9a-f]+$/i.test(word) && word.length >= LEAST_DIGEST_DIGITS && word.length <= 64)
+    .slice(0, MOST_DIGEST_WORDS);
+  const found = new Set<number>();
+  for (const taken of subsetsOf(digests)) {
+    const rest = [...phrases, ...words.filter((word) => !taken.includes(word))].join(' ');
+    const match = matchExpression(rest) ?? null;
+    const prefixes = taken.map((word) => word.toLowerCase());
+    for (const id of eventsByDigests(read, prefixes, { ...filter, match })) found.add(id);
+  }
+  return [...found];
+}
+
+/** Every choice of at least one. */
+function subsetsOf(words: readonly string[]): string[][] {
+  return words
+    .reduce<string[][]>((subsets, word) => [...subsets, ...subsets.map((subset) => [...subset, word])], [[]])
+    .filter((subset) => subset.length > 0);
+}

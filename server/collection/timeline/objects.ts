@@ -1,0 +1,69 @@
+import { isDigest } from '../../../shared/digest.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { ObjectMetadata } from '../../../shared/source.ts';
+import { type Noticing, noticeDamage } from '../../fixity/noticeDamage.ts';
+import { rehashForReader } from '../../hashing/hashFiles.ts';
+import {
+  contentTypeOfObject,
+  hasObject,
+  retrievalsOfObject,
+} from '../../store/sqlite/collection/retrievals.ts';
+import { blobBytes } from '../../store/sqlite/node/blobs.ts';
+import type { Store } from '../../store/store.ts';
+
+/** An archived object, and how it is to be named to whoever asks for it. */
+export interface ArchivedObject {
+  file: string;
+  sha256: string;
+  bytes: number;
+  contentType: string;
+}
+
+/** @throws Problem `invalid_digest`; `not_found` where no retrieval ever brought it. */
+export function readObject({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha256: string): ArchivedObject {
+  const bytes = requireObject(read, sha256);
+  const contentType = contentTypeOfObject(read, sha256) ?? 'application/octet-stream';
+  return { file: blobs.fileOf(sha256), sha256, bytes, contentType };
+}
+
+/**
+ * Every retrieval that brought an object, newest first, and whether its stored bytes hash to its name now.
+ *
+ * @throws Problem `invalid_digest`, `not_found`.
+ */
+export async function readObjectMetadata(store: Noticing, sha256: string): Promise<ObjectMetadata> {
+  const bytes = requireObject(store.read, sha256);
+  const intact = (await rehashForReader(store.blobs, [{ sha256, bytes }])).get(sha256) === sha256;
+  if (!intact) await noticeDamage(store, [sha256]);
+  const retrievals = retrievalsOfObject(store.read, sha256).map((retrieval) => ({
+    url: retrieval.url,
+    time: retrieval.observed_at,
+    status: retrieval.status,
+    content_type: retrieval.content_type,
+    observer: retrieval.observer,
+    original_observed_at: retrieval.original_observed_at,
+    intact,
+  }));
+  return { sha256, bytes, ...observersOf(retrievals), retrievals };
+}
+
+/** Who brought an object, and whether two brought it from one address: the same bytes of two addresses say little. */
+function observersOf(retrievals: readonly { url: string; observer: string }[]) {
+  const byAddress = new Map<string, Set<string>>();
+  for (const { url, observer } of retrievals)
+    byAddress.set(url, (byAddress.get(url) ?? new Set()).add(observer));
+  const observers = new Set([...byAddress.values()].flatMap((of) => [...of]));
+  return {
+    observers: [...observers].sort(),
+    corroborated: [...byAddress.values()].some((of) => of.size > 1),
+  };
+}
+
+/** The size of an archived object. @throws Problem `invalid_digest`, `not_found`. */
+export function requireObject(read: Store['read'], sha256: string): number {
+  if (!isDigest(sha256))
+    throw new Problem('invalid_digest', 'An object is named by its SHA-256: 64 lowercase hex digits.');
+  const bytes = hasObject(read, sha256) ? blobBytes(read, sha256) : undefined;
+  if (bytes === undefined) throw new Problem('not_found', 'The archive holds no object of this digest.');
+  return bytes;
+}

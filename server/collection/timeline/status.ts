@@ -1,0 +1,66 @@
+import type { Stats, Status } from '../../../shared/collection.ts';
+import type { Settings } from '../../../shared/settings.ts';
+import { readFixity } from '../../fixity/damages.ts';
+import { noRoomFor } from '../../store/room.ts';
+import { lastEventId } from '../../store/sqlite/collection/events.ts';
+import { lastCompletedRound } from '../../store/sqlite/collection/rounds.ts';
+import { countSourcesIn, failingSources, leastRefusedBytes } from '../../store/sqlite/collection/sources.ts';
+import { counter } from '../../store/sqlite/node/blobs.ts';
+import type { Store } from '../../store/store.ts';
+
+/** The system works if a collection that checked a source was completed within this. */
+const MAX_AGE_MS = 24 * 3_600_000;
+
+/** Whether the collection works, every source that fails, and whether new objects are being stored. */
+export async function readStatus(
+  store: Pick<Store, 'read' | 'clock' | 'freeBytes' | 'clockBehindMs'>,
+  settings: Settings,
+): Promise<Status> {
+  const storage = await noRoomFor(store, settings, leastRefusedBytes(store.read) ?? 0);
+  return store.read
+    .transaction(() => {
+      const last = lastCompletedRound(store.read) ?? null;
+      const age = last === null ? null : Math.max(0, store.clock.now() - Date.parse(last));
+      const failing = failingSources(store.read).map((source) => ({
+        source: {
+          id: source.id,
+          url: source.url,
+          name: source.name,
+          agency: source.agency,
+          tags: source.tags,
+        },
+        error: source.last_error,
+        status: source.last_status,
+        since: source.failing_since ?? source.added_at,
+        consecutive: source.consecutive,
+      }));
+      return {
+        ok: age !== null && age <= MAX_AGE_MS,
+        last_completed_collection_at: last,
+        age_seconds: age === null ? null : Math.floor(age / 1000),
+        sources: {
+          total: counter(store.read, 'sources'),
+          available: countSourcesIn(store.read, 'available'),
+          failing: failing.length,
+        },
+        failing,
+        storage,
+        clock_behind_seconds: Math.floor(store.clockBehindMs() / 1000),
+        fixity: readFixity(store.read),
+      };
+    })
+    .deferred();
+}
+
+/** The counts, each kept as it changes: nothing is counted here. */
+export function readStats({ read }: Pick<Store, 'read'>): Stats {
+  return read
+    .transaction(() => ({
+      sources: counter(read, 'sources'),
+      observations: counter(read, 'observations'),
+      archived_objects: counter(read, 'archived_objects'),
+      events: lastEventId(read),
+      derived_documents: counter(read, 'derived_documents'),
+    }))
+    .deferred();
+}

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { DamageProblem } from '../../shared/fixity.ts';
+import { isMissing, isUnreadable } from '../store/blobs/missing.ts';
+import { blobPath, databaseFile } from '../store/blobs/paths.ts';
+import { stepBack } from '../store/lowerThreadPriority.ts';
+import { openForReading } from '../store/sqlite/engine/open.ts';
+import { blobRow, blobRowsAfter } from '../store/sqlite/node/blobs.ts';
+import { lastingDamageOf } from '../store/sqlite/node/damages.ts';
+import type { AuditSlice, AuditSliceInput } from './auditBlobs.ts';
+
+/** A slice ends after this, so that what it found is recorded soon. */
+const SLICE_MS = 5_000;
+/** And with so many findings, so that memory stays flat where everything is missing. */
+const MAX_FINDINGS = 1_000;
+const PAGE_ROWS = 1_000;
+const TELL_EVERY_BYTES = 16_777_216;
+
+stepBack();
+const input = workerData as AuditSliceInput;
+const database = openForReading(databaseFile(input.folder), { isMapped: false });
+const buffer = Buffer.allocUnsafe(1_048_576);
+const sleeping = new Int32Array(new SharedArrayBuffer(4));
+const started = performance.now();
+const slice: AuditSlice = { position: input.after, isEnd: false, checked: 0, bytes: 0, findings: [] };
+let read = 0;
+let told = 0;
+
+function hashFile(file: string): string {
+  const descriptor = openSync(file, 'r');
+  try {
+    const hash = createHash('sha256');
+    for (;;) {
+      const count = readSync(descriptor, buffer, 0, buffer.length, null);
+      if (count === 0) return hash.digest('hex');
+      hash.update(buffer.subarray(0, count));
+      read += count;
+      pause();
+      if (read - told >= TELL_EVERY_BYTES) tell();
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Sleeps as long as reading is ahead of its pace. */
+function pause(): void {
+  if (input.bytesPerSecond === undefined) return;
+  const ahead = (read / input.bytesPerSecond) * 1000 - (performance.now() - started);
+  if (ahead > 0) Atomics.wait(sleeping, 0, 0, ahead);
+}
+
+function tell(): void {
+  told = read;
+  parentPort?.postMessage({ progress: read });
+}
+
+function look(sha256: string): { problem: DamageProblem | null; found: string | null } {
+  try {
+    const found = hashFile(blobPath(input.folder, sha256));
+    return { problem: found === sha256 ? null : 'changed', found };
+  } catch (error) {
+    if (isMissing(error)) return { problem: 'missing', found: null };
+    if (isUnreadable(error)) return { problem: 'unreadable', found: null };
+    throw error;
+  }
+}
+
+function check({ sha256, bytes }: { sha256: string; bytes: number }): void {
+  let seen = look(sha256);
+  // Looked at twice: the file may have been replaced by the right bytes in the very moment that it was read.
+  if (seen.problem !== null) seen = look(sha256);
+  const isKnown = lastingDamageOf(database, sha256) !== undefined;
+  if (seen.problem !== null || isKnown) slice.findings.push({ sha256, bytes, ...seen });
+  slice.checked += 1;
+  slice.bytes += bytes;
+  slice.position = sha256;
+}
+
+function* objects(): Generator<{ sha256: string; bytes: number }> {
+  for (const sha256 of input.only ?? []) {
+    const row = blobRow(database, sha256);
+    if (row) yield row;
+  }
+  if (input.only) return;
+  for (let after = input.after; ; ) {
+    // A page at a time: a statement that stays open would hold the write-ahead log.
+    const rows = blobRowsAfter(database, after, PAGE_ROWS);
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last) return;
+    after = last.sha256;
+  }
+}
+
+function run(): AuditSlice {
+  for (const object of objects()) {
+    const isOver =
+      slice.bytes + object.bytes > (input.maxBytes ?? Number.POSITIVE_INFINITY) ||
+      slice.findings.length >= MAX_FINDINGS ||
+      performance.now() - started > SLICE_MS;
+    if (isOver) return slice;
+    check(object);
+  }
+  return { ...slice, isEnd: true };
+}
+
+try {
+  parentPort?.postMessage({ result: run() });
+} catch (error) {
+  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
+} finally {
+  database.close();
+}

@@ -1,0 +1,17 @@
+import type { DatabaseCheck } from '../../shared/fixity.ts';
+import { runWorker, workerUrl } from '../runtime/runWorker.ts';
+import { databaseFile } from '../store/blobs/paths.ts';
+import type { Store } from '../store/store.ts';
+
+/** Lets SQLite check its whole file, in a worker thread with a connection of its own. Reads alone. */
+export async function checkDatabase(
+  { folder }: Pick<Store, 'folder'>,
+  signal?: AbortSignal,
+): Promise<DatabaseCheck> {
+  const findings = await runWorker<string[]>(
+    workerUrl('checkDatabase', import.meta.url),
+    { file: databaseFile(folder) },
+    { signal },
+  );
+  return { ok: findings.length === 0, findings };
+}

@@ -1,0 +1,18 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { stepBack } from '../store/lowerThreadPriority.ts';
+import { integrityFindings } from '../store/sqlite/engine/integrity.ts';
+import { openForReading } from '../store/sqlite/engine/open.ts';
+
+/** More would help nobody. */
+const MOST_FINDINGS = 100;
+
+stepBack();
+const { file } = workerData as { file: string };
+const database = openForReading(file, { isMapped: false });
+try {
+  parentPort?.postMessage({ result: integrityFindings(database, MOST_FINDINGS) });
+} catch (error) {
+  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
+} finally {
+  database.close();
+}

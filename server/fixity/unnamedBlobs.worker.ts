@@ -1,0 +1,99 @@
+import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { isDigest } from '../../shared/digest.ts';
+import { hashFileSync } from '../hashing/hashFileSync.ts';
+import { isMissing } from '../store/blobs/missing.ts';
+import { databaseFile } from '../store/blobs/paths.ts';
+import { stepBack } from '../store/lowerThreadPriority.ts';
+import { openForReading } from '../store/sqlite/engine/open.ts';
+import { blobBytes } from '../store/sqlite/node/blobs.ts';
+import type { UnnamedBlobs, UnnamedBlobsInput } from './unnamedBlobs.ts';
+
+/** It ends after this, or with so many findings, so that what it found is dealt with soon and memory stays flat. */
+const SLICE_MS = 5_000;
+const MOST_FINDINGS = 1_000;
+const SHARD = /^[0-9a-f]{2}$/;
+
+stepBack();
+const input = workerData as UnnamedBlobsInput;
+const database = openForReading(databaseFile(input.folder), { isMapped: false });
+const started = performance.now();
+const found: UnnamedBlobs = { position: input.after, isEnd: false, unnamed: [], foreign: [] };
+
+function entriesOf(...path: string[]): Dirent[] {
+  try {
+    const entries = readdirSync(join(input.folder, 'blobs', ...path), { withFileTypes: true });
+    return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** The folders in one that may lead to blobs; what else lies there is foreign, and told by who looks first. */
+function shardsIn(isFirst: boolean, ...path: string[]): string[] {
+  const shards: string[] = [];
+  for (const entry of entriesOf(...path)) {
+    if (entry.isDirectory() && SHARD.test(entry.name)) shards.push(entry.name);
+    else if (isFirst) tellForeign(...path, entry.name);
+  }
+  return shards;
+}
+
+function tellForeign(...path: string[]): void {
+  found.foreign.push(['blobs', ...path].join('/'));
+}
+
+function look(first: string, second: string): void {
+  for (const entry of entriesOf(first, second)) {
+    const { name } = entry;
+    if (!entry.isFile() || !isDigest(name) || !name.startsWith(first + second))
+      tellForeign(first, second, name);
+    else if (blobBytes(database, name) === undefined) tellUnnamed(name, join(first, second, name));
+  }
+}
+
+function tellUnnamed(sha256: string, name: string): void {
+  const path = join(input.folder, 'blobs', name);
+  const stats = statsOf(path);
+  if (!stats || Date.now() - stats.ctimeMs < input.leastAgeMs) return;
+  const hashed = hashFileSync({ path, algorithms: ['sha256'] }, () => {});
+  if ('failure' in hashed && hashed.failure === 'ENOENT') return;
+  const digest = 'failure' in hashed ? 'unreadable' : (hashed.digests.sha256 ?? 'unreadable');
+  found.unnamed.push({ sha256, bytes: stats.size, found: digest });
+}
+
+function statsOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function run(): UnnamedBlobs {
+  for (const first of shardsIn(input.after === '')) {
+    if (first < input.after.slice(0, 2)) continue;
+    for (const second of shardsIn(first !== input.after.slice(0, 2), first)) {
+      const position = `${first}/${second}`;
+      if (position <= input.after) continue;
+      const isOver =
+        found.unnamed.length + found.foreign.length >= MOST_FINDINGS ||
+        performance.now() - started > SLICE_MS;
+      if (isOver && found.position !== input.after) return found;
+      look(first, second);
+      found.position = position;
+    }
+  }
+  return { ...found, isEnd: true };
+}
+
+try {
+  parentPort?.postMessage({ result: run() });
+} catch (error) {
+  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
+} finally {
+  database.close();
+}

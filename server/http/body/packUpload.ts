@@ -1,0 +1,42 @@
+import type { Request } from 'express';
+import { parseJsonBytes } from '../../../shared/checkBody.ts';
+import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../../shared/limits.ts';
+import type { NewPack } from '../../archive/packs/addPack.ts';
+import { packFileTooLarge, stagePackFile } from '../../archive/packs/file/stagePackFile.ts';
+import { recordTooLarge } from '../../archive/packs/record.ts';
+import type { Store } from '../../store/store.ts';
+import { readMultipartPack } from './multipartPack.ts';
+import { readBytes, requireMediaType, requireUtf8 } from './readJson.ts';
+import { checkedChunksOf } from './requestBody.ts';
+
+/** Reads one kind of upload; the bytes that come with it are staged, and discarded again on any failure. */
+type PackReader = (request: Request, store: Pick<Store, 'blobs'>) => Promise<NewPack>;
+
+const READERS: Record<string, PackReader> = {
+  'application/json': readJsonPack,
+  'multipart/form-data': readMultipartPack,
+  'application/zip': readZippedPack,
+};
+
+/**
+ * Reads an upload of a pack, whatever its kind. The caller hands the result to `addPack`, which discards what it does
+ * not keep.
+ *
+ * @throws Problem `unsupported_media_type`, and those of each kind.
+ */
+export function readPackUpload(request: Request, store: Pick<Store, 'blobs'>): Promise<NewPack> {
+  const mediaType = requireMediaType(request, Object.keys(READERS));
+  return (READERS[mediaType] as PackReader)(request, store);
+}
+
+/** A record whose files the archive holds already. */
+async function readJsonPack(request: Request): Promise<NewPack> {
+  requireUtf8(request);
+  const body = checkedChunksOf(request, MAX_RECORD_BYTES, recordTooLarge);
+  return { record: parseJsonBytes(await readBytes(body, MAX_RECORD_BYTES)) };
+}
+
+/** A pack file: a bag in a ZIP, or a bare ZIP. */
+function readZippedPack(request: Request, { blobs }: Pick<Store, 'blobs'>): Promise<NewPack> {
+  return stagePackFile(blobs, checkedChunksOf(request, MAX_PACK_BYTES, packFileTooLarge));
+}

@@ -1,0 +1,101 @@
+import type { Request } from 'express';
+import type { z } from 'zod';
+import { parseJsonBytes } from '../../../shared/checkBody.ts';
+import { Problem } from '../../../shared/problems.ts';
+
+import { chunksOf } from './requestBody.ts';
+
+export { checkBody, parseJsonBytes } from '../../../shared/checkBody.ts';
+
+/** The media type of the request's body, lowercase and without parameters, or undefined where there is no body. */
+export function mediaTypeOf(request: Request): string | undefined {
+  return request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+}
+
+export function hasBody(request: Request): boolean {
+  return (
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
+  );
+}
+
+/** @throws Problem `unsupported_media_type` where the body is not one of these, or is encoded. */
+export function requireMediaType(request: Request, accepted: readonly string[]): string {
+  const mediaType = mediaTypeOf(request);
+  const encoding = request.headers['content-encoding'];
+  if (mediaType === undefined || !accepted.includes(mediaType) || (encoding && encoding !== 'identity')) {
+    throw new Problem(
+      'unsupported_media_type',
+      `Send ${accepted.join(' or ')}, without a content encoding.`,
+      {
+        headers: { Accept: accepted.join(', ') },
+      },
+    );
+  }
+  return mediaType;
+}
+
+/** Reads a whole body; stops as soon as it is beyond the limit. */
+export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > maxBytes)
+      throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, bytes);
+}
+
+/** @throws Problem `unsupported_media_type` where JSON is announced in another charset. */
+export function requireUtf8({ headers }: Request): void {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new Problem('unsupported_media_type', 'JSON is sent in UTF-8 (RFC 8259, section 8.1).');
+  }
+}
+
+/** Reads a body as strict JSON; an absent one that may be absent is `{}`. */
+export async function readJson(request: Request, maxBytes: number, optional = false): Promise<unknown> {
+  if (optional && !hasBody(request)) return {};
+  requireMediaType(request, ['application/json']);
+  requireUtf8(request);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+    throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
+  }
+  return parseJsonBytes(await readBytes(chunksOf(request), maxBytes));
+}
+
+/**
+ * Checks the query against the route's schema.
+ *
+ * @throws Problem 400: `unknown_parameter`, `invalid_limit`, `invalid_offset`, else `invalid_parameter`; a parameter
+ * given twice has no one value.
+ */
+export function checkQuery<Query extends z.ZodObject>(
+  schema: Query,
+  search: URLSearchParams,
+): z.output<Query> {
+  const values: Record<string, string> = Object.create(null);
+  for (const [name, value] of search) {
+    if (!Object.hasOwn(schema.shape, name)) {
+      const known = Object.keys(schema.shape).join(', ');
+      throw new Problem(
+        'unknown_parameter',
+        `There is no parameter ${JSON.stringify(name)} here. Known: ${known || 'none'}.`,
+      );
+    }
+    if (name in values) throw parameterProblem(name, 'It is given twice.');
+    values[name] = value;
+  }
+  const result = schema.safeParse({ ...values });
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  throw parameterProblem(String(issue?.path[0]), issue?.message ?? 'It cannot have this value.');
+}
+
+function parameterProblem(name: string, message: string): Problem {
+  const code =
+    name === 'limit' ? 'invalid_limit' : name === 'offset' ? 'invalid_offset' : 'invalid_parameter';
+  return new Problem(code, `The parameter ${name}: ${message}`);
+}

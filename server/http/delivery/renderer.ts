@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import express, { type Request, type RequestHandler, Router } from 'express';
+import { isDataPath, PAGE_PATHS } from '../../../shared/pages.ts';
+import { Problem } from '../../../shared/problems.ts';
+
+/** Serves the built interface: its files, whose names carry their digest, and one document for each page's address. */
+export function serveRenderer(folder: string, hasInterface: () => boolean): RequestHandler {
+  const router = Router({ caseSensitive: true, strict: true });
+  const document = join(folder, 'index.html');
+  router.use(
+    '/assets',
+    express.static(join(folder, 'assets'), { immutable: true, maxAge: '1y', index: false, redirect: false }),
+  );
+  const requireInterface = () => {
+    if (!hasInterface()) throw interfaceMissing('Then open this page again.');
+  };
+  router.get([...PAGE_PATHS], (_request, response) => {
+    requireInterface();
+    response.set('Cache-Control', 'no-cache').sendFile(document);
+  });
+  router.use(express.static(folder, { index: false, redirect: false, maxAge: '1h' }));
+  router.use((request, response, next) => {
+    if (isDataPath(request.path) || request.method !== 'GET' || !wantsPage(request)) return next();
+    requireInterface();
+    response.status(404).set('Cache-Control', 'no-store').sendFile(document);
+  });
+  return router;
+}
+
+/** A browser that a person uses; to an address which is no page the interface answers in words, still with a 404. */
+export function wantsPage(request: Request): boolean {
+  return (request.headers.accept ?? '').includes('text/html');
+}
+
+/** Only a checkout can lack its interface: what is installed carries it. */
+export function interfaceMissing(then: string): Problem {
+  return new Problem(
+    'interface_missing',
+    `The interface was not built. Run “npm run build” in the checkout. ${then}`,
+  );
+}

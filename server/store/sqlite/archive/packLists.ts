@@ -1,0 +1,196 @@
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+
+/** What a list of packs can be filtered by, each an exact value. */
+export type PackFilterName =
+  | 'node'
+  | 'study'
+  | 'outcome'
+  | 'license'
+  | 'tag'
+  | 'verdict'
+  | 'author'
+  | 'keyword'
+  | 'flagged'
+  | 'replicates';
+
+export interface PackFilter {
+  filter: PackFilterName;
+  value: string;
+}
+
+/** Makes a pack to be found by a value; to say so twice is no change. */
+export function addPackFilter(database: WriteDatabase, pack: number, { filter, value }: PackFilter): void {
+  const add = statement(
+    database,
+    `INSERT INTO pack_filters (value, pack)
+     SELECT id, ? FROM pack_filter_values WHERE filter = ? AND value = ? ON CONFLICT DO NOTHING`,
+  );
+  // Most values are those of packs before: to make a new one only then costs these nothing.
+  if (add.run(pack, filter, value).changes > 0) return;
+  statement(
+    database,
+    'INSERT INTO pack_filter_values (filter, value) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  ).run(filter, value);
+  add.run(pack, filter, value);
+}
+
+export function removePackFilter(database: WriteDatabase, pack: number, { filter, value }: PackFilter): void {
+  statement(
+    database,
+    `DELETE FROM pack_filters WHERE pack = ? AND value = (SELECT id FROM pack_filter_values WHERE filter = ? AND value = ?)`,
+  ).run(pack, filter, value);
+}
+
+/** How many packs each value of one filter has. */
+export function packCounts(database: ReadDatabase, filter: PackFilterName): Map<string, number> {
+  const rows = statement<{ value: string; packs: number }>(
+    database,
+    'SELECT value, packs FROM pack_filter_values WHERE filter = ? AND packs > 0',
+  ).all(filter);
+  return new Map(rows.map(({ value, packs }) => [value, packs]));
+}
+
+export interface SearchedPackText {
+  title: string;
+  summary: string;
+  authors: string;
+  keywords: string;
+  method: string;
+  results: string;
+  identity: string;
+}
+
+/** Makes a pack to be found by its words. */
+export function indexPackText(database: WriteDatabase, pack: number, text: SearchedPackText): void {
+  statement(
+    database,
+    `INSERT INTO packs_search (rowid, title, summary, authors, keywords, method, results, identity)
+     VALUES ($pack, $title, $summary, $authors, $keywords, $method, $results, $identity)`,
+  ).run({ pack, ...text });
+}
+
+export type PackOrder = 'received' | 'title' | 'replications';
+
+export interface PackSelection {
+  filters: readonly PackFilter[];
+  /** An expression of `matchExpression`. */
+  match: string | undefined;
+  /** Of a search for very many words, an expression of those that tell most. */
+  rough?: string | undefined;
+  order: PackOrder;
+  descending: boolean;
+  limit: number;
+  offset: number;
+}
+
+/** A set of packs as SQL that gives their ledger entries in order, so that several intersect by merging. */
+interface PackSet {
+  sql: string;
+  /** The same set as a condition on `p.ledger_entry`. */
+  condition: string;
+  value: number | string;
+}
+
+const ORDER_COLUMNS: Record<PackOrder, string> = {
+  received: 'p.ledger_entry',
+  title: 'p.title_key',
+  replications: 'p.replications',
+};
+
+const ORDER_INDEXES: Record<PackOrder, string> = {
+  received: '',
+  title: 'INDEXED BY packs_by_title',
+  replications: 'INDEXED BY packs_by_replications',
+};
+
+/** Where more packs than this have the words that tell most, the others are taken as found too. */
+const MANY = 20_000;
+
+/** The ledger entries of one page of packs, in order, and how many there are in all. */
+export function selectPacks(
+  database: ReadDatabase,
+  selection: PackSelection,
+): { entries: number[]; total: number } {
+  const { rough } = selection;
+  const roughly = rough === undefined ? undefined : setsOf(database, { ...selection, match: rough });
+  const found = roughly && roughly.total > MANY ? roughly : setsOf(database, selection);
+  if (found === undefined) return { entries: [], total: 0 };
+  const { total } = found;
+  // What every pack has need not be looked for again.
+  const sets = total > MANY && total === countOf(database, []) ? [] : found.sets;
+  if (total <= selection.offset) return { entries: [], total };
+  const sql =
+    selection.order === 'received' && sets.length > 0
+      ? pageByEntry(sets, selection)
+      : pageByOrder(sets, selection, total);
+  const entries = statement<{ entry: number }>(database, sql).all(
+    ...sets.map(({ value }) => value),
+    selection.limit,
+    selection.offset,
+  );
+  return { entries: entries.map(({ entry }) => entry), total };
+}
+
+/** The sets that all must hold, the smallest first, and the size of what they share; undefined where it is nothing. */
+function setsOf(
+  database: ReadDatabase,
+  { filters, match }: PackSelection,
+): { sets: PackSet[]; total: number } | undefined {
+  const values: { id: number; packs: number }[] = [];
+  for (const { filter, value } of filters) {
+    const row = statement<{ id: number; packs: number }>(
+      database,
+      'SELECT id, packs FROM pack_filter_values WHERE filter = ? AND value = ?',
+    ).get(filter, value);
+    if (row === undefined || row.packs === 0) return undefined;
+    values.push(row);
+  }
+  values.sort((left, right) => left.packs - right.packs);
+  const sets: PackSet[] = values.map(({ id }) => ({
+    sql: 'SELECT pack AS entry FROM pack_filters WHERE value = ?',
+    condition: 'EXISTS (SELECT 1 FROM pack_filters f WHERE f.value = ? AND f.pack = p.ledger_entry)',
+    value: id,
+  }));
+  if (match !== undefined) {
+    const sql = 'SELECT rowid AS entry FROM packs_search WHERE packs_search MATCH ?';
+    sets.push({ sql, condition: `p.ledger_entry IN (${sql})`, value: match });
+  }
+  const [only] = values;
+  const total = sets.length === 1 && only ? only.packs : countOf(database, sets);
+  return { sets, total };
+}
+
+function countOf(database: ReadDatabase, sets: readonly PackSet[]): number {
+  const from = sets.length > 0 ? `(${intersection(sets)} ORDER BY 1)` : 'packs';
+  const row = statement<{ total: number }>(database, `SELECT count(*) AS total FROM ${from}`).get(
+    ...sets.map(({ value }) => value),
+  );
+  return row?.total ?? 0;
+}
+
+/** With an ORDER BY at its end, SQLite intersects ordered sets by merging them, which stops at the limit. */
+function intersection(sets: readonly PackSet[]): string {
+  return sets.map(({ sql }) => sql).join(' INTERSECT ');
+}
+
+function pageByEntry(sets: readonly PackSet[], { descending }: PackSelection): string {
+  return `${intersection(sets)} ORDER BY 1 ${descending ? 'DESC' : 'ASC'} LIMIT ? OFFSET ?`;
+}
+
+/**
+ * By an order of its own: where few are wanted, they are sorted; where many are, the order's index is walked until the
+ * page is full. Either way the first page costs no more than the root of the archive's size.
+ */
+function pageByOrder(sets: readonly PackSet[], selection: PackSelection, total: number): string {
+  const { order, descending } = selection;
+  const direction = descending ? 'DESC' : 'ASC';
+  const orderBy = `ORDER BY ${ORDER_COLUMNS[order]} ${direction}${order === 'received' ? '' : `, p.ledger_entry ${direction}`} LIMIT ? OFFSET ?`;
+  if (sets.length > 0 && total <= FEW) {
+    return `SELECT p.ledger_entry AS entry FROM (${intersection(sets)} ORDER BY 1) s CROSS JOIN packs p ON p.ledger_entry = s.entry ${orderBy}`;
+  }
+  const where = sets.length > 0 ? `WHERE ${sets.map(({ condition }) => condition).join(' AND ')}` : '';
+  return `SELECT p.ledger_entry AS entry FROM packs p ${ORDER_INDEXES[order]} ${where} ${orderBy}`;
+}
+
+/** Fewer than this are sorted quicker than they are looked for in an index of all. */
+const FEW = 5_000;

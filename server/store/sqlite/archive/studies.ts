@@ -1,0 +1,183 @@
+import type { StudyStatus } from '../../../../shared/study.ts';
+import type { Outcome, Tag, Verdict } from '../../../../shared/vocabulary.ts';
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+
+export interface StudyRow {
+  ledger_entry: number;
+  id: string;
+  title: string;
+  question: string;
+  description: string;
+  node: string | null;
+  status: StudyStatus;
+  created_at: string;
+}
+
+export interface StatusRow {
+  ledger_entry: number;
+  study: string;
+  status: StudyStatus;
+  note: string;
+  at: string;
+}
+
+const COLUMNS = 'ledger_entry, id, title, question, description, node, status, created_at FROM studies';
+
+export function insertStudy(database: WriteDatabase, study: StudyRow): void {
+  statement(
+    database,
+    `INSERT INTO studies (ledger_entry, id, title, question, description, node, status, created_at)
+     VALUES ($ledger_entry, $id, $title, $question, $description, $node, $status, $created_at)`,
+  ).run(study);
+  statement(
+    database,
+    `INSERT INTO studies_search (rowid, title, question, description, identity)
+     VALUES ($ledger_entry, $title, $question, $description, $id)`,
+  ).run(study);
+}
+
+/** Adds a step to a study's history and makes it the study's status. */
+export function insertStatus(database: WriteDatabase, step: StatusRow): void {
+  statement(
+    database,
+    `INSERT INTO study_statuses (ledger_entry, study, status, note, at)
+     VALUES ($ledger_entry, $study, $status, $note, $at)`,
+  ).run(step);
+  statement(database, 'UPDATE studies SET status = $status WHERE id = $study').run(step);
+}
+
+export function studyById(database: ReadDatabase, id: string): StudyRow | undefined {
+  return statement<StudyRow>(database, `SELECT ${COLUMNS} WHERE id = ?`).get(id);
+}
+
+/** Every study with the status that it was created with, in the order of the ledger. */
+export function iterateStudies(database: ReadDatabase): IterableIterator<StudyRow> {
+  return statement<StudyRow>(
+    database,
+    `SELECT s.ledger_entry, s.id, s.title, s.question, s.description, s.node, h.status, s.created_at
+     FROM studies s JOIN study_statuses h ON h.ledger_entry = s.ledger_entry ORDER BY s.ledger_entry`,
+  ).iterate();
+}
+
+/** Every step of a study's history that has an entry of its own, in the order of the ledger. */
+export function iterateStatuses(database: ReadDatabase): IterableIterator<StatusRow> {
+  return statement<StatusRow>(
+    database,
+    `SELECT h.ledger_entry, h.study, h.status, h.note, h.at FROM study_statuses h
+     WHERE NOT EXISTS (SELECT 1 FROM studies s WHERE s.ledger_entry = h.ledger_entry) ORDER BY h.ledger_entry`,
+  ).iterate();
+}
+
+/** The histories of these studies, oldest step first. */
+export function statusesOf(database: ReadDatabase, ids: readonly string[]): StatusRow[] {
+  return statement<StatusRow>(
+    database,
+    `SELECT h.ledger_entry, h.study, h.status, h.note, h.at
+     FROM json_each(?) o JOIN study_statuses h ON h.study = o.value ORDER BY h.ledger_entry`,
+  ).all(JSON.stringify(ids));
+}
+
+export interface StudyPackCount {
+  study: string;
+  outcome: Outcome;
+  verdict: Verdict | null;
+  packs: number;
+}
+
+/** How many packs these studies have, by outcome and verdict. */
+export function packCountsOf(database: ReadDatabase, ids: readonly string[]): StudyPackCount[] {
+  return statement<StudyPackCount>(
+    database,
+    `SELECT p.study, p.outcome, p.verdict, count(*) AS packs FROM json_each(?) o JOIN packs p ON p.study = o.value
+     GROUP BY p.study, p.outcome, p.verdict`,
+  ).all(JSON.stringify(ids));
+}
+
+/** What a study's table says of one pack; the fields of its record are JSON texts. */
+export interface StudyPackRow {
+  ledger_entry: number;
+  id: string;
+  tag: Tag;
+  title: string;
+  outcome: string;
+  license: string;
+  results: string;
+  reproduced: number;
+  partial: number;
+  failed: number;
+}
+
+/** The packs of a study with the verdicts on each, oldest first. */
+export function packsOfStudy(database: ReadDatabase, id: string): StudyPackRow[] {
+  return statement<StudyPackRow>(
+    database,
+    `SELECT p.ledger_entry, p.id, p.tag, r.record -> '$.title' AS title, r.record -> '$.outcome' AS outcome,
+       r.record -> '$.license' AS license, r.record -> '$.results' AS results,
+       (SELECT count(*) FROM packs v WHERE v.replicates = p.id AND v.verdict = 'reproduced') AS reproduced,
+       (SELECT count(*) FROM packs v WHERE v.replicates = p.id AND v.verdict = 'partial') AS partial,
+       (SELECT count(*) FROM packs v WHERE v.replicates = p.id AND v.verdict = 'failed') AS failed
+     FROM packs p JOIN pack_records r ON r.ledger_entry = p.ledger_entry
+     WHERE p.study = ? ORDER BY p.ledger_entry`,
+  ).all(id);
+}
+
+export interface StudySelection {
+  status: StudyStatus | undefined;
+  /** A node's path; its subtree counts too. */
+  node: string | undefined;
+  /** An expression of `matchExpression`. */
+  match: string | undefined;
+  limit: number;
+  offset: number;
+}
+
+/** One page of studies, newest first, and how many there are in all. */
+export function selectStudies(
+  database: ReadDatabase,
+  { status, node, match, limit, offset }: StudySelection,
+): { rows: StudyRow[]; total: number } {
+  const conditions: string[] = [];
+  const values: (string | number)[] = [];
+  if (status !== undefined) {
+    conditions.push('status = ?');
+    values.push(status);
+  }
+  if (node !== undefined) {
+    conditions.push(IN_SUBTREE);
+    values.push(node, `${node}/`, `${node}0`);
+  }
+  if (match !== undefined) {
+    conditions.push('ledger_entry IN (SELECT rowid FROM studies_search WHERE studies_search MATCH ?)');
+    values.push(match);
+  }
+  const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+  const total =
+    statement<{ total: number }>(database, `SELECT count(*) AS total FROM studies ${where}`).get(...values)
+      ?.total ?? 0;
+  const rows = statement<StudyRow>(
+    database,
+    `SELECT ${COLUMNS} ${where} ORDER BY ledger_entry DESC LIMIT ? OFFSET ?`,
+  ).all(...values, limit, offset);
+  return { rows, total };
+}
+
+/** `0` is the character after `/`: these are the node itself and all paths that begin with it and a slash. */
+const IN_SUBTREE = '(node = ? OR (node >= ? AND node < ?))';
+
+/** How many studies hang directly at each node that has any. */
+export function studyCountsByNode(database: ReadDatabase): Map<string, number> {
+  const rows = statement<{ node: string; studies: number }>(
+    database,
+    'SELECT node, count(*) AS studies FROM studies WHERE node IS NOT NULL GROUP BY node',
+  ).all();
+  return new Map(rows.map(({ node, studies }) => [node, studies]));
+}
+
+/** How many studies a node and its subtree have. */
+export function countStudiesBelow(database: ReadDatabase, node: string): number {
+  const row = statement<{ studies: number }>(
+    database,
+    `SELECT count(*) AS studies FROM studies WHERE node IS NOT NULL AND ${IN_SUBTREE}`,
+  ).get(node, `${node}/`, `${node}0`);
+  return row?.studies ?? 0;
+}

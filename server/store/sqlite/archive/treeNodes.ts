@@ -1,0 +1,50 @@
+import type { ArchiveNode } from '../../../../shared/node.ts';
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+
+const COLUMNS = 'path, title, description, created_at, ledger_entry FROM nodes';
+
+export function insertNode(database: WriteDatabase, node: ArchiveNode & { parent: string | null }): void {
+  statement(
+    database,
+    `INSERT INTO nodes (ledger_entry, path, parent, title, description, created_at)
+     VALUES ($ledger_entry, $path, $parent, $title, $description, $created_at)`,
+  ).run(node);
+}
+
+export function nodeAt(database: ReadDatabase, path: string): ArchiveNode | undefined {
+  return statement<ArchiveNode>(database, `SELECT ${COLUMNS} WHERE path = ?`).get(path);
+}
+
+/** The nodes at these paths, those above first. */
+export function nodesAt(database: ReadDatabase, paths: readonly string[]): ArchiveNode[] {
+  return statement<ArchiveNode>(
+    database,
+    `SELECT ${COLUMNS} WHERE path IN (SELECT value FROM json_each(?)) ORDER BY length(path)`,
+  ).all(JSON.stringify(paths));
+}
+
+/** Every node, by path, so that each comes after the one it hangs from. */
+export function allNodes(database: ReadDatabase): ArchiveNode[] {
+  return statement<ArchiveNode>(database, `SELECT ${COLUMNS} ORDER BY path`).all();
+}
+
+/** Every node with the entry that recorded it, in the order of the ledger. */
+export function iterateNodes(database: ReadDatabase): IterableIterator<ArchiveNode> {
+  return statement<ArchiveNode>(database, `SELECT ${COLUMNS} ORDER BY ledger_entry`).iterate();
+}
+
+/** The newest children of a node. */
+export function childrenOf(database: ReadDatabase, path: string, limit: number): ArchiveNode[] {
+  return statement<ArchiveNode>(
+    database,
+    `SELECT ${COLUMNS} WHERE parent = ? ORDER BY ledger_entry DESC LIMIT ?`,
+  ).all(path, limit);
+}
+
+export function countChildren(database: ReadDatabase, path: string): number {
+  const row = statement<{ children: number }>(
+    database,
+    'SELECT count(*) AS children FROM nodes WHERE parent = ?',
+  ).get(path);
+  return row?.children ?? 0;
+}

@@ -1,0 +1,143 @@
+import type { PageLabel } from '../../../../shared/event.ts';
+import type { RetrievalError } from '../../../../shared/source.ts';
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+
+/** What a WARC record said of itself: its id, and the digest of its payload as `<algorithm>:<hex>`. */
+export interface CaptureIdentity {
+  record_id: string | null;
+  payload_digest: string | null;
+}
+
+/** What one capture of an address is told from another by. */
+export interface CaptureKey {
+  source_key: number;
+  observer: string;
+  original_observed_at: string;
+  sha256: string;
+}
+
+/** What a revisit takes over from the capture that it refers to. */
+export interface ReferredCapture {
+  sha256: string;
+  bytes: number;
+  status: number | null;
+  error: RetrievalError | null;
+  content_type: string | null;
+  page_label: PageLabel | null;
+  payload_digest: string | null;
+}
+
+/** Whether this very capture is held already. */
+export function hasCapture(database: ReadDatabase, capture: CaptureKey): boolean {
+  return (
+    statement(
+      database,
+      `SELECT 1 FROM retrievals WHERE source_key = @source_key AND original_observed_at = @original_observed_at
+       AND observer = @observer AND sha256 = @sha256 LIMIT 1`,
+    ).get(capture) !== undefined
+  );
+}
+
+/** Whether any capture of this very moment is held, so that it need not be asked for again. */
+export function hasCaptureAt(
+  database: ReadDatabase,
+  capture: { source: string; observer: string; at: string },
+): boolean {
+  return (
+    statement(
+      database,
+      `SELECT 1 FROM retrievals WHERE source_key = (SELECT key FROM sources WHERE id = @source)
+       AND original_observed_at = @at AND observer = @observer LIMIT 1`,
+    ).get(capture) !== undefined
+  );
+}
+
+/** Keeps what a record said of itself beside its retrieval. */
+export function insertCapture(
+  database: WriteDatabase,
+  capture: CaptureIdentity & { retrieval: number },
+): void {
+  statement(
+    database,
+    'INSERT INTO captures (retrieval, record_id, payload_digest) VALUES (@retrieval, @record_id, @payload_digest)',
+  ).run(capture);
+}
+
+type Stored = Omit<ReferredCapture, 'page_label'> & { page_label: string | null };
+
+const REFERRED = `SELECT r.sha256, b.bytes, r.status, r.error, r.content_type, r.page_label, c.payload_digest
+  FROM retrievals r JOIN blobs b ON b.sha256 = r.sha256`;
+
+function fromStored(row: Stored | undefined): ReferredCapture | undefined {
+  if (!row) return undefined;
+  return { ...row, page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel) };
+}
+
+/** The capture of a record's id (WARC-Refers-To). */
+export function captureByRecord(database: ReadDatabase, recordId: string): ReferredCapture | undefined {
+  return fromStored(
+    statement<Stored>(
+      database,
+      `${REFERRED} JOIN captures c ON c.retrieval = r.id WHERE c.record_id = ? ORDER BY r.id LIMIT 1`,
+    ).get(recordId),
+  );
+}
+
+/** The capture of an address at a moment (WARC-Refers-To-Target-URI and WARC-Refers-To-Date), of any observer. */
+export function captureByMoment(
+  database: ReadDatabase,
+  sourceId: string,
+  at: string,
+): ReferredCapture | undefined {
+  return fromStored(
+    statement<Stored>(
+      database,
+      `${REFERRED} LEFT JOIN captures c ON c.retrieval = r.id
+       WHERE r.source_key = (SELECT key FROM sources WHERE id = ?) AND r.original_observed_at = ?
+       ORDER BY r.id LIMIT 1`,
+    ).get(sourceId, at),
+  );
+}
+
+/** A capture of an address whose payload has this digest. */
+export function captureByPayload(
+  database: ReadDatabase,
+  sourceId: string,
+  digest: string,
+): ReferredCapture | undefined {
+  return fromStored(
+    statement<Stored>(
+      database,
+      `${REFERRED} JOIN captures c ON c.retrieval = r.id
+       WHERE c.payload_digest = ? AND r.source_key = (SELECT key FROM sources WHERE id = ?) ORDER BY r.id LIMIT 1`,
+    ).get(digest, sourceId),
+  );
+}
+
+/** The digest of an observer's newest version of a source, in the order in which they were recorded. */
+export function lastCapturedVersion(
+  database: ReadDatabase,
+  sourceKey: number,
+  observer: string,
+): string | undefined {
+  return statement<{ sha256: string }>(
+    database,
+    `SELECT sha256 FROM events INDEXED BY events_by_capture
+     WHERE source_key = ? AND observer = ? AND original_observed_at IS NOT NULL ORDER BY id DESC LIMIT 1`,
+  ).get(sourceKey, observer)?.sha256;
+}
+
+/** Who else brought this object as a version of the event's own source. */
+export function otherObserversOf(
+  database: ReadDatabase,
+  event: { source: string; sha256: string; observer: string },
+): string[] {
+  return statement<{ observer: string }>(
+    database,
+    `SELECT DISTINCT observer FROM events WHERE sha256 = @sha256
+       AND source_key = (SELECT key FROM sources WHERE id = @source)
+       AND event_type IN ('first_seen', 'changed') AND observer <> @observer ORDER BY observer`,
+  )
+    .all(event)
+    .map(({ observer }) => observer);
+}

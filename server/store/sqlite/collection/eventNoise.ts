@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+import { canonicalText } from '../../../../shared/canonicalJson.ts';
+import { ID_DIGITS } from '../../../../shared/digest.ts';
+import type { NoiseRule } from '../../../../shared/noise.ts';
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+
+/**
+ * What a set of rules is known by: the first digits of the SHA-256 of its canonical JSON without the notes, which change
+ * nothing of what the rules find. Null for no rules.
+ */
+export function rulesDigest(rules: readonly NoiseRule[]): string | null {
+  if (rules.length === 0) return null;
+  const applied = canonicalText(rules.map(({ kind, value }) => ({ kind, value })));
+  return createHash('sha256').update(applied).digest('hex').slice(0, ID_DIGITS);
+}
+
+/** Whether the rules of an event's source explain all that changed: as an SQL column of `events e`, `sources s`. */
+export const IS_NOISE_COLUMN = `(SELECT n.is_noise FROM event_noise n
+  WHERE n.event = e.id AND n.rules_digest = s.rules_digest) AS is_noise`;
+
+/** What was found of one event. */
+export interface EventNoise {
+  event: number;
+  is_noise: boolean;
+  rules_digest: string;
+}
+
+/** Keeps what was found of events, in place of what was found before by whatever rules. */
+export function putEventNoise(database: WriteDatabase, found: readonly EventNoise[]): void {
+  for (const { event, is_noise, rules_digest } of found) {
+    statement(
+      database,
+      'INSERT OR REPLACE INTO event_noise (event, is_noise, rules_digest) VALUES (?, ?, ?)',
+    ).run(event, Number(is_noise), rules_digest);
+  }
+}
+
+/** An event that has an older and a newer version, and the rules of its source. */
+export interface ComparableEvent {
+  id: number;
+  source_id: string;
+  observed_at: string;
+  sha256: string;
+  previous_sha256: string;
+  rules: NoiseRule[];
+  rules_digest: string | null;
+}
+
+type Stored = Omit<ComparableEvent, 'rules'> & { noise_rules: string | null };
+
+/** `index` says how events are found: there are a million of them, and all may be changes. */
+const comparable = (
+  index: string,
+) => `SELECT e.id, s.id AS source_id, e.observed_at, e.sha256, e.previous_sha256,
+    s.noise_rules, s.rules_digest
+  FROM events e ${index} CROSS JOIN sources s ON s.key = e.source_key
+  WHERE e.event_type = 'changed' AND e.sha256 IS NOT NULL AND e.previous_sha256 IS NOT NULL`;
+const BY_NUMBER = comparable('NOT INDEXED');
+const BY_SOURCE = comparable('INDEXED BY events_by_source');
+
+function fromStored({ noise_rules, ...row }: Stored): ComparableEvent {
+  return { ...row, rules: noise_rules === null ? [] : (JSON.parse(noise_rules) as NoiseRule[]) };
+}
+
+/** An event with two versions; undefined where it has none to compare. */
+export function comparableEvent(database: ReadDatabase, id: number): ComparableEvent | undefined {
+  const row = statement<Stored>(database, `${BY_NUMBER} AND e.id = ?`).get(id);
+  return row && fromStored(row);
+}
+
+/** Events with two versions of one source, newest first, those older than a given one. */
+export function comparableEventsOf(
+  database: ReadDatabase,
+  sourceKey: number,
+  { before, limit }: { before?: Pick<ComparableEvent, 'observed_at' | 'id'> | undefined; limit: number },
+): ComparableEvent[] {
+  return statement<Stored>(
+    database,
+    `${BY_SOURCE} AND e.source_key = ? AND (e.observed_at, e.id) < (?, ?)
+     ORDER BY e.observed_at DESC, e.id DESC LIMIT ?`,
+  )
+    .all(sourceKey, before?.observed_at ?? '\uffff', before?.id ?? 0, limit)
+    .map(fromStored);
+}
+
+/** How many events of a source have two versions. */
+export function countComparable(database: ReadDatabase, sourceKey: number): number {
+  return (
+    statement<{ count: number }>(
+      database,
+      "SELECT coalesce(sum(count), 0) AS count FROM event_counts WHERE source_key = ? AND event_type = 'changed'",
+    ).get(sourceKey)?.count ?? 0
+  );
+}
+
+/** Whether any source has rules. */
+export function hasRules(database: ReadDatabase): boolean {
+  return (
+    statement(
+      database,
+      'SELECT 1 FROM sources INDEXED BY sources_with_rules WHERE rules_digest IS NOT NULL',
+    ).get() !== undefined
+  );
+}
+
+/** Events with two versions whose source has rules, of the numbers after `after` up to `until`, in their order. */
+export function eventsToJudge(
+  database: ReadDatabase,
+  { after, until }: { after: number; until: number },
+): ComparableEvent[] {
+  return statement<Stored>(
+    database,
+    `${BY_NUMBER} AND e.id > ? AND e.id <= ? AND s.rules_digest IS NOT NULL
+     AND NOT EXISTS (SELECT 1 FROM event_noise n WHERE n.event = e.id AND n.rules_digest = s.rules_digest)
+     ORDER BY e.id`,
+  )
+    .all(after, until)
+    .map(fromStored);
+}
+
+/** The number up to which events were looked at as they came. */
+export function eventsJudged(database: ReadDatabase): number {
+  return (
+    statement<{ value: number }>(database, "SELECT value FROM counters WHERE name = 'events_judged'").get()
+      ?.value ?? 0
+  );
+}
+
+export function setEventsJudged(database: WriteDatabase, id: number): void {
+  statement(database, "UPDATE counters SET value = ? WHERE name = 'events_judged'").run(id);
+}

@@ -1,0 +1,162 @@
+import type { PageLabel } from '../../../../shared/event.ts';
+import type { RecordedRetrieval, Retrieval, RetrievalError, SentRequest } from '../../../../shared/source.ts';
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+import { COVERING_ENTRY } from './retrievalBatches.ts';
+
+/** One attempt, as it is about to be kept. */
+export interface NewRetrieval {
+  source_key: number;
+  round: number | null;
+  url: string;
+  final_url: string;
+  redirects: { url: string; status: number }[];
+  observer: string;
+  observed_at: string;
+  original_observed_at: string | null;
+  status: number | null;
+  error: RetrievalError | null;
+  content_type: string | null;
+  headers: [string, string][];
+  /** Null or absent where nothing was answered, or nothing is known of it. */
+  request?: SentRequest | null;
+  sha256: string | null;
+  bytes: number | null;
+  duration_ms: number;
+  page_label: PageLabel | null;
+}
+
+/** One more than any that is there or was covered: the number of one that was taken away is not given again. */
+const NEXT_ID = `(SELECT 1 + max(coalesce((SELECT max(id) FROM retrievals), 0),
+  coalesce((SELECT max(retrieval) FROM retrieval_leaves), 0)))`;
+
+/**
+ * Keeps an attempt and gives back its number. What is JSON is written as canonical JSON has it: so the ledger covers it
+ * without reading it again.
+ */
+export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval): number {
+  const { redirects, request, page_label } = retrieval;
+  const { lastInsertRowid } = statement(
+    database,
+    `INSERT INTO retrievals (id, source_key, round, url, final_url, redirects, observer, observed_at,
+       original_observed_at, status, error, content_type, headers, request, sha256, bytes, duration_ms, page_label)
+     VALUES (${NEXT_ID}, @source_key, @round, @url, @final_url, @redirects, @observer, @observed_at,
+       @original_observed_at, @status, @error, @content_type, @headers, @request, @sha256, @bytes, @duration_ms,
+       @page_label)`,
+  ).run({
+    ...retrieval,
+    redirects: JSON.stringify(redirects.map(({ status, url }) => ({ status, url }))),
+    headers: JSON.stringify(retrieval.headers),
+    request: request ? JSON.stringify({ headers: request.headers, method: request.method }) : null,
+    page_label: page_label && JSON.stringify({ label: page_label.label, reason: page_label.reason }),
+  });
+  return Number(lastInsertRowid);
+}
+
+type Stored = Omit<Retrieval, 'redirects' | 'headers' | 'request' | 'page_label' | 'capture'> & {
+  redirects: string;
+  headers: string;
+  request: string | null;
+  page_label: string | null;
+  captured: number | null;
+  record_id: string | null;
+  payload_digest: string | null;
+};
+
+const SELECT = `SELECT r.id, s.id AS source, r.round, r.url, r.final_url, r.redirects, r.observer, r.observed_at,
+    r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256, r.bytes, r.duration_ms,
+    r.page_label, c.retrieval AS captured, c.record_id, c.payload_digest, ${COVERING_ENTRY}
+  FROM retrievals r JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id`;
+
+function fromStored({ captured, record_id, payload_digest, ...row }: Stored): Retrieval {
+  return {
+    ...row,
+    redirects: JSON.parse(row.redirects) as Retrieval['redirects'],
+    headers: JSON.parse(row.headers) as Retrieval['headers'],
+    request: row.request === null ? null : (JSON.parse(row.request) as SentRequest),
+    page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel),
+    capture: captured === null ? null : { record_id, payload_digest },
+  };
+}
+
+/** A retrieval as the ledger covers it, or undefined. */
+export function retrievalById(database: ReadDatabase, id: number): RecordedRetrieval | undefined {
+  const row = statement<Stored>(database, `${SELECT} WHERE r.id = ?`).get(id);
+  if (!row) return undefined;
+  const { ledger_entry: _entry, ...retrieval } = fromStored(row);
+  return retrieval;
+}
+
+/** One page of the attempts on a source, newest first, and how many there are. */
+export function retrievalsOfSource(
+  database: ReadDatabase,
+  sourceKey: number,
+  { limit, offset }: { limit: number; offset: number },
+): { items: Retrieval[]; total: number } {
+  const items = statement<Stored>(
+    database,
+    `${SELECT} WHERE r.source_key = ? ORDER BY r.id DESC LIMIT ? OFFSET ?`,
+  ).all(sourceKey, limit, offset);
+  const total = statement<{ count: number }>(
+    database,
+    'SELECT count(*) AS count FROM retrievals WHERE source_key = ?',
+  ).get(sourceKey)?.count;
+  return { items: items.map(fromStored), total: total ?? 0 };
+}
+
+/** What the node's own last attempts on a source met, oldest first: null where an object came, or why none did. */
+export function recentChecks(
+  database: ReadDatabase,
+  sourceKey: number,
+  limit: number,
+): (RetrievalError | null)[] {
+  return statement<{ error: RetrievalError | null }>(
+    database,
+    "SELECT error FROM retrievals WHERE source_key = ? AND observer = 'self' ORDER BY id DESC LIMIT ?",
+  )
+    .all(sourceKey, limit)
+    .map(({ error }) => error)
+    .reverse();
+}
+
+/** What is told of an object's coming. */
+export type ObjectRetrieval = Pick<
+  Retrieval,
+  'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type'
+>;
+
+/** Every attempt that brought an object, newest first. */
+export function retrievalsOfObject(database: ReadDatabase, sha256: string): ObjectRetrieval[] {
+  return statement<ObjectRetrieval>(
+    database,
+    `SELECT url, observer, observed_at, original_observed_at, status, content_type FROM retrievals
+     WHERE sha256 = ? ORDER BY id DESC`,
+  ).all(sha256);
+}
+
+/** Whether any attempt brought this object. */
+export function hasObject(database: ReadDatabase, sha256: string): boolean {
+  return statement(database, 'SELECT 1 FROM objects WHERE sha256 = ?').get(sha256) !== undefined;
+}
+
+/** The content type that an object came with, newest first; undefined where it never came with one. */
+export function contentTypeOfObject(database: ReadDatabase, sha256: string): string | undefined {
+  return statement<{ content_type: string }>(
+    database,
+    'SELECT content_type FROM retrievals WHERE sha256 = ? AND content_type IS NOT NULL ORDER BY id DESC LIMIT 1',
+  ).get(sha256)?.content_type;
+}
+
+/**
+ * How an object came the first time that its type was told: what is derived from it goes by that, so that it is the same
+ * whenever it is made.
+ */
+export function firstHeadersOfObject(
+  database: ReadDatabase,
+  sha256: string,
+): { source_key: number; content_type: string | null; headers: [string, string][] } | undefined {
+  const row = statement<{ source_key: number; content_type: string | null; headers: string }>(
+    database,
+    'SELECT source_key, content_type, headers FROM retrievals WHERE sha256 = ? ORDER BY content_type IS NULL, id LIMIT 1',
+  ).get(sha256);
+  return row && { ...row, headers: JSON.parse(row.headers) as [string, string][] };
+}

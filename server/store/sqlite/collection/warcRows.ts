@@ -1,0 +1,139 @@
+import type { PageLabel } from '../../../../shared/event.ts';
+import type { SentRequest } from '../../../../shared/source.ts';
+import { type ReadDatabase, statement } from '../engine/open.ts';
+import type { NewRetrieval } from './retrievals.ts';
+
+/** An attempt with its source, as an export tells it. */
+export interface WarcRow extends NewRetrieval {
+  id: number;
+  source: string;
+  source_url: string;
+  request: SentRequest | null;
+}
+
+/** Which attempts are exported; null means all. Both times are inclusive. */
+export interface WarcFilter {
+  source_key: number | null;
+  since: string | null;
+  until: string | null;
+}
+
+/** A record that holds the whole of an object, by which later ones name it. */
+export interface WrittenObject {
+  retrieval: number;
+  record: string;
+  url: string;
+  date: string;
+}
+
+/** How many attempts are read at a time. */
+const PAGE = 100;
+const END = '\uffff';
+
+const COLUMNS = `r.id, r.source_key, s.id AS source, s.url AS source_url, r.round, r.url, r.final_url, r.redirects,
+  r.observer, r.observed_at, r.original_observed_at, r.status, r.error, r.content_type, r.headers, r.request, r.sha256,
+  r.bytes, r.duration_ms, r.page_label`;
+
+type Stored = Record<'redirects' | 'headers', string> &
+  Record<'request' | 'page_label', string | null> &
+  Omit<WarcRow, 'redirects' | 'headers' | 'request' | 'page_label'>;
+
+function fromStored(row: Stored): WarcRow {
+  return {
+    ...row,
+    redirects: JSON.parse(row.redirects) as WarcRow['redirects'],
+    headers: JSON.parse(row.headers) as WarcRow['headers'],
+    request: row.request === null ? null : (JSON.parse(row.request) as SentRequest),
+    page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel),
+  };
+}
+
+/** The attempts of an export, in the order in which they were made; each page is read when it is asked for. */
+export function* iterateWarcRows(database: ReadDatabase, filter: WarcFilter): Generator<WarcRow> {
+  const since = filter.since ?? '';
+  const until = filter.until ?? END;
+  let [observed_at, id] = [since, 0];
+  for (;;) {
+    const page =
+      filter.source_key === null
+        ? pageByTime(database, { observed_at, id, until })
+        : pageOfSource(database, { source_key: filter.source_key, id });
+    for (const row of page) if (row.observed_at >= since && row.observed_at <= until) yield fromStored(row);
+    const last = page.at(-1);
+    if (!last || page.length < PAGE) return;
+    [observed_at, id] = [last.observed_at, last.id];
+  }
+}
+
+function pageByTime(
+  database: ReadDatabase,
+  place: { observed_at: string; id: number; until: string },
+): Stored[] {
+  return statement<Stored>(
+    database,
+    `SELECT ${COLUMNS} FROM retrievals r INDEXED BY retrievals_by_time JOIN sources s ON s.key = r.source_key
+     WHERE (r.observed_at, r.id) > (@observed_at, @id) AND r.observed_at <= @until
+     ORDER BY r.observed_at, r.id LIMIT ${PAGE}`,
+  ).all(place);
+}
+
+function pageOfSource(database: ReadDatabase, place: { source_key: number; id: number }): Stored[] {
+  return statement<Stored>(
+    database,
+    `SELECT ${COLUMNS} FROM retrievals r JOIN sources s ON s.key = r.source_key
+     WHERE r.source_key = @source_key AND r.id > @id ORDER BY r.id LIMIT ${PAGE}`,
+  ).all(place);
+}
+
+/** The last attempt on the same source that brought the object itself which a 304 speaks of. */
+export function attemptWithBody(database: ReadDatabase, row: WarcRow): WarcRow | undefined {
+  const found = statement<Stored>(
+    database,
+    `SELECT ${COLUMNS} FROM retrievals r JOIN sources s ON s.key = r.source_key
+     WHERE r.sha256 = @sha256 AND r.source_key = @source_key AND r.id < @id AND r.status IS NOT 304
+     ORDER BY r.id DESC LIMIT 1`,
+  ).get({ sha256: row.sha256, source_key: row.source_key, id: row.id });
+  return found && fromStored(found);
+}
+
+/** The events that an attempt made, by their numbers, with their ledger entries. */
+export function eventsOfAttempt(
+  database: ReadDatabase,
+  row: WarcRow,
+): { id: number; event_type: string; ledger_entry: number }[] {
+  return statement<{ id: number; event_type: string; ledger_entry: number }>(
+    database,
+    `SELECT id, event_type, ledger_entry FROM events INDEXED BY events_by_source
+     WHERE source_key = @source_key AND observed_at = @observed_at AND retrieval = @id ORDER BY id`,
+  ).all({ source_key: row.source_key, observed_at: row.observed_at, id: row.id });
+}
+
+/** When the newest attempt was made. */
+export function newestAttemptAt(database: ReadDatabase): string | undefined {
+  return (
+    statement<{ at: string | null }>(database, 'SELECT max(observed_at) AS at FROM retrievals').get()?.at ??
+    undefined
+  );
+}
+
+/** Makes room beside the database, and for this connection alone, to note which objects were written where. */
+export function beginWrittenObjects(database: ReadDatabase): void {
+  database.exec(
+    `CREATE TEMP TABLE written_objects (sha256 TEXT PRIMARY KEY, retrieval INTEGER NOT NULL, record TEXT NOT NULL,
+       url TEXT NOT NULL, date TEXT NOT NULL) STRICT, WITHOUT ROWID`,
+  );
+}
+
+export function noteWrittenObject(database: ReadDatabase, sha256: string, written: WrittenObject): void {
+  statement(
+    database,
+    'INSERT INTO temp.written_objects VALUES (@sha256, @retrieval, @record, @url, @date)',
+  ).run({ sha256, ...written });
+}
+
+export function writtenObject(database: ReadDatabase, sha256: string): WrittenObject | undefined {
+  return statement<WrittenObject>(
+    database,
+    'SELECT retrieval, record, url, date FROM temp.written_objects WHERE sha256 = ?',
+  ).get(sha256);
+}

@@ -1,0 +1,94 @@
+import type { Migration } from './migration.ts';
+import { migration as ledgerAndBlobs } from './migrations/0001-ledger-and-blobs.ts';
+import { migration as archive } from './migrations/0002-archive.ts';
+import { migration as collection } from './migrations/0003-collection.ts';
+import { migration as visitors } from './migrations/0004-visitors.ts';
+import { migration as derived } from './migrations/0005-derived.ts';
+import { migration as noise } from './migrations/0006-noise.ts';
+import { migration as captures } from './migrations/0007-captures.ts';
+import { migration as requests } from './migrations/0008-requests.ts';
+import { migration as fixity } from './migrations/0009-fixity.ts';
+import { migration as noReplace } from './migrations/0010-no-replace.ts';
+import { migration as retrievalsInTheLedger } from './migrations/0011-retrievals-in-the-ledger.ts';
+import { migration as keyChanges } from './migrations/0012-key-changes.ts';
+import { migration as privateSources } from './migrations/0014-private-sources.ts';
+import { migration as ownerSessions } from './migrations/0015-owner-sessions.ts';
+import type { ReadDatabase, WriteDatabase } from './open.ts';
+
+const MIGRATIONS: readonly Migration[] = [
+  ledgerAndBlobs,
+  archive,
+  collection,
+  visitors,
+  derived,
+  noise,
+  captures,
+  requests,
+  fixity,
+  noReplace,
+  retrievalsInTheLedger,
+  keyChanges,
+  privateSources,
+  ownerSessions,
+];
+
+/** The database was written by a newer Strongroom than this one. */
+export class NewerDatabaseError extends Error {
+  constructor(found: number, known: number) {
+    super(
+      `This data folder was written by a newer Strongroom (schema ${found}; this one knows ${known}). Install the newer version to open it.`,
+    );
+    this.name = 'NewerDatabaseError';
+  }
+}
+
+/** The database is of another version than this program, which cannot bring it up to date by only reading it. */
+export class OtherSchemaError extends Error {
+  constructor() {
+    super(
+      'The database in this data folder is of another version. Close the node that runs on it, if any, and open it with this version first.',
+    );
+    this.name = 'OtherSchemaError';
+  }
+}
+
+/** The number of the last step that a database has had; 0 where it has no table yet. */
+export function schemaOf(database: ReadDatabase): number {
+  return database.pragma('user_version', { simple: true }) as number;
+}
+
+/** @throws NewerDatabaseError where the database is of a later version than this program */
+export function requireKnownSchema(
+  database: ReadDatabase,
+  migrations: readonly Migration[] = MIGRATIONS,
+): void {
+  const known = migrations.at(-1)?.number ?? 0;
+  if (schemaOf(database) > known) throw new NewerDatabaseError(schemaOf(database), known);
+}
+
+/** @throws OtherSchemaError where the schema is not exactly this version's */
+export function requireSchema(database: ReadDatabase): void {
+  if (schemaOf(database) !== MIGRATIONS.at(-1)?.number) throw new OtherSchemaError();
+}
+
+/**
+ * Brings the schema up to date: that of a new database in one transaction, an older one in one for each step, with its
+ * `user_version`. A crash between steps leaves a database that the next start goes on with.
+ *
+ * @throws NewerDatabaseError and changes nothing, where the database is of a later version.
+ */
+export function migrate(database: WriteDatabase, migrations: readonly Migration[] = MIGRATIONS): void {
+  requireKnownSchema(database, migrations);
+  const found = schemaOf(database);
+  const missing = migrations.filter(({ number }) => number > found);
+  for (const steps of found === 0 ? [missing] : missing.map((step) => [step])) {
+    database
+      .transaction(() => {
+        for (const { number, sql } of steps) {
+          database.exec(sql);
+          database.pragma(`user_version = ${number}`);
+        }
+      })
+      .immediate();
+  }
+}

@@ -1,0 +1,176 @@
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+
+/** A table whose rows stand in a dump column by column. */
+interface DumpedTable {
+  table: string;
+  order: string;
+  columns: readonly string[];
+  /** Columns that hold JSON text. */
+  json?: readonly string[];
+}
+
+/**
+ * The tables of the collection, each row one line. Of a source's headers a dump has the names alone: the values may be
+ * secrets, and a dump is for everyone.
+ */
+const TABLES = {
+  source: {
+    table: 'sources',
+    order: 'key',
+    columns: words(
+      'key id url name agency tags every_minutes max_object_mb ignore_robots paused removed added_at revision state',
+      'failures missing_since consecutive failing_since last_checked_at next_check_at last_status last_error',
+      'last_sha256 last_event_type noise_rules rules_digest',
+    ),
+    json: ['tags', 'noise_rules'],
+  },
+  source_revision: {
+    table: 'source_revisions',
+    order: 'ledger_entry',
+    columns: words('ledger_entry source_key record'),
+    json: ['record'],
+  },
+  round: {
+    table: 'rounds',
+    order: 'id',
+    columns: words(
+      'id started_by started_at ended_at completed observer_offline checked unchanged changed failed',
+    ),
+  },
+  retrieval: {
+    table: 'retrievals',
+    order: 'id',
+    columns: words(
+      'id source_key round url final_url redirects observer observed_at original_observed_at status error content_type',
+      'headers request sha256 bytes duration_ms page_label',
+    ),
+    json: ['redirects', 'headers', 'request', 'page_label'],
+  },
+  /** In dumps of format 1; since then a part of its retrieval's line. */
+  capture: {
+    table: 'captures',
+    order: 'retrieval',
+    columns: words('retrieval record_id payload_digest'),
+  },
+  event: {
+    table: 'events',
+    order: 'id',
+    columns: words(
+      'id source_key retrieval event_type observer observed_at original_observed_at sha256 previous_sha256 reverts_to',
+      'page_label ledger_entry',
+    ),
+    json: ['page_label'],
+  },
+  event_noise: {
+    table: 'event_noise',
+    order: 'event',
+    columns: words('event is_noise rules_digest'),
+  },
+  object_damage: {
+    table: 'object_damages',
+    order: 'ledger_entry',
+    columns: words('ledger_entry sha256 bytes problem found at'),
+  },
+  object_restoration: {
+    table: 'object_restorations',
+    order: 'ledger_entry',
+    columns: words('ledger_entry damage sha256 at'),
+  },
+  key_change: {
+    table: 'key_changes',
+    order: 'ledger_entry',
+    columns: words('ledger_entry type record'),
+    json: ['record'],
+  },
+} satisfies Record<string, DumpedTable>;
+
+export type DumpedRowKind = keyof typeof TABLES;
+
+export function isRowKind(kind: string): kind is DumpedRowKind {
+  return Object.hasOwn(TABLES, kind);
+}
+
+function words(...lines: string[]): string[] {
+  return lines.join(' ').split(' ');
+}
+
+/** The lines of a table, each a JSON object whose first member is `kind`; SQLite writes them, which is what is fast. */
+function tableLines(kind: DumpedRowKind): string {
+  const { table, order, columns, json = [] }: DumpedTable = TABLES[kind];
+  const members = columns.map(
+    (column) => `'${column}', ${json.includes(column) ? `json(${column})` : column}`,
+  );
+  if (kind === 'source') {
+    members.push("'header_names', json((SELECT json_group_array(h.key) FROM json_each(headers) h))");
+  }
+  return `SELECT json_object('kind', '${kind}', ${members.join(', ')}) FROM ${table} ORDER BY ${order}`;
+}
+
+/** What the ledger covers of each retrieval, and the hash of its leaf. */
+const RETRIEVAL_LINES = `SELECT json_object('kind', 'retrieval', 'id', r.id, 'source', s.id, 'round', r.round, 'url', r.url,
+    'final_url', r.final_url, 'redirects', json(r.redirects), 'observer', r.observer, 'observed_at', r.observed_at,
+    'original_observed_at', r.original_observed_at, 'status', r.status, 'error', r.error, 'content_type', r.content_type,
+    'headers', json(r.headers), 'request', json(r.request), 'sha256', r.sha256, 'bytes', r.bytes, 'duration_ms',
+    r.duration_ms, 'page_label', json(r.page_label), 'capture', json(iif(c.retrieval IS NULL, NULL,
+      json_object('record_id', c.record_id, 'payload_digest', c.payload_digest))), 'leaf', lower(hex(l.leaf)))
+  FROM retrievals r LEFT JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id
+  LEFT JOIN retrieval_leaves l ON l.retrieval = r.id ORDER BY r.id`;
+
+/** What a dump holds, in the order in which it can be read back: whatever a line names stands before it. */
+const LINES: Record<string, string> = {
+  entry: `SELECT json_object('kind', 'entry', 'seq', seq, 'at', at, 'type', type, 'subject', subject, 'digest', digest,
+    'prev', prev, 'hash', hash) FROM ledger ORDER BY seq`,
+  node: `SELECT json_object('kind', 'node', 'path', path, 'title', title, 'description', description, 'created_at',
+    created_at, 'ledger_entry', ledger_entry) FROM nodes ORDER BY ledger_entry`,
+  study: `SELECT json_object('kind', 'study', 'id', s.id, 'title', s.title, 'question', s.question, 'description',
+    s.description, 'node', s.node, 'status', h.status, 'created_at', s.created_at, 'ledger_entry', s.ledger_entry)
+    FROM studies s JOIN study_statuses h ON h.ledger_entry = s.ledger_entry ORDER BY s.ledger_entry`,
+  study_status: `SELECT json_object('kind', 'study_status', 'study', h.study, 'status', h.status, 'note', h.note, 'at',
+    h.at, 'ledger_entry', h.ledger_entry) FROM study_statuses h
+    WHERE NOT EXISTS (SELECT 1 FROM studies s WHERE s.ledger_entry = h.ledger_entry) ORDER BY h.ledger_entry`,
+  pack: `SELECT '{"kind":"pack","id":"' || p.id || '","digest":"' || p.digest || '","received_at":"' || l.at ||
+    '","ledger_entry":' || p.ledger_entry || ',"record":' || r.record || '}'
+    FROM packs p JOIN pack_records r USING (ledger_entry) JOIN ledger l ON l.seq = p.ledger_entry
+    ORDER BY p.ledger_entry`,
+  flag: `SELECT json_object('kind', 'flag', 'pack', pack, 'reason', reason, 'note', note, 'at', at, 'ledger_entry',
+    ledger_entry) FROM pack_flags ORDER BY ledger_entry`,
+  comment: `SELECT json_object('kind', 'comment', 'id', id, 'item', item, 'author', author, 'body', body, 'reply_to',
+    reply_to, 'at', at, 'ledger_entry', ledger_entry) FROM comments ORDER BY ledger_entry`,
+  source: tableLines('source'),
+  source_revision: tableLines('source_revision'),
+  round: tableLines('round'),
+  retrieval_batch: `SELECT json_object('kind', 'retrieval_batch', 'ledger_entry', ledger_entry, 'first', first, 'last',
+    last, 'root', root) FROM retrieval_batches ORDER BY ledger_entry`,
+  retrieval: RETRIEVAL_LINES,
+  event: tableLines('event'),
+  event_noise: tableLines('event_noise'),
+  object_damage: tableLines('object_damage'),
+  object_restoration: tableLines('object_restoration'),
+  key_change: tableLines('key_change'),
+};
+
+/** The kinds of a dump's lines, in their order. */
+export const DUMP_KINDS = Object.keys(LINES);
+
+/** The lines of one kind, one at a time, without line ends. */
+export function iterateDumpLines(database: ReadDatabase, kind: string): IterableIterator<string> {
+  const sql = LINES[kind];
+  if (sql === undefined) throw new TypeError(`A dump has no lines of the kind ${kind}.`);
+  return database.prepare<[], string>(sql).pluck().iterate();
+}
+
+/** Puts a row of the collection back as it was dumped; the values of a source's headers are for the owner to say anew. */
+export function restoreRow(database: WriteDatabase, kind: DumpedRowKind, row: Record<string, unknown>): void {
+  const { table, columns, json = [] }: DumpedTable = TABLES[kind];
+  const values = columns.map((column) => {
+    const value = row[column] ?? null;
+    return json.includes(column) && value !== null ? JSON.stringify(value) : value;
+  });
+  const names: string[] = [...columns];
+  if (kind === 'source') {
+    names.push('headers');
+    values.push(JSON.stringify(Object.fromEntries((row.header_names as string[]).map((name) => [name, '']))));
+  }
+  const marks = names.map(() => '?').join(', ');
+  statement(database, `INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`).run(values);
+}

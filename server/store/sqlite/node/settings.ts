@@ -1,0 +1,14 @@
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+
+/** The value kept under a name, or undefined where it was never set. */
+export function readSetting(database: ReadDatabase, name: string): unknown {
+  const row = statement<{ value: string }>(database, 'SELECT value FROM settings WHERE name = ?').get(name);
+  return row === undefined ? undefined : JSON.parse(row.value);
+}
+
+export function writeSetting(database: WriteDatabase, name: string, value: unknown): void {
+  statement(
+    database,
+    'INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+  ).run(name, JSON.stringify(value));
+}

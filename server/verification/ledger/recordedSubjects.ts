@@ -1,0 +1,13 @@
+import { ARCHIVE_SUBJECTS } from '../../archive/recordedSubjects.ts';
+import { COLLECTION_SUBJECTS } from '../../collection/recordedSubjects.ts';
+import { FIXITY_SUBJECTS } from '../../fixity/damages.ts';
+import { KEY_SUBJECTS } from '../../ledger/keyChanges.ts';
+import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
+
+/** What each room lets the ledger's verification recompute. */
+export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [
+  ...ARCHIVE_SUBJECTS,
+  ...COLLECTION_SUBJECTS,
+  ...FIXITY_SUBJECTS,
+  ...KEY_SUBJECTS,
+];

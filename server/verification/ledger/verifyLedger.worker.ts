@@ -1,0 +1,52 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { NO_HASH } from '../../../shared/ledger.ts';
+import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
+import { isDatabaseDamage } from '../../store/databaseDamage.ts';
+import { stepBack } from '../../store/lowerThreadPriority.ts';
+import { requireSchema } from '../../store/sqlite/engine/migrate.ts';
+import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
+import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
+
+/** Entries that were told to be checked, so that it is known about where it ended. */
+let checked = 0;
+
+async function verify(file: string): Promise<LedgerFindings> {
+  const database = await openSnapshot(file);
+  try {
+    requireSchema(database);
+    return verifyLedger(database, RECORDED_SUBJECTS, (progress) => {
+      checked = progress;
+      parentPort?.postMessage({ progress });
+    });
+  } finally {
+    database.close();
+  }
+}
+
+/** A row that cannot be read: SQLite says so, or what it holds is no JSON, or not of the kind that is written there. */
+function isUnreadableRow(error: unknown): error is Error {
+  return isDatabaseDamage(error) || error instanceof SyntaxError || error instanceof TypeError;
+}
+
+function damaged(actual: string): LedgerFindings {
+  const problem = {
+    seq: checked,
+    problem: 'database_damaged' as const,
+    subject: null,
+    expected: null,
+    actual,
+  };
+  return { size: checked, head: NO_HASH, root: NO_HASH, problems: [problem] };
+}
+
+stepBack();
+try {
+  const { file } = workerData as { file: string };
+  const result = await verify(file).catch((error: unknown) => {
+    if (isUnreadableRow(error)) return damaged(error.message);
+    throw error;
+  });
+  parentPort?.postMessage({ result });
+} catch (error) {
+  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
+}

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CaptureResult } from '../../../../shared/captures.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../../../support/node.ts';
+import { chunked, closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/scriptedWeb.ts';
+import { TurnedClock } from '../../../support/turnedClock.ts';
+import { NOON, record } from '../../../support/warcFiles.ts';
+import { type CollectingNode, openCollectingNode } from '../../support.ts';
+import { checkedInTime, exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
+
+let clock: TurnedClock;
+let node: CollectingNode;
+let web: ScriptedWeb;
+
+beforeEach(async () => {
+  clock = new TurnedClock('2026-11-20T10:00:00.123Z');
+  node = await openCollectingNode({}, { clock });
+  web = await ScriptedWeb.open();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+/** Checks a path so many times, a minute apart. */
+const checked = (path: string, times = 1, said: object = {}) =>
+  checkedInTime({ node, web, clock }, path, times, said);
+
+describe('a WARC file of ours', () => {
+  async function imported(into: TestNode, file: Buffer): Promise<CaptureResult> {
+    const answer = await into.askAsOwner('/manage/captures?observer=first%20node', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/warc' },
+      body: new Uint8Array(file),
+    });
+    expect(answer.status, await answer.clone().text()).toBe(200);
+    return (await answer.json()) as CaptureResult;
+  }
+
+  test.each(['', 'gzip=true'])('read back gives the same objects at the same times (%s)', async (query) => {
+    web.script('/page', page('one'), tagged('two', '"2"'), tagged('two', '"2"'), page('one'));
+    web.script('/chunks', chunked(['ab', 'cd']));
+    web.script('/gone', page('gone', { status: 404 }));
+    await checked('/page', 4);
+    await checked('/chunks');
+    await checked('/gone');
+    const other = await openTestNode();
+    const { captures, refused } = await imported(other, await exported(node.node, query));
+    expect([captures, refused]).toEqual([6, []]);
+    for (const body of ['one', 'two', 'abcd', 'gone']) {
+      const answer = await other.ask(`/archive/${sha256(body).slice(7)}`);
+      expect(await answer.text()).toBe(body);
+    }
+    const timeMap = async (from: TestNode) =>
+      (
+        (await (await from.ask(`/timemap/json/${web.url('/page')}`)).json()) as {
+          mementos: { list: { datetime: string }[] };
+        }
+      ).mementos.list.map(({ datetime }) => datetime);
+    expect(await timeMap(other)).toEqual(await timeMap(node.node));
+    // What others captured goes out under its own time and its observer's name.
+    const records = await recordsOf(await exported(other, query));
+    expect(typesOf(records)).not.toContain('request');
+    const first = records.find(({ type }) => type === 'response');
+    expect(first?.field('WARC-Date')).toBe('2026-11-20T10:00:00.123Z');
+    expect(saidIn(records.find(({ type }) => type === 'metadata'))).toMatchObject({
+      observer: 'first node',
+      'original-observed-at': '2026-11-20T10:00:00.123Z',
+    });
+    const third = await openTestNode();
+    expect((await imported(third, await exported(other, query))).captures).toBe(6);
+  });
+
+  test('has what came without HTTP as the bytes alone, and once', async () => {
+    const parts = {
+      type: 'resource',
+      uri: 'http://example.com/r',
+      block: 'bytes',
+      contentType: 'text/plain',
+    };
+    const file = [record({ ...parts, date: NOON }), record({ ...parts, date: '2020-01-02T12:00:00Z' })];
+    expect((await imported(node.node, Buffer.concat(file))).captures).toBe(2);
+    const records = await recordsOf(await exported(node.node));
+    expect(typesOf(records)).toBe('warcinfo, resource metadata, revisit metadata');
+    const [, first, , again] = records;
+    expect([first?.block.toString(), first?.field('Content-Type')]).toEqual(['bytes', 'text/plain']);
+    expect(again?.field('WARC-Date')).toBe('2020-01-02T12:00:00.000Z');
+    const other = await openTestNode();
+    expect((await imported(other, await exported(node.node))).captures).toBe(2);
+  });
+
+  test('has what an archive captured under the address that it captured', async () => {
+    const original = 'http://example.com/levels';
+    const memento = `/web/20200101120000id_/${original}`;
+    web.script(memento, page('one', { headers: { 'Memento-Datetime': 'Wed, 01 Jan 2020 12:00:00 GMT' } }));
+    const links = `<${original}>; rel="original", <${web.url(memento)}>; rel="memento"; datetime="Wed, 01 Jan 2020 12:00:00 GMT"`;
+    web.script('/timemap', page(links, { headers: { 'Content-Type': 'application/link-format' } }));
+    const timemap = web.url('/timemap');
+    await node.node.sendJson('POST', '/manage/captures?observer=Archive', { timemap });
+    const file = await exported(node.node);
+    const [, response, metadata] = await recordsOf(file);
+    expect(response?.field('WARC-Target-URI')).toBe(original);
+    expect(saidIn(metadata)).toMatchObject({ observer: 'Archive', 'fetched-from': web.url(memento) });
+    const other = await openTestNode();
+    expect((await imported(other, file)).captures).toBe(1);
+    const mementos = await other.ask(`/timemap/json/${original}`);
+    expect([mementos.status, await mementos.text()]).toEqual([
+      200,
+      expect.stringContaining('20200101120000'),
+    ]);
+  });
+});

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { expect } from 'vitest';
+import { WARCParser } from 'warcio';
+import type { TestNode } from '../../../support/node.ts';
+import type { ScriptedWeb } from '../../../support/scriptedWeb.ts';
+import type { TurnedClock } from '../../../support/turnedClock.ts';
+import type { CollectingNode } from '../../support.ts';
+
+/** The WARC file that a node gives out. */
+export async function exported(from: TestNode, query = ''): Promise<Buffer> {
+  const answer = await from.ask(`/api/warc?${query}`);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get('Content-Type')).toBe('application/warc');
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+/** A record as another reader finds it. */
+export interface Found {
+  type: string;
+  field: (name: string) => string | undefined;
+  block: Buffer;
+  /** The head of an HTTP message, and what follows it. */
+  head: string;
+  payload: Buffer;
+}
+
+export async function recordsOf(file: Buffer): Promise<Found[]> {
+  const found: Found[] = [];
+  for await (const record of new WARCParser([new Uint8Array(file)], {
+    keepHeadersCase: true,
+    parseHttp: false,
+  })) {
+    const block = Buffer.from(await record.readFully(false));
+    const end = block.indexOf('\r\n\r\n');
+    found.push({
+      type: record.warcType ?? '',
+      field: (name) => record.warcHeaders.headers.get(name) ?? undefined,
+      block,
+      head: block.subarray(0, end).toString('latin1'),
+      payload: block.subarray(end + 4),
+    });
+  }
+  return found;
+}
+
+/** The types of records, attempt by attempt: each ends with what is known of it. */
+export function typesOf(records: readonly Found[]): string {
+  return records
+    .map(({ type }) => (type === 'warcinfo' || type === 'metadata' ? `${type},` : type))
+    .join(' ')
+    .replace(/,$/, '');
+}
+
+export function sha256(bytes: Buffer | string): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+}
+
+/** What a metadata record says, by its names. */
+export function saidIn(record: Found | undefined): Record<string, string> {
+  const lines = (record?.block.toString() ?? '').split('\r\n').filter(Boolean);
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]),
+  );
+}
+
+/** Watches a path and checks it so many times, a minute of the turned clock apart; gives back the source's id. */
+export async function checkedInTime(
+  { node, web, clock }: { node: CollectingNode; web: ScriptedWeb; clock: TurnedClock },
+  path: string,
+  times: number,
+  said: object,
+): Promise<string> {
+  const { id } = await node.watch(web.url(path), { ignore_robots: true, ...said });
+  for (let round = 0; round < times; round += 1) {
+    await node.check([id]);
+    await clock.turn(60_000);
+  }
+  return id;
+}

@@ -1,0 +1,174 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { closeTestNodes } from '../../support/node.ts';
+import {
+  closeScriptedWebs,
+  cutShort,
+  endless,
+  page,
+  redirect,
+  reset,
+  ScriptedWeb,
+  silence,
+} from '../../support/scriptedWeb.ts';
+import { TurnedClock } from '../../support/turnedClock.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+let web: ScriptedWeb;
+let node: CollectingNode;
+let clock: TurnedClock;
+
+beforeEach(async () => {
+  clock = new TurnedClock();
+  web = await ScriptedWeb.open();
+  web.script('/private/page', page('text'));
+  node = await openCollectingNode({}, { clock });
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const text = (rules: string) => page(rules, { headers: { 'Content-Type': 'text/plain' } });
+const DISALLOW = text('User-agent: *\nDisallow: /private/\n');
+
+/** Watches the page, checks once and gives back what came of it. */
+async function lastAttempt(said: object = {}) {
+  const { id } = await node.watch(web.url('/private/page'), said);
+  await node.check();
+  return (await node.retrievals(id)).at(-1);
+}
+
+describe('robots.txt is honoured', () => {
+  test('what it disallows is not asked for, which is a failure of its own', async () => {
+    web.script('/robots.txt', DISALLOW);
+    expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed', status: null, sha256: null });
+    expect(web.requests('/private/page')).toEqual([]);
+    expect(web.requests('/robots.txt')[0]?.headers['user-agent']).toMatch(/^Strongroom\/0\.1\.0 \(\+http/);
+  });
+
+  test('unless the source says otherwise', async () => {
+    web.script('/robots.txt', DISALLOW);
+    expect(await lastAttempt({ ignore_robots: true })).toMatchObject({ error: null, status: 200 });
+    expect(web.requests('/robots.txt')).toEqual([]);
+  });
+
+  test('rules for this collector go before those for all, by the name that it calls itself', async () => {
+    web.script('/robots.txt', text('User-agent: *\nDisallow: /\n\nUser-agent: Curator\nDisallow: /other/\n'));
+    await node.set({ user_agent: 'Curator/2 (+mailto:us@example.org)' });
+    expect(await lastAttempt()).toMatchObject({ error: null });
+    expect(web.requests('/private/page')[0]?.headers['user-agent']).toBe(
+      'Curator/2 (+mailto:us@example.org)',
+    );
+  });
+
+  test('at every address that a redirect leads to', async () => {
+    const other = await ScriptedWeb.open();
+    other.script('/robots.txt', DISALLOW);
+    web.script('/private/page', redirect(other.url('/private/page')));
+    expect(await lastAttempt()).toMatchObject({
+      error: 'robots_disallowed',
+      final_url: other.url('/private/page'),
+    });
+    expect(other.requests('/private/page')).toEqual([]);
+  });
+});
+
+describe('what an answer to robots.txt means (RFC 9309, section 2.3.1)', () => {
+  test.each([
+    ['404', page('', { status: 404 })],
+    ['403', page('', { status: 403 })],
+    ['a page in place of rules', page('<!doctype html><title>Welcome</title>')],
+  ])('%s: everything is allowed', async (_title, answer) => {
+    web.script('/robots.txt', answer);
+    expect(await lastAttempt()).toMatchObject({ error: null });
+  });
+
+  test('a redirect is followed', async () => {
+    web.script('/robots.txt', redirect('/rules.txt'));
+    web.script('/rules.txt', DISALLOW);
+    expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed' });
+  });
+
+  test('a redirect without end: everything is allowed', async () => {
+    web.script('/robots.txt', redirect('/robots.txt'));
+    expect(await lastAttempt()).toMatchObject({ error: null });
+    expect(web.requests('/robots.txt')).toHaveLength(6);
+  });
+
+  test('5xx, or what cannot be read to its end: the page is not asked for, and the attempt says why', async () => {
+    web.script('/robots.txt', page('', { status: 503 }), cutShort(100, 'User-agent'), DISALLOW);
+    const { id } = await node.watch(web.url('/private/page'));
+    for (let round = 0; round < 3; round += 1) await node.check();
+    const unreachable = { error: 'robots_unreachable', status: null, final_url: web.url('/private/page') };
+    expect(await node.retrievals(id)).toMatchObject([
+      { ...unreachable, sha256: null, headers: [] },
+      unreachable,
+      { error: 'robots_disallowed', status: null },
+    ]);
+    expect(web.requests('/private/page')).toEqual([]);
+  });
+
+  test('a host that does not answer at all fails by the word for that', async () => {
+    web.script('/robots.txt', reset());
+    expect(await lastAttempt()).toMatchObject({
+      error: 'connection_reset',
+      status: null,
+      final_url: web.url('/private/page'),
+    });
+    expect(web.requests('/private/page')).toEqual([]);
+  });
+
+  test('one that never comes is given up after the time-out, and the next check asks again', async () => {
+    web.script('/robots.txt', silence, text(''));
+    const { id } = await node.watch(web.url('/private/page'));
+    const checking = node.check();
+    await web.asked('/robots.txt');
+    await clock.turn(60_000);
+    expect(await checking).toMatchObject({ failed: 1 });
+    expect(await node.check()).toMatchObject({ changed: 1 });
+    expect((await node.retrievals(id)).map(({ error }) => error)).toEqual(['timeout', null]);
+  });
+
+  test('one without end is read as far as it must be', async () => {
+    web.script('/robots.txt', endless('# padding\n'));
+    expect(await lastAttempt()).toMatchObject({ error: null, status: 200 });
+  });
+
+  test('a redirect that leads nowhere is no rule', async () => {
+    web.script(
+      '/robots.txt',
+      redirect('http://[::/'),
+      page('', { status: 302 }),
+      redirect('mailto:a@b.example'),
+    );
+    const { id } = await node.watch(web.url('/private/page'));
+    for (let round = 0; round < 3; round += 1) {
+      await node.check();
+      await clock.turn(24 * 3_600_000);
+    }
+    expect((await node.retrievals(id)).map(({ error }) => error)).toEqual([null, null, null]);
+  });
+
+  test('the mark of the byte order before the first rule is none of it', async () => {
+    web.script('/robots.txt', text('\ufeffUser-agent: *\nDisallow: /private/\n'));
+    expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed' });
+  });
+
+  test('it is read once a day; where it cannot be read then, the rules of before hold on', async () => {
+    web.script('/robots.txt', text(''), page('', { status: 500 }));
+    await node.watch(web.url('/private/page'));
+    await node.check();
+    await clock.turn(24 * 3_600_000 - 1);
+    await node.check();
+    expect(web.requests('/robots.txt')).toHaveLength(1);
+    await clock.turn(1);
+    expect(await node.check()).toMatchObject({ checked: 1, failed: 0 });
+    expect(await node.check()).toMatchObject({ checked: 1, failed: 0 });
+    expect(web.requests('/robots.txt')).toHaveLength(2);
+  });
+
+  test('no more than the first 512 KiB are read', async () => {
+    web.script('/robots.txt', text(`${'# padding\n'.repeat(60_000)}User-agent: *\nDisallow: /\n`));
+    expect(await lastAttempt()).toMatchObject({ error: null });
+  });
+});

@@ -1,0 +1,44 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { ObjectReceiver } from '../../../server/collection/record/receiveObject.ts';
+import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
+import { openStore, type Store } from '../../../server/store/store.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+
+let store: Store | undefined;
+afterEach(async () => {
+  await store?.close();
+  store = undefined;
+  await closeTestNodes();
+});
+
+const AMPLE = { data_cap_gb: 10, min_free_disk_gb: 0 };
+
+async function* body(text: string) {
+  yield Buffer.from(text);
+}
+
+test('an object that the disk has no room for after all is recorded without its bytes, and the next is kept', async () => {
+  const open = await openStore({ folder: await temporaryFolder(), clock: systemClock });
+  store = open;
+  const receiver = new ObjectReceiver(open, () => AMPLE);
+  const staged = await open.blobs.stage(body('too much'), 1_000);
+  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  vi.spyOn(open.blobs, 'stage').mockResolvedValueOnce({ ...staged, keep: () => Promise.reject(full) });
+
+  const record = async (held: boolean) => held;
+  const refused = await receiver.receive(body('too much'), 1_000);
+  expect(await refused.keep(record)).toBe(false);
+  await refused.discard();
+  const next = await receiver.receive(body('fits'), 1_000);
+  const named = async (held: boolean) => {
+    const { sha256, bytes } = next;
+    await open.write((database) =>
+      createBlobRowIfAbsent(database, { sha256, bytes, stored_at: open.instant() }),
+    );
+    return held;
+  };
+  expect(await next.keep(named)).toBe(true);
+  await next.discard();
+  expect(await open.blobs.bytesOf(next.sha256)).toBe(4);
+});

@@ -1,0 +1,157 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { labelOf, type SeenPage, titleOf } from '../../../server/collection/record/pageLabels.ts';
+
+function seen(page: Partial<SeenPage> & { html?: string } = {}): SeenPage {
+  return {
+    url: 'https://agency.example/reports/7',
+    final_url: page.url ?? 'https://agency.example/reports/7',
+    status: 200,
+    headers: [],
+    content_type: 'text/html; charset=utf-8',
+    beginning: Buffer.from(page.html ?? '<title>Report 7</title><p>Its text.'),
+    ...page,
+  };
+}
+
+const titled = (title: string) =>
+  seen({ html: `<!doctype html><head><title>${title}</title></head><body>Text` });
+
+describe('an error page that answers 200', () => {
+  test.each([
+    'Not Found',
+    '404 Not Found',
+    '404',
+    'Error 404',
+    '404 - Page not found',
+    'Page not found | Agency',
+    'Agency: 404 Not Found',
+    'Agency - Page Not Found.',
+    '503 Service Unavailable',
+    'Internal Server Error',
+    'PAGE NOT FOUND',
+  ])('is labelled by the status phrase that is its title: %s', async (title) => {
+    expect(await labelOf(titled(title))).toMatchObject({
+      label: 'error_page',
+      reason: expect.stringContaining(title),
+    });
+  });
+  test('is labelled where it was redirected to its host’s front page', async () => {
+    expect(await labelOf(seen({ final_url: 'https://www.agency.example/' }))).toEqual({
+      label: 'error_page',
+      reason: 'Redirected to the front page of www.agency.example',
+    });
+  });
+  test.each([
+    'Report 7',
+    '404 species of beetle',
+    'Gone with the Wind',
+    'Conflict',
+    'How to fix “404 Not Found” errors in nginx',
+    'Unauthorized biography',
+    '500 days of summer',
+    'Highway 404',
+  ])('is not seen in a title that only sounds like one: %s', async (title) => {
+    expect(await labelOf(titled(title))).toBeNull();
+  });
+  test.each([
+    ['to another page', 'https://agency.example/reports/seven'],
+    ['to the front page of another site', 'https://other.example/'],
+    ['to a search on the front page', 'https://agency.example/?q=7'],
+  ])('is not seen in a redirect %s', async (_title, final_url) => {
+    expect(await labelOf(seen({ final_url }))).toBeNull();
+  });
+  test('is not seen in a front page that was asked for', async () => {
+    const front = { url: 'http://agency.example/', final_url: 'https://agency.example/' };
+    expect(await labelOf(seen(front))).toBeNull();
+  });
+  test('is not said of an answer that says itself that it is an error', async () => {
+    expect(await labelOf({ ...titled('404 Not Found'), status: 404 })).toBeNull();
+  });
+});
+
+describe('a bot wall', () => {
+  test.each([
+    'Just a moment...',
+    'Attention Required! | Cloudflare',
+    'Access Denied',
+    'Pardon Our Interruption',
+    'Are you a robot?',
+    'Verify you are human',
+    'Security check',
+    'CAPTCHA',
+  ])('is labelled by its title: %s', async (title) => {
+    expect(await labelOf(titled(title))).toMatchObject({
+      label: 'bot_wall',
+      reason: expect.stringContaining(title),
+    });
+  });
+  test.each([
+    ['cf-mitigated', 'challenge', 403],
+    ['x-amzn-waf-action', 'captcha', 405],
+    ['x-datadome', 'protected', 403],
+  ])('is labelled by the header %s, whatever the status', async (name, value, status) => {
+    expect((await labelOf(seen({ headers: [[name, value]], status })))?.label).toBe('bot_wall');
+  });
+  test('is labelled by what only such a page holds', async () => {
+    const html = '<title>agency.example</title><script>window._cf_chl_opt = {};</script>';
+    expect(await labelOf(seen({ html }))).toEqual({
+      label: 'bot_wall',
+      reason: 'The page is a Cloudflare challenge',
+    });
+  });
+  test('is labelled where a short page says little else', async () => {
+    const html = '<body>Checking your browser before accessing agency.example.';
+    expect((await labelOf(seen({ html })))?.label).toBe('bot_wall');
+    expect(await labelOf(seen({ html: `${html}${' A long article follows.'.repeat(200)}` }))).toBeNull();
+  });
+  test('is not seen in a page that is merely guarded by such a service', async () => {
+    const html =
+      '<title>Report 7</title><script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script>';
+    expect(
+      await labelOf(
+        seen({
+          html,
+          headers: [
+            ['server', 'cloudflare'],
+            ['cf-ray', '1'],
+          ],
+        }),
+      ),
+    ).toBeNull();
+  });
+});
+
+describe('the title', () => {
+  test('is read of encoded bodies too, and of what of them came', async () => {
+    const html = `<title>404 Not Found</title>${Array.from({ length: 20_000 }, (_, line) => `<p>${line * line}</p>`).join('')}`;
+    for (const [encoding, bytes] of [
+      ['gzip', gzipSync(html)],
+      ['br', brotliCompressSync(html)],
+    ] as const) {
+      const page = seen({
+        beginning: bytes.subarray(0, bytes.length / 2),
+        headers: [['Content-Encoding', encoding]],
+      });
+      expect((await labelOf(page))?.label).toBe('error_page');
+    }
+  });
+  test('has its entities and its charset read', async () => {
+    const beginning = Buffer.from('<title>Caf\xe9 &amp; B&uuml;cher</title>', 'latin1');
+    expect(await titleOf({ headers: [], content_type: 'text/html; charset=iso-8859-1', beginning })).toBe(
+      'Café & Bücher',
+    );
+  });
+  test.each([
+    ['bytes that lie about their encoding', { headers: [['content-encoding', 'gzip'] as [string, string]] }],
+    ['a charset that nobody knows', { content_type: 'text/html; charset=klingon' }],
+    ['no HTML', { content_type: 'application/pdf', html: '<title>Not Found</title>' }],
+    [
+      'tags without end',
+      { html: `${'<title '.repeat(5_000)}${'<script '.repeat(5_000)}${'<'.repeat(10_000)}` },
+    ],
+    ['no bytes', { beginning: Buffer.alloc(0) }],
+  ])('of %s gives no label and no error', async (_title, page) => {
+    expect(await labelOf(seen(page))).toBeNull();
+  });
+});

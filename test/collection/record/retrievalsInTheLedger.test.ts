@@ -1,0 +1,346 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { retrievalLeaf, storedRetrievalLeaf } from '../../../server/collection/record/retrievalLeaf.ts';
+import { fingerprintOf } from '../../../server/ledger/entry.ts';
+import { rootFromInclusion } from '../../../server/ledger/proofs.ts';
+import { retrievalsAfter } from '../../../server/store/sqlite/collection/retrievalBatches.ts';
+import { retrievalById } from '../../../server/store/sqlite/collection/retrievals.ts';
+import { openForReading } from '../../../server/store/sqlite/engine/open.ts';
+import { runLedgerVerification } from '../../../server/verification/ledger/ledgerVerification.ts';
+import { canonicalText } from '../../../shared/canonicalJson.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import type { LedgerEntry, LedgerVerification } from '../../../shared/ledger.ts';
+import type { RetrievalProof } from '../../../shared/source.ts';
+import { runCommand } from '../../support/cli.ts';
+import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { olderArchive } from '../../support/olderArchive.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { response } from '../../support/warcFiles.ts';
+import { imported } from '../captures/support.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+let dataFolder: string;
+let node: CollectingNode;
+let source: string;
+/** The entries that cover the retrievals of `beforeEach`, by their subjects. */
+let batches: LedgerEntry[];
+
+let made: string;
+
+/** An archive of four own retrievals and two captures. */
+beforeAll(async () => {
+  made = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+  dataFolder = made;
+  const web = await ScriptedWeb.open();
+  web.script(
+    '/page',
+    page('1'),
+    page('2'),
+    page('gone', { status: 404 }),
+    page('<title>Page not found</title>'),
+  );
+  node = await openCollectingNode({}, { dataFolder });
+  ({ id: source } = await node.watch(web.url('/page'), { headers: { 'X-Secret': 'hunter2' } }));
+  for (let round = 0; round < 4; round += 1) await node.check();
+  await imported(
+    node,
+    Buffer.concat([response('a', { uri: 'http://x.example/' }), response('b', { uri: 'http://y.example/' })]),
+    { observer: 'Archive' },
+  );
+  batches = (await entries()).filter(({ type }) => type === 'retrievals.recorded');
+  await node.node.close();
+});
+afterAll(async () => {
+  await closeScriptedWebs();
+  await rm(made, { recursive: true });
+});
+
+/** A copy of it for each test, closed. */
+beforeEach(async () => {
+  dataFolder = join(await temporaryFolder(), 'data');
+  await cp(made, dataFolder, { recursive: true });
+});
+afterEach(closeTestNodes);
+
+async function entries(): Promise<LedgerEntry[]> {
+  return (await node.read<{ items: LedgerEntry[] }>('/api/ledger?limit=500')).items;
+}
+
+async function reopen(): Promise<void> {
+  node = await openCollectingNode({}, { dataFolder });
+}
+
+const TABLES = ['retrievals', 'captures', 'retrieval_batches', 'retrieval_leaves'];
+
+/** Alters the database behind the node's back, without any of its guards. */
+function alter(sql: string): void {
+  const database = new Database(join(dataFolder, 'strongroom.db'));
+  try {
+    const triggers = database
+      .prepare<[], string>(
+        `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('${TABLES.join("', '")}')`,
+      )
+      .pluck()
+      .all();
+    database.pragma('foreign_keys = OFF');
+    for (const trigger of triggers) database.exec(`DROP TRIGGER ${trigger}`);
+    database.exec(sql);
+  } finally {
+    database.close();
+  }
+}
+
+/** What verification finds, with no node or beside one. */
+async function problems(): Promise<LedgerVerification['problems']> {
+  const found = await runLedgerVerification({ folder: dataFolder, clock: systemClock });
+  expect(found.ok).toBe(found.problems.length === 0);
+  return found.problems;
+}
+
+function inHex(base64: string): string {
+  return Buffer.from(base64, 'base64').toString('hex');
+}
+
+describe('every retrieval is covered by the ledger', () => {
+  beforeEach(reopen);
+
+  test('by the entry that ends its transaction, and the archive verifies', async () => {
+    expect(batches.map(({ subject }) => subject)).toEqual(['1-1', '2-2', '3-3', '4-4', '5-6']);
+    expect(await problems()).toEqual([]);
+    const covered = (await node.retrievals(source)).map(({ ledger_entry }) => ledger_entry);
+    expect(covered).toEqual(batches.slice(0, 4).map(({ seq }) => seq));
+  });
+
+  test('so that anyone can recompute the digest from what the interface shows', async () => {
+    for (const { ledger_entry, ...retrieval } of await node.retrievals(source)) {
+      const entry = batches.find(({ seq }) => seq === ledger_entry);
+      const root = createHash('sha256')
+        .update(`\0${canonicalText(retrieval)}`)
+        .digest('hex');
+      expect(fingerprintOf({ first: retrieval.id, last: retrieval.id, root })).toBe(entry?.digest);
+      expect(retrieval.round).toBe(retrieval.id);
+      expect(retrieval.request?.headers).toContainEqual(['x-secret', null]);
+    }
+  });
+
+  test('and one of several is proven without the others', async () => {
+    for (const id of [5, 6]) {
+      const proof = await node.read<RetrievalProof>(`/api/retrievals/${id}/proof`);
+      const { retrieval, leaf, ledger_entry, first, last, root, hashes } = proof;
+      expect(retrieval).toMatchObject({
+        id,
+        observer: 'Archive',
+        round: null,
+        capture: { record_id: expect.any(String) },
+      });
+      expect(inHex(leaf)).toBe(
+        createHash('sha256')
+          .update(`\0${canonicalText(retrieval)}`)
+          .digest('hex'),
+      );
+      const entry = batches.find(({ seq }) => seq === ledger_entry);
+      expect(fingerprintOf({ first, last, root })).toBe(entry?.digest);
+      const path = hashes.map((hash) => Buffer.from(hash, 'base64'));
+      const reached = rootFromInclusion(Buffer.from(leaf, 'base64'), id - first, last - first + 1, path);
+      expect(reached?.toString('hex')).toBe(root);
+    }
+    for (const id of ['7', '0', 'x', '1e3'])
+      expect((await node.node.ask(`/api/retrievals/${id}/proof`)).status, id).toBe(404);
+  });
+
+  test('the leaf that is written out by hand is that of the canonical record', async () => {
+    await node.node.close();
+    const database = openForReading(join(dataFolder, 'strongroom.db'));
+    const rows = [...retrievalsAfter(database, 0)];
+    expect(rows).toHaveLength(6);
+    for (const row of rows) {
+      const record = retrievalById(database, row.id);
+      expect(storedRetrievalLeaf(row)).toEqual(record && retrievalLeaf(record));
+    }
+    database.close();
+  });
+});
+
+/** What was done, and what must be named. */
+const CHANGED_COLUMNS: [string, string][] = [
+  ['source_key', 'source_key = 2'],
+  ['round', 'round = 1'],
+  ['url', "url = 'http://forged.example/'"],
+  ['final_url', "final_url = 'http://forged.example/'"],
+  ['redirects', `redirects = '[{"status":301,"url":"http://forged.example/"}]'`],
+  ['redirects, no longer JSON', "redirects = '['"],
+  ['observer', "observer = 'Archive'"],
+  ['observed_at', "observed_at = '2020-01-01T00:00:00.000Z'"],
+  ['original_observed_at', "original_observed_at = '2020-01-01T00:00:00.000Z'"],
+  ['status', 'status = 404'],
+  ['error', "error = 'http_error'"],
+  ['content_type', 'content_type = NULL'],
+  ['headers', `headers = '[]'`],
+  ['request', `request = replace(request, 'GET', 'PUT')`],
+  ['request, taken away', 'request = NULL'],
+  ['sha256', 'sha256 = (SELECT sha256 FROM retrievals WHERE id = 1)'],
+  ['bytes', 'bytes = 7'],
+  ['duration_ms', 'duration_ms = duration_ms + 1'],
+  ['page_label', `page_label = '{"label":"bot_wall","reason":"forged"}'`],
+];
+
+describe('ledger verify names a retrieval', () => {
+  test.each(CHANGED_COLUMNS)('whose %s was changed', async (_column, set) => {
+    alter(`UPDATE retrievals SET ${set} WHERE id = 2`);
+    const found = await problems();
+    expect(found.map(({ seq, problem, subject }) => [seq, problem, subject])).toEqual([
+      [batches[1]?.seq, 'wrong_digest', 'retrieval 2'],
+    ]);
+  });
+
+  test.each([
+    ['changed', "UPDATE captures SET record_id = 'urn:forged' WHERE retrieval = 6"],
+    ['taken away', 'DELETE FROM captures WHERE retrieval = 6'],
+    ['put beside another', "INSERT INTO captures VALUES (3, 'urn:forged', NULL)"],
+  ])('whose capture was %s', async (what, sql) => {
+    alter(sql);
+    await reopen();
+    const id = what === 'put beside another' ? 3 : 6;
+    expect((await problems()).map(({ subject }) => subject)).toEqual([`retrieval ${id}`]);
+  });
+
+  test.each([3, 6])('%d that was removed, and its number is not given again', async (id) => {
+    alter(`DELETE FROM retrievals WHERE id = ${id}`);
+    await reopen();
+    const isGone = [expect.objectContaining({ problem: 'missing_subject', subject: `retrieval ${id}` })];
+    expect(await problems()).toEqual(isGone);
+    await node.check([source]);
+    expect((await node.retrievals(source)).at(-1)?.id).toBe(7);
+    expect(await problems()).toEqual(isGone);
+  });
+
+  test('that was added, for ever, even as one that waited to be covered', async () => {
+    alter(`UPDATE counters SET value = 99 WHERE name = 'retrievals_to_cover'; INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
+      original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request
+      FROM retrievals WHERE id = 1`);
+    const told = await runCommand(['ledger', 'verify', '--data', dataFolder]);
+    expect([told.code, told.stderr]).toEqual([
+      1,
+      expect.stringContaining('No entry (retrieval 7): missing entry'),
+    ]);
+    await reopen();
+    await node.check([source]);
+    expect(
+      (await node.retrievals(source)).map(({ id, ledger_entry }) => [id, ledger_entry !== null]),
+    ).toEqual([
+      [1, true],
+      [2, true],
+      [3, true],
+      [4, true],
+      [7, false],
+      [8, true],
+    ]);
+    expect((await problems()).map(({ seq, problem, subject }) => [seq, problem, subject])).toEqual([
+      [0, 'missing_entry', 'retrieval 7'],
+    ]);
+  });
+
+  test('or the batch, where the leaf that is kept was changed with it', async () => {
+    const seq = batches[4]?.seq;
+    alter(`UPDATE retrievals SET status = 404 WHERE id = 6; UPDATE retrieval_leaves SET leaf =
+      x'${'00'.repeat(32)}' WHERE retrieval = 6`);
+    alter(`UPDATE retrieval_leaves SET leaf = x'${leafNow(6)}' WHERE retrieval = 6`);
+    expect(await problems()).toEqual([
+      expect.objectContaining({ seq, problem: 'wrong_root', subject: '5-6' }),
+      expect.objectContaining({ seq, problem: 'wrong_digest', subject: '5-6' }),
+    ]);
+  });
+
+  test.each([
+    [
+      'removed with its leaf',
+      'DELETE FROM retrievals WHERE id = 6; DELETE FROM retrieval_leaves WHERE retrieval = 6',
+    ],
+    ['taken out of its batch', 'UPDATE retrieval_batches SET last = 5 WHERE first = 5'],
+    ['in a batch of another root', `UPDATE retrieval_batches SET root = '${'0'.repeat(64)}' WHERE first = 5`],
+    ['in a batch that is gone', 'DELETE FROM retrieval_batches WHERE first = 5'],
+    ['whose leaf alone is gone', 'DELETE FROM retrieval_leaves WHERE retrieval = 6'],
+    [
+      'in a batch without end',
+      `UPDATE retrieval_batches SET last = ${Number.MAX_SAFE_INTEGER} WHERE first = 5`,
+    ],
+  ])('%s', async (_what, sql) => {
+    alter(sql);
+    expect((await problems()).length).toBeGreaterThan(0);
+  });
+
+  function leafNow(id: number): string {
+    const database = openForReading(join(dataFolder, 'strongroom.db'));
+    const [row] = retrievalsAfter(database, id - 1);
+    database.close();
+    return row ? storedRetrievalLeaf(row).toString('hex') : '';
+  }
+});
+
+test.each(['retrieval_batches', 'retrieval_leaves'])('%s is append-only', (table) => {
+  const database = new Database(join(dataFolder, 'strongroom.db'));
+  for (const sql of [
+    `UPDATE ${table} SET rowid = 9`,
+    `DELETE FROM ${table}`,
+    `INSERT OR REPLACE INTO ${table} SELECT * FROM ${table} LIMIT 1`,
+  ])
+    expect(() => database.exec(sql)).toThrow('append-only');
+  database.close();
+});
+
+describe('an archive of an earlier version', () => {
+  beforeEach(async () => {
+    dataFolder = join(await temporaryFolder(), 'older');
+    await olderArchive(dataFolder);
+  });
+
+  async function total(path: string): Promise<number> {
+    return (await node.read<{ total: number }>(path)).total;
+  }
+
+  test('is opened with everything in it, and one entry covers its retrievals', async () => {
+    await reopen();
+    const all = await entries();
+    expect(all).toHaveLength(32);
+    expect(all.at(-1)).toMatchObject({ type: 'retrievals.recorded', subject: '1-16' });
+    expect(await problems()).toEqual([]);
+    expect([await total('/api/packs'), await total('/api/events'), await total('/api/studies')]).toEqual([
+      2, 12, 1,
+    ]);
+    const { items } = await node.read<{ items: { id: string }[] }>('/manage/sources');
+    const covered = await Promise.all(items.map(({ id }) => node.retrievals(id)));
+    expect(new Set(covered.flat().map(({ ledger_entry }) => ledger_entry))).toEqual(new Set([32]));
+    await node.node.close();
+    await reopen();
+    expect(await entries()).toHaveLength(32);
+  });
+
+  test('goes on with a batch for each transaction', async () => {
+    await reopen();
+    await node.check();
+    const added = (await entries()).slice(32).filter(({ type }) => type === 'retrievals.recorded');
+    expect(added[0]?.subject).toMatch(/^17-/);
+    expect(await problems()).toEqual([]);
+  });
+
+  test('is covered by every command that opens it to write; before, its ledger cannot be verified', async () => {
+    const verified = () => runCommand(['ledger', 'verify', '--data', dataFolder]);
+    expect(await verified()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('open it with this version first'),
+    });
+    await runCommand(['audit', '--data', dataFolder]);
+    expect(await verified()).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('what is changed in it after that is found', async () => {
+    await reopen();
+    await node.node.close();
+    alter('UPDATE retrievals SET status = 500 WHERE id = 4');
+    expect((await problems()).map(({ subject }) => subject)).toEqual(['retrieval 4']);
+  });
+});

@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { closeTestNodes } from '../../support/node.ts';
+import {
+  closeScriptedWebs,
+  cutShort,
+  page,
+  reset,
+  ScriptedWeb,
+  type Step,
+} from '../../support/scriptedWeb.ts';
+import { TurnedClock } from '../../support/turnedClock.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+const MINUTE = 60_000;
+let clock: TurnedClock;
+let web: ScriptedWeb;
+let node: CollectingNode;
+
+beforeEach(async () => {
+  clock = new TurnedClock();
+  web = await ScriptedWeb.open();
+  node = await openCollectingNode({}, { clock });
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const ANSWERS: Record<string, Step> = {
+  A: page('A'),
+  B: page('B'),
+  404: page('no', { status: 404 }),
+  410: page('no', { status: 410 }),
+  403: page('no', { status: 403 }),
+  500: page('broken', { status: 500 }),
+  reset: reset(),
+  cut: cutShort(100, 'A'),
+};
+
+/** Minutes after the check before, what the source answers, and the events and the state that come of it. */
+type Check = [minutes: number, answer: keyof typeof ANSWERS, events: string, state: string];
+
+const SEEN: Check = [0, 'A', 'first_seen', 'available'];
+const FAILED: Check[] = [
+  [1, '500', '', 'available'],
+  [1, 'reset', '', 'available'],
+  [1, 'cut', 'unavailable', 'unavailable'],
+];
+const VANISHED: Check[] = [
+  [1, '404', '', 'available'],
+  [10, '410', 'disappeared', 'gone'],
+];
+
+const LIVES: Record<string, Check[]> = {
+  'new: 404s and failures are recorded and no event, whatever their number': [
+    [0, '404', '', 'new'],
+    [10, '404', '', 'new'],
+    [10, '500', '', 'new'],
+    [1, '500', '', 'new'],
+    [1, 'reset', '', 'new'],
+    [1, 'A', 'first_seen', 'available'],
+  ],
+  'available: the same digest is no event, another one is a change, and back again too': [
+    SEEN,
+    [1, 'A', '', 'available'],
+    [1, 'B', 'changed', 'available'],
+    [1, 'A', 'changed', 'available'],
+  ],
+  'available: the third failure in a row is unavailable, and the fourth is nothing more': [
+    SEEN,
+    ...FAILED,
+    [1, '500', '', 'unavailable'],
+    [60, '403', '', 'unavailable'],
+    [1, 'A', 'recovered', 'available'],
+  ],
+  'available: a success between failures begins their count anew': [
+    SEEN,
+    [1, '500', '', 'available'],
+    [1, '500', '', 'available'],
+    [1, 'A', '', 'available'],
+    [1, '500', '', 'available'],
+    [1, '500', '', 'available'],
+    [1, '500', 'unavailable', 'unavailable'],
+  ],
+  'available: a second 404 less than ten minutes after the first is not enough; one at ten is': [
+    SEEN,
+    [1, '404', '', 'available'],
+    [9.9, '404', '', 'available'],
+    [0.1, '404', 'disappeared', 'gone'],
+  ],
+  'available: another failure between two 404s parts them': [
+    SEEN,
+    [1, '404', '', 'available'],
+    [20, 'reset', '', 'available'],
+    [20, '404', '', 'available'],
+    [9, '404', '', 'available'],
+    [1, '410', 'disappeared', 'gone'],
+  ],
+  'available: 404s between failures part those': [
+    SEEN,
+    [1, '500', '', 'available'],
+    [1, '500', '', 'available'],
+    [1, '404', '', 'available'],
+    [1, '500', '', 'available'],
+    [1, '500', '', 'available'],
+    [1, '500', 'unavailable', 'unavailable'],
+  ],
+  'unavailable: another digest is recovered, then changed, in one check': [
+    SEEN,
+    ...FAILED,
+    [1, 'B', 'recovered changed', 'available'],
+  ],
+  'unavailable: 404s are counted as for available': [
+    SEEN,
+    ...FAILED,
+    [1, '404', '', 'unavailable'],
+    [10, '404', 'disappeared', 'gone'],
+    [1, 'A', 'recovered', 'available'],
+  ],
+  'gone: neither a 404 nor another failure is anything more; the same digest is recovered': [
+    SEEN,
+    ...VANISHED,
+    [60, '404', '', 'gone'],
+    [1, '500', '', 'gone'],
+    [1, '500', '', 'gone'],
+    [1, 'reset', '', 'gone'],
+    [1, '500', '', 'gone'],
+    [1, 'A', 'recovered', 'available'],
+  ],
+  'gone: another digest is recovered, then changed': [
+    SEEN,
+    ...VANISHED,
+    [1, 'B', 'recovered changed', 'available'],
+  ],
+};
+
+test.each(Object.entries(LIVES))('%s', async (_title, checks) => {
+  const { id } = await node.watch(web.url('/page'));
+  let known = 0;
+  for (const [index, [minutes, answer, events, state]] of checks.entries()) {
+    await clock.turn(minutes * MINUTE);
+    web.script('/page', ANSWERS[answer] as Step);
+    const { events: made } = await node.check();
+    const timeline = await node.timeline();
+    const step = `check ${index + 1}: ${answer}`;
+    expect(timeline.slice(known).join(' '), step).toBe(events);
+    expect(made, step).toEqual(timeline.slice(known).map((_type, after) => known + after + 1));
+    expect(await node.source(id), step).toMatchObject({ state });
+    known = timeline.length;
+  }
+  expect(await node.retrievals(id)).toHaveLength(checks.length);
+  expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
+});
+
+test('a page that came before links to its first appearance, however often it comes back', async () => {
+  web.script('/page', ...['A', 'B', 'A', 'B', 'A'].map((answer) => ANSWERS[answer] as Step));
+  await node.watch(web.url('/page'));
+  for (let round = 0; round < 5; round += 1) await node.check();
+  const events = (await node.events()).reverse();
+  expect(events.map(({ event_type, reverts_to }) => [event_type, reverts_to])).toEqual([
+    ['first_seen', null],
+    ['changed', null],
+    ['changed', 1],
+    ['changed', 2],
+    ['changed', 1],
+  ]);
+});
+
+test('what looks like an error page is labelled on its retrieval and its event, and makes nothing disappear', async () => {
+  const { id } = await node.watch(web.url('/page'));
+  web.script('/page', ANSWERS.A as Step);
+  await node.check();
+  web.script('/page', page('<html><title>404 Not Found</title>Nothing here</html>'));
+  for (let round = 0; round < 3; round += 1) {
+    await clock.turn(20 * MINUTE);
+    await node.check();
+  }
+  expect(await node.timeline()).toEqual(['first_seen', 'changed']);
+  expect((await node.events())[0]).toMatchObject({ page_label: { label: 'error_page' } });
+  expect((await node.retrievals(id)).slice(1)).toMatchObject(
+    Array.from({ length: 3 }, () => ({ error: null, page_label: { label: 'error_page' } })),
+  );
+  expect(await node.source(id)).toMatchObject({ state: 'available' });
+});
+
+test('the status lists whoever last answered 4xx or failed, whatever the state, and nobody else', async () => {
+  const paths = ['/new', '/available', '/unavailable', '/gone', '/fine'];
+  for (const path of paths) {
+    await node.watch(web.url(path), { name: path });
+    web.script(path, ANSWERS[path === '/new' ? '403' : 'A'] as Step);
+  }
+  await node.check();
+  const last: Record<string, string> = {
+    '/available': '404',
+    '/unavailable': '403',
+    '/gone': '404',
+    '/fine': 'A',
+  };
+  for (let round = 0; round < 3; round += 1) {
+    await clock.turn(5 * MINUTE);
+    for (const [path, answer] of Object.entries(last))
+      if (path !== '/available' || round === 2) web.script(path, ANSWERS[answer] as Step);
+    await node.check();
+  }
+  const { failing, sources } = await node.status();
+  const states = await Promise.all(
+    failing.map(
+      async ({ source, status, consecutive }) =>
+        [source.name, `${(await node.source(source.id)).state} ${status} ${consecutive}`] as const,
+    ),
+  );
+  expect(Object.fromEntries(states)).toEqual({
+    '/available': 'available 404 1',
+    '/gone': 'gone 404 3',
+    '/new': 'new 403 4',
+    '/unavailable': 'unavailable 403 3',
+  });
+  expect(sources).toEqual({ total: 5, available: 2, failing: 4 });
+});

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { LedgerVerification } from '../../../shared/ledger.ts';
+import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { openCollectingNode } from '../support.ts';
+
+let dataFolder: string;
+
+/** An archive of two versions of a source that was renamed, closed. */
+beforeEach(async () => {
+  dataFolder = join(await temporaryFolder(), 'data');
+  const web = await ScriptedWeb.open();
+  web.script('/page', page('1'), page('2'));
+  const node = await openCollectingNode({}, { dataFolder });
+  const { id } = await node.watch(web.url('/page'), { name: 'First', tags: ['a'] });
+  await node.check();
+  await node.check();
+  await node.node.sendJson('PATCH', `/manage/sources/${id}`, { name: 'Second' });
+  await node.node.close();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+/** Alters the database behind the node's back. */
+function alter(sql: string): void {
+  const database = new Database(join(dataFolder, 'strongroom.db'));
+  try {
+    database.exec(sql);
+  } finally {
+    database.close();
+  }
+}
+
+test.each(['events', 'retrievals', 'source_revisions'])(
+  'the database itself refuses UPDATE, DELETE and REPLACE on %s',
+  (table) => {
+    const [column] =
+      { events: ['observed_at'], retrievals: ['observed_at'], source_revisions: ['record'] }[table] ?? [];
+    expect(() => alter(`UPDATE ${table} SET ${column} = '2020'`)).toThrow('append-only');
+    expect(() => alter(`DELETE FROM ${table}`)).toThrow('append-only');
+    expect(() => alter(`INSERT OR REPLACE INTO ${table} SELECT * FROM ${table} LIMIT 1`)).toThrow(
+      'append-only',
+    );
+  },
+);
+
+test('an event cannot be put in beside the sequence of numbers', () => {
+  const copy = `INSERT INTO events SELECT 9, source_key, retrieval, event_type, observer, observed_at,
+    original_observed_at, sha256, previous_sha256, reverts_to, page_label, 1 FROM events WHERE id = 1`;
+  expect(() => alter(copy)).toThrow('an event has the number after the last');
+});
+
+const DROP = 'DROP TRIGGER events_refuse_update; DROP TRIGGER source_revisions_refuse_update;';
+const tamperings: [string, string, number[]][] = [
+  ['an event backdated', "UPDATE events SET observed_at = '2020-01-01T00:00:00.000Z' WHERE id = 2", [4]],
+  ['an event given another digest', 'UPDATE events SET sha256 = NULL WHERE id = 1', [2]],
+  ['an event given another type', "UPDATE events SET event_type = 'recovered' WHERE id = 2", [4]],
+  ['a source given another address', "UPDATE sources SET url = 'http://elsewhere.example/'", [2, 4, 6]],
+  ['a source renamed', "UPDATE sources SET name = 'Third'", [6]],
+  ['a source given other tags', `UPDATE sources SET tags = '["b"]'`, [6]],
+  [
+    'what a source was before',
+    "UPDATE source_revisions SET record = replace(record, 'First', 'Zeroth')",
+    [1],
+  ],
+];
+
+test.each(tamperings)('verification finds %s', async (_title, sql, entries) => {
+  alter(DROP + sql);
+  const node = await openCollectingNode({}, { dataFolder });
+  const found = await node.read<LedgerVerification>('/api/ledger/verify');
+  expect(found.ok).toBe(false);
+  expect(found.problems.map(({ seq, problem }) => [seq, problem])).toEqual(
+    entries.map((seq) => [seq, 'wrong_digest']),
+  );
+});

@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { WatchedSource } from '../../../shared/source.ts';
+import { closeTestNodes } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { TurnedClock } from '../../support/turnedClock.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+const MINUTE = 60_000;
+const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
+let webs: ScriptedWeb[];
+let clock: TurnedClock;
+
+beforeEach(async () => {
+  clock = new TurnedClock();
+  webs = await Promise.all(HOSTS.map((host) => ScriptedWeb.open({ host })));
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+/** Addresses of so many pages, by turns of each host. */
+function pages(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => {
+    const web = webs[index % webs.length] as ScriptedWeb;
+    web.script(`/${index}`, page('text'));
+    return web.url(`/${index}`);
+  });
+}
+
+async function watchList(node: CollectingNode, urls: readonly string[]): Promise<void> {
+  const answer = await node.node.askAsOwner('/manage/sources/import', {
+    method: 'POST',
+    body: urls.join('\n'),
+    headers: { 'Content-Type': 'text/plain' },
+  });
+  expect(answer.status).toBe(200);
+}
+
+/** In how many milliseconds each source is due. */
+async function due(node: CollectingNode): Promise<number[]> {
+  const { items } = await node.read<{ items: WatchedSource[] }>('/manage/sources?limit=500');
+  return items.map(({ next_check_at }) => Date.parse(next_check_at ?? '') - clock.now());
+}
+
+/** Resolves once so many sources are not due for a while. */
+async function untilChecked(node: CollectingNode, count: number): Promise<void> {
+  await expect
+    .poll(async () => (await due(node)).filter((ms) => ms > 50 * MINUTE).length, { timeout: 20_000 })
+    .toBe(count);
+}
+
+describe('many sources', () => {
+  test('that are added one by one are not first checked all at once', async () => {
+    const node = await openCollectingNode({}, { clock });
+    for (const url of pages(100)) await node.watch(url);
+    const times = await due(node);
+    expect(Math.min(...times)).toBe(MINUTE);
+    expect(Math.max(...times)).toBeLessThanOrEqual(MINUTE + 50_000);
+    expect(new Set(times.map((ms) => Math.floor(ms / 5_000))).size).toBeGreaterThan(4);
+  });
+
+  test('that were checked in one round are due again each by its own chance, within a twentieth', async () => {
+    const node = await openCollectingNode({}, { clock });
+    await watchList(node, pages(60));
+    expect((await node.check()).checked).toBe(60);
+    const times = await due(node);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(57 * MINUTE);
+    expect(Math.max(...times)).toBeLessThanOrEqual(63 * MINUTE);
+    expect(new Set(times.map((ms) => Math.floor(ms / MINUTE))).size).toBeGreaterThan(3);
+  });
+
+  test('that another interval or a clock set right makes due anew are not due all at once', async () => {
+    const node = await openCollectingNode({}, { clock, collect: true });
+    await watchList(node, pages(60));
+    await node.check();
+    await node.set({ collection_every_minutes: 600 });
+    await clock.turn(30_000);
+    await expect.poll(async () => Math.min(...(await due(node)))).toBeGreaterThan(500 * MINUTE);
+    expect(new Set((await due(node)).map((ms) => Math.floor(ms / MINUTE))).size).toBeGreaterThan(20);
+    await clock.jump(-24 * 60 * MINUTE);
+    await clock.wakeAll();
+    await expect.poll(async () => Math.max(...(await due(node)))).toBeLessThanOrEqual(600 * MINUTE);
+    expect(new Set((await due(node)).map((ms) => Math.floor(ms / MINUTE))).size).toBeGreaterThan(20);
+  });
+
+  test('are checked in parts on schedule', async () => {
+    const node = await openCollectingNode({}, { clock, collect: true });
+    await watchList(node, pages(150));
+    await clock.turn(MINUTE);
+    await untilChecked(node, 100);
+    await clock.turn(50_000);
+    await untilChecked(node, 150);
+  });
+});
+
+describe('a few sources', () => {
+  test('that jitter has parted are checked in one round again', async () => {
+    const node = await openCollectingNode({}, { clock, collect: true });
+    const urls = pages(9);
+    await watchList(node, urls);
+    await node.check();
+    const times = await due(node);
+    expect(new Set(times).size).toBeGreaterThan(1);
+    await clock.turn(Math.min(...times));
+    await untilChecked(node, 9);
+    for (const [index] of urls.entries())
+      expect(webs[index % webs.length]?.requests(`/${index}`)).toHaveLength(2);
+  });
+
+  test('of fewer than three hosts do not keep the others out of a round', async () => {
+    const node = await openCollectingNode({}, { clock, collect: true });
+    const [first, second, third] = webs as [ScriptedWeb, ScriptedWeb, ScriptedWeb];
+    const crowd = Array.from({ length: 110 }, (_, index) => (index % 2 ? first : second).url(`/c${index}`));
+    await watchList(node, [...crowd, third.url('/last')]);
+    await clock.turn(MINUTE);
+    await untilChecked(node, 111);
+  });
+});

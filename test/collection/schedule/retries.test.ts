@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { closeTestNodes } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { TurnedClock } from '../../support/turnedClock.ts';
+import { openCollectingNode } from '../support.ts';
+
+let web: ScriptedWeb;
+
+beforeEach(async () => {
+  web = await ScriptedWeb.open();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const found = (body: string) => page(body);
+const broken = page('broken', { status: 500 });
+
+describe('retries within a round', () => {
+  test('a failure is retried with growing delays before it counts; every attempt is kept', async () => {
+    const clock = new TurnedClock();
+    const node = await openCollectingNode(
+      { retry_delays_seconds: [2, 10], unavailable_after_failures: 1 },
+      { clock },
+    );
+    web.script('/page', found('1'), broken, broken, found('1'), broken);
+    const { id } = await node.watch(web.url('/page'));
+    await node.check();
+    const second = node.check();
+    await clock.sleeperOf(2_000);
+    await clock.turn(2_000);
+    await clock.sleeperOf(10_000);
+    await clock.turn(10_000);
+    expect(await second).toMatchObject({ checked: 1, unchanged: 1, failed: 0, events: [] });
+    expect((await node.retrievals(id)).map(({ status }) => status)).toEqual([200, 500, 500, 200]);
+    expect(await node.source(id)).toMatchObject({ consecutive_failures: 0, last_status: 200 });
+    const third = node.check();
+    await clock.sleeperOf(2_000);
+    await clock.turn(2_000);
+    await clock.sleeperOf(10_000);
+    await clock.turn(10_000);
+    expect(await third, 'three attempts are one failure').toMatchObject({ failed: 1, events: [2] });
+    expect(await node.source(id)).toMatchObject({ consecutive_failures: 1, state: 'unavailable' });
+  });
+
+  test('Retry-After is honoured, in seconds and as a date, also where the delay is shorter', async () => {
+    const clock = new TurnedClock();
+    const node = await openCollectingNode({ retry_delays_seconds: [2, 2] }, { clock });
+    const busy = (after: string) => page('later', { status: 503, headers: { 'Retry-After': after } });
+    web.script('/page', busy('30'), busy(new Date(clock.now() + 50_000).toUTCString()), found('1'));
+    await node.watch(web.url('/page'));
+    const checking = node.check();
+    await clock.sleeperOf(30_000);
+    await clock.turn(30_000);
+    await clock.sleeperOf(20_000);
+    expect(web.requests('/page')).toHaveLength(2);
+    await clock.turn(20_000);
+    expect(await checking).toMatchObject({ failed: 0, changed: 1 });
+  });
+
+  test('a host that asks for an hour is not waited for, nor asked before; its source is due after that', async () => {
+    const clock = new TurnedClock();
+    const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
+    web.script('/page', page('later', { status: 429, headers: { 'Retry-After': '7200' } }), found('1'));
+    const { id } = await node.watch(web.url('/page'), { every_minutes: 1 });
+    expect(await node.check()).toMatchObject({ checked: 1, failed: 1 });
+    expect((await node.source(id)).next_check_at).toBe(new Date(clock.now() + 7_200_000).toISOString());
+    expect(await node.check()).toMatchObject({ checked: 0, failed: 0 });
+    await clock.turn(7_200_000);
+    expect(await node.check()).toMatchObject({ checked: 1, changed: 1 });
+    expect(web.requests('/page')).toHaveLength(2);
+  });
+
+  test.each(['9'.repeat(400), '99999999999999', '31536000', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
+    'nobody can ask for more than a day (Retry-After: %s)',
+    async (after) => {
+      const clock = new TurnedClock();
+      const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
+      web.script('/page', page('later', { status: 503, headers: { 'Retry-After': after } }));
+      const { id } = await node.watch(web.url('/page'));
+      expect(await node.check()).toMatchObject({ checked: 1, failed: 1 });
+      expect((await node.source(id)).next_check_at).toBe(new Date(clock.now() + 86_400_000).toISOString());
+    },
+  );
+
+  test.each(['soon', '', '-30', '1.5', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
+    'what says nothing, or the past, changes nothing (Retry-After: %s)',
+    async (after) => {
+      const clock = new TurnedClock();
+      const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
+      web.script('/page', page('later', { status: 503, headers: { 'Retry-After': after } }), found('1'));
+      await node.watch(web.url('/page'));
+      const checking = node.check();
+      await clock.sleeperOf(2_000);
+      await clock.turn(2_000);
+      expect(await checking).toMatchObject({ checked: 1, changed: 1 });
+    },
+  );
+});

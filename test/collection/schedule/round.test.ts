@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { closeTestNodes } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb, silence } from '../../support/scriptedWeb.ts';
+import { openCollectingNode } from '../support.ts';
+
+let web: ScriptedWeb;
+
+beforeEach(async () => {
+  web = await ScriptedWeb.open();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const found = (body: string) => page(body);
+
+describe('rounds', () => {
+  test('without wait, a round is a job with progress and a result', async () => {
+    const node = await openCollectingNode();
+    web.script('/page', found('1'));
+    await node.watch(web.url('/page'));
+    const answer = await node.node.askAsOwner('/manage/collections', { method: 'POST' });
+    expect(answer.status).toBe(202);
+    const { id } = (await answer.json()) as { id: string };
+    await node.check();
+    expect(await node.read(`/manage/jobs/${id}`)).toMatchObject({
+      kind: 'collection',
+      state: 'done',
+      progress: { done: 1, total: 1, unit: 'sources' },
+      result: { checked: 1, events: [1] },
+    });
+  });
+
+  test('rounds never overlap: one that is asked for while another runs waits for it', async () => {
+    const node = await openCollectingNode();
+    let answer = () => {};
+    web.script(
+      '/page',
+      (socket, request) => {
+        answer = () => void found('1')(socket, request);
+      },
+      found('2'),
+    );
+    await node.watch(web.url('/page'));
+    const [first, second] = [node.check(), node.check()];
+    await web.asked('/page');
+    expect(web.requests('/page')).toHaveLength(1);
+    answer();
+    expect([(await first).events, (await second).events]).toEqual([[1], [2]]);
+  });
+
+  test('an interval that is changed while a source is asked for holds from then on', async () => {
+    const node = await openCollectingNode();
+    let answer = () => {};
+    web.script('/page', (socket, request) => {
+      answer = () => void found('1')(socket, request);
+    });
+    const { id } = await node.watch(web.url('/page'));
+    const round = node.check();
+    await web.asked('/page');
+    const change = await node.node.sendJson('PATCH', `/manage/sources/${id}`, { every_minutes: 10_000 });
+    expect(change.status).toBe(200);
+    answer();
+    await round;
+    const { last_checked_at, next_check_at } = await node.source(id);
+    const minutes = (Date.parse(next_check_at ?? '') - Date.parse(last_checked_at ?? '')) / 60_000;
+    expect(minutes).toBeGreaterThan(9_000);
+  });
+
+  test('a round that is cancelled ends at once, and records no attempt that it broke off', async () => {
+    const node = await openCollectingNode();
+    web.script('/page', silence);
+    const { id } = await node.watch(web.url('/page'));
+    const { id: job } = (await (
+      await node.node.askAsOwner('/manage/collections', { method: 'POST' })
+    ).json()) as {
+      id: string;
+    };
+    await web.asked('/page');
+    const cancelled = await node.node.askAsOwner(`/manage/jobs/${job}`, { method: 'DELETE' });
+    expect(await cancelled.json()).toMatchObject({ state: 'cancelled' });
+    expect(await node.retrievals(id)).toEqual([]);
+    expect(await node.status(), 'it was not completed').toMatchObject({ ok: false });
+  });
+
+  test('paused sources are checked only where they are named; unknown and removed ones are refused', async () => {
+    const node = await openCollectingNode();
+    web.script('/page', found('1'));
+    const { id } = await node.watch(web.url('/page'));
+    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { paused: true });
+    expect(await node.check()).toMatchObject({ checked: 0 });
+    expect(await node.check([id, id])).toMatchObject({ checked: 1 });
+    await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
+    for (const unknown of [id, `so_${'0'.repeat(20)}`]) {
+      const answer = await node.node.sendJson('POST', '/manage/collections?wait=true', {
+        sources: [unknown],
+      });
+      expect(answer.status).toBe(422);
+      expect(await answer.json()).toMatchObject({ code: 'unknown_source', errors: [{ path: '/sources/0' }] });
+    }
+  });
+});

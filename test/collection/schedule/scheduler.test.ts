@@ -1,0 +1,177 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { closeScriptedWebs, page, ScriptedWeb, stall } from '../../support/scriptedWeb.ts';
+import { TurnedClock } from '../../support/turnedClock.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+const MINUTE = 60_000;
+let web: ScriptedWeb;
+let clock: TurnedClock;
+let node: CollectingNode;
+
+beforeEach(async () => {
+  clock = new TurnedClock();
+  web = await ScriptedWeb.open();
+  web.script('/page', page('text'));
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+/** Turns the clock until the source was checked so many times; fails where it was checked before `from` had passed. */
+async function checkedBetween(path: string, times: number, from: number, to: number): Promise<void> {
+  await clock.turn(from);
+  expect(web.requests(path)).toHaveLength(times - 1);
+  for (let waited = from; waited < to && web.requests(path).length < times; waited += 1_000)
+    await clock.turn(1_000);
+  await web.asked(path, times);
+  await untilRecorded(times);
+}
+
+/** A round is over, and the next due time written, once the sources show it. */
+async function untilRecorded(times: number): Promise<void> {
+  for (;;) {
+    const { items } = await node.read<{ items: { recent_checks: unknown[]; next_check_at: string }[] }>(
+      '/manage/sources',
+    );
+    if (
+      items.every(
+        (item) => item.recent_checks.length >= times && Date.parse(item.next_check_at) > clock.now(),
+      )
+    )
+      return;
+  }
+}
+
+describe('on schedule', () => {
+  test('a source is checked soon after it is added, then at its interval, give or take a twentieth', async () => {
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
+    await node.watch(web.url('/page'), { every_minutes: 20 });
+    await checkedBetween('/page', 1, MINUTE - 1_000, MINUTE + 1_000);
+    await checkedBetween('/page', 2, 18.9 * MINUTE, 21.1 * MINUTE);
+    await checkedBetween('/page', 3, 18.9 * MINUTE, 21.1 * MINUTE);
+  });
+
+  test('what fell due while the machine slept is checked once, not once for each time missed', async () => {
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
+    await node.watch(web.url('/page'));
+    await checkedBetween('/page', 1, MINUTE - 1_000, MINUTE + 1_000);
+    await clock.jump(24 * 60 * MINUTE);
+    await web.asked('/page', 2);
+    await untilRecorded(2);
+    await clock.turn(50 * MINUTE);
+    expect(web.requests('/page')).toHaveLength(2);
+  });
+
+  test('and so is what fell due while the node was closed', async () => {
+    const dataFolder = join(await temporaryFolder(), 'data');
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, dataFolder });
+    await node.watch(web.url('/page'));
+    await node.check();
+    await node.node.close();
+    await clock.turn(600 * MINUTE);
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, dataFolder, collect: true });
+    await web.asked('/page', 2);
+    await untilRecorded(2);
+    await clock.turn(50 * MINUTE);
+    expect(web.requests('/page')).toHaveLength(2);
+  });
+
+  test('a clock that is set back keeps no source from being checked for as long as it was wrong', async () => {
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
+    const { id } = await node.watch(web.url('/page'));
+    await checkedBetween('/page', 1, MINUTE - 1_000, MINUTE + 1_000);
+    await clock.jump(-5 * 60 * MINUTE);
+    await clock.wakeAll();
+    await expect
+      .poll(async () => Date.parse((await node.source(id)).next_check_at ?? ''))
+      .toBeLessThan(clock.now() + 61 * MINUTE);
+    await checkedBetween('/page', 2, 55 * MINUTE, 70 * MINUTE);
+  });
+
+  test('nor does one that was years ahead until the node was closed', async () => {
+    const dataFolder = join(await temporaryFolder(), 'data');
+    const wrong = new TurnedClock('2099-01-01T00:00:00.000Z');
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock: wrong, dataFolder });
+    await node.watch(web.url('/page'));
+    await node.check();
+    await node.node.close();
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, dataFolder, collect: true });
+    await checkedBetween('/page', 2, 55 * MINUTE, 70 * MINUTE);
+    expect((await node.status()).age_seconds).toBeGreaterThanOrEqual(0);
+  });
+
+  test('paused and removed sources are left alone; one that goes on is checked as soon as it is due', async () => {
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
+    web.script('/removed', page('text'));
+    const { id } = await node.watch(web.url('/page'));
+    const { id: removed } = await node.watch(web.url('/removed'));
+    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { paused: true });
+    await node.node.askAsOwner(`/manage/sources/${removed}`, { method: 'DELETE' });
+    expect((await node.source(id)).next_check_at).toBeNull();
+    await clock.turn(300 * MINUTE);
+    expect([web.requests('/page'), web.requests('/removed')]).toEqual([[], []]);
+    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { paused: false });
+    await web.asked('/page');
+  });
+
+  test('a shorter interval of the node holds at once for sources that follow it', async () => {
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
+    await node.watch(web.url('/page'));
+    await checkedBetween('/page', 1, MINUTE - 1_000, MINUTE + 1_000);
+    await node.set({ collection_every_minutes: 5 });
+    await checkedBetween('/page', 2, 4.5 * MINUTE, 6 * MINUTE);
+  });
+
+  test('sources of one interval are checked in one round', async () => {
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
+    web.script('/second', page('text'));
+    await node.watch(web.url('/page'));
+    await clock.turn(2_000);
+    await node.watch(web.url('/second'));
+    await clock.turn(58_000);
+    await web.asked('/second');
+    expect(web.requests('/page')).toHaveLength(1);
+  });
+
+  test('without a schedule nothing is checked unless it is asked for', async () => {
+    node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: false });
+    await node.watch(web.url('/page'));
+    await clock.turn(300 * MINUTE);
+    expect(web.requests('/page')).toEqual([]);
+  });
+});
+
+describe('closing', () => {
+  test.each([true, false])(
+    'ends what is being fetched at once and leaves nothing in tmp (on schedule: %s)',
+    async (collect) => {
+      node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect });
+      web.script('/page', stall);
+      await node.watch(web.url('/page'));
+      const round = collect
+        ? clock.turn(61_000)
+        : node.node.askAsOwner('/manage/collections', { method: 'POST' });
+      await round;
+      await web.asked('/page');
+      const started = performance.now();
+      await node.node.close();
+      expect(performance.now() - started).toBeLessThan(5_000);
+      expect(await readdir(join(node.node.dataFolder, 'tmp'))).toEqual([]);
+    },
+  );
+
+  test('answers who waits for a round with what it had come to', async () => {
+    node = await openCollectingNode({ per_host_concurrency: 1 }, { clock });
+    web.script('/stall', stall);
+    await node.watch(web.url('/stall'));
+    await node.watch(web.url('/page'));
+    const waiting = node.check();
+    await web.asked('/stall');
+    await node.node.close();
+    expect(await waiting).toMatchObject({ checked: expect.any(Number) });
+  });
+});

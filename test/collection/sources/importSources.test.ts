@@ -1,0 +1,156 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { WatchedSource } from '../../../shared/source.ts';
+import { MAX_LIST_BYTES, MAX_LIST_ENTRIES, type SourceImport } from '../../../shared/sourceList.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
+import { TurnedClock } from '../../support/turnedClock.ts';
+
+afterEach(closeTestNodes);
+
+function send(node: TestNode, mediaType: string, body: string | Buffer<ArrayBuffer>): Promise<Response> {
+  const headers = { 'Content-Type': mediaType };
+  return node.askAsOwner('/manage/sources/import', { method: 'POST', headers, body });
+}
+
+async function imported(
+  node: TestNode,
+  mediaType: string,
+  body: string | Buffer<ArrayBuffer>,
+): Promise<SourceImport> {
+  const answer = await send(node, mediaType, body);
+  expect(answer.status, await answer.clone().text()).toBe(200);
+  return (await answer.json()) as SourceImport;
+}
+
+async function watched(node: TestNode): Promise<WatchedSource[]> {
+  const answer = await node.askAsOwner('/manage/sources?limit=500');
+  return ((await answer.json()) as { items: WatchedSource[] }).items.reverse();
+}
+
+describe('a list of sources', () => {
+  test('as text is an address a line, and each line is answered for', async () => {
+    const node = await openTestNode();
+    const before = await node.sendJson('POST', '/manage/sources', { url: 'https://a.example/' });
+    const { id } = (await before.json()) as { id: string };
+    const text =
+      '\ufeff# ours\r\n\r\nHTTPS://A.example:443\r\n  https://b.example/x?y#z  \nftp://c.example/\nhttps://b.example/x?y';
+    const { items, ...counts } = await imported(node, 'text/plain; charset=utf-8', text);
+    expect(counts).toEqual({ added: 1, already: 2, refused: 1, ignored_columns: [] });
+    const added = (await watched(node)).find(({ url }) => url === 'https://b.example/x?y')?.id;
+    expect(items).toEqual([
+      { line: 3, url: 'HTTPS://A.example:443', outcome: 'already', source: id },
+      { line: 4, url: 'https://b.example/x?y#z', outcome: 'added', source: added },
+      {
+        line: 5,
+        url: 'ftp://c.example/',
+        outcome: 'refused',
+        code: 'invalid_field',
+        detail: 'url: Enter an absolute http or https URL.',
+      },
+      { line: 6, url: 'https://b.example/x?y', outcome: 'already', source: added },
+    ]);
+  });
+
+  test('as CSV says of each source what its columns name', async () => {
+    const node = await openTestNode();
+    const csv =
+      'Name,URL,Tags,agency,every_minutes,ignore_robots,notes\r\n' +
+      '"River, levels",https://a.example/,water; daily | north,Survey,30,TRUE,mine\r\n' +
+      '"Two\nlines",https://b.example/,,,,,\r\n' +
+      'Often,https://c.example/,,,0,,\r\n';
+    const { items, ...counts } = await imported(node, 'text/csv', csv);
+    expect(counts).toEqual({ added: 2, already: 0, refused: 1, ignored_columns: ['notes'] });
+    expect(items.map(({ line }) => line)).toEqual([2, 4, 5]);
+    expect(items[2]?.detail).toBe('every_minutes: At least 1 minute.');
+    const [first] = await watched(node);
+    expect(first).toMatchObject({
+      name: 'River, levels',
+      agency: 'Survey',
+      tags: ['water', 'daily', 'north'],
+      every_minutes: 30,
+      ignore_robots: true,
+    });
+  });
+
+  test('as OPML takes the folders around a source as its tags', async () => {
+    const node = await openTestNode();
+    const opml = `<?xml version="1.0"?>
+<opml version="2.0"><head><title>All</title></head><body>
+  <outline text="Water">
+    <outline text="Levels">
+      <outline type="rss" title="Rhine &amp; Main" text="r" xmlUrl="https://a.example/feed?x=1&amp;y=2"/>
+    </outline>
+    <outline text="Plain" htmlUrl="https://b.example/"/>
+  </outline>
+  <!-- <outline url="https://hidden.example/"/> -->
+  <outline text="&#82;oot" url="https://c.example/"/>
+</body></opml>`;
+    const { items, added } = await imported(node, 'text/x-opml', opml);
+    expect(added).toBe(3);
+    expect(items.map(({ line }) => line)).toEqual([5, 7, 10]);
+    const found = (await watched(node)).map(({ url, name, tags }) => ({ url, name, tags }));
+    expect(found).toEqual([
+      { url: 'https://a.example/feed?x=1&y=2', name: 'Rhine & Main', tags: ['Water', 'Levels'] },
+      { url: 'https://b.example/', name: 'Plain', tags: ['Water'] },
+      { url: 'https://c.example/', name: 'Root', tags: [] },
+    ]);
+    expect((await imported(node, 'application/xml', opml)).already).toBe(3);
+  });
+
+  test('that cannot be read as a whole adds nothing', async () => {
+    const node = await openTestNode();
+    const bomb =
+      '<!DOCTYPE opml [<!ENTITY a "aaaa">]><opml><body><outline url="https://a.example/"/></body></opml>';
+    const refused: [string, string | Buffer<ArrayBuffer>][] = [
+      ['text/plain', Buffer.from([0x68, 0xff, 0xfe])],
+      ['text/csv', 'name,agency\nhttps://a.example/,b\n'],
+      ['text/csv', 'url,url\nhttps://a.example/,b\n'],
+      ['text/csv', 'url\n"https://a.example/'],
+      ['text/x-opml', '<opml><body>'],
+      ['text/x-opml', '<rss><outline url="https://a.example/"/></rss>'],
+      ['text/x-opml', bomb],
+      ['text/plain', 'https://a.example/\n'.repeat(MAX_LIST_ENTRIES + 1)],
+    ];
+    for (const [mediaType, body] of refused) {
+      const answer = await send(node, mediaType, body);
+      expect(answer.status, String(body).slice(0, 60)).toBe(422);
+      expect(await answer.json()).toMatchObject({ code: 'invalid_list' });
+    }
+    expect((await send(node, 'application/json', '{}')).status).toBe(415);
+    expect((await send(node, 'text/plain', Buffer.alloc(MAX_LIST_BYTES + 1, 35))).status).toBe(413);
+    expect(await watched(node)).toEqual([]);
+  });
+
+  test('is the owner’s alone to send', async () => {
+    const node = await openTestNode();
+    const init = { method: 'POST', body: 'https://a.example/', headers: { 'Content-Type': 'text/plain' } };
+    expect((await node.ask('/manage/sources/import', init)).status).toBe(401);
+  });
+});
+
+describe('a long list', () => {
+  test('is first checked bit by bit, and its entries are in the ledger', async () => {
+    const clock = new TurnedClock();
+    const node = await openTestNode({ clock });
+    const urls = Array.from({ length: 1_000 }, (_, index) => `https://h${index}.example/`);
+    expect((await imported(node, 'text/plain', urls.join('\n'))).added).toBe(1_000);
+    const due = (await watched(node)).map(
+      ({ next_check_at }) => Date.parse(next_check_at ?? '') - clock.now(),
+    );
+    expect(Math.min(...due)).toBeGreaterThanOrEqual(60_000);
+    expect(Math.max(...due)).toBeLessThanOrEqual(60_000 + 500_000);
+    expect(new Set(due).size).toBe(due.length);
+    const ledger = (await (await node.ask('/api/ledger/verify')).json()) as { ok: boolean; size: number };
+    expect(ledger).toMatchObject({ ok: true, size: 1_000 });
+  });
+
+  test('lets others read meanwhile', async () => {
+    const node = await openTestNode();
+    const urls = Array.from({ length: MAX_LIST_ENTRIES }, (_, index) => `https://h${index}.example/`);
+    let done = false;
+    const importing = imported(node, 'text/plain', urls.join('\n')).finally(() => (done = true));
+    let asked = 0;
+    for (; !done; asked += 1) await node.ask('/api/health');
+    expect((await importing).added).toBe(MAX_LIST_ENTRIES);
+    expect(asked).toBeGreaterThan(50);
+  }, 60_000);
+});

@@ -1,0 +1,271 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Source, WatchedSource } from '../../../shared/source.ts';
+import { closeTestNodes } from '../../support/node.ts';
+import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+let node: CollectingNode;
+
+beforeEach(async () => {
+  node = await openCollectingNode();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+function idOf(url: string): string {
+  return `so_${createHash('sha256').update(url).digest('hex').slice(0, 20)}`;
+}
+
+async function refusal(method: string, path: string, body: unknown) {
+  const answer = await node.node.sendJson(method, path, body);
+  return { status: answer.status, ...((await answer.json()) as object) };
+}
+
+describe('POST /manage/sources', () => {
+  test('201 with the source and where it is; its id is the digest of its normalised address', async () => {
+    const said = { name: 'Report', agency: 'Agency', tags: ['a', 'b'], every_minutes: 15 };
+    const answer = await node.node.sendJson('POST', '/manage/sources', {
+      url: 'HTTP://Example.org:80/a/../b%7e?Q=1#part',
+      ...said,
+    });
+    expect(answer.status).toBe(201);
+    const source = (await answer.json()) as WatchedSource;
+    expect(answer.headers.get('location')).toBe(`/manage/sources/${source.id}`);
+    expect(source).toMatchObject({
+      id: idOf('http://example.org/b%7e?Q=1'),
+      url: 'http://example.org/b%7e?Q=1',
+      state: 'new',
+      last_checked_at: null,
+      last_sha256: null,
+      last_event_type: null,
+      paused: false,
+      ...said,
+    });
+    const { items } = await node.read<{ items: Source[] }>('/api/sources');
+    expect(Object.keys(items[0] as Source)).toEqual(
+      expect.arrayContaining([
+        'id',
+        'url',
+        'name',
+        'agency',
+        'tags',
+        'last_checked_at',
+        'state',
+        'every_minutes',
+      ]),
+    );
+    expect(items[0], 'what the collector is told is the owner’s own business').not.toHaveProperty('headers');
+  });
+
+  test.each([
+    ['http://example.org/page', 'http://EXAMPLE.org:80/page#other'],
+    ['https://münchen.example/', 'https://xn--mnchen-3ya.example/'],
+  ])('one source per address: %s and %s are the same', async (first, second) => {
+    const { id } = await node.watch(first);
+    expect(await refusal('POST', '/manage/sources', { url: second })).toMatchObject({
+      status: 409,
+      code: 'source_exists',
+      source: id,
+    });
+  });
+
+  test.each([
+    ['ftp://example.org/', '/url'],
+    ['file:///etc/passwd', '/url'],
+    ['javascript:alert(1)', '/url'],
+    ['example.org', '/url'],
+    ['http://user:secret@example.org/', '/url'],
+    ['', '/url'],
+  ])('%j is refused with a pointer', async (url, path) => {
+    expect(await refusal('POST', '/manage/sources', { url })).toMatchObject({
+      status: 422,
+      code: 'invalid_field',
+      errors: [{ path }],
+    });
+  });
+
+  test('fields that no rule names, and headers that would falsify what is asked, are refused', async () => {
+    const url = 'http://example.org/';
+    expect(
+      await refusal('POST', '/manage/sources', { url, added_at: '2020-01-01T00:00:00.000Z' }),
+    ).toMatchObject({
+      status: 422,
+      code: 'unknown_field',
+      errors: [{ path: '/added_at' }],
+    });
+    for (const name of ['Host', 'accept-encoding', 'If-None-Match', 'Range', 'Transfer-Encoding']) {
+      expect(await refusal('POST', '/manage/sources', { url, headers: { [name]: 'x' } }), name).toMatchObject(
+        {
+          status: 422,
+        },
+      );
+    }
+    expect(await node.read('/api/sources')).toMatchObject({ total: 0 });
+  });
+
+  test('an address that was removed is watched again, and its history goes on', async () => {
+    const web = await ScriptedWeb.open();
+    web.script('/page', page('1'), page('2'));
+    const { id } = await node.watch(web.url('/page'), { name: 'Before' });
+    await node.check();
+    expect((await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' })).status).toBe(204);
+    expect(await node.watch(web.url('/page'), { name: 'After' })).toMatchObject({
+      id,
+      name: 'After',
+      removed: false,
+    });
+    await node.check();
+    expect(await node.timeline()).toEqual(['first_seen', 'changed']);
+    expect(await node.read('/api/stats')).toMatchObject({ sources: 1, events: 2 });
+  });
+});
+
+describe('PATCH and DELETE /manage/sources/<id>', () => {
+  test('what is named is changed and the rest stays; the list, the search and old events show it', async () => {
+    const web = await ScriptedWeb.open();
+    web.script('/page', page('1'));
+    const { id } = await node.watch(web.url('/page'), {
+      name: 'Old',
+      agency: 'Agency',
+      tags: ['x'],
+      headers: { Cookie: 'a' },
+    });
+    await node.check();
+    const answer = await node.node.sendJson('PATCH', `/manage/sources/${id}`, {
+      name: 'Renamed',
+      tags: ['y'],
+    });
+    expect(await answer.json()).toMatchObject({
+      name: 'Renamed',
+      agency: 'Agency',
+      tags: ['y'],
+      headers: { Cookie: 'a' },
+    });
+    expect(await node.read('/api/sources?q=renamed&tag=y')).toMatchObject({ total: 1 });
+    expect(await node.read('/api/sources?q=old')).toMatchObject({ total: 0 });
+    expect(await node.read('/api/sources?tag=x')).toMatchObject({ total: 0 });
+    expect(await node.events('q=renamed')).toHaveLength(1);
+  });
+
+  test('removed: gone from the list and the counts, its events and objects stay readable', async () => {
+    const web = await ScriptedWeb.open();
+    web.script('/page', page('1'));
+    const { id } = await node.watch(web.url('/page'));
+    await node.check();
+    await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
+    expect(await node.read('/api/sources')).toMatchObject({ items: [], total: 0 });
+    expect(await node.read('/api/stats')).toMatchObject({ sources: 0, events: 1, archived_objects: 1 });
+    expect(await node.status()).toMatchObject({ sources: { total: 0, available: 0 } });
+    const [event] = await node.events(`source=${id}`);
+    expect((await node.node.ask(`/archive/${event?.sha256}`)).status).toBe(200);
+    expect(await node.source(id)).toMatchObject({ removed: true, next_check_at: null });
+    for (const method of ['PATCH', 'DELETE'])
+      expect(await refusal(method, `/manage/sources/${id}`, {})).toMatchObject({
+        status: 404,
+        code: 'not_found',
+      });
+  });
+
+  test('an address cannot be edited, and an unknown source is 404', async () => {
+    const { id } = await node.watch('http://example.org/');
+    expect(
+      await refusal('PATCH', `/manage/sources/${id}`, { url: 'http://example.org/other' }),
+    ).toMatchObject({
+      status: 422,
+      code: 'unknown_field',
+    });
+    expect(await refusal('PATCH', `/manage/sources/${idOf('x')}`, {})).toMatchObject({ status: 404 });
+  });
+
+  test('none of it is open to who is not the owner', async () => {
+    const { id } = await node.watch('http://example.org/');
+    for (const [method, path] of [
+      ['GET', '/manage/sources'],
+      ['POST', '/manage/sources'],
+      ['PATCH', `/manage/sources/${id}`],
+      ['DELETE', `/manage/sources/${id}`],
+      ['POST', '/manage/collections'],
+      ['POST', '/manage/sources/preview'],
+    ] as const) {
+      expect((await node.node.ask(path, { method })).status, `${method} ${path}`).toBe(401);
+    }
+  });
+});
+
+describe('the ledger', () => {
+  test('records each adding, change and removal of a source once, and finds a row that was altered', async () => {
+    const { id } = await node.watch('http://example.org/', {
+      name: 'One',
+      headers: { Authorization: 'Bearer secret' },
+    });
+    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { name: 'Two' });
+    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { name: 'Two' });
+    await node.node.sendJson('PATCH', `/manage/sources/${id}`, { paused: true });
+    await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
+    await node.watch('http://example.org/');
+    const { items } = await node.read<{ items: { type: string; subject: string }[] }>('/api/ledger');
+    expect(items.map(({ type, subject }) => [type, subject])).toEqual([
+      ['source.added', id],
+      ['source.changed', id],
+      ['source.changed', id],
+      ['source.changed', id],
+      ['source.added', id],
+    ]);
+    expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
+  });
+});
+
+describe('POST /manage/sources/preview', () => {
+  test('fetches once, stores nothing, and says what would be stored', async () => {
+    const web = await ScriptedWeb.open();
+    web.script('/old', redirect('/new'));
+    web.script('/new', page('<title>A &amp; B</title>'));
+    const { id } = await node.watch(web.url('/old'));
+    const answer = await node.node.sendJson('POST', '/manage/sources/preview', { url: web.url('/old#part') });
+    expect(await answer.json()).toMatchObject({
+      url: web.url('/old'),
+      final_url: web.url('/new'),
+      status: 200,
+      error: null,
+      content_type: 'text/html',
+      sha256: createHash('sha256').update('<title>A &amp; B</title>').digest('hex'),
+      bytes: 24,
+      title: 'A & B',
+      page_label: null,
+      watched_as: id,
+    });
+    expect(web.requests('/new')).toHaveLength(1);
+    expect(await node.read('/api/stats')).toMatchObject({ observations: 0, archived_objects: 0, events: 0 });
+    expect(await node.retrievals(id)).toEqual([]);
+  });
+
+  test('a failure is told by its word, as a check would record it', async () => {
+    const web = await ScriptedWeb.open();
+    web.script(
+      '/robots.txt',
+      page('User-agent: *\nDisallow: /', { headers: { 'Content-Type': 'text/plain' } }),
+    );
+    const answer = await node.node.sendJson('POST', '/manage/sources/preview', { url: web.url('/page') });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({
+      error: 'robots_disallowed',
+      status: null,
+      sha256: null,
+      watched_as: null,
+    });
+  });
+});
+
+test('the values of the owner’s headers are in no answer that is not the owner’s, and in no ledger record', async () => {
+  await node.watch('http://example.org/', { headers: { 'X-Key': 'sesame-sesame' } });
+  for (const path of ['/api/sources', '/api/ledger', '/api/status', '/api/events'])
+    expect(await (await node.node.ask(path)).text()).not.toContain('sesame');
+  await node.node.close();
+  const database = await readFile(join(node.node.dataFolder, 'strongroom.db'), 'latin1');
+  expect(database.match(/sesame-sesame/g), 'once, in the source’s own row').toHaveLength(1);
+});

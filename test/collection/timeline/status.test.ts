@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { closeTestNodes } from '../../support/node.ts';
+import { closeScriptedWebs, deadUrl, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { TurnedClock } from '../../support/turnedClock.ts';
+import { openCollectingNode } from '../support.ts';
+
+let web: ScriptedWeb;
+
+beforeEach(async () => {
+  web = await ScriptedWeb.open();
+});
+afterEach(async () => {
+  await closeTestNodes();
+  await closeScriptedWebs();
+});
+
+const found = (body: string) => page(body);
+
+describe('/api/status', () => {
+  test('503 until a collection that checked a source was completed, and again 24 hours after it', async () => {
+    const clock = new TurnedClock();
+    const node = await openCollectingNode({}, { clock });
+    const status = async () => (await node.node.ask('/api/status')).status;
+    expect(await status()).toBe(503);
+    await node.check();
+    expect(await status(), 'a round that checked nothing is none').toBe(503);
+    web.script('/page', found('1'));
+    await node.watch(web.url('/page'));
+    await node.check();
+    expect(await status()).toBe(200);
+    await clock.turn(24 * 3_600_000);
+    expect(await node.status()).toMatchObject({ ok: true, age_seconds: 86_400 });
+    await clock.turn(1);
+    expect(await status()).toBe(503);
+    expect(await node.status()).toMatchObject({
+      ok: false,
+      last_completed_collection_at: '2026-11-20T10:00:00.000Z',
+    });
+  });
+
+  test('lists every source that fails, since when and how often, those of state new and 4xx too', async () => {
+    const clock = new TurnedClock();
+    const node = await openCollectingNode({}, { clock });
+    web.script('/forbidden', page('no', { status: 403 }));
+    web.script('/fine', found('1'));
+    await node.watch(web.url('/forbidden'), { name: 'F' });
+    await clock.turn(1);
+    await node.watch(await deadUrl(), { name: 'D' });
+    await node.watch(web.url('/fine'));
+    await node.check();
+    await clock.turn(60_000);
+    await node.check();
+    expect(await node.status()).toMatchObject({
+      ok: true,
+      sources: { total: 3, available: 1, failing: 2 },
+      failing: [
+        {
+          source: { name: 'F' },
+          error: 'http_error',
+          status: 403,
+          since: '2026-11-20T10:00:00.001Z',
+          consecutive: 2,
+        },
+        { source: { name: 'D' }, error: 'connection_refused', status: null, consecutive: 2 },
+      ],
+      storage: null,
+      clock_behind_seconds: 0,
+    });
+  });
+});

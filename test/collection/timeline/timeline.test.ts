@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readEventDensity } from '../../../server/collection/timeline/eventDensity.ts';
+import { listEvents, readEvent } from '../../../server/collection/timeline/events.ts';
+import { appendEntry } from '../../../server/ledger/appendEntry.ts';
+import { eventById, insertEvent, nextEventId } from '../../../server/store/sqlite/collection/events.ts';
+import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
+import { insertSource } from '../../../server/store/sqlite/collection/sources.ts';
+import type { WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
+import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
+import { openStore, type Store } from '../../../server/store/store.ts';
+import { EVENT_TYPES, type Event, eventDensityQuery, eventsQuery } from '../../../shared/event.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
+import { seededRandom } from '../../support/seededRandom.ts';
+import { TurnedClock } from '../../support/turnedClock.ts';
+
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+const WORDS = ['river', 'été', 'Łódź', 'annual', 'beta', 'dead', 'cafe', '2026'];
+const AGENCIES = ['North', 'South', ''];
+const EVENTS = 3_000;
+const SOURCES = 25;
+
+let store: Store;
+let node: TestNode;
+
+beforeAll(async () => {
+  store = await openStore({ folder: await temporaryFolder(), clock: new TurnedClock() });
+  node = await openTestNode();
+});
+afterAll(async () => {
+  await store.close();
+  await closeTestNodes();
+});
+
+/** Whole numbers below a bound, the same for the same seed. */
+function seeded(seed: number): (below: number) => number {
+  const random = seededRandom(seed);
+  return (below) => Math.floor(random() * below);
+}
+
+type Random = ReturnType<typeof seeded>;
+
+function pick<Item>(random: Random, items: readonly Item[]): Item {
+  return items[random(items.length)] as Item;
+}
+
+/** Records events of many sources, some observed before others that were recorded earlier. */
+async function fill(random: Random): Promise<void> {
+  await store.write((database) => {
+    const digests = Array.from({ length: 40 }, () => hex(random, 64));
+    for (const sha256 of digests)
+      createBlobRowIfAbsent(database, { sha256, bytes: 1, stored_at: instant(0) });
+    const keys = Array.from({ length: SOURCES }, (_, number) => addSource(database, random, number));
+    for (let number = 0; number < EVENTS; number += 1)
+      addEvent(database, random, pick(random, keys), number, digests);
+  });
+}
+
+function hex(random: Random, digits: number): string {
+  return Array.from({ length: digits }, () => random(16).toString(16)).join('');
+}
+
+function instant(minutes: number): string {
+  return new Date(START + minutes * 60_000).toISOString();
+}
+
+function addSource(database: WriteDatabase, random: Random, number: number): number {
+  return insertSource(database, {
+    id: `so_${number.toString(16).padStart(20, '0')}`,
+    url: `https://site${number % 4}.example/${pick(random, ['a', 'caf%C3%A9', 'dead'])}/${number}`,
+    name: `${pick(random, WORDS)} ${pick(random, WORDS)}`,
+    agency: pick(random, AGENCIES),
+    tags: [pick(random, WORDS), 'all'],
+    every_minutes: null,
+    max_object_mb: null,
+    ignore_robots: false,
+    headers: {},
+    noise_rules: [],
+    paused: false,
+    allow_private: null,
+    added_at: instant(0),
+    revision: 1,
+    next_check_at: instant(0),
+  });
+}
+
+function addEvent(
+  database: WriteDatabase,
+  random: Random,
+  source_key: number,
+  number: number,
+  digests: string[],
+): void {
+  // Mostly in order, at times of the same instant, at times far back.
+  const minutes = random(10) === 0 ? random(number + 1) : Math.floor(number / 3);
+  const observed_at = instant(minutes);
+  const retrieval = insertRetrieval(database, {
+    source_key,
+    round: null,
+    url: '',
+    final_url: '',
+    redirects: [],
+    observer: 'self',
+    observed_at,
+    original_observed_at: null,
+    status: 200,
+    error: null,
+    content_type: null,
+    headers: [],
+    sha256: null,
+    bytes: null,
+    duration_ms: 1,
+    page_label: null,
+  });
+  const id = nextEventId(database);
+  const entry = appendEntry(database, {
+    type: 'event.recorded',
+    subject: String(id),
+    digest: '0'.repeat(64),
+    at: observed_at,
+  });
+  insertEvent(database, {
+    id,
+    source_key,
+    retrieval,
+    event_type: pick(random, EVENT_TYPES),
+    observer: pick(random, ['self', 'self', 'self', 'webarchive']),
+    observed_at,
+    original_observed_at: null,
+    sha256: random(4) === 0 ? null : pick(random, digests),
+    previous_sha256: random(2) === 0 ? null : pick(random, digests),
+    reverts_to: null,
+    page_label: null,
+    ledger_entry: entry.seq,
+  });
+}
+
+const words = new Map<string, string[]>();
+
+/** The words of a source as a reader sees them: lowercase, without accents, in pieces. */
+function wordsOf({ source }: Event): string[] {
+  const known = words.get(source.id);
+  if (known) return known;
+  const text = [source.url, decodeURIComponent(source.url), source.name, source.agency, ...source.tags].join(
+    ' ',
+  );
+  const found = plain(text).split(/[^\p{L}\p{N}]+/u);
+  words.set(source.id, found);
+  return found;
+}
+
+function plain(text: string): string {
+  return text.normalize('NFKD').replace(/\p{M}/gu, '').replaceAll('Ł', 'ł').toLowerCase();
+}
+
+function matches(event: Event, query: ReturnType<typeof eventsQuery.parse>): boolean {
+  const { q, event_type, source, agency, tag, observer, since, until } = query;
+  const hasWord = (word: string) =>
+    wordsOf(event).some((known) => known.startsWith(plain(word))) ||
+    (/^[0-9a-f]{4,64}$/i.test(word) &&
+      [event.sha256, event.previous_sha256].some((digest) => digest?.startsWith(word.toLowerCase())));
+  return (
+    (q ?? '').split(' ').filter(Boolean).every(hasWord) &&
+    (event_type === undefined || event.event_type === event_type) &&
+    (source === undefined || event.source.id === source) &&
+    (agency === undefined || event.source.agency === agency) &&
+    (tag === undefined || event.source.tags.includes(tag)) &&
+    (observer === undefined || event.observer === observer) &&
+    (since === undefined || event.observed_at >= new Date(since).toISOString()) &&
+    (until === undefined || event.observed_at <= (until.length === 10 ? `${until}T23:59:59.999Z` : until))
+  );
+}
+
+describe('the timeline', () => {
+  test('every page of every question is what reading all events would give', async () => {
+    const random = seeded(20261120);
+    await fill(random);
+    const all = Array.from({ length: EVENTS }, (_, index) => eventById(store.read, index + 1) as Event).sort(
+      (left, right) => right.observed_at.localeCompare(left.observed_at) || right.id - left.id,
+    );
+    for (let question = 0; question < 300; question += 1) {
+      const asked = randomQuery(random, all);
+      const query = eventsQuery.parse(asked);
+      const expected = all.filter((event) => matches(event, query));
+      const { items, total } = await listEvents(store, query);
+      const told = { asked, total, ids: items.map(({ id }) => id) };
+      const page = expected.slice(query.offset, query.offset + query.limit).map(({ id }) => id);
+      expect(told).toEqual({ asked, total: expected.length, ids: page });
+    }
+    for (let question = 0; question < 100; question += 1) {
+      const { since, until } = randomQuery(random, all);
+      const buckets = String(1 + random(200));
+      const { total, ...density } = readEventDensity(
+        store,
+        eventDensityQuery.parse({ since, until, buckets }),
+      );
+      const query = eventsQuery.parse({ since, until });
+      const asked = { since, until, buckets };
+      expect({ asked, total }).toEqual({ asked, total: all.filter((event) => matches(event, query)).length });
+      expect({ asked, counts: density.counts }).toEqual({
+        asked,
+        counts: countedOneByOne(all, density, Number(buckets)),
+      });
+    }
+  });
+});
+
+/** How many events lie in each bucket, by looking at all of them. */
+function countedOneByOne(
+  all: readonly Event[],
+  { since, until }: { since: string | null; until: string | null },
+  buckets: number,
+): number[] {
+  const start = Date.parse(since ?? '');
+  const end = Date.parse(until ?? '') + 1;
+  const edge = (index: number) =>
+    index === buckets ? end : Math.round(start + (index * Math.max(0, end - start)) / buckets);
+  const times = all.map((event) => Date.parse(event.observed_at));
+  return Array.from(
+    { length: buckets },
+    (_, index) => times.filter((at) => at >= edge(index) && at < edge(index + 1)).length,
+  );
+}
+
+function randomQuery(random: Random, all: readonly Event[]): Record<string, string> {
+  const event = pick(random, all);
+  const query: Record<string, string> = {
+    limit: String(1 + random(60)),
+    offset: String(random(4) * random(800)),
+  };
+  const asked = [
+    'riv',
+    'ete',
+    'LODZ',
+    'ann',
+    'beta',
+    'dead',
+    'cafe',
+    'site1',
+    '2026',
+    'nothing',
+    event.sha256?.slice(0, 4 + random(20)) ?? 'all',
+  ];
+  const chances: [string, () => string][] = [
+    ['q', () => pick(random, asked)],
+    ['q', () => `${pick(random, asked)} ${pick(random, asked)}`],
+    ['event_type', () => pick(random, EVENT_TYPES)],
+    ['source', () => event.source.id],
+    ['agency', () => pick(random, AGENCIES)],
+    ['tag', () => pick(random, ['all', ...event.source.tags])],
+    ['observer', () => pick(random, ['self', 'webarchive', 'nobody'])],
+    ['since', () => pick(random, [event.observed_at, event.observed_at.slice(0, 10)])],
+    ['until', () => pick(random, [event.observed_at, event.observed_at.slice(0, 10)])],
+  ];
+  for (const [name, value] of chances) if (random(4) === 0) query[name] = value();
+  return query;
+}
+
+describe('/api/events', () => {
+  test.each([
+    ['limit=0', 'invalid_limit'],
+    ['limit=501', 'invalid_limit'],
+    ['limit=1.5', 'invalid_limit'],
+    ['offset=-1', 'invalid_offset'],
+    ['offset=x', 'invalid_offset'],
+    ['event_type=vanished', 'invalid_parameter'],
+    ['source=7', 'invalid_parameter'],
+    ['since=yesterday', 'invalid_parameter'],
+    ['since=2026-02-30', 'invalid_parameter'],
+    ['order=asc', 'unknown_parameter'],
+  ])('%s is refused with %s', async (query, code) => {
+    const answer = await node.ask(`/api/events?${query}`);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ code });
+  });
+
+  test.each(['"', 'NEAR(', 'a AND', '*', "'; DROP TABLE events", 'url:x', '-', '\u0000', '“', '(', '%'])(
+    'any text is a query: %j',
+    async (q) => {
+      const answer = await node.ask(`/api/events?q=${encodeURIComponent(q)}`);
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({ items: [], total: 0, next: null });
+    },
+  );
+
+  test('an unknown event is 404, however it is named', async () => {
+    for (const id of ['999999', '0', '-1', '1.0', '01', 'x', '99999999999999999999']) {
+      expect(() => readEvent(store, id)).toThrow(expect.objectContaining({ code: 'not_found' }));
+    }
+  });
+});

@@ -1,0 +1,107 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { BANS, ROOMS } from './rooms.ts';
+
+/** A broken rule: the file that imports, and why it may not. */
+export interface Finding {
+  file: string;
+  message: string;
+}
+
+const SPECIFIER = /\b(?:from|import)\s*\(?\s*'([\w@.#/:*-]+)'/g;
+
+/** Checks every import of a checkout against the table of rooms, and looks for circles. */
+export function checkImports(root: string): Finding[] {
+  const files = globSync('{server,shared,electron,renderer}/**/*.{ts,tsx}', { cwd: root }).map((file) =>
+    file.replaceAll('\\', '/'),
+  );
+  const graph = new Map<string, string[]>();
+  const findings: Finding[] = [];
+  for (const file of files) {
+    const imported = importsOf(root, file);
+    graph.set(file, imported);
+    for (const what of imported)
+      for (const why of objections(file, what)) findings.push({ file, message: `imports ${what}. ${why}` });
+  }
+  for (const circle of circlesIn(graph))
+    findings.push({
+      file: circle[0] ?? '',
+      message: `Dependency cycle: ${circle.join(' and ')} import each other.`,
+    });
+  return findings;
+}
+
+/** What a file imports: paths from the root, and packages as they are written. */
+function importsOf(root: string, file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const specifiers = [...text.matchAll(SPECIFIER)].map(([, specifier = '']) => specifier);
+  return [...new Set(specifiers)].flatMap((specifier) => {
+    if (!specifier.startsWith('.')) return [specifier];
+    const path = normalize(join(dirname(file), specifier)).replaceAll('\\', '/');
+    // A path to no file is data: a test of another kind finds a broken import.
+    return /\.tsx?$/.test(path) || existsSync(join(root, path)) ? [path] : [];
+  });
+}
+
+function* objections(file: string, what: string): Generator<string> {
+  for (const { of, by, butBy, why } of BANS)
+    if (of.test(what) && by.test(file) && !butBy?.test(file)) yield why;
+  const name = roomOf(file);
+  const room = name === undefined ? undefined : ROOMS[name];
+  if (name === undefined || !room) return;
+  const isFile = /^(server|shared|electron|renderer|test)\//.test(what);
+  if (isFile) {
+    if (![name, ...room.rooms].some((each) => isIn(what, each))) yield room.why;
+  } else if (room.packages && !room.packages.some((each) => isPackage(what, each))) yield room.why;
+}
+
+function roomOf(file: string): string | undefined {
+  return Object.keys(ROOMS)
+    .filter((room) => isIn(file, room))
+    .sort((a, b) => b.length - a.length)[0];
+}
+
+function isIn(path: string, room: string): boolean {
+  return path === room || path.startsWith(`${room}/`);
+}
+
+function isPackage(specifier: string, name: string): boolean {
+  return name.endsWith(':') ? specifier.startsWith(name) : isIn(specifier, name);
+}
+
+/** The sets of files that import each other, directly or by others (Tarjan’s strongly connected components). */
+function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const circles: string[][] = [];
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const stack: string[] = [];
+  const visit = (file: string): number => {
+    const number = order.size;
+    order.set(file, number);
+    lowest.set(file, number);
+    stack.push(file);
+    for (const next of graph.get(file) ?? []) {
+      if (!graph.has(next)) continue;
+      const reached = order.has(next)
+        ? stack.includes(next)
+          ? (order.get(next) ?? number)
+          : number
+        : visit(next);
+      lowest.set(file, Math.min(lowest.get(file) ?? number, reached));
+    }
+    if (lowest.get(file) === number) {
+      const members = stack.splice(stack.indexOf(file));
+      if (members.length > 1 || graph.get(file)?.includes(file)) circles.push(members);
+    }
+    return lowest.get(file) ?? number;
+  };
+  for (const file of graph.keys()) if (!order.has(file)) visit(file);
+  return circles;
+}
+
+if (import.meta.main) {
+  const findings = checkImports(join(import.meta.dirname, '../..'));
+  for (const { file, message } of findings) process.stderr.write(`${file}: ${message}\n`);
+  process.stdout.write(`${findings.length} broken import rules.\n`);
+  process.exitCode = findings.length > 0 ? 1 : 0;
+}
