@@ -1,11 +1,12 @@
 import type { Comment } from '../../shared/comment.ts';
 import type { ArchiveNode } from '../../shared/node.ts';
-import { fingerprintOver, sha256Of } from '../ledger/entry.ts';
+import { fingerprintOver } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import { iterateComments } from '../store/sqlite/comments.ts';
 import { iterateNodes } from '../store/sqlite/nodes.ts';
-import { type FlagRow, iterateFlags, iterateRecordTexts } from '../store/sqlite/packs.ts';
+import { type FlagRow, iterateFlags } from '../store/sqlite/packs.ts';
 import { iterateStatuses, iterateStudies, type StatusRow, type StudyRow } from '../store/sqlite/studies.ts';
+import { recordedPacks } from './packs/recordedPacks.ts';
 
 /*
  * What the ledger records of the data-pack archive. The `digest` of an entry is the SHA-256 of the canonical JSON
@@ -29,7 +30,9 @@ export const nodeDigest: (node: Omit<ArchiveNode, 'ledger_entry'>) => string = f
   'created_at',
 ]);
 
-export const studyDigest: (study: Omit<StudyRow, 'ledger_entry'>) => string = fingerprintOver([
+type RecordedStudy = Omit<StudyRow, 'ledger_entry' | 'status'> & { status: StudyRow['status'] | null };
+
+export const studyDigest: (study: RecordedStudy) => string = fingerprintOver([
   'id',
   'title',
   'question',
@@ -62,10 +65,7 @@ export const ARCHIVE_SUBJECTS: readonly RecordedSubjects[] = [
   { types: ['node.created'], digests: (database) => digests(iterateNodes(database), nodeDigest) },
   { types: ['study.created'], digests: (database) => digests(iterateStudies(database), studyDigest) },
   { types: ['study.status'], digests: (database) => digests(iterateStatuses(database), statusDigest) },
-  {
-    types: ['pack.added'],
-    digests: (database) => digests(iterateRecordTexts(database), ({ record }) => sha256Of(record)),
-  },
+  { types: ['pack.added'], digests: recordedPacks },
   { types: ['pack.flagged'], digests: (database) => digests(iterateFlags(database), flagDigest) },
   { types: ['comment.added'], digests: (database) => digests(iterateComments(database), commentDigest) },
 ];
