@@ -1,7 +1,7 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { databaseFile } from './blobs/paths.ts';
-import { DamagedDatabaseError, hasDatabase } from './existingArchive.ts';
+import { DamagedDatabaseError, hasDatabase, requireNothingStored } from './existingArchive.ts';
 import { type KeptHead, readKeptHead } from './headFile.ts';
 import { entryAt, lastEntry } from './sqlite/ledger.ts';
 import { requireKnownSchema, schemaOf } from './sqlite/migrate.ts';
@@ -68,6 +68,7 @@ export async function examine(folder: string, judge: Judge): Promise<Examination
     return await lookInto(folder, async (examined) => {
       requireKnownSchema(examined.read);
       const verdict = await judge(examined);
+      if (!examined.isMade && !verdict.change) requireNothingStored(folder);
       const lockId = examined.isMade ? readSetting(examined.read, LOCK_SETTING) : undefined;
       return { ...verdict, lockId: typeof lockId === 'string' ? lockId : undefined, isNew: false };
     });
@@ -94,6 +95,22 @@ export async function lookInto<Result>(
     }
   } catch (error) {
     throw asDamage(file, error);
+  }
+}
+
+/**
+ * Refuses a database without any table over stored bytes, as `examine` does, for those who only read. One that cannot
+ * be read is left to them.
+ *
+ * @throws MissingDatabaseError
+ */
+export async function requireTables(folder: string): Promise<void> {
+  try {
+    await lookInto(folder, async ({ isMade }) => {
+      if (!isMade) requireNothingStored(folder);
+    });
+  } catch (error) {
+    if (!(error instanceof DamagedDatabaseError)) throw error;
   }
 }
 
