@@ -1,9 +1,9 @@
 import type { Comment } from '../../shared/comment.ts';
 import type { ArchiveNode } from '../../shared/node.ts';
-import { fingerprintOver, sha256Of } from '../ledger/entry.ts';
+import { fingerprintOver } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import { iterateComments } from '../store/sqlite/archive/comments.ts';
-import { type FlagRow, iterateFlags, iterateRecordTexts } from '../store/sqlite/archive/packs.ts';
+import { type FlagRow, iterateFlags } from '../store/sqlite/archive/packs.ts';
 import {
   iterateStatuses,
   iterateStudies,
@@ -11,6 +11,7 @@ import {
   type StudyRow,
 } from '../store/sqlite/archive/studies.ts';
 import { iterateNodes } from '../store/sqlite/archive/treeNodes.ts';
+import { recordedPacks } from './packs/recordedPacks.ts';
 
 /*
  * What the ledger records of the data-pack archive. The `digest` of an entry is the SHA-256 of the canonical JSON
@@ -34,7 +35,9 @@ export const nodeDigest: (node: Omit<ArchiveNode, 'ledger_entry'>) => string = f
   'created_at',
 ]);
 
-export const studyDigest: (study: Omit<StudyRow, 'ledger_entry'>) => string = fingerprintOver([
+type RecordedStudy = Omit<StudyRow, 'ledger_entry' | 'status'> & { status: StudyRow['status'] | null };
+
+export const studyDigest: (study: RecordedStudy) => string = fingerprintOver([
   'id',
   'title',
   'question',
@@ -67,10 +70,7 @@ export const ARCHIVE_SUBJECTS: readonly RecordedSubjects[] = [
   { types: ['node.created'], digests: (database) => digests(iterateNodes(database), nodeDigest) },
   { types: ['study.created'], digests: (database) => digests(iterateStudies(database), studyDigest) },
   { types: ['study.status'], digests: (database) => digests(iterateStatuses(database), statusDigest) },
-  {
-    types: ['pack.added'],
-    digests: (database) => digests(iterateRecordTexts(database), ({ record }) => sha256Of(record)),
-  },
+  { types: ['pack.added'], digests: recordedPacks },
   { types: ['pack.flagged'], digests: (database) => digests(iterateFlags(database), flagDigest) },
   { types: ['comment.added'], digests: (database) => digests(iterateComments(database), commentDigest) },
 ];

@@ -5,7 +5,7 @@ import type { LedgerVerification } from '../../shared/ledger.ts';
 import { type CheckpointComparison, compareCheckpoint } from '../ledger/compareCheckpoint.ts';
 import { compareWithKept, readBeside } from '../ledger/judgeArchive.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
-import { lookInto } from '../store/opening/examine.ts';
+import { lookInto, requireTables } from '../store/opening/examine.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import {
   archiveFolder,
@@ -49,6 +49,7 @@ export const ledger: Command = {
     if (positionals.join(' ') !== 'verify')
       throw new UsageError('The one thing to do with a ledger here is “verify”.');
     const folder = archiveFolder(values.data);
+    await requireTables(folder);
     const isTerminal = process.stderr.isTTY === true;
     const verification = await runLedgerVerification(
       { folder, clock: systemClock },

@@ -192,3 +192,48 @@ test('Python’s standard library computes the same fingerprint from what GET an
   });
   expect(stdout.trim()).toBe(digest);
 });
+
+test.each([
+  ['a pack’s row removed', 'DELETE FROM packs WHERE ledger_entry = 2', 'missing_subject'],
+  ['a pack given another id', "UPDATE packs SET id = 'pk_00000000000000000000' WHERE ledger_entry = 2", ''],
+  ['a pack put under another digest', "UPDATE packs SET digest = replace(digest, '0', '1')", ''],
+  ['another outcome in the lists', "UPDATE packs SET outcome = 'negative'", ''],
+  ['another tag', "UPDATE packs SET tag = 'replicable'", ''],
+  ['a pack taken out of its study', 'UPDATE packs SET study = NULL', ''],
+  ['another size', 'UPDATE packs SET bytes = bytes + 1', ''],
+  ['a file renamed', "UPDATE pack_files SET path = 'c.txt' WHERE path = 'b.txt'", ''],
+  ['a file removed', "DELETE FROM pack_files WHERE path = 'a.txt'", ''],
+  [
+    'a file given other bytes',
+    "UPDATE pack_files SET sha256 = (SELECT sha256 FROM pack_files WHERE path = 'b.txt')",
+    '',
+  ],
+])('the ledger’s verification finds %s', async (_title, sql, problem) => {
+  const node = await openTestNode();
+  const study = await node.sendJson('POST', '/api/studies', { title: 'Tides' });
+  const { id } = (await study.json()) as { id: string };
+  await addedPack(node, { title: 'Repeated in rows', study: id }, { 'b.txt': 'b', 'a.txt': 'a' });
+  expect(await verifyLedger(node)).toMatchObject({ ok: true, problems: [] });
+  tamper(node, `PRAGMA foreign_keys = OFF; ${sql}`);
+  expect(await verifyLedger(node)).toMatchObject({
+    ok: false,
+    problems: [{ seq: 2, problem: problem || 'wrong_digest' }],
+  });
+});
+
+test.each([
+  ['its status', "UPDATE studies SET status = 'completed'"],
+  ['the note of its first step', "UPDATE study_statuses SET note = 'backdated' WHERE ledger_entry = 1"],
+  [
+    'the time of its first step',
+    "UPDATE study_statuses SET at = '2020-01-01T00:00:00.000Z' WHERE ledger_entry = 1",
+  ],
+])('the ledger’s verification finds a study with %s changed', async (_title, sql) => {
+  const node = await openTestNode();
+  const study = await node.sendJson('POST', '/api/studies', { title: 'Tides' });
+  const { id } = (await study.json()) as { id: string };
+  await node.sendJson('POST', `/api/studies/${id}/status`, { status: 'running', note: 'n' });
+  expect(await verifyLedger(node)).toMatchObject({ ok: true, problems: [] });
+  tamper(node, sql);
+  expect((await verifyLedger(node)).problems).toMatchObject([{ seq: 1, problem: 'wrong_digest' }]);
+});

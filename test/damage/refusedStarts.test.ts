@@ -1,5 +1,6 @@
 import { cp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { copyOf, digestsIn, type KilledArchive, killedArchive, run } from './support.ts';
@@ -126,6 +127,18 @@ const DAMAGES: Damage[] = [
     of: () => unsigned,
     damage: (folder) => truncate(join(folder, DATABASE), 0),
     says: missing,
+    ledger: 2,
+  },
+  {
+    what: 'the database has no table, and head and checkpoint are gone with its log',
+    of: () => signed,
+    damage: async (folder) => {
+      for (const name of [LOG, DATABASE, 'head', 'checkpoint']) await rm(join(folder, name));
+      const database = new Database(join(folder, DATABASE));
+      database.pragma('journal_mode = WAL');
+      database.close();
+    },
+    says: /The database holds nothing.*what belongs to one.*blobs\/.*Put strongroom\.db back/,
     ledger: 2,
   },
   {

@@ -1,4 +1,4 @@
-import { open, writeFile } from 'node:fs/promises';
+import { access, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
@@ -54,6 +54,23 @@ test('audit says what SQLite finds wrong with the database, writes nothing and e
   const told = JSON.parse(json.stdout) as { ok: boolean; database: { ok: boolean; findings: string[] } };
   expect(told).toMatchObject({ ok: false, recorded: false, database: { ok: false } });
   expect(told.database.findings.length).toBeGreaterThan(0);
+});
+
+test('a blob whose row was removed is a finding, and its bytes stay where they are', async () => {
+  const { folder } = await archive();
+  const database = new Database(join(folder, 'strongroom.db'));
+  const sha256 = database.prepare('SELECT sha256 FROM pack_files').pluck().get() as string;
+  database.pragma('foreign_keys = OFF');
+  const triggers = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
+  for (const name of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
+  database.exec('DELETE FROM blobs');
+  database.close();
+  const { code, stderr } = await runCommand(['audit', '--data', folder]);
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('1 of pack_files name what is missing in blobs'),
+  });
+  await access(join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256));
 });
 
 test('an audit that the owner starts says it too', async () => {

@@ -5,7 +5,7 @@ import { requireKnownSchema, schemaOf } from '../sqlite/engine/migrate.ts';
 import { openForReading, type ReadDatabase, type WriteDatabase } from '../sqlite/engine/open.ts';
 import { entryAt, lastEntry } from '../sqlite/node/ledger.ts';
 import { readSetting } from '../sqlite/node/settings.ts';
-import { DamagedDatabaseError, hasDatabase } from './existingArchive.ts';
+import { DamagedDatabaseError, hasDatabase, requireNothingStored } from './existingArchive.ts';
 import { type KeptHead, readKeptHead } from './headFile.ts';
 
 /** The database holds less than the node acknowledged, or something else. */
@@ -68,6 +68,7 @@ export async function examine(folder: string, judge: Judge): Promise<Examination
     return await lookInto(folder, async (examined) => {
       requireKnownSchema(examined.read);
       const verdict = await judge(examined);
+      if (!examined.isMade && !verdict.change) requireNothingStored(folder);
       const lockId = examined.isMade ? readSetting(examined.read, LOCK_SETTING) : undefined;
       return { ...verdict, lockId: typeof lockId === 'string' ? lockId : undefined, isNew: false };
     });
@@ -94,6 +95,22 @@ export async function lookInto<Result>(
     }
   } catch (error) {
     throw asDamage(file, error);
+  }
+}
+
+/**
+ * Refuses a database without any table over stored bytes, as `examine` does, for those who only read. One that cannot
+ * be read is left to them.
+ *
+ * @throws MissingDatabaseError
+ */
+export async function requireTables(folder: string): Promise<void> {
+  try {
+    await lookInto(folder, async ({ isMade }) => {
+      if (!isMade) requireNothingStored(folder);
+    });
+  } catch (error) {
+    if (!(error instanceof DamagedDatabaseError)) throw error;
   }
 }
 

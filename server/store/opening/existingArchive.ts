@@ -49,6 +49,18 @@ export function hasDatabase(folder: string): boolean {
   throw new MissingDatabaseError(folder, what, left);
 }
 
+/**
+ * Asked of a database without any table: nothing can have been stored under it, because a first start makes the tables
+ * before it keeps a byte.
+ *
+ * @throws MissingDatabaseError where stored bytes are there all the same: its log was lost, or another's was put there
+ */
+export function requireNothingStored(folder: string): void {
+  const left = whatIsLeft(folder);
+  if (left.some((each) => each.endsWith('/')))
+    throw new MissingDatabaseError(folder, 'The database holds nothing', left);
+}
+
 /** As many of a file's first bytes as a database's header has, or undefined where there is no file. */
 function beginningOf(file: string): string | undefined {
   let descriptor: number;

@@ -85,14 +85,38 @@ export function recordTexts(
   ).all(JSON.stringify(entries));
 }
 
-/** Every record with the entry that recorded it, in the order of the ledger. */
-export function iterateRecordTexts(
-  database: ReadDatabase,
-): IterableIterator<{ ledger_entry: number; record: string }> {
-  return statement<{ ledger_entry: number; record: string }>(
+/** A record as it was recorded, and what the pack's row repeats of it; all null where the pack has no row. */
+export interface StoredPack {
+  ledger_entry: number;
+  record: string;
+  id: string | null;
+  digest: string | null;
+  outcome: string | null;
+  tag: string | null;
+  study: string | null;
+  replicates: string | null;
+  verdict: string | null;
+  supersedes: string | null;
+  bytes: number | null;
+  files: number | null;
+}
+
+/** Every record with what its pack's row says, in the order of the ledger. */
+export function iterateStoredPacks(database: ReadDatabase): IterableIterator<StoredPack> {
+  return statement<StoredPack>(
     database,
-    'SELECT ledger_entry, record FROM pack_records ORDER BY ledger_entry',
+    `SELECT r.ledger_entry, r.record, p.id, p.digest, p.outcome, p.tag, p.study, p.replicates, p.verdict,
+       p.supersedes, p.bytes, p.files
+     FROM pack_records r LEFT JOIN packs p ON p.ledger_entry = r.ledger_entry ORDER BY r.ledger_entry`,
   ).iterate();
+}
+
+/** The files of a pack as its rows have them, in the order of its record. */
+export function filesOfPack(database: ReadDatabase, pack: number): PackFile[] {
+  return statement<PackFile>(
+    database,
+    'SELECT path, sha256, bytes, media_type FROM pack_files WHERE pack = ? ORDER BY path',
+  ).all(pack);
 }
 
 export interface ReplicationRow {

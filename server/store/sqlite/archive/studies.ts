@@ -50,12 +50,20 @@ export function studyById(database: ReadDatabase, id: string): StudyRow | undefi
   return statement<StudyRow>(database, `SELECT ${COLUMNS} WHERE id = ?`).get(id);
 }
 
-/** Every study with the status that it was created with, in the order of the ledger. */
-export function iterateStudies(database: ReadDatabase): IterableIterator<StudyRow> {
-  return statement<StudyRow>(
+/**
+ * Every study with the status that it was created with, in the order of the ledger: null where the first step is not
+ * the one that its creation made, or the study's own row does not have the status of the last.
+ */
+export function iterateStudies(
+  database: ReadDatabase,
+): IterableIterator<Omit<StudyRow, 'status'> & { status: StudyStatus | null }> {
+  return statement<Omit<StudyRow, 'status'> & { status: StudyStatus | null }>(
     database,
-    `SELECT s.ledger_entry, s.id, s.title, s.question, s.description, s.node, h.status, s.created_at
-     FROM studies s JOIN study_statuses h ON h.ledger_entry = s.ledger_entry ORDER BY s.ledger_entry`,
+    `SELECT s.ledger_entry, s.id, s.title, s.question, s.description, s.node, s.created_at,
+       iif(h.study = s.id AND h.note = '' AND h.at = s.created_at AND s.status =
+         (SELECT l.status FROM study_statuses l WHERE l.study = s.id ORDER BY l.ledger_entry DESC LIMIT 1),
+         h.status, NULL) AS status
+     FROM studies s LEFT JOIN study_statuses h ON h.ledger_entry = s.ledger_entry ORDER BY s.ledger_entry`,
   ).iterate();
 }
 

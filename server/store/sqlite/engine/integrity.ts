@@ -2,16 +2,34 @@ import { isDatabaseDamage } from '../../databaseDamage.ts';
 import { type ReadDatabase, statement } from './open.ts';
 
 /**
- * What SQLite finds wrong with the database file, in its own words, at most so many lines; none where it is sound.
- * Reads all of the file: for a worker.
+ * What SQLite finds wrong with the database file, in its own words, and which rows name others that are not there, at
+ * most so many lines; none where it is sound. Reads all of the file: for a worker.
  */
 export function integrityFindings(database: ReadDatabase, most: number): string[] {
   try {
     const rows = statement<{ integrity_check: string }>(database, `PRAGMA integrity_check(${most})`).all();
     const lines = rows.flatMap(({ integrity_check }) => integrity_check.split('\n'));
-    return lines.filter((line) => line !== 'ok' && !line.startsWith('*** in database')).slice(0, most);
+    const found = lines.filter((line) => line !== 'ok' && !line.startsWith('*** in database'));
+    return (found.length > 0 ? found : missingRows(database)).slice(0, most);
   } catch (error) {
     if (isDatabaseDamage(error)) return [error.message];
     throw error;
   }
+}
+
+/** Without its row, a blob that a pack or retrieval names is served to nobody, and looks as if no record named it. */
+function missingRows(database: ReadDatabase): string[] {
+  const broken = statement<{ table: string; parent: string; rows: number }>(
+    database,
+    'SELECT "table", parent, count(*) AS rows FROM pragma_foreign_key_check GROUP BY "table", parent',
+  ).all();
+  const unnamed = statement<{ rows: number }>(
+    database,
+    `SELECT count(*) AS rows FROM retrievals r WHERE sha256 IS NOT NULL
+     AND NOT EXISTS (SELECT 1 FROM objects o WHERE o.sha256 = r.sha256)`,
+  ).get();
+  const objects = { table: 'retrievals', parent: 'objects', rows: unnamed?.rows ?? 0 };
+  return [...broken, objects]
+    .filter(({ rows }) => rows > 0)
+    .map(({ table, parent, rows }) => `${rows} of ${table} name what is missing in ${parent}`);
 }
