@@ -26,7 +26,9 @@ Prints the key that others check the node's checkpoints with (name+hash+key).
   --data DIR         the data folder (default: ./strongroom-data); no node may have it open for a change
   --json             one JSON object instead of a line
 
-An old key's file stays in the data folder as key.retired-…; keep it secret, or remove it.`;
+An old key's file stays in the data folder as key.retired-…; keep it secret, or remove it.
+
+Ends with 0 if it was done, 2 if it could not be done.`;
 
 export const key: Command = {
   name: 'key',

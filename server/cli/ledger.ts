@@ -30,7 +30,7 @@ meanwhile.
                       before it was rewritten since
   --json              one JSON object instead of sentences
 
-Ends with 0 if everything holds, 1 if anything does not.`;
+Ends with 0 if everything holds, 1 if anything does not, 2 if it could not be done.`;
 
 export const ledger: Command = {
   name: 'ledger',

@@ -14,7 +14,7 @@ Says of each file whether it is intact, changed, missing or unknown. Needs no no
 A PATH may be
   a pack file or a bag    checked against its manifests and its record
   a list like SHA256SUMS  every file that it names is checked (GNU or BSD format)
-  a dump                  checked against its trailer
+  a dump                  each line checked against the ledger in it, and the ledger against its signed checkpoint
   a folder                checked against the SHA256SUMS in it, and the pack files and bags in it by what they carry
   any other file          checked against --sums or --against; one named by its digest, as blobs are, against its name
 
@@ -22,8 +22,9 @@ A PATH may be
   --against URL|DIR       a node, or the data folder of one, that is asked whether it holds each file
   --json                  one JSON object per line for each file, and a last one with the counts
 
-Symbolic links in folders are told and not followed; one that is named is followed, and told. Ends with 0 if all is intact, 1 if anything is not, 2 if it could
-not be done.`;
+Symbolic links in folders are told and not followed; one that is named is followed, and told.
+
+Ends with 0 if all is intact, 1 if anything is not, 2 if it could not be done.`;
 
 export const verify: Command = {
   name: 'verify',

@@ -52,8 +52,12 @@ export function cutAnswer(
   response.destroy();
 }
 
-function logFault(log: Log, error: unknown, { status, message }: Problem, method = '', path = ''): void {
-  if (status >= 500) log.error({ error, method, path }, message);
+/** Refusals that anybody can bring about as often as they like, and that are no fault of the node's. */
+const NO_FAULTS: ReadonlySet<string> = new Set(['busy', 'derivation_busy']);
+
+function logFault(log: Log, error: unknown, problem: Problem, method = '', path = ''): void {
+  const { status, code, message } = problem;
+  if (status >= 500 && !NO_FAULTS.has(code)) log.error({ error, method, path }, message);
 }
 
 function asProblem(error: unknown): Problem {

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import type { CollectionResult, Status } from '../../shared/collection.ts';
 import type { Retrieval, WatchedSource } from '../../shared/source.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { Namespace, NoNamespaceError } from './namespace.ts';
+import { Namespace } from './namespace.ts';
 
 /**
  * A real node in a network of its own, where addresses are what they are elsewhere: 203.0.113.5 is public, and the
@@ -16,15 +16,12 @@ let namespace: Namespace | undefined;
 let whyNot = '';
 
 beforeAll(async () => {
-  try {
-    namespace = await Namespace.open();
-  } catch (error) {
-    // Where it must be possible, that it is not is a failure.
-    const mustBe = process.env.CI !== undefined && process.getuid?.() === 0;
-    if (!(error instanceof NoNamespaceError) || mustBe) throw error;
-    whyNot = error.message;
+  const opened = await Namespace.openOrSayWhyNot();
+  if (typeof opened === 'string') {
+    whyNot = opened;
     return;
   }
+  namespace = opened;
   await namespace.serve(PUBLIC, ...PRIVATE);
   const folder = join(await temporaryFolder(), 'data');
   await namespace.startNode(folder);

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import type { Socket } from 'node:net';
+import { readToEnd, sendRaw } from '../support/rawConnection.ts';
 
 /** What the process inside a namespace is told. */
 export type Told =
@@ -10,25 +13,40 @@ export type Told =
         url: string;
         init: { method: string; headers: Record<string, string>; body?: string };
       };
-    };
+    }
+  | { stall: { url: string; paths: string[] } }
+  | { readStalled: true };
+
+/** What was left of an answer that nobody had read: its head, and how its body ends. */
+export interface LeftOver {
+  path: string;
+  head: string;
+  bodyBytes: number;
+  lastBytes: string;
+}
 
 /** What it says. */
 export type Said =
   | { listening: string }
   | { seen: { address: string; host: string; path: string } }
   | { answered: { id: number; status: number; body: string } }
-  | { failed: { id: number; error: string } };
+  | { failed: { id: number; error: string } }
+  | { stalling: { ports: number[] } }
+  | { leftOver: LeftOver[] };
 
 /**
  * The web and the visitor of a network namespace: serves what it is told on the addresses it is told, tells who was asked
- * what, and asks the node that runs beside it. The namespace is not reached from outside; this process is, by its parent.
+ * what, and asks the node that runs beside it, also without reading what it answers. The namespace is not reached from outside; this process is, by its parent.
  */
 const pages = new Map<string, { status?: number; headers?: Record<string, string>; body: string }>();
+const stalled: { path: string; socket: Socket }[] = [];
 
 process.on('message', (told: Told) => {
   if ('listen' in told) listen(told.listen, told.port);
   else if ('script' in told) for (const [path, page] of Object.entries(told.script)) pages.set(path, page);
-  else void ask(told.ask);
+  else if ('ask' in told) void ask(told.ask);
+  else if ('stall' in told) void stall(told.stall);
+  else void readStalled();
 });
 process.on('disconnect', () => process.exit());
 
@@ -53,4 +71,34 @@ async function ask({ id, url, init }: Extract<Told, { ask: unknown }>['ask']): P
   } catch (error) {
     say({ failed: { id, error: String(error) } });
   }
+}
+
+/** Asks for each path on a connection of its own, and reads nothing. */
+async function stall({ url, paths }: Extract<Told, { stall: unknown }>['stall']): Promise<void> {
+  const opened = paths.map((path) => {
+    const head = `GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`;
+    const socket = sendRaw(url, head);
+    socket.on('error', () => {});
+    return { path, socket };
+  });
+  stalled.push(...opened);
+  await Promise.all(opened.map(({ socket }) => once(socket, 'connect')));
+  say({ stalling: { ports: opened.map(({ socket }) => socket.localPort ?? 0) } });
+}
+
+/** Reads all that is left of what was asked for and not read. */
+async function readStalled(): Promise<void> {
+  const leftOver: LeftOver[] = [];
+  for (const { path, socket } of stalled.splice(0)) {
+    const bytes = await readToEnd(socket);
+    const headEnd = bytes.indexOf('\r\n\r\n');
+    const body = bytes.subarray(headEnd + 4);
+    leftOver.push({
+      path,
+      head: bytes.toString('latin1', 0, headEnd),
+      bodyBytes: body.length,
+      lastBytes: body.toString('latin1', Math.max(0, body.length - 2_000)),
+    });
+  }
+  say({ leftOver });
 }

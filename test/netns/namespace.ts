@@ -5,11 +5,23 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Said, Told } from './inside.ts';
+import type { ReaderLimits } from '../../server/config.ts';
+import { NODE_OPTIONS } from '../support/cli.ts';
+import type { LeftOver, Said, Told } from './inside.ts';
 
 const run = promisify(execFile);
-const CLI = fileURLToPath(new URL('../../server/cli.ts', import.meta.url));
+const NODE = fileURLToPath(new URL('./nodeWithReaders.ts', import.meta.url));
 const INSIDE = fileURLToPath(new URL('./inside.ts', import.meta.url));
+
+/** The node that runs in a namespace. */
+interface NodeInside {
+  child: ChildProcess;
+  url: string;
+  token: string;
+  pid: number;
+  /** The lines of its log. */
+  log: string[];
+}
 
 /** There can be no network namespace here; the message says why. */
 export class NoNamespaceError extends Error {}
@@ -25,7 +37,9 @@ export class Namespace {
   readonly #asking = new Map<number, (said: Said) => void>();
   #inside: ChildProcess | undefined;
   #nextId = 1;
-  #node: { url: string; token: string } | undefined;
+  #stalling: ((ports: number[]) => void) | undefined;
+  #left: ((leftOver: LeftOver[]) => void) | undefined;
+  #node: NodeInside | undefined;
 
   private constructor(name: string) {
     this.name = name;
@@ -50,6 +64,17 @@ export class Namespace {
     return namespace;
   }
 
+  /** Opens one, or says why there can be none. Where it must be possible, that it is not is a failure. */
+  static async openOrSayWhyNot(): Promise<Namespace | string> {
+    try {
+      return await Namespace.open();
+    } catch (error) {
+      const mustBe = process.env.CI !== undefined && process.getuid?.() === 0;
+      if (!(error instanceof NoNamespaceError) || mustBe) throw error;
+      return error.message;
+    }
+  }
+
   /** What of `/etc` a process sees that runs in the namespace. */
   get #etc(): string {
     return join('/etc/netns', this.name);
@@ -69,6 +94,14 @@ export class Namespace {
     return child;
   }
 
+  /** From now on the system holds no more than this of what is sent and not read: what is longer than twice that stalls. */
+  async limitBuffers(bytes: number): Promise<void> {
+    for (const name of ['tcp_rmem', 'tcp_wmem']) {
+      const write = `echo "4096 65536 ${bytes}" > /proc/sys/net/ipv4/${name}`;
+      await run('ip', ['netns', 'exec', this.name, 'sh', '-c', write]);
+    }
+  }
+
   /** Opens a web on port 80 of each of these addresses, which are the namespace's own. */
   async serve(...addresses: string[]): Promise<void> {
     for (const address of addresses) {
@@ -82,6 +115,8 @@ export class Namespace {
       inside.on('message', (said: Said) => {
         if ('seen' in said) this.#seen.push(said.seen);
         else if ('listening' in said) left.delete(said.listening);
+        else if ('stalling' in said) this.#stalling?.(said.stalling.ports);
+        else if ('leftOver' in said) this.#left?.(said.leftOver);
         else this.#asking.get('answered' in said ? said.answered.id : said.failed.id)?.(said);
         if (left.size === 0) resolve();
       }),
@@ -103,35 +138,104 @@ export class Namespace {
     this.#inside?.send(told);
   }
 
-  /** Starts `strongroom serve` in the namespace. */
-  async startNode(dataFolder: string): Promise<void> {
+  /** Starts `strongroom serve` in the namespace, as users start it, with these bounds for readers. */
+  async startNode(dataFolder: string, readers: Partial<ReaderLimits> = {}): Promise<void> {
     const serve = ['serve', '--json', '--port', '0', '--no-collect', '--data', dataFolder];
-    const { stdout } = this.#spawn([CLI, ...serve], ['ignore', 'pipe', 'inherit']);
-    if (!stdout) throw new Error('The node has no output.');
-    for await (const line of createInterface({ input: stdout })) {
-      const { url, token_file } = JSON.parse(line) as { url: string; token_file: string };
-      this.#node = { url, token: await readFile(token_file, 'utf8') };
+    const args = [...NODE_OPTIONS, NODE, JSON.stringify(readers), ...serve];
+    const child = this.#spawn(args, ['ignore', 'pipe', 'pipe']);
+    if (!child.stdout || !child.stderr) throw new Error('The node has no output.');
+    const log: string[] = [];
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      log.push(line);
+      process.stderr.write(`${line}\n`);
+    });
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { url, pid, token_file } = JSON.parse(line) as { url: string; pid: number; token_file: string };
+      this.#node = { child, url, pid, log, token: await readFile(token_file, 'utf8') };
       return;
     }
     throw new Error('The node did not start.');
   }
 
+  get #running(): NodeInside {
+    if (!this.#node) throw new Error('No node was started.');
+    return this.#node;
+  }
+
+  /** Asks the node to end, and waits until it has: its exit code. */
+  async endNode(): Promise<number | null> {
+    const { child } = this.#running;
+    const ended = once(child, 'exit') as Promise<[number | null]>;
+    child.kill('SIGTERM');
+    return (await ended)[0];
+  }
+
+  /** The lines that the node has logged. */
+  get nodeLog(): readonly string[] {
+    return this.#running.log;
+  }
+
+  /** What the node holds of the memory, in bytes. */
+  async nodeMemory(): Promise<number> {
+    const status = await readFile(`/proc/${this.#running.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1024;
+  }
+
+  /** The ports of those who are connected with the node now. */
+  async connectedPorts(): Promise<Set<number>> {
+    const { url, pid } = this.#running;
+    // Local and remote address, and the state, of which 1 is ESTABLISHED.
+    const connections = (await readFile(`/proc/${pid}/net/tcp`, 'utf8')).matchAll(
+      /^ *\d+: \w+:(\w{4}) \w+:(\w{4}) 01 /gm,
+    );
+    const port = Number(new URL(url).port);
+    return new Set(
+      [...connections].flatMap(([, local = '', remote = '']) =>
+        Number.parseInt(local, 16) === port ? [Number.parseInt(remote, 16)] : [],
+      ),
+    );
+  }
+
+  /** Asks for each path as a visitor, on a connection of its own, and reads nothing: the ports that ask. */
+  stall(paths: string[]): Promise<number[]> {
+    const stalling = new Promise<number[]>((resolve) => {
+      this.#stalling = resolve;
+    });
+    this.#tell({ stall: { url: this.#running.url, paths } });
+    return stalling;
+  }
+
+  /** What those who read nothing find when they read after all. */
+  readStalled(): Promise<LeftOver[]> {
+    const left = new Promise<LeftOver[]>((resolve) => {
+      this.#left = resolve;
+    });
+    this.#tell({ readStalled: true });
+    return left;
+  }
+
   /** Asks the node as its owner; gives back what it answered, as JSON. */
   async ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
-    if (!this.#node) throw new Error('No node was started.');
+    const answered = await this.answer(method, path, body);
+    if (answered.status >= 400) throw new Error(`${method} ${path}: ${answered.body}`);
+    return JSON.parse(answered.body) as Answer;
+  }
+
+  /** Asks the node as its owner; gives back how it answered. */
+  async answer(method: string, path: string, body?: object): Promise<{ status: number; body: string }> {
+    const { url, token } = this.#running;
     const id = this.#nextId++;
     const init = {
       method,
-      headers: { Authorization: `Bearer ${this.#node.token}`, 'Content-Type': 'application/json' },
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       ...(body && { body: JSON.stringify(body) }),
     };
     const answered = new Promise<Said>((resolve) => this.#asking.set(id, resolve));
-    this.#tell({ ask: { id, url: this.#node.url + path, init } });
+    this.#tell({ ask: { id, url: url + path, init } });
     const said = await answered;
     this.#asking.delete(id);
     if (!('answered' in said)) throw new Error(`${method} ${path} was not answered: ${JSON.stringify(said)}`);
-    if (said.answered.status >= 400) throw new Error(`${method} ${path}: ${said.answered.body}`);
-    return JSON.parse(said.answered.body) as Answer;
+    return said.answered;
   }
 
   /** Ends what runs in it and removes it. */

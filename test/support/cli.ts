@@ -9,7 +9,7 @@ const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import
   scripts: { strongroom: string };
 };
 /** What the script `strongroom` starts Node with: nodes that are tested and measured run as users run them. */
-const NODE_OPTIONS = scripts.strongroom.split(' ').filter((word) => word.startsWith('--'));
+export const NODE_OPTIONS = scripts.strongroom.split(' ').filter((word) => word.startsWith('--'));
 
 export interface CommandResult {
   code: number | null;
