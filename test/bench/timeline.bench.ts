@@ -130,7 +130,7 @@ async function firstTime(store: Store): Promise<Measurement> {
 /** That the figures are those of an archive that the product wrote: its counts agree, each found another way. */
 async function requireTruth(store: Store): Promise<void> {
   const { total } = await listEvents(store, eventsQuery.parse({}));
-  const density = readEventDensity(store, { buckets: 200 });
+  const density = await readEventDensity(store, { buckets: 200 });
   const stats = readStats(store);
   let byType = 0;
   for (const event_type of EVENT_TYPES) {

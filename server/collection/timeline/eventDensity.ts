@@ -1,24 +1,28 @@
 import type { EventDensity, EventDensityQuery } from '../../../shared/event.ts';
-import { countUntil, timeExtent } from '../../store/sqlite/collection/eventRanks.ts';
+import { eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
 import type { Store } from '../../store/store.ts';
-import { firstInstantOf, lastInstantOf } from './events.ts';
+import { firstInstantOf, lastInstantOf, loadTimeline } from './events.ts';
 
 /**
- * How many events were observed in each of `buckets` buckets of the same length. Each edge between two buckets costs as much
- * as one look at the marks of the timeline, however many events there are.
+ * How many events were observed in each of `buckets` buckets of the same length. Each edge between two buckets costs a
+ * binary search.
  */
-export function readEventDensity({ read }: Pick<Store, 'read'>, query: EventDensityQuery): EventDensity {
+export async function readEventDensity(
+  { read }: Pick<Store, 'read'>,
+  query: EventDensityQuery,
+): Promise<EventDensity> {
+  await loadTimeline({ read });
   return read
     .transaction(() => {
-      const extent = timeExtent(read);
+      const columns = eventColumns(read);
+      columns.catchUp();
+      const extent = columns.extent();
       const since = query.since === undefined ? (extent?.first ?? null) : firstInstantOf(query.since);
       const until = query.until === undefined ? (extent?.last ?? null) : lastInstantOf(query.until);
       if (since === null || until === null) return { since, until, total: 0, counts: [] };
       const before = [
-        ...edgesBetween(since, until, query.buckets).map((edge) =>
-          countUntil(read, edge, { inclusive: false }),
-        ),
-        countUntil(read, until),
+        ...edgesBetween(since, until, query.buckets).map((edge) => columns.countBefore(edge)),
+        columns.countUntil(until),
       ];
       const counts = before.slice(1).map((count, index) => Math.max(0, count - (before[index] ?? 0)));
       return { since, until, total: counts.reduce((sum, count) => sum + count, 0), counts };

@@ -6,8 +6,9 @@ import { eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
 import {
   type EventFilter,
   eventsByDigests,
-  isByTimeAlone,
+  isEveryEvent,
   listEventNumbers,
+  newestEventNumbers,
 } from '../../store/sqlite/collection/eventList.ts';
 import { eventById, eventsAfter, eventsByIds, lastEventId } from '../../store/sqlite/collection/events.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
@@ -15,10 +16,13 @@ import type { Store } from '../../store/store.ts';
 
 /** One page of the timeline, newest first by `observed_at`, then by number. */
 export async function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): Promise<Slice<Event>> {
-  if (!isByTimeAlone(filterOf(query))) await loadTimeline({ read });
+  const isNewest = query.offset === 0 && isEveryEvent(filterOf(query));
+  if (!isNewest) await loadTimeline({ read });
   return read
     .transaction(() => {
-      const page = listEventNumbers(read, eventFilterOf(read, query), query);
+      const page = isNewest
+        ? newestEventNumbers(read, query.limit)
+        : listEventNumbers(read, eventFilterOf(read, query), query);
       return { items: eventsByIds(read, page.ids), total: page.total };
     })
     .deferred();

@@ -36,7 +36,7 @@ export function eventHandlers(
       const origin = publicAddress.originOf(request);
       return feed(await readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
     },
-    readEventDensity: ({ query }) => ok(readEventDensity(store, query)),
+    readEventDensity: async ({ query }) => ok(await readEventDensity(store, query)),
     readEvent: ({ params }) => ok(readEventDetails(store, params.id ?? '')),
     streamEvents: ({ request }) => {
       const last = readLastEventId(store);

@@ -189,7 +189,7 @@ describe('the timeline', () => {
     for (let question = 0; question < 100; question += 1) {
       const { since, until } = randomQuery(random, all);
       const buckets = String(1 + random(200));
-      const { total, ...density } = readEventDensity(
+      const { total, ...density } = await readEventDensity(
         store,
         eventDensityQuery.parse({ since, until, buckets }),
       );

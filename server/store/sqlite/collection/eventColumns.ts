@@ -157,10 +157,33 @@ export class EventColumns {
     this.#kinds = grown(this.#kinds, new Uint32Array(room));
   }
 
+  /** How many events were observed before an instant. */
+  countBefore(instant: string): number {
+    return this.#after(Date.parse(instant) - 1);
+  }
+
+  /** How many events were observed until an instant, that instant included. */
+  countUntil(instant: string): number {
+    return this.#after(Date.parse(instant));
+  }
+
+  /** When the oldest and the newest event were observed; undefined where there is none. */
+  extent(): { first: string; last: string } | undefined {
+    const first = this.#times[0];
+    const last = this.#times[this.#length - 1];
+    if (this.#length === 0 || first === undefined || last === undefined) return undefined;
+    return { first: new Date(first).toISOString(), last: new Date(last).toISOString() };
+  }
+
   /** One page of the events that are chosen, and how many there are. */
   list(choice: EventChoice, { limit, offset }: { limit: number; offset: number }): EventNumbers {
-    const from = choice.since === null ? 0 : this.#after(Date.parse(choice.since) - 1);
-    const to = choice.until === null ? this.#length : this.#after(Date.parse(choice.until));
+    const from = choice.since === null ? 0 : this.countBefore(choice.since);
+    const to = choice.until === null ? this.#length : this.countUntil(choice.until);
+    if (isByTimeAlone(choice)) {
+      const end = Math.max(from, to - offset);
+      const ids = [...this.#ids.subarray(Math.max(from, end - limit), end)].reverse();
+      return { ids, total: Math.max(0, to - from) };
+    }
     const chosen = this.#chosen(choice);
     // Blocks that the page does not reach into, and those of which nothing is chosen, are gone over once only.
     const counts: number[] = [];
@@ -216,6 +239,11 @@ export class EventColumns {
     const byNumber = ids === null ? 0 : (ids[this.#ids[at] ?? 0] ?? 0);
     return (kinds[this.#kinds[at] ?? 0] ?? 0) & (ofSource | byNumber);
   }
+}
+
+/** Whether nothing but time chooses events: they then lie beside each other. */
+function isByTimeAlone({ sources, event_type, observer }: EventChoice): boolean {
+  return sources === null && event_type === null && observer === null;
 }
 
 /** A 1 for each kind, source and number that is chosen. */

@@ -1,7 +1,7 @@
 import type { EventType } from '../../../../shared/event.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import { type EventNumbers, eventColumns } from './eventColumns.ts';
-import { countUntil, idsByRank } from './eventRanks.ts';
+import { lastEventId } from './events.ts';
 import { type SourceFilter, sourceConditions } from './sources.ts';
 
 /** Which events a list names; null names all. */
@@ -16,24 +16,35 @@ export interface EventFilter extends Omit<SourceFilter, 'state'> {
   ids: readonly number[];
 }
 
-/**
- * One page of the events that a filter names. Those that time alone chooses lie beside each other in the timeline and
- * are found by their ranks; any others by going over the columns, which must be loaded.
- */
+/** One page of the events that a filter names. Reads the columns, which must be loaded. */
 export function listEventNumbers(
   database: ReadDatabase,
   filter: EventFilter,
   page: { limit: number; offset: number },
 ): EventNumbers {
-  if (isByTimeAlone(filter)) return listByRank(database, filter, page);
   const columns = eventColumns(database);
   columns.catchUp();
   return columns.list({ ...filter, sources: sourceKeys(database, filter) }, page);
 }
 
-/** Whether nothing but time chooses the events. */
-export function isByTimeAlone(filter: Omit<EventFilter, 'ids'>): boolean {
-  return keysOf(filter) === undefined && filter.event_type === null && filter.observer === null;
+/** The newest events of all. Needs no columns, so that it can be shown right after a start. */
+export function newestEventNumbers(database: ReadDatabase, limit: number): EventNumbers {
+  const ids = statement<number>(
+    database,
+    'SELECT id FROM events INDEXED BY events_by_time ORDER BY observed_at DESC, id DESC LIMIT ?',
+  )
+    .pluck()
+    .all(limit);
+  // An event's number is also how many there were with it.
+  return { ids, total: lastEventId(database) };
+}
+
+/** Whether a filter names every event. */
+export function isEveryEvent(filter: Omit<EventFilter, 'ids'>): boolean {
+  const { event_type, observer, since, until } = filter;
+  return (
+    keysOf(filter) === undefined && [event_type, observer, since, until].every((value) => value === null)
+  );
 }
 
 /** The sources that match; null where every one does. */
@@ -67,18 +78,6 @@ function keysOf(filter: Omit<EventFilter, 'ids'>): string | undefined {
   if (conditions.length === 1 && filter.tag !== null)
     return 'SELECT source_key FROM source_tags WHERE tag = @tag';
   return `SELECT key FROM sources WHERE ${conditions.join(' AND ')}`;
-}
-
-/** Events that time alone chooses. */
-function listByRank(
-  database: ReadDatabase,
-  { since, until }: Pick<EventFilter, 'since' | 'until'>,
-  { limit, offset }: { limit: number; offset: number },
-): EventNumbers {
-  const before = since === null ? 0 : countUntil(database, since, { inclusive: false });
-  const last = until === null ? countUntil(database) : countUntil(database, until, { inclusive: true });
-  const total = Math.max(0, last - before);
-  return { ids: idsByRank(database, last - offset, Math.min(limit, total - offset)), total };
 }
 
 /**

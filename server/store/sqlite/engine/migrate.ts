@@ -13,6 +13,7 @@ import { migration as retrievalsInTheLedger } from './migrations/0011-retrievals
 import { migration as keyChanges } from './migrations/0012-key-changes.ts';
 import { migration as privateSources } from './migrations/0014-private-sources.ts';
 import { migration as ownerSessions } from './migrations/0015-owner-sessions.ts';
+import { migration as noEventMarks } from './migrations/0016-no-event-marks.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -30,6 +31,7 @@ const MIGRATIONS: readonly Migration[] = [
   keyChanges,
   privateSources,
   ownerSessions,
+  noEventMarks,
 ];
 
 /** The database was written by a newer Strongroom than this one. */
