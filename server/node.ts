@@ -93,7 +93,6 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const settings = openSettings(store);
     const invitations = openInvitations(store);
     const writeLimits = new WriteLimits(store, settings, log);
-    const counted = writeLimits.counting();
     const readers = { ...READER_LIMITS, ...config.readers };
     const listeners = new Listeners({ host, port: config.port ?? DEFAULT_PORT, clock, log, ...readers });
     const exports = new Exports(store, readers);
@@ -114,10 +113,10 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
     const app = createApp({
       handlers: {
-        ...nodesHandlers(counted),
-        ...studiesHandlers(counted),
-        ...packsHandlers(counted, writeLimits),
-        ...commentsHandlers(counted),
+        ...nodesHandlers(store),
+        ...studiesHandlers(store),
+        ...packsHandlers(store),
+        ...commentsHandlers(store),
         ...citationsHandlers(store, nodeName, publicAddress),
         ...blobsHandlers(store),
         ...ledgerHandlers(store, checkpoints),

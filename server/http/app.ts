@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { Problem } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
-import type { WriteLimits } from '../archive/limits/writeLimits.ts';
+import type { AdmittedWrite, WriteLimits } from '../archive/limits/writeLimits.ts';
 import type { Log } from '../runtime/log.ts';
 import { checkBody, checkQuery, readJson } from './body/readJson.ts';
 import { serveRenderer } from './delivery/renderer.ts';
@@ -60,11 +60,13 @@ export function createApp(config: AppConfig): Express {
         noteUse(visitor, request, response);
         const search = takesAddress(spec) ? new URLSearchParams() : searchOf(request.originalUrl);
         const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
-        const answer = async (): Promise<Reply> => {
+        const answer = async (admitted?: AdmittedWrite): Promise<Reply> => {
           const body = await bodyOf(spec, request);
           const handler = handlers[name] as Handler<RouteSpec>;
           const params = takesAddress(spec) ? addressParamsOf(spec, request) : paramsOf(request);
-          return handler({ params, query, body, visitor, request } as Parameters<typeof handler>[0]);
+          return handler({ params, query, body, visitor, request, admitted } as Parameters<
+            typeof handler
+          >[0]);
         };
         const isLimited = spec.access === 'contribute' && spec.method === 'POST';
         const reply = isLimited

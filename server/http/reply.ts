@@ -1,7 +1,11 @@
 import type { Request, Response } from 'express';
 import type { Slice } from '../../shared/list.ts';
 import type { BodyOf, QueryOf, RouteSpec } from '../../shared/routes/route.ts';
+import type { AdmittedWrite } from '../archive/limits/writeLimits.ts';
 import type { Visitor } from './security/access.ts';
+
+/** A route whose writes are limited: it writes through what it was admitted with, and through nothing else. */
+export type LimitedSpec = RouteSpec & { access: 'contribute'; method: 'POST' };
 
 /** What a route's handler is given: everything parsed and allowed. */
 export interface Call<Spec extends RouteSpec = RouteSpec> {
@@ -11,6 +15,7 @@ export interface Call<Spec extends RouteSpec = RouteSpec> {
   visitor: Visitor;
   /** For bodies that are read as they stream in, and for content negotiation. */
   request: Request;
+  admitted: Spec extends LimitedSpec ? AdmittedWrite : undefined;
 }
 
 /**

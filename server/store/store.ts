@@ -61,6 +61,9 @@ export interface Store {
   close: () => Promise<void>;
 }
 
+/** The store for whoever writes nothing. */
+export type ReadStore = Omit<Store, 'write' | 'writeInSteps'>;
+
 export interface StoreConfig {
   folder: string;
   clock: Clock;

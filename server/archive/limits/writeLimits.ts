@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Log } from '../../runtime/log.ts';
 import type { NoRoom } from '../../store/room.ts';
 import { noRoomFor } from '../../store/room.ts';
@@ -28,6 +27,18 @@ export interface WhoWrites {
   invitation?: string | undefined;
 }
 
+/** A write that was let in and is not over: what its route asks for room and writes through. */
+export interface AdmittedWrite {
+  /** What is written through it is counted as this write, in the transaction that records it. */
+  readonly store: Store;
+  /**
+   * Asks for room for blobs before they are kept, and holds it until the write is over.
+   *
+   * @throws Problem `data_cap_reached`, `disk_nearly_full`
+   */
+  readonly requireRoom: (bytes: number) => Promise<void>;
+}
+
 /**
  * The limits of the data-pack archive's POST endpoints (section 5 of the contract).
  *
@@ -40,7 +51,6 @@ export class WriteLimits {
   readonly #settings: SettingsStore;
   readonly #days: CountedDays;
   readonly #underWay = new Map<string, Amount>();
-  readonly #current = new AsyncLocalStorage<Admission>();
   readonly #recording = new Set<Promise<void>>();
   readonly #log: Log;
   #heldBytes = 0;
@@ -57,36 +67,6 @@ export class WriteLimits {
     this.#days.startForgetting();
   }
 
-  /**
-   * The store, for the services that serve these endpoints: what they write while a write is admitted is counted as
-   * that write, so that no service and no route can forget to.
-   */
-  counting(): Store {
-    const store = this.#store;
-    return {
-      ...store,
-      write: (change, options) => {
-        const admission = this.#current.getStore();
-        if (admission === undefined) return store.write(change, options);
-        return store.write(
-          (database) => {
-            const before = lastEntry(database)?.seq ?? 0;
-            const result = change(database);
-            if ((lastEntry(database)?.seq ?? 0) > before) admission.count(database);
-            return result;
-          },
-          {
-            ...options,
-            onShown: () => {
-              options?.onShown?.();
-              admission.shown();
-            },
-          },
-        );
-      },
-    };
-  }
-
   /** A write that comes: it is told of each byte of its body that is read, and of the end of its request. */
   coming(who: WhoWrites): Admission {
     return new Admission(this.#parts(who));
@@ -101,7 +81,7 @@ export class WriteLimits {
   async admit<Result>(
     admission: Admission,
     announced: number,
-    write: () => Promise<Result>,
+    write: (admitted: AdmittedWrite) => Promise<Result>,
   ): Promise<Result> {
     await this.#days.begin();
     admission.enter(announced);
@@ -112,18 +92,16 @@ export class WriteLimits {
         admission.turnAway();
         throw noRoom(refusal, current);
       }
-      return await this.#current.run(admission, write);
+      return await write({
+        store: counting(this.#store, admission),
+        requireRoom: (more) => this.#requireRoom(admission, more),
+      });
     } finally {
       admission.end();
     }
   }
 
-  /**
-   * Asks for room for blobs before they are kept, and holds it until the write that runs is over.
-   *
-   * @throws Problem `data_cap_reached`, `disk_nearly_full`
-   */
-  async requireRoom(bytes: number): Promise<void> {
+  async #requireRoom(admission: Admission, bytes: number): Promise<void> {
     const { current } = this.#settings;
     const asked = this.#noRoomFor(this.#heldBytes + bytes);
     // Held while the disk is asked, so that two who ask at once do not both get the last room.
@@ -139,9 +117,7 @@ export class WriteLimits {
       release();
       throw noRoom(refusal, current);
     }
-    const admission = this.#current.getStore();
-    if (admission) admission.onEnd(release);
-    else release();
+    admission.onEnd(release);
   }
 
   /** What is left for a visitor, and of what everyone shares; nothing bounds the owner. */
@@ -222,4 +198,27 @@ export class WriteLimits {
       this.#log.warn({ error, bytes }, 'Bytes of a refused write could not be counted.');
     }
   }
+}
+
+/** The store for one admitted write: a change that appends to the ledger is counted with it. */
+function counting(store: Store, admission: Admission): Store {
+  return {
+    ...store,
+    write: (change, options) =>
+      store.write(
+        (database) => {
+          const before = lastEntry(database)?.seq ?? 0;
+          const result = change(database);
+          if ((lastEntry(database)?.seq ?? 0) > before) admission.count(database);
+          return result;
+        },
+        {
+          ...options,
+          onShown: () => {
+            options?.onShown?.();
+            admission.shown();
+          },
+        },
+      ),
+  };
 }

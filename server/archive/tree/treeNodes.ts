@@ -14,7 +14,7 @@ import {
   nodesAt,
 } from '../../store/sqlite/archive/treeNodes.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
-import type { Store } from '../../store/store.ts';
+import type { ReadStore, Store } from '../../store/store.ts';
 import { pathsDownTo } from '../packs/indexPack.ts';
 import { packTexts } from '../packs/readPack.ts';
 import { nodeDigest } from '../recordedSubjects.ts';
@@ -56,7 +56,7 @@ export interface NodePage extends ArchiveNode {
 }
 
 /** @throws Problem `not_found` */
-export function readNode({ read }: Store, path: string): { page: NodePage; packs: Iterable<string> } {
+export function readNode({ read }: ReadStore, path: string): { page: NodePage; packs: Iterable<string> } {
   return read
     .transaction(() => {
       const node = nodeAt(read, path);

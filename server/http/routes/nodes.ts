@@ -1,14 +1,14 @@
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
 import { createNode, readNode, readTree } from '../../archive/tree/treeNodes.ts';
-import type { Store } from '../../store/store.ts';
+import type { ReadStore } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { created, ok, okText, withList } from '../reply.ts';
 
-export function nodesHandlers(store: Store): Pick<Handlers, 'readTree' | 'createNode' | 'readNode'> {
+export function nodesHandlers(store: ReadStore): Pick<Handlers, 'readTree' | 'createNode' | 'readNode'> {
   return {
     readTree: () => ok({ nodes: readTree(store) }),
-    createNode: async ({ body }) => {
-      const node = await createNode(store, body);
+    createNode: async ({ body, admitted }) => {
+      const node = await createNode(admitted.store, body);
       return created(node, pathOf(ROUTES.readNode.path, { path: node.path }));
     },
     readNode: ({ params }) => {

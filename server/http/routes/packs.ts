@@ -1,5 +1,4 @@
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
-import type { WriteLimits } from '../../archive/limits/writeLimits.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { packFileOf } from '../../archive/packs/file/packFileOf.ts';
 import { flagPack } from '../../archive/packs/flagPack.ts';
@@ -14,14 +13,16 @@ import { createdText, ok, okText, pageOfTexts } from '../reply.ts';
 
 type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verifyPack' | 'flagPack';
 
-export function packsHandlers(store: Store, limits: WriteLimits): Pick<Handlers, PackRoutes> {
+export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
   const addressOf = (id: string) => pathOf(ROUTES.readPack.path, { id });
   return {
     listPacks: ({ query, request }) => pageOfTexts(request, query, listPacks(store, query)),
-    addPack: async ({ request }) => {
+    addPack: async ({ request, admitted }) => {
       const upload = await readPackUpload(request, store);
-      const requireRoom = (bytes: number) => limits.requireRoom(bytes);
-      const { id, created, text } = await addPack(store, { ...upload, requireRoom });
+      const { id, created, text } = await addPack(admitted.store, {
+        ...upload,
+        requireRoom: admitted.requireRoom,
+      });
       return created ? createdText(text, addressOf(id)) : okText(text);
     },
     readPack: ({ params }) => okText(readPackText(store.read, params.id ?? '')),
@@ -30,8 +31,8 @@ export function packsHandlers(store: Store, limits: WriteLimits): Pick<Handlers,
       return { write: (response) => sendPackFile(request, response, output) };
     },
     verifyPack: async ({ params }) => ok(await verifyPack(store, params.id ?? '')),
-    flagPack: async ({ params: { id = '' }, body }) => {
-      await flagPack(store, id, body);
+    flagPack: async ({ params: { id = '' }, body, admitted }) => {
+      await flagPack(admitted.store, id, body);
       return createdText(readPackText(store.read, id), addressOf(id));
     },
   };

@@ -12,8 +12,8 @@ type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus
 export function studiesHandlers(store: Store): Pick<Handlers, StudyRoutes> {
   return {
     listStudies: ({ query, request }) => page(request, query, listStudies(store, query)),
-    createStudy: async ({ body }) => {
-      const study = await createStudy(store, body);
+    createStudy: async ({ body, admitted }) => {
+      const study = await createStudy(admitted.store, body);
       return created(study, pathOf(ROUTES.readStudy.path, { id: study.id }));
     },
     readStudy: ({ params }) => ok(readStudy(store, params.id ?? '')),

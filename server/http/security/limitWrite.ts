@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import type { Budget } from '../../archive/limits/budgets.ts';
 import { secondsUntil } from '../../archive/limits/budgets.ts';
-import type { WriteLimits } from '../../archive/limits/writeLimits.ts';
+import type { AdmittedWrite, WriteLimits } from '../../archive/limits/writeLimits.ts';
 import { meterBody } from '../body/requestBody.ts';
 import type { Visitor } from './access.ts';
 
@@ -21,7 +21,7 @@ export interface ComingWrite {
 export async function limitWrite<Result>(
   limits: WriteLimits,
   { visitor, request, response }: ComingWrite,
-  write: () => Promise<Result>,
+  write: (admitted: AdmittedWrite) => Promise<Result>,
 ): Promise<Result> {
   const coming = limits.coming(visitor);
   meterBody(request, (bytes) => coming.receive(bytes));

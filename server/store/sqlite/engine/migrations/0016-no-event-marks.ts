@@ -1,4 +1,4 @@
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../migration.ts';
 
 /** The timeline is counted in memory (`eventColumns.ts`); ranks in the database are needed no more. */
 export const migration: Migration = {
