@@ -5,12 +5,6 @@ import type { ReadyBlob } from './readyBlob.ts';
 /** Up to this much is sent this way. */
 const MOST_BYTES = 65_536;
 
-/**
- * Where bytes are read to and sent from, again and again: to ask for memory and have it collected costs as much as
- * reading some kilobytes does.
- */
-let scratch = makeScratch();
-
 /** Whether a request wants just the bytes, and they are few: no part of them, and no conditions. */
 export function isWholeAndSmall({ method, headers }: IncomingMessage, { blob }: ReadyBlob): boolean {
   return (
@@ -30,13 +24,9 @@ export function isWholeAndSmall({ method, headers }: IncomingMessage, { blob }: 
  * @throws Problem `blob_damaged`; nothing is sent then
  */
 export function sendWhole(response: ServerResponse, { blob, wholeHead }: ReadyBlob): void {
-  readWhole(blob, scratch);
+  // One byte more, which `readWhole` asks for too.
+  const bytes = Buffer.allocUnsafe(blob.bytes + 1);
+  readWhole(blob, bytes);
   response.writeHead(200, wholeHead);
-  response.end(scratch.subarray(0, blob.bytes));
-  // The system has taken most answers by now. What it has not still lies in this memory, so the next needs another.
-  if (response.writableLength > 0) scratch = makeScratch();
-}
-
-function makeScratch(): Buffer {
-  return Buffer.allocUnsafeSlow(MOST_BYTES + 1);
+  response.end(bytes.subarray(0, blob.bytes));
 }
