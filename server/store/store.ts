@@ -31,11 +31,6 @@ export interface Store {
   readonly folder: string;
   /** Sees what is committed and on stable storage, and nothing else. */
   readonly read: ReadDatabase;
-  /**
-   * The same, by the connection that writes: what it wrote last is at hand there, where `read` fetches it anew after each
-   * commit. For the few looks that come before a write; never to be iterated, because nothing can be written meanwhile.
-   */
-  latest: () => ReadDatabase;
   readonly write: Writer['write'];
   /** The same for a change that takes longer than the event loop may be held. */
   readonly writeInSteps: Writer['writeInSteps'];
@@ -146,17 +141,13 @@ export async function openStore({
       warn: (error) => warn({ error }, 'What hears of commits has failed.'),
     });
     writer.onCommit(checkpointer.committed);
-    // Between turns of the event loop only a change in steps is in a transaction; what it wrote is not to be seen yet,
-    // and neither is what is committed and not yet on stable storage.
-    const latest = () => (database.inTransaction || durable.isUnsettled ? read : database);
     blobs.follow({
-      isNamed: (sha256) => (writer.failure ? undefined : blobBytes(latest(), sha256) !== undefined),
+      isNamed: (sha256) => (writer.failure ? undefined : isNamed(sha256)),
       onCommit: (listener) => writer.onCommit(listener),
     });
     return {
       folder,
       read,
-      latest,
       write: (change, options) => writer.write(change, options),
       writeInSteps: (change) => writer.writeInSteps(change),
       onCommit: (listener) => writer.onCommit(listener),

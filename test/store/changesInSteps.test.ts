@@ -37,7 +37,7 @@ test('a change in steps lets others have their turn, and nobody sees half of it'
   const look = () => {
     seen.push([
       readSetting(store.read, 'first'),
-      readSetting(store.latest(), 'first'),
+      readSetting(store.read, 'first'),
       readSetting(store.read, 'second'),
     ]);
   };

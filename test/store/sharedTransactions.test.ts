@@ -77,7 +77,7 @@ test('what is looked at before a write is committed, also while a change is bein
   const store = await openAt(await temporaryFolder());
   await store.write((database) => {
     writeSetting(database, 'name', 'not yet');
-    expect(readSetting(store.latest(), 'name')).toBeUndefined();
+    expect(readSetting(store.read, 'name')).toBeUndefined();
   });
-  expect(readSetting(store.latest(), 'name')).toBe('not yet');
+  expect(readSetting(store.read, 'name')).toBe('not yet');
 });

@@ -51,7 +51,7 @@ export class CountedDays {
   /** What a group has written in a window; what is under way is not in it. */
   counts(group: string, { day, hour }: WriteWindow): WriteCounts {
     const known = this.#committed(day);
-    return known ? writeCounts(this.#store.latest(), nameOf(group, known.key), hour) : NOTHING;
+    return known ? writeCounts(this.#store.read, nameOf(group, known.key), hour) : NOTHING;
   }
 
   /** Counts writes and bytes for each of these groups, in the transaction that records them. */
@@ -69,7 +69,7 @@ export class CountedDays {
 
   /** That day with its key, where it is the one that is counted. */
   #committed(day: string): WriteDay | undefined {
-    if (this.#known?.day !== day) this.#known = writeDay(this.#store.latest());
+    if (this.#known?.day !== day) this.#known = writeDay(this.#store.read);
     return this.#known?.day === day ? this.#known : undefined;
   }
 

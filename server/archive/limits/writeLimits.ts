@@ -145,8 +145,7 @@ export class WriteLimits {
   }
 
   #noRoomFor(bytes: number): Promise<NoRoom | null> {
-    const { latest, freeBytes } = this.#store;
-    return noRoomFor({ read: latest(), freeBytes }, this.#settings.current, bytes);
+    return noRoomFor(this.#store, this.#settings.current, bytes);
   }
 
   #requireBudget(who: WhoWrites, more: Amount): void {

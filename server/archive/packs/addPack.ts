@@ -58,16 +58,16 @@ export async function addPack(
   try {
     const checked = checkRecord(sent);
     const { id } = checked;
-    const there = () => ({ id, created: false, text: readPackText(store.latest(), id) });
+    const there = () => ({ id, created: false, text: readPackText(store.read, id) });
     if (staged) requireSameFiles(checked, staged);
-    else requireHeldFiles(store.latest(), checked);
-    if (packByDigest(store.latest(), checked.digest)) {
+    else requireHeldFiles(store.read, checked);
+    if (packByDigest(store.read, checked.digest)) {
       await mendHeld(store, [...(staged?.values() ?? [])]);
       return there();
     }
-    requireReferences(store.latest(), checked.record);
+    requireReferences(store.read, checked.record);
     const blobs = [...(staged?.values() ?? [])];
-    await requireRoom?.(newBytes(store.latest(), blobs));
+    await requireRoom?.(newBytes(store.read, blobs));
     await mendHeld(store, blobs);
     await keepAll(blobs);
     const text = await store.write((database) => recordPack(database, checked, store.instant()));
@@ -141,7 +141,7 @@ function newBytes(database: ReadDatabase, blobs: readonly StagedBlob[]): number 
  * say, or damaged, the ones that came take their place. Damage is recorded before it is mended, even so.
  */
 async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<void> {
-  const named = staged.filter(({ sha256 }) => blobBytes(store.latest(), sha256) !== undefined);
+  const named = staged.filter(({ sha256 }) => blobBytes(store.read, sha256) !== undefined);
   if (named.length === 0) return;
   const found = await rehashBlobs(store.blobs, named);
   for (const blob of named) {
