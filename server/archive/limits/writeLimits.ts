@@ -1,13 +1,13 @@
 import type { Log } from '../../runtime/log.ts';
-import type { NoRoom } from '../../store/room.ts';
-import { noRoomFor } from '../../store/room.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { countInvitationUse } from '../../store/sqlite/node/invitations.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
+import type { StorageLimit } from '../../store/storageSpace.ts';
+import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { addressGroup } from './addressGroup.ts';
-import { Admission, type AdmissionParts, type Amount } from './admission.ts';
+import { Admission, type AdmissionHooks, type Amount } from './admission.ts';
 import {
   addressBudgets,
   type Budget,
@@ -16,11 +16,11 @@ import {
   siteBudgets,
   windowAt,
 } from './budgets.ts';
-import { CountedDays, EVERYONE } from './countedDays.ts';
-import { noRoom } from './noRoom.ts';
+import { DailyWriteCounts, EVERYONE } from './dailyWriteCounts.ts';
+import { outOfSpace } from './outOfSpace.ts';
 
 /** Who writes; the owner is exempt from all limits but those of room. */
-export interface WhoWrites {
+export interface WriteOrigin {
   owner: boolean;
   address: string;
   /** The id of the invitation that was shown, if one was. */
@@ -36,7 +36,7 @@ export interface AdmittedWrite {
    *
    * @throws Problem `data_cap_reached`, `disk_nearly_full`
    */
-  readonly requireRoom: (bytes: number) => Promise<void>;
+  readonly reserveSpace: (bytes: number) => Promise<void>;
 }
 
 /**
@@ -49,7 +49,7 @@ export interface AdmittedWrite {
 export class WriteLimits {
   readonly #store: Store;
   readonly #settings: SettingsStore;
-  readonly #days: CountedDays;
+  readonly #days: DailyWriteCounts;
   readonly #underWay = new Map<string, Amount>();
   readonly #recording = new Set<Promise<void>>();
   readonly #log: Log;
@@ -59,16 +59,16 @@ export class WriteLimits {
     this.#store = store;
     this.#settings = settings;
     this.#log = log;
-    this.#days = new CountedDays(store, log);
+    this.#days = new DailyWriteCounts(store, log);
   }
 
   /** From here on every day is forgotten as it ends. */
-  startForgetting(): void {
-    this.#days.startForgetting();
+  startDailyReset(): void {
+    this.#days.startDailyReset();
   }
 
   /** A write that comes: it is told of each byte of its body that is read, and of the end of its request. */
-  coming(who: WhoWrites): Admission {
+  coming(who: WriteOrigin): Admission {
     return new Admission(this.#parts(who));
   }
 
@@ -87,41 +87,41 @@ export class WriteLimits {
     admission.enter(announced);
     try {
       const { current } = this.#settings;
-      const refusal = await this.#noRoomFor(0);
+      const refusal = await this.#reachedStorageLimit(0);
       if (refusal !== null) {
         admission.turnAway();
-        throw noRoom(refusal, current);
+        throw outOfSpace(refusal, current);
       }
       return await write({
         store: counting(this.#store, admission),
-        requireRoom: (more) => this.#requireRoom(admission, more),
+        reserveSpace: (more) => this.#reserveSpace(admission, more),
       });
     } finally {
       admission.end();
     }
   }
 
-  async #requireRoom(admission: Admission, bytes: number): Promise<void> {
+  async #reserveSpace(admission: Admission, bytes: number): Promise<void> {
     const { current } = this.#settings;
-    const asked = this.#noRoomFor(this.#heldBytes + bytes);
+    const asked = this.#reachedStorageLimit(this.#heldBytes + bytes);
     // Held while the disk is asked, so that two who ask at once do not both get the last room.
     this.#heldBytes += bytes;
     const release = () => {
       this.#heldBytes -= bytes;
     };
-    const refusal: NoRoom | null = await asked.catch((error: unknown) => {
+    const refusal: StorageLimit | null = await asked.catch((error: unknown) => {
       release();
       throw error;
     });
     if (refusal !== null) {
       release();
-      throw noRoom(refusal, current);
+      throw outOfSpace(refusal, current);
     }
     admission.onEnd(release);
   }
 
   /** What is left for a visitor, and of what everyone shares; nothing bounds the owner. */
-  budgetsOf(who: WhoWrites): Budget[] {
+  budgetsOf(who: WriteOrigin): Budget[] {
     if (who.owner) return [];
     const now = this.#store.clock.now();
     const window = windowAt(now);
@@ -144,11 +144,11 @@ export class WriteLimits {
     await this.#days.close();
   }
 
-  #noRoomFor(bytes: number): Promise<NoRoom | null> {
-    return noRoomFor(this.#store, this.#settings.current, bytes);
+  #reachedStorageLimit(bytes: number): Promise<StorageLimit | null> {
+    return reachedStorageLimit(this.#store, this.#settings.current, bytes);
   }
 
-  #requireBudget(who: WhoWrites, more: Amount): void {
+  #requireBudget(who: WriteOrigin, more: Amount): void {
     const exceeded = exceededBudget(this.budgetsOf(who), more);
     if (exceeded) throw rateLimited(exceeded, this.#store.clock.now());
   }
@@ -167,7 +167,7 @@ export class WriteLimits {
   }
 
   /** How one admission asks, holds and counts. The owner's writes are counted among everyone's. */
-  #parts(who: WhoWrites): AdmissionParts {
+  #parts(who: WriteOrigin): AdmissionHooks {
     const groups = who.owner ? [EVERYONE] : [EVERYONE, addressGroup(who.address)];
     return {
       require: (more) => this.#requireBudget(who, more),
@@ -191,7 +191,7 @@ export class WriteLimits {
   async #record(groups: readonly string[], bytes: number, onOver: () => void): Promise<void> {
     const count = (database: WriteDatabase) => this.#days.count(database, groups, { writes: 0, bytes });
     try {
-      await this.#store.write(count, { onShown: onOver });
+      await this.#store.write(count, { onVisible: onOver });
     } catch (error) {
       onOver();
       this.#log.warn({ error, bytes }, 'Bytes of a refused write could not be counted.');
@@ -213,8 +213,8 @@ function counting(store: Store, admission: Admission): Store {
         },
         {
           ...options,
-          onShown: () => {
-            options?.onShown?.();
+          onVisible: () => {
+            options?.onVisible?.();
             admission.shown();
           },
         },

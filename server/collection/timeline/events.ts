@@ -7,7 +7,7 @@ import {
   type EventFilter,
   eventsByDigests,
   isEveryEvent,
-  listEventNumbers,
+  listEventIds,
   newestEventNumbers,
 } from '../../store/sqlite/collection/eventList.ts';
 import { eventById, eventsAfter, eventsByIds, lastEventId } from '../../store/sqlite/collection/events.ts';
@@ -22,7 +22,7 @@ export async function listEvents({ read }: Pick<Store, 'read'>, query: EventsQue
     .transaction(() => {
       const page = isNewest
         ? newestEventNumbers(read, query.limit)
-        : listEventNumbers(read, eventFilterOf(read, query), query);
+        : listEventIds(read, eventFilterOf(read, query), query);
       return { items: eventsByIds(read, page.ids), total: page.total };
     })
     .deferred();

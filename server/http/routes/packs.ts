@@ -21,7 +21,7 @@ export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
       const upload = await readPackUpload(request, store);
       const { id, created, text } = await addPack(admitted.store, {
         ...upload,
-        requireRoom: admitted.requireRoom,
+        reserveSpace: admitted.reserveSpace,
       });
       return created ? createdText(text, addressOf(id)) : okText(text);
     },

@@ -4,7 +4,7 @@ import { type ReadDatabase, statement } from '../engine/open.ts';
 import { lastEventId } from './events.ts';
 
 /** Which events are counted; null stands for all. */
-export interface EventChoice {
+export interface EventCriteria {
   /** Sources by their keys. */
   sources: readonly number[] | null;
   /** Events by their numbers, whatever their source. Only where `sources` are named. */
@@ -17,7 +17,7 @@ export interface EventChoice {
 }
 
 /** The numbers of one page of events, newest first, and how many there are. */
-export interface EventNumbers {
+export interface EventIdPage {
   ids: number[];
   total: number;
 }
@@ -176,10 +176,10 @@ export class EventColumns {
   }
 
   /** One page of the events that are chosen, and how many there are. */
-  list(choice: EventChoice, { limit, offset }: { limit: number; offset: number }): EventNumbers {
+  list(choice: EventCriteria, { limit, offset }: { limit: number; offset: number }): EventIdPage {
     const from = choice.since === null ? 0 : this.countBefore(choice.since);
     const to = choice.until === null ? this.#length : this.countUntil(choice.until);
-    if (isByTimeAlone(choice)) {
+    if (filtersByTimeOnly(choice)) {
       const end = Math.max(from, to - offset);
       const ids = [...this.#ids.subarray(Math.max(from, end - limit), end)].reverse();
       return { ids, total: Math.max(0, to - from) };
@@ -206,7 +206,7 @@ export class EventColumns {
     return ids;
   }
 
-  #chosen({ event_type, observer, sources, ids }: EventChoice): Chosen {
+  #chosen({ event_type, observer, sources, ids }: EventCriteria): Chosen {
     const kinds = new Uint8Array(this.#observers.size * EVENT_TYPES.length);
     for (const [name, number] of this.#observers) {
       if (observer !== null && name !== observer) continue;
@@ -242,7 +242,7 @@ export class EventColumns {
 }
 
 /** Whether nothing but time chooses events: they then lie beside each other. */
-function isByTimeAlone({ sources, event_type, observer }: EventChoice): boolean {
+function filtersByTimeOnly({ sources, event_type, observer }: EventCriteria): boolean {
   return sources === null && event_type === null && observer === null;
 }
 

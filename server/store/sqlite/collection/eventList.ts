@@ -1,6 +1,6 @@
 import type { EventType } from '../../../../shared/event.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
-import { type EventNumbers, eventColumns } from './eventColumns.ts';
+import { type EventIdPage, eventColumns } from './eventColumns.ts';
 import { lastEventId } from './events.ts';
 import { type SourceFilter, sourceConditions } from './sources.ts';
 
@@ -17,18 +17,18 @@ export interface EventFilter extends Omit<SourceFilter, 'state'> {
 }
 
 /** One page of the events that a filter names. Reads the columns, which must be loaded. */
-export function listEventNumbers(
+export function listEventIds(
   database: ReadDatabase,
   filter: EventFilter,
   page: { limit: number; offset: number },
-): EventNumbers {
+): EventIdPage {
   const columns = eventColumns(database);
   columns.catchUp();
   return columns.list({ ...filter, sources: sourceKeys(database, filter) }, page);
 }
 
 /** The newest events of all. Needs no columns, so that it can be shown right after a start. */
-export function newestEventNumbers(database: ReadDatabase, limit: number): EventNumbers {
+export function newestEventNumbers(database: ReadDatabase, limit: number): EventIdPage {
   const ids = statement<number>(
     database,
     'SELECT id FROM events INDEXED BY events_by_time ORDER BY observed_at DESC, id DESC LIMIT ?',
