@@ -1,9 +1,9 @@
 import { defineConfig } from '@playwright/test';
-import { keepCompiledCode } from './server/cli/compileCache.ts';
+import { enableCodeCache } from './server/cli/compileCache.ts';
 import { chromiumLaunchOptions } from './test/support/chromium.ts';
 
 // For what is started beside the command line: the demonstration, `npm start`, the stand-in for Electron.
-keepCompiledCode();
+enableCodeCache();
 
 export default defineConfig({
   testDir: 'test/e2e',

@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
-import { keepCompiledCode } from './server/cli/compileCache.ts';
+import { enableCodeCache } from './server/cli/compileCache.ts';
 
 // Threads and processes that the tests start read their code compiled, as those of the command line do.
-keepCompiledCode();
+enableCodeCache();
 
 /** What measures how soon a node answers while it works hard: nothing else may run beside it. */
 const MEASURED = ['test/**/hostile.test.ts', 'test/netns/*.test.ts'];

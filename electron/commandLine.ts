@@ -1,11 +1,11 @@
 import { app } from 'electron';
 import { main } from '../server/cli/main.ts';
-import { startUtility } from './utilityChild.ts';
+import { startUtilityProcess } from './utilityChild.ts';
 
 const SWITCH = '--cli';
 
 /** The words of a command: what follows `--cli` on the app's command line. None where the window is wanted. */
-export function commandWords(argv: readonly string[]): string[] | undefined {
+export function commandArguments(argv: readonly string[]): string[] | undefined {
   const at = argv.indexOf(SWITCH);
   return at === -1 ? undefined : argv.slice(at + 1);
 }
@@ -27,7 +27,7 @@ async function serve(words: string[]): Promise<void> {
   // The system quits apps without a signal, as at a logout; the command knows signals only.
   app.once('will-quit', () => process.emit('SIGTERM'));
   app.on('will-quit', (event) => event.preventDefault());
-  await endWith(main(words, { startChild: startUtility }));
+  await endWith(main(words, { startChild: startUtilityProcess }));
 }
 
 async function endWith(running: Promise<number>): Promise<void> {

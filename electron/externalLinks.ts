@@ -6,7 +6,7 @@ const MAX_SHOWN_CHARACTERS = 500;
 /** Asks, then opens an http(s) address of another machine in the system's browser. Any other kind is never opened. */
 export async function openExternalLink(window: BrowserWindow, address: string): Promise<void> {
   const url = URL.parse(address);
-  if (url === null || !isWeb(url)) return;
+  if (url === null || !isHttpAddress(url)) return;
   const { href } = url;
   const { response } = await dialog.showMessageBox(window, {
     type: 'question',
@@ -19,6 +19,6 @@ export async function openExternalLink(window: BrowserWindow, address: string): 
   if (response === 0) await shell.openExternal(href);
 }
 
-export function isWeb(url: URL): boolean {
+export function isHttpAddress(url: URL): boolean {
   return url.protocol === 'http:' || url.protocol === 'https:';
 }

@@ -2,7 +2,7 @@ import { ipcMain, shell, type WebFrameMain } from 'electron';
 import type { RunningNode } from '../server/node.ts';
 import { type DesktopPreferences, desktopPreferencesChangeSchema } from '../shared/desktop.ts';
 import type { DesktopCalls } from './channels.ts';
-import type { KeptPreferences, Preferences } from './preferences.ts';
+import type { Preferences, StoredPreferences } from './preferences.ts';
 
 /** Answers what the node's own pages ask of the desktop. What any other frame asks is refused. */
 export function setUpIpc(node: RunningNode, preferences: Preferences): void {
@@ -38,6 +38,6 @@ function isMainFrameOf(frame: WebFrameMain | null, origin: string): boolean {
   return frame !== null && frame.parent === null && frame.origin === origin;
 }
 
-function publicPart({ keep_running, notify }: KeptPreferences): DesktopPreferences {
+function publicPart({ keep_running, notify }: StoredPreferences): DesktopPreferences {
   return { keep_running, notify };
 }

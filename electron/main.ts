@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { app, dialog, session } from 'electron';
 import type { RunningNode } from '../server/node.ts';
-import { commandWords, runCommand } from './commandLine.ts';
+import { commandArguments, runCommand } from './commandLine.ts';
 import { setUpPermissions } from './guards.ts';
 import { setUpIpc } from './ipc.ts';
 import { openLogFile } from './logFile.ts';
@@ -13,7 +13,7 @@ import { readOptions, type StartOptions } from './options.ts';
 import { type OpenedFiles, queueOpenedFiles, setUpPackFiles } from './packFiles.ts';
 import { openPreferences } from './preferences.ts';
 import { setUpTray } from './tray.ts';
-import { startUtility } from './utilityChild.ts';
+import { startUtilityProcess } from './utilityChild.ts';
 import { type DesktopWindow, setUpWindow } from './window.ts';
 
 function start(): void {
@@ -39,7 +39,7 @@ async function onReady(options: StartOptions, files: OpenedFiles): Promise<void>
     dataFolder: options.dataFolder ?? join(profile, 'archive'),
     port: options.port,
     collect: true,
-    startChild: startUtility,
+    startChild: startUtilityProcess,
     log: openLogFile(app.getPath('logs')),
   });
   setUpQuitting(node);
@@ -86,7 +86,7 @@ function giveUp(sentence: string): void {
   app.exit(1);
 }
 
-const words = commandWords(process.argv);
+const words = commandArguments(process.argv);
 try {
   if (words === undefined) start();
   else await runCommand(words);

@@ -18,12 +18,12 @@ const keptSchema = z.object({
   notify: desktopPreferencesSchema.shape.notify.catch([]),
   window: boundsSchema.optional().catch(undefined),
 });
-export type KeptPreferences = z.output<typeof keptSchema>;
+export type StoredPreferences = z.output<typeof keptSchema>;
 
 /** What the app remembers of this machine between two starts. */
 export interface Preferences {
-  readonly current: KeptPreferences;
-  change(change: Partial<KeptPreferences>): KeptPreferences;
+  readonly current: StoredPreferences;
+  change(change: Partial<StoredPreferences>): StoredPreferences;
 }
 
 /** Opens the file of preferences; a missing or damaged one is as good as none. */

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { buildIfStale, ROOT } from '../server/launch/build.ts';
-import { endWithParent } from '../server/launch/endWithParent.ts';
+import { exitWithParent } from '../server/launch/exitWithParent.ts';
 import { readOptions, type StartOptions } from './options.ts';
 import { findElectron } from './start/electronBinary.ts';
 import { openBrowser } from './start/openBrowser.ts';
-import { usualDataFolder } from './start/places.ts';
+import { defaultDataFolder } from './start/places.ts';
 
 const NEEDED_NODE = 24;
 /** An app that crashes later than this did open; starting it again is then the person's choice. */
@@ -61,7 +61,7 @@ async function runElectron(path: string, args: string[]): Promise<number | { rea
 
 /** Runs the node until it is told to end, and offers its interface to the browser. */
 async function serveForBrowser({
-  dataFolder = usualDataFolder(),
+  dataFolder = defaultDataFolder(),
   port,
   open,
 }: StartOptions): Promise<number> {
@@ -92,7 +92,7 @@ function say(line: string): void {
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EIO' && error.code !== 'EPIPE') throw error;
 });
-endWithParent();
+exitWithParent();
 try {
   process.exitCode = await start(process.argv.slice(2));
 } catch (error) {

@@ -10,7 +10,12 @@ const OUT_OF_MEMORY = new Set([5, 6, 133, 134, 0x80000003, 0xe0000008]);
  * Starts a script in one of Electron's utility processes. `child_process.fork` would need the fuse `runAsNode`, which
  * makes a plain Node of the signed program for whoever asks.
  */
-export const startUtility: NonNullable<NodeConfig['startChild']> = ({ script, heapMb, onMessage, onEnd }) => {
+export const startUtilityProcess: NonNullable<NodeConfig['startChild']> = ({
+  script,
+  heapMb,
+  onMessage,
+  onEnd,
+}) => {
   const started = utilityProcess.fork(script, [], {
     execArgv: [`--js-flags=--max-old-space-size=${heapMb}`],
     env: environment(),

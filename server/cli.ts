@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { keepCompiledCode } from './cli/compileCache.ts';
+import { enableCodeCache } from './cli/compileCache.ts';
 
 // Whoever reads the output may stop early, as “| head” does; that is no failure of the command.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -9,6 +9,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit();
 });
 
-keepCompiledCode();
+enableCodeCache();
 const { main } = await import('./cli/main.ts');
 process.exitCode = await main(process.argv.slice(2));

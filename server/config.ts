@@ -38,11 +38,11 @@ export interface NodeConfig {
 /** What readers may hold of the node. */
 export interface ReaderLimits {
   /** A reader that takes no byte of its answer for so long is cut off. */
-  stalledAfterMs: number;
+  stallTimeoutMs: number;
   /** So many exports, each of which holds a snapshot of the database, run at once. */
-  exportsAtOnce: number;
+  maxConcurrentExports: number;
   /** No export lets the write-ahead log grow beyond this. */
-  longestLogBytes: number;
+  maxWriteAheadLogBytes: number;
   /** So many connections are open at once on each address that is listened on. */
   connections: number;
 }
@@ -53,9 +53,9 @@ export interface ReaderLimits {
  * owner's window.
  */
 export const READER_LIMITS: ReaderLimits = {
-  stalledAfterMs: 60_000,
-  exportsAtOnce: 4,
-  longestLogBytes: 256_000_000,
+  stallTimeoutMs: 60_000,
+  maxConcurrentExports: 4,
+  maxWriteAheadLogBytes: 256_000_000,
   connections: 2_000,
 };
 

@@ -18,7 +18,7 @@ import {
 } from './config.ts';
 import { openFixity } from './fixity/fixity.ts';
 import { createApp } from './http/app.ts';
-import { storedBytesFirst } from './http/delivery/blobFastPath.ts';
+import { blobFastPath } from './http/delivery/blobFastPath.ts';
 import { CLOSING } from './http/delivery/eventStream.ts';
 import { Exports } from './http/delivery/exports.ts';
 import { blobsHandlers } from './http/routes/blobs.ts';
@@ -44,7 +44,7 @@ import { studiesHandlers } from './http/routes/studies.ts';
 import { warcHandlers } from './http/routes/warc.ts';
 import { sessionCookie } from './http/security/access.ts';
 import { createGuards } from './http/security/guards.ts';
-import { inOriginForm } from './http/security/hostHeader.ts';
+import { normalizeRequestTarget } from './http/security/hostHeader.ts';
 import { Listeners } from './http/security/listeners.ts';
 import { PublicAddress } from './http/security/publicAddress.ts';
 import { openArchive } from './ledger/openArchive.ts';
@@ -54,7 +54,7 @@ import { OwnerSessions } from './owner/sessions.ts';
 import { SharingSwitch } from './owner/sharing.ts';
 import { Jobs } from './runtime/jobs.ts';
 import { createLog } from './runtime/log.ts';
-import { tellListening } from './store/endpointFile.ts';
+import { writeEndpointFile } from './store/endpointFile.ts';
 import { openSettings } from './store/settings.ts';
 
 /** A node that runs: where it is reached and how it is ended. */
@@ -138,7 +138,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
           store,
           settings,
           sharing,
-          addresses: () => listeners.reachedAt,
+          addresses: () => listeners.networkAddresses,
           publicAddress,
           keys,
           sessions,
@@ -160,15 +160,15 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       await Promise.all([collection.close(), derived.close(), noise.close(), fixity.close(), jobs.close()]);
       await served;
       await writeLimits.close();
-      await tellListening(config.dataFolder, undefined);
+      await writeEndpointFile(config.dataFolder, undefined);
       await store.close();
     };
     // What a node told that was killed holds no longer.
-    await tellListening(config.dataFolder, undefined);
-    const url = await listeners.open(inOriginForm(storedBytesFirst({ store, guards, log }, app)));
-    await tellListening(config.dataFolder, { url, token_file: keys.tokenFile });
+    await writeEndpointFile(config.dataFolder, undefined);
+    const url = await listeners.open(normalizeRequestTarget(blobFastPath({ store, guards, log }, app)));
+    await writeEndpointFile(config.dataFolder, { url, token_file: keys.tokenFile });
     await sharing.resume();
-    writeLimits.startForgetting();
+    writeLimits.startDailyReset();
     if (config.collect ?? true) collection.startSchedule();
     loadTimeline(store).catch((error: unknown) =>
       log.warn({ error }, 'The timeline could not be read; whoever asks for it next tries again.'),

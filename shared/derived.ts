@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, sourceIdSchema } from './digest.ts';
-import { listQuery, searchText } from './list.ts';
+import { listQuery, searchParameter } from './list.ts';
 import { instantSchema } from './text.ts';
 
 /** What made a derived document, and when. */
@@ -60,5 +60,5 @@ export const foundTextSchema = z
   .meta({ id: 'FoundText' });
 export type FoundText = z.output<typeof foundTextSchema>;
 
-export const searchQuery = z.strictObject({ ...listQuery, q: searchText.optional() });
+export const searchQuery = z.strictObject({ ...listQuery, q: searchParameter.optional() });
 export type SearchQuery = z.output<typeof searchQuery>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, sourceIdSchema } from './digest.ts';
-import { listQuery, searchText, wholeNumber } from './list.ts';
+import { integerParameter, listQuery, searchParameter } from './list.ts';
 import { instantSchema } from './text.ts';
 
 export const EVENT_TYPES = ['first_seen', 'changed', 'unavailable', 'disappeared', 'recovered'] as const;
@@ -55,7 +55,7 @@ const instantValue = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
 export const eventsQuery = z.strictObject({
   ...listQuery,
-  q: searchText.optional(),
+  q: searchParameter.optional(),
   event_type: eventTypeSchema.optional(),
   source: sourceIdSchema.optional(),
   agency: z.string().max(200).optional(),
@@ -71,7 +71,7 @@ export const MAX_DENSITY_BUCKETS = 200;
 
 export const eventDensityQuery = eventsQuery
   .pick({ since: true, until: true })
-  .extend({ buckets: wholeNumber(1, MAX_DENSITY_BUCKETS).default(60) });
+  .extend({ buckets: integerParameter(1, MAX_DENSITY_BUCKETS).default(60) });
 export type EventDensityQuery = z.output<typeof eventDensityQuery>;
 
 /** How many events there are in each of a number of buckets of the same length, oldest first. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema } from './digest.ts';
-import { listQuery, wholeNumber } from './list.ts';
+import { integerParameter, listQuery } from './list.ts';
 import { instantSchema } from './text.ts';
 
 /** What the ledger records, by the words of the contract. */
@@ -48,7 +48,7 @@ export type LedgerHead = z.output<typeof ledgerHeadSchema>;
 
 export const ledgerQuery = z.strictObject({
   limit: listQuery.limit,
-  from: wholeNumber(1, Number.MAX_SAFE_INTEGER).default(1),
+  from: integerParameter(1, Number.MAX_SAFE_INTEGER).default(1),
 });
 
 export const ledgerPageSchema = z
@@ -99,8 +99,8 @@ export type LedgerVerification = z.output<typeof ledgerVerificationSchema>;
 const base64Hash = z.string().meta({ description: 'A SHA-256 hash in base64', contentEncoding: 'base64' });
 
 export const proofQuery = z.strictObject({
-  seq: wholeNumber(1, Number.MAX_SAFE_INTEGER),
-  size: wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
+  seq: integerParameter(1, Number.MAX_SAFE_INTEGER),
+  size: integerParameter(1, Number.MAX_SAFE_INTEGER).optional(),
   format: z
     .string()
     .optional()
@@ -122,8 +122,8 @@ export const inclusionProofSchema = z
 export type InclusionProof = z.output<typeof inclusionProofSchema>;
 
 export const consistencyQuery = z.strictObject({
-  from: wholeNumber(0, Number.MAX_SAFE_INTEGER),
-  to: wholeNumber(0, Number.MAX_SAFE_INTEGER).optional(),
+  from: integerParameter(0, Number.MAX_SAFE_INTEGER),
+  to: integerParameter(0, Number.MAX_SAFE_INTEGER).optional(),
 });
 
 /** A consistency proof (RFC 6962, section 2.1.2); all hashes in base64. */

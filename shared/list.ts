@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT, MIN_LIST_LIMIT } from './limits.ts';
 
 /** A query value is text; this reads a whole number in decimal digits and nothing else. */
-export function wholeNumber(min: number, max: number) {
+export function integerParameter(min: number, max: number) {
   return z
     .string()
     .regex(/^\d{1,15}$/, 'Enter a whole number.')
@@ -12,19 +12,19 @@ export function wholeNumber(min: number, max: number) {
 }
 
 /** `true` or `false` as a query value. */
-export const flagValue = z
+export const booleanParameter = z
   .enum(['true', 'false'])
   .transform((value) => value === 'true')
   .meta({ type: 'boolean' });
 
 /** The query parameters that every list takes. */
 export const listQuery = {
-  limit: wholeNumber(MIN_LIST_LIMIT, MAX_LIST_LIMIT).default(DEFAULT_LIST_LIMIT),
-  offset: wholeNumber(0, Number.MAX_SAFE_INTEGER).default(0),
+  limit: integerParameter(MIN_LIST_LIMIT, MAX_LIST_LIMIT).default(DEFAULT_LIST_LIMIT),
+  offset: integerParameter(0, Number.MAX_SAFE_INTEGER).default(0),
 };
 
 /** Words, all of which must occur, and "phrases"; any text is valid, as long as a request's head can be. */
-export const searchText = z.string();
+export const searchParameter = z.string();
 
 /** One page of a list; `next` is the path of the next page with all of the query kept, or null. */
 export function pageOf<Item extends z.ZodType>(item: Item) {

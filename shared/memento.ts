@@ -16,6 +16,6 @@ export const timeMapSchema = z
   .meta({ id: 'TimeMap' });
 
 /** The moment of a memento as its address has it: `YYYYMMDDhhmmssmmm`. */
-export function stampOf(instant: string): string {
+export function mementoTimestamp(instant: string): string {
   return instant.replace(/\D/g, '');
 }

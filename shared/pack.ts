@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { DIGEST_PATTERN, digestSchema, packIdSchema, studyIdSchema } from './digest.ts';
 import { compareByUtf8, filePathFault, pathConflicts } from './filePath.ts';
 import { MAX_PACK_FILES, PACK_FORMAT, TERMS_VERSION } from './limits.ts';
-import { flagValue, listQuery, searchText } from './list.ts';
+import { booleanParameter, listQuery, searchParameter } from './list.ts';
 import { nodePathSchema } from './node.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl, text } from './text.ts';
 import {
@@ -225,7 +225,7 @@ export function recordOf(pack: Pack): PackRecord {
 
 export const packsQuery = z.strictObject({
   ...listQuery,
-  q: searchText.optional(),
+  q: searchParameter.optional(),
   node: nodePathSchema.optional().meta({ description: 'A node; what hangs below it counts too' }),
   study: studyIdSchema.optional(),
   outcome: outcomeSchema.optional(),
@@ -244,7 +244,7 @@ export const packsQuery = z.strictObject({
     .max(100)
     .meta({ description: 'A whole keyword; case and accents are ignored' })
     .optional(),
-  flagged: flagValue.optional(),
+  flagged: booleanParameter.optional(),
   replicates: packIdSchema.optional(),
   sort: z
     .enum(['received', '-received', 'title', '-title', 'replications', '-replications'])

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { digestSchema, sourceIdSchema } from './digest.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
-import { listQuery, searchText } from './list.ts';
+import { listQuery, searchParameter } from './list.ts';
 import { noiseRulesSchema } from './noise.ts';
 import { httpUrlSchema, instantSchema, text } from './text.ts';
 
@@ -118,7 +118,7 @@ export type WatchedSource = z.output<typeof watchedSourceSchema>;
 
 export const sourcesQuery = z.strictObject({
   ...listQuery,
-  q: searchText.optional(),
+  q: searchParameter.optional(),
   agency: z.string().max(200).optional(),
   tag: z.string().max(100).optional(),
   state: sourceStateSchema.optional(),

@@ -9,7 +9,7 @@ export const LIST_MEDIA_TYPES = {
   'application/xml': 'opml',
   'text/xml': 'opml',
 } as const;
-export type ListForm = (typeof LIST_MEDIA_TYPES)[keyof typeof LIST_MEDIA_TYPES];
+export type ListFormat = (typeof LIST_MEDIA_TYPES)[keyof typeof LIST_MEDIA_TYPES];
 
 export const MAX_LIST_ENTRIES = 10_000;
 export const MAX_LIST_BYTES = 8_388_608;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { studyIdSchema } from './digest.ts';
-import { listQuery, searchText } from './list.ts';
+import { listQuery, searchParameter } from './list.ts';
 import { nodePathSchema } from './node.ts';
 import { instantSchema, text } from './text.ts';
 import { outcomeSchema, verdictSchema } from './vocabulary.ts';
@@ -9,7 +9,7 @@ export const studyStatusSchema = z.enum(['planned', 'running', 'completed', 'aba
 export type StudyStatus = z.output<typeof studyStatusSchema>;
 
 /** The only moves between the statuses of a study. */
-export const STUDY_MOVES: Record<StudyStatus, readonly StudyStatus[]> = {
+export const STUDY_TRANSITIONS: Record<StudyStatus, readonly StudyStatus[]> = {
   planned: ['running', 'abandoned'],
   running: ['completed', 'abandoned'],
   completed: ['running'],
@@ -53,7 +53,7 @@ export const studySchema = z
 
 export const studiesQuery = z.strictObject({
   ...listQuery,
-  q: searchText.optional(),
+  q: searchParameter.optional(),
   status: studyStatusSchema.optional(),
   node: nodePathSchema.optional(),
 });

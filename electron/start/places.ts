@@ -5,7 +5,7 @@ import { join } from 'node:path';
 const APP_NAME = 'strongroom';
 
 /** Where the app keeps its archive: the folder that Electron calls `userData`, so that both ways in show the same. */
-export function usualDataFolder(): string {
+export function defaultDataFolder(): string {
   return join(applicationData(), APP_NAME, 'archive');
 }
 

@@ -10,7 +10,7 @@ import {
   type StatusRow,
   type StudyRow,
 } from '../store/sqlite/archive/studies.ts';
-import { iterateNodes } from '../store/sqlite/archive/treeNodes.ts';
+import { iterateTreeNodes } from '../store/sqlite/archive/treeNodes.ts';
 import { recordedPacks } from './packs/recordedPacks.ts';
 
 /*
@@ -67,7 +67,7 @@ export const commentDigest: (comment: Omit<Comment, 'ledger_entry'>) => string =
 
 /** What lets the ledger's verification recompute each of these from the rows as they stand. */
 export const ARCHIVE_SUBJECTS: readonly RecordedSubjects[] = [
-  { types: ['node.created'], digests: (database) => digests(iterateNodes(database), nodeDigest) },
+  { types: ['node.created'], digests: (database) => digests(iterateTreeNodes(database), nodeDigest) },
   { types: ['study.created'], digests: (database) => digests(iterateStudies(database), studyDigest) },
   { types: ['study.status'], digests: (database) => digests(iterateStatuses(database), statusDigest) },
   { types: ['pack.added'], digests: recordedPacks },

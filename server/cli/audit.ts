@@ -5,8 +5,8 @@ import { coverRetrievals } from '../collection/record/coverRetrievals.ts';
 import { auditEverything } from '../fixity/audit.ts';
 import { auditBlobs } from '../fixity/auditBlobs.ts';
 import { checkDatabase } from '../fixity/checkDatabase.ts';
-import { listLost, noFindings } from '../fixity/lostAndFound.ts';
-import { judgeArchive, openArchive } from '../ledger/openArchive.ts';
+import { emptyFindings, listUnnamedBlobs } from '../fixity/lostAndFound.ts';
+import { checkOpening, openArchive } from '../ledger/openArchive.ts';
 import { lostFiles } from '../store/blobs/lostAndFound.ts';
 import { DamagedDatabaseError } from '../store/opening/existingArchive.ts';
 import { FolderInUseError } from '../store/opening/folderLock.ts';
@@ -64,7 +64,7 @@ export const audit: Command = {
     await requireAcknowledged(folder);
     const database = await checkDatabase({ folder });
     const store = database.ok ? await openUnlessInUse(folder) : undefined;
-    const told = store ? await auditAndRecord(store, database) : await auditBeside(folder, database);
+    const told = store ? await auditAndRecord(store, database) : await auditReadOnly(folder, database);
     const ok = database.ok && told.damaged_objects === 0;
     if (values.json) print(JSON.stringify({ ok, ...told }));
     else tell(told);
@@ -75,7 +75,7 @@ export const audit: Command = {
 /** @throws what refuses an archive that is behind what was acknowledged. One that is in use, or damaged, is looked at. */
 async function requireAcknowledged(folder: string): Promise<void> {
   try {
-    await judgeArchive({ folder, clock: systemClock });
+    await checkOpening({ folder, clock: systemClock });
   } catch (error) {
     if (!(error instanceof FolderInUseError || error instanceof DamagedDatabaseError)) throw error;
   }
@@ -114,7 +114,7 @@ async function auditAndRecord(store: Store, database: DatabaseCheck): Promise<To
 }
 
 /** Reads what a node has open, or what is damaged, and writes nothing. */
-export async function auditBeside(folder: string, database: DatabaseCheck): Promise<Told> {
+export async function auditReadOnly(folder: string, database: DatabaseCheck): Promise<Told> {
   try {
     return { ...(await readBeside(folder)), database };
   } catch (error) {
@@ -132,7 +132,7 @@ const NOTHING_LOOKED_AT: Omit<Told, 'database'> = {
   damaged: [],
   restored: [],
   recorded: false,
-  ...noFindings(),
+  ...emptyFindings(),
 };
 
 async function readBeside(folder: string): Promise<Omit<Told, 'database'>> {
@@ -163,7 +163,7 @@ async function readBeside(folder: string): Promise<Omit<Told, 'database'>> {
   } finally {
     line.clear();
   }
-  return { ...told, ...(await listLost({ folder }, await lostFiles(folder))) };
+  return { ...told, ...(await listUnnamedBlobs({ folder }, await lostFiles(folder))) };
 }
 
 /** The line of progress, told by what was read in all. */

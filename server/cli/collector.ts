@@ -6,7 +6,7 @@ import type { Event } from '../../shared/event.ts';
 import type { Job } from '../../shared/job.ts';
 import { MAX_LIST_LIMIT } from '../../shared/limits.ts';
 import type { WatchedSource } from '../../shared/source.ts';
-import { LIST_MEDIA_TYPES, type ListForm, type SourceImport } from '../../shared/sourceList.ts';
+import { LIST_MEDIA_TYPES, type ListFormat, type SourceImport } from '../../shared/sourceList.ts';
 import { openCollection } from '../collection/collection.ts';
 import { coverRetrievals } from '../collection/record/coverRetrievals.ts';
 import { listWatchedSources } from '../collection/sources/sources.ts';
@@ -16,11 +16,11 @@ import { Jobs } from '../runtime/jobs.ts';
 import { createLog } from '../runtime/log.ts';
 import { FolderInUseError } from '../store/opening/folderLock.ts';
 import { openSettings } from '../store/settings.ts';
-import { type NodeOptions, type RunningNode, reachNode } from './runningNode.ts';
+import { connectToNode, type NodeOptions, type RunningNode } from './runningNode.ts';
 
 /** The collector of a data folder: opened here, or that of the node that has the folder open. */
 export interface Collector {
-  importSources(form: ListForm, bytes: Uint8Array<ArrayBuffer>): Promise<SourceImport>;
+  importSources(form: ListFormat, bytes: Uint8Array<ArrayBuffer>): Promise<SourceImport>;
   /** Runs one round of all sources that are not paused, to its end. */
   collect(): Promise<CollectionResult>;
   /** Every watched source. */
@@ -35,7 +35,7 @@ export async function openCollector(options: NodeOptions): Promise<Collector> {
     return await openHere(resolve(options.data));
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;
-    return throughNode(await reachNode(options));
+    return throughNode(await connectToNode(options));
   }
 }
 

@@ -9,7 +9,7 @@ const FOLDER = fileURLToPath(new URL('../../node_modules/.cache/strongroom', imp
  * start in half the time; threads and child processes learn of it from the environment. Where nothing can be kept, Node
  * begins anew each time as it would otherwise. What is built has no types and few modules, and needs none of this.
  */
-export function keepCompiledCode(): void {
+export function enableCodeCache(): void {
   if (!import.meta.url.endsWith('.ts') || process.env.NODE_COMPILE_CACHE !== undefined) return;
   enableCompileCache(FOLDER);
   process.env.NODE_COMPILE_CACHE = FOLDER;

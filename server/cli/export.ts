@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import { ExportError, exportArchive } from '../dump/exportArchive.ts';
-import { openToExport } from '../dump/openToExport.ts';
+import { openForExport } from '../dump/openForExport.ts';
 import {
   archiveFolder,
   type Command,
@@ -43,7 +43,7 @@ export const exportFile: Command = {
     const folder = archiveFolder(values.data);
     const file = resolve(values.out);
     if (existsSync(file)) throw new UsageError(`${file} exists; give another name with --out.`);
-    const archive = await openToExport(folder, systemClock);
+    const archive = await openForExport(folder, systemClock);
     try {
       const written = await exportArchive(archive, file);
       if (values.json) print(JSON.stringify({ ok: true, file, ...written }));

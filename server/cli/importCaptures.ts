@@ -6,7 +6,7 @@ import { READ_SIZE } from '../collection/captures/captures.ts';
 import { importWarc } from '../collection/captures/importWarc.ts';
 import type { FileDescription } from '../collection/captures/readWarcFile.ts';
 import { coverRetrievals } from '../collection/record/coverRetrievals.ts';
-import { ObjectReceiver } from '../collection/record/receiveObject.ts';
+import { ObjectReceiver } from '../collection/record/objectReceiver.ts';
 import { openArchive } from '../ledger/openArchive.ts';
 import { openSettings } from '../store/settings.ts';
 import { UsageError } from './command.ts';

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { KeyChange } from '../../shared/keyChange.ts';
-import { knownKey } from '../ledger/judgeArchive.ts';
+import { recordedKey } from '../ledger/detectRollback.ts';
 import { openArchive } from '../ledger/openArchive.ts';
-import { lookInto } from '../store/opening/examine.ts';
+import { withReadOnlyDatabase } from '../store/opening/inspectFolder.ts';
 import {
   archiveFolder,
   type Command,
@@ -47,7 +47,7 @@ export const key: Command = {
     const folder = archiveFolder(values.data);
     const { renew: renewKey, 'accept-rollback': acceptRollback } = values;
     if (!renewKey && !acceptRollback) {
-      const known = await lookInto(folder, async (examined) => knownKey(examined));
+      const known = await withReadOnlyDatabase(folder, async (examined) => recordedKey(examined));
       if (known === undefined) throw new UsageError(`No node has opened the archive in ${folder} yet.`);
       print(values.json ? JSON.stringify({ key: known }) : known);
       return 0;

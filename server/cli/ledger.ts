@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
 import type { LedgerVerification } from '../../shared/ledger.ts';
 import { type CheckpointComparison, compareCheckpoint } from '../ledger/compareCheckpoint.ts';
-import { compareWithKept, readBeside } from '../ledger/judgeArchive.ts';
+import { detectRollback, readKnownState } from '../ledger/detectRollback.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
-import { lookInto, requireTables } from '../store/opening/examine.ts';
+import { requireTables, withReadOnlyDatabase } from '../store/opening/inspectFolder.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import {
   archiveFolder,
@@ -77,8 +77,8 @@ const NO_DOUBT = { ok: true, sentence: null };
 
 /** Whether the ledger is the one that the node was left with, as far as it has kept that. */
 async function keptDoubt(folder: string): Promise<{ ok: boolean; sentence: string | null }> {
-  const beside = await readBeside(folder);
-  const { doubt } = await lookInto(folder, (examined) => compareWithKept(examined, beside));
+  const beside = await readKnownState(folder);
+  const { doubt } = await withReadOnlyDatabase(folder, (examined) => detectRollback(examined, beside));
   return { ok: doubt === undefined, sentence: doubt?.message ?? null };
 }
 

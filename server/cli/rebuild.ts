@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/clock.ts';
-import { type Rebuilt, rebuildArchive } from '../dump/rebuildArchive.ts';
+import { type RebuildResult, rebuildArchive } from '../dump/rebuildArchive.ts';
 import { checkDatabase } from '../fixity/checkDatabase.ts';
 import { NodeKeyError } from '../ledger/nodeKey.ts';
 import { openArchive } from '../ledger/openArchive.ts';
-import { auditBeside, SAID, type Told } from './audit.ts';
+import { auditReadOnly, SAID, type Told } from './audit.ts';
 import { type Command, type ExitCode, JSON_OPTION, print, printError, UsageError } from './command.ts';
 import { shown } from './shown.ts';
 
@@ -47,7 +47,7 @@ export const rebuild: Command = {
     const dump = values.dump === undefined ? undefined : resolve(values.dump);
     const rebuilt = await rebuildArchive({ folder, clock: systemClock, dump, acceptRollback });
     const key = await openOnce(folder, acceptRollback);
-    const found = await auditBeside(folder, await checkDatabase({ folder }));
+    const found = await auditReadOnly(folder, await checkDatabase({ folder }));
     const ok = key === undefined && found.damaged_objects === 0;
     if (values.json) {
       const { dump: from, head, setAside: set_aside, passedOver: passed_over } = rebuilt;
@@ -61,7 +61,7 @@ export const rebuild: Command = {
       };
       print(JSON.stringify({ ...told, key: key ?? null, checked, bytes, damaged_objects, damaged }));
     } else {
-      for (const line of sentencesOf(rebuilt)) print(line);
+      for (const line of describeRebuild(rebuilt)) print(line);
       if (key !== undefined) printError(key);
       tell(found);
     }
@@ -83,7 +83,7 @@ async function openOnce(folder: string, acceptRollback: boolean): Promise<string
 }
 
 /** What a rebuilt database was made of, and what a dump does not hold. */
-export function sentencesOf({ dump, head, setAside, passedOver }: Rebuilt): string[] {
+export function describeRebuild({ dump, head, setAside, passedOver }: RebuildResult): string[] {
   return [
     ...passedOver.map((why) => `Passed over: ${shown(why)}`),
     ...(setAside === undefined ? [] : [`The database that could not be read is called ${setAside} now.`]),

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
-import { readListening } from '../store/endpointFile.ts';
+import { readEndpointFile } from '../store/endpointFile.ts';
 import { UsageError } from './command.ts';
 
 /** Where a node listens unless it was told otherwise. */
@@ -30,8 +30,8 @@ export interface RunningNode {
  *
  * @throws UsageError where there is no token, or the URL is none.
  */
-export async function reachNode(options: NodeOptions): Promise<RunningNode> {
-  const told = await readListening(resolve(options.data));
+export async function connectToNode(options: NodeOptions): Promise<RunningNode> {
+  const told = await readEndpointFile(resolve(options.data));
   const url = options.url ?? told?.url ?? DEFAULT_URL;
   const token = await readToken(
     resolve(options['token-file'] ?? told?.token_file ?? join(options.data, 'owner-token')),

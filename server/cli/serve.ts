@@ -83,9 +83,9 @@ export const serve: Command = {
 async function rebuildIfNeeded(folder: string, acceptRollback: boolean): Promise<void> {
   const { needsRebuild, rebuildArchive } = await import('../dump/rebuildArchive.ts');
   if (!(await needsRebuild(folder))) return;
-  const { sentencesOf } = await import('./rebuild.ts');
+  const { describeRebuild } = await import('./rebuild.ts');
   const rebuilt = await rebuildArchive({ folder, clock: systemClock, acceptRollback });
-  for (const line of sentencesOf(rebuilt)) printError(line);
+  for (const line of describeRebuild(rebuilt)) printError(line);
 }
 
 function portOf(text: string): number {

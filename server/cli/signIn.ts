@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type Command, DATA_OPTION, type ExitCode, JSON_OPTION, print } from './command.ts';
-import { reachNode } from './runningNode.ts';
+import { connectToNode } from './runningNode.ts';
 
 const HELP = `Usage: strongroom sign-in [options]
 
@@ -26,7 +26,7 @@ export const signIn: Command = {
         json: JSON_OPTION,
       },
     });
-    const node = await reachNode(values);
+    const node = await connectToNode(values);
     const link = (await node.ask('POST', '/manage/sign-in-links')) as { url: string; public_url?: string };
     print(values.json ? JSON.stringify(link) : Object.values(link).join('\n'));
     return 0;

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { openHolder } from '../verification/holders.ts';
-import { type OpenList, openList } from '../verification/listedFiles.ts';
+import { openReferenceArchive } from '../verification/holders.ts';
+import { type ChecksumFile, openChecksumFile } from '../verification/listedFiles.ts';
 import { type Finding, type Summary, Tally } from '../verification/report.ts';
 import { verifyPaths } from '../verification/verifyPaths.ts';
 import { type Command, type ExitCode, JSON_OPTION, print, UsageError } from './command.ts';
@@ -47,7 +47,7 @@ export const verify: Command = {
       const findings = verifyPaths({
         paths,
         list: values.sums === undefined ? undefined : await listFrom(values.sums),
-        holder: values.against === undefined ? undefined : await openHolder(values.against),
+        holder: values.against === undefined ? undefined : await openReferenceArchive(values.against),
         progress,
       });
       for await (const found of findings) {
@@ -64,9 +64,9 @@ export const verify: Command = {
   },
 };
 
-async function listFrom(file: string): Promise<OpenList> {
+async function listFrom(file: string): Promise<ChecksumFile> {
   try {
-    return await openList(file);
+    return await openChecksumFile(file);
   } catch {
     throw new UsageError(`The list ${shown(file)} cannot be read.`);
   }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { extname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type ListForm, MAX_LIST_BYTES, type SourceImport } from '../../shared/sourceList.ts';
+import { type ListFormat, MAX_LIST_BYTES, type SourceImport } from '../../shared/sourceList.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { openCollector } from './collector.ts';
 import {
@@ -29,7 +29,7 @@ Adds sources to a data folder; where a node has it open, through that node. What
 
 Ends with 0 if all are watched now, 1 if any was refused, 2 if it could not be done.`;
 
-const FORMS: Readonly<Record<string, ListForm>> = { '.csv': 'csv', '.opml': 'opml', '.xml': 'opml' };
+const FORMS: Readonly<Record<string, ListFormat>> = { '.csv': 'csv', '.opml': 'opml', '.xml': 'opml' };
 
 export const watch: Command = {
   name: 'watch',
@@ -63,7 +63,7 @@ export const watch: Command = {
 };
 
 interface GivenList {
-  form: ListForm;
+  form: ListFormat;
   bytes: Uint8Array<ArrayBuffer>;
 }
 

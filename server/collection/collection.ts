@@ -1,7 +1,7 @@
 import type { CollectionResult } from '../../shared/collection.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { NewSource, SourcePreview, WatchedSource } from '../../shared/source.ts';
-import type { ListForm, SourceImport } from '../../shared/sourceList.ts';
+import type { ListFormat, SourceImport } from '../../shared/sourceList.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { SettingsStore } from '../store/settings.ts';
@@ -11,14 +11,14 @@ import { isPrivateAddress } from './fetch/addresses.ts';
 import type { Network } from './fetch/attempt.ts';
 import { systemLookup } from './fetch/connect.ts';
 import { Connections } from './fetch/connections.ts';
-import { Robots } from './fetch/robots.ts';
-import { ObjectReceiver } from './record/receiveObject.ts';
-import { HostHeldError, Politeness } from './schedule/hostRateLimiter.ts';
-import { Collector, type CollectServices, chooseSources } from './schedule/round.ts';
+import { RobotsCache } from './fetch/robots.ts';
+import { ObjectReceiver } from './record/objectReceiver.ts';
+import { HostBackoffError, HostRateLimiter } from './schedule/hostRateLimiter.ts';
+import { Collector, type CollectorServices, chooseSources } from './schedule/round.ts';
 import { Scheduler } from './schedule/scheduler.ts';
 import { importSources } from './sources/importSources.ts';
 import { previewSource } from './sources/preview.ts';
-import { PrivacyDecision } from './sources/privateSources.ts';
+import { PrivateAddressCheck } from './sources/privateSources.ts';
 import { addSource } from './sources/sources.ts';
 
 export interface CollectionConfig {
@@ -41,7 +41,7 @@ export interface Collection {
   /** Watches an address. @throws Problem `source_exists`, `id_taken`, `invalid_field`. */
   add(source: NewSource): Promise<WatchedSource>;
   /** Watches what a list names. @throws Problem `invalid_list`. */
-  importSources(form: ListForm, bytes: Uint8Array): Promise<SourceImport>;
+  importSources(form: ListFormat, bytes: Uint8Array): Promise<SourceImport>;
   /** Third parties' captures. */
   readonly captures: Captures;
   /** Sources were added or changed; the schedule is looked at anew. */
@@ -55,17 +55,17 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
   const { clock } = store;
   const closing = new AbortController();
   const connections = new Connections();
-  const politeness = new Politeness(clock, () => settings.current);
+  const rateLimiter = new HostRateLimiter(clock, () => settings.current);
   const fetching = {
     clock,
-    politeness,
-    robots: new Robots(clock),
+    rateLimiter,
+    robots: new RobotsCache(clock),
     connections,
     lookup: systemLookup,
     isPrivateAddress,
     ...network,
   };
-  const services: CollectServices = {
+  const services: CollectorServices = {
     ...fetching,
     store,
     log,
@@ -99,7 +99,7 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
       const preview = previewSource({ ...fetching, store }, settings.current, url, closing.signal).catch(
         (error: unknown) => {
           if (closing.signal.aborted) throw shuttingDown();
-          if (error instanceof HostHeldError)
+          if (error instanceof HostBackoffError)
             throw new Problem(
               'preview_failed',
               `This host asked to be left alone until ${new Date(error.until).toISOString()}.`,
@@ -111,7 +111,7 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
       return preview.finally(() => previews.delete(preview));
     },
     async add(source) {
-      const added = await addSource(store, source, await new PrivacyDecision(fetching).of(source.url));
+      const added = await addSource(store, source, await new PrivateAddressCheck(fetching).of(source.url));
       scheduler.wake();
       return added;
     },
@@ -131,7 +131,7 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
       await scheduler.close();
       await Promise.allSettled(previews);
       await collector.idle();
-      politeness.close();
+      rateLimiter.close();
       await connections.close();
     },
   };

@@ -4,7 +4,7 @@ import { iterateRecordedEvents } from '../store/sqlite/collection/events.ts';
 import { iterateSourceRevisions } from '../store/sqlite/collection/sourceRevisions.ts';
 import { sourceByKey } from '../store/sqlite/collection/sources.ts';
 import { eventDigest } from './record/recordEvent.ts';
-import { RETRIEVALS } from './record/recordedRetrievals.ts';
+import { RETRIEVAL_SUBJECTS } from './record/recordedRetrievals.ts';
 import { recordedSource } from './sources/sources.ts';
 
 /** What was recorded of sources: each revision as it was kept, and the newest one as the source's own row shows it. */
@@ -28,4 +28,4 @@ const EVENTS: RecordedSubjects = {
 };
 
 /** What the ledger recorded of the collection. */
-export const COLLECTION_SUBJECTS: readonly RecordedSubjects[] = [SOURCES, EVENTS, RETRIEVALS];
+export const COLLECTION_SUBJECTS: readonly RecordedSubjects[] = [SOURCES, EVENTS, RETRIEVAL_SUBJECTS];

@@ -109,9 +109,9 @@ class DumpCheck {
     if (trailer.sha256 !== sha256)
       throw new DumpError('The dump was altered: its bytes do not have the digest in its trailer.');
     if (this.#kind === 0) this.#archive.ledger.requireSigned(this.#header.checkpoint);
-    this.#archive.ledger.requireRecords();
-    this.#archive.batches.requireWhole();
-    this.#archive.requireStandings();
+    this.#archive.ledger.requireAllRecords();
+    this.#archive.batches.requireComplete();
+    this.#archive.requireSourceStates();
     for (const name of new Set([...this.#counts.keys(), ...Object.keys(trailer.counts)])) {
       const counted = this.#counts.get(name) ?? 0;
       if (trailer.counts[name] !== counted)

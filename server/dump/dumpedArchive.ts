@@ -57,7 +57,7 @@ export class DumpedArchive {
   }
 
   /** Called at the end: what was said of sources is what their own retrievals, events and revisions come to. */
-  requireStandings(): void {
+  requireSourceStates(): void {
     for (const { line, said, found } of this.sources.values()) {
       if (said.revision !== found.revision)
         throw new DumpError('its revision is not the newest one of this source.', line);

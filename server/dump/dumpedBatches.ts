@@ -43,7 +43,7 @@ export class DumpedBatches {
   }
 
   /** Called at the end. */
-  requireWhole(): void {
+  requireComplete(): void {
     const batch = this.#batches[this.#current];
     if (!batch) return;
     throw new DumpError(

@@ -65,7 +65,7 @@ export class DumpedLedger {
   }
 
   /** Called at the end. The entries begin with the second line. */
-  requireRecords(): void {
+  requireAllRecords(): void {
     const at = this.#seen.subarray(0, this.size).indexOf(0);
     if (at < 0) return;
     throw new DumpError(

@@ -65,7 +65,7 @@ function checkStanding(source: SourceLine, line: number): void {
 }
 
 /** Holds a retrieval against its source, and remembers it for the lines that name it. */
-export function takeOwnRetrieval(
+export function addRetrieval(
   archive: DumpedArchive,
   source: DumpedSource,
   retrieval: Pick<

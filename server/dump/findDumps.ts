@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
-import { isMissing } from '../store/blobs/missing.ts';
+import { isMissing } from '../store/blobs/fileErrors.ts';
 
 /** A file that begins as a dump does; nothing else of it is known. */
 export interface FoundDump {

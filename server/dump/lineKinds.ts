@@ -4,7 +4,7 @@ import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/dump.ts';
 import { SELF } from '../../shared/event.ts';
 import type { EntryType } from '../../shared/ledger.ts';
 import { newFlagSchema } from '../../shared/pack.ts';
-import { STUDY_MOVES } from '../../shared/study.ts';
+import { STUDY_TRANSITIONS } from '../../shared/study.ts';
 import { checkRecord } from '../archive/packs/record.ts';
 import {
   commentDigest,
@@ -19,7 +19,7 @@ import { retrievalLeaf } from '../collection/record/retrievalLeaf.ts';
 import { damageDigest, restorationDigest } from '../fixity/damages.ts';
 import { fingerprintOf } from '../ledger/entry.ts';
 import { type DumpedArchive, requireThat } from './dumpedArchive.ts';
-import { checkSourceLine, takeOwnRetrieval } from './dumpedSources.ts';
+import { addRetrieval, checkSourceLine } from './dumpedSources.ts';
 import * as lines from './lineSchemas.ts';
 
 /** How lines of one kind are checked. */
@@ -78,7 +78,7 @@ const ARCHIVE_KINDS: Record<string, LineKind> = {
   study_status: recorded(lines.statusLine, ['study.status'], statusDigest, (archive, step, line) => {
     const before = archive.studies.get(step.study);
     requireThat(before !== undefined, 'its study is not before it.', line);
-    requireThat(STUDY_MOVES[before].includes(step.status), 'no study can move so.', line);
+    requireThat(STUDY_TRANSITIONS[before].includes(step.status), 'no study can move so.', line);
     archive.studies.set(step.study, step.status);
   }),
   pack: recorded(lines.packLine, ['pack.added'], ({ record }) => fingerprintOf(record), checkPack),
@@ -159,12 +159,7 @@ const RETRIEVAL_KINDS: Record<string, LineKind> = {
         line,
       );
       archive.batches.take(retrieval.id, found, line);
-      takeOwnRetrieval(
-        archive,
-        archive.source(archive.sourceKeys.get(retrieval.source), line),
-        retrieval,
-        line,
-      );
+      addRetrieval(archive, archive.source(archive.sourceKeys.get(retrieval.source), line), retrieval, line);
     },
   ),
 };
@@ -175,7 +170,7 @@ const OLD_RETRIEVAL_KINDS: Record<string, LineKind> = {
     lines.oldRetrievalLine,
     ({ id }) => id,
     (archive, retrieval, line) =>
-      takeOwnRetrieval(archive, archive.source(retrieval.source_key, line), retrieval, line),
+      addRetrieval(archive, archive.source(retrieval.source_key, line), retrieval, line),
   ),
   capture: kind(
     lines.captureLine,

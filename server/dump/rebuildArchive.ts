@@ -4,14 +4,14 @@ import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Clock, instantOf } from '../../shared/clock.ts';
 import { CheckpointError, nodeKeyOf, openCheckpoint } from '../ledger/checkpoint.ts';
-import { readKeptNotes } from '../ledger/checkpoints.ts';
-import { compareWithKept, readBeside } from '../ledger/judgeArchive.ts';
-import { nameIn } from '../ledger/nodeKey.ts';
+import { readStoredCheckpoints } from '../ledger/checkpoints.ts';
+import { detectRollback, readKnownState } from '../ledger/detectRollback.ts';
+import { keyNameOf } from '../ledger/nodeKey.ts';
 import { syncFile, syncFolder } from '../store/blobs/durableFile.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
-import { BehindHeadError, isReadable, lookInto } from '../store/opening/examine.ts';
 import { hasDatabase, MissingDatabaseError } from '../store/opening/existingArchive.ts';
 import { lockFolder } from '../store/opening/folderLock.ts';
+import { isReadable, RollbackDetectedError, withReadOnlyDatabase } from '../store/opening/inspectFolder.ts';
 import { writeSetting } from '../store/sqlite/node/settings.ts';
 import { openStore } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
@@ -38,7 +38,7 @@ export interface RebuildOptions {
 }
 
 /** What a database was made of. */
-export interface Rebuilt {
+export interface RebuildResult {
   dump: string;
   head: DumpHead;
   /** What the broken database is called now, if there was one. */
@@ -61,9 +61,9 @@ export async function needsRebuild(folder: string): Promise<boolean> {
  * Makes the database of an archive anew, of a dump: under another name, and in its place only when all of it was read
  * and its ledger verified. A database that can be read is never replaced. The archive keeps its name and its key.
  *
- * @throws RebuildError, FolderInUseError; KeptCheckpointError, HeadFileError unless a rollback is accepted
+ * @throws RebuildError, FolderInUseError; StoredCheckpointError, HeadFileError unless a rollback is accepted
  */
-export async function rebuildArchive(options: RebuildOptions): Promise<Rebuilt> {
+export async function rebuildArchive(options: RebuildOptions): Promise<RebuildResult> {
   const { folder, clock } = options;
   if (!existsSync(folder)) throw new RebuildError(`There is no folder ${folder}.`);
   const lock = lockFolder(folder);
@@ -97,7 +97,10 @@ function isWhole(folder: string): boolean {
   }
 }
 
-async function buildOfNewest(options: RebuildOptions, partial: string): Promise<Omit<Rebuilt, 'setAside'>> {
+async function buildOfNewest(
+  options: RebuildOptions,
+  partial: string,
+): Promise<Omit<RebuildResult, 'setAside'>> {
   const passedOver: string[] = [];
   for (const found of await candidates(options)) {
     try {
@@ -130,8 +133,8 @@ async function candidates({ folder, dump }: RebuildOptions): Promise<FoundDump[]
  */
 async function requireOwn(folder: string, { key }: FoundDump): Promise<void> {
   const names = (await readdir(folder)).filter((name) => /^key(\.next|\.retired-[0-9a-f]{8})?$/.test(name));
-  const keys = await Promise.all(names.map((name) => verifierKeyIn(join(folder, name), nameIn(key))));
-  const notes = await readKeptNotes(folder);
+  const keys = await Promise.all(names.map((name) => verifierKeyIn(join(folder, name), keyNameOf(key))));
+  const notes = await readStoredCheckpoints(folder);
   if (names.length + notes.length === 0 || keys.includes(key)) return;
   if (notes.some(({ note }) => isSignedBy(note, key))) return;
   throw new DumpError('It is the dump of another archive.');
@@ -182,10 +185,10 @@ async function requireAsFar(
   partial: string,
   dump: string,
 ): Promise<void> {
-  const beside = await readBeside(folder);
-  const { doubt } = await lookInto(partial, (examined) => compareWithKept(examined, beside));
+  const beside = await readKnownState(folder);
+  const { doubt } = await withReadOnlyDatabase(partial, (examined) => detectRollback(examined, beside));
   if (!doubt || acceptRollback) return;
-  if (!(doubt instanceof BehindHeadError)) throw doubt;
+  if (!(doubt instanceof RollbackDetectedError)) throw doubt;
   throw new RebuildError(
     `The newest dump, ${dump}, does not hold all of this archive: ${doubt.reason} Give a newer one with --dump, or go on with this one and a new key with --accept-rollback. Nothing was changed.`,
   );

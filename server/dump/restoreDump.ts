@@ -4,14 +4,14 @@ import { FORMAT_WITHOUT_BATCHES } from '../../shared/dump.ts';
 import type { LedgerEntry } from '../../shared/ledger.ts';
 import type { ArchiveNode } from '../../shared/node.ts';
 import type { RecordedRetrieval } from '../../shared/source.ts';
-import { placeFlag } from '../archive/packs/flagPack.ts';
-import { placePack } from '../archive/packs/placePack.ts';
+import { insertFlagRows } from '../archive/packs/flagPack.ts';
+import { insertPackRows } from '../archive/packs/insertPackRows.ts';
 import { checkRecord } from '../archive/packs/record.ts';
 import { appendTiles, rootAt } from '../ledger/tree.ts';
 import { insertComment } from '../store/sqlite/archive/comments.ts';
 import { type FlagRow, packById } from '../store/sqlite/archive/packs.ts';
 import { insertStatus, insertStudy, type StatusRow, type StudyRow } from '../store/sqlite/archive/studies.ts';
-import { insertNode } from '../store/sqlite/archive/treeNodes.ts';
+import { insertTreeNode } from '../store/sqlite/archive/treeNodes.ts';
 import { insertCapture } from '../store/sqlite/collection/captures.ts';
 import {
   insertBatch,
@@ -83,7 +83,7 @@ const RESTORE: Record<string, (database: WriteDatabase, line: unknown) => void> 
   node: (database, line) => {
     const node = line as ArchiveNode;
     const parent = node.path.includes('/') ? node.path.slice(0, node.path.lastIndexOf('/')) : null;
-    insertNode(database, { ...node, parent });
+    insertTreeNode(database, { ...node, parent });
   },
   study: (database, line) => {
     const study = line as StudyRow;
@@ -95,11 +95,11 @@ const RESTORE: Record<string, (database: WriteDatabase, line: unknown) => void> 
   pack: (database, line) => {
     const { record, ledger_entry } = line as { record: unknown; ledger_entry: number };
     const at = entryAt(database, ledger_entry)?.at ?? '';
-    placePack(database, checkRecord(record), ledger_entry, at);
+    insertPackRows(database, checkRecord(record), ledger_entry, at);
   },
   flag: (database, line) => {
     const flag = line as FlagRow & { ledger_entry: number };
-    placeFlag(database, packById(database, flag.pack)?.ledger_entry ?? 0, flag);
+    insertFlagRows(database, packById(database, flag.pack)?.ledger_entry ?? 0, flag);
   },
   comment: (database, line) => insertComment(database, line as Comment),
   source: (database, line) => {

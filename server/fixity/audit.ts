@@ -1,18 +1,18 @@
 import type { AuditResult, DatabaseCheck } from '../../shared/fixity.ts';
 import {
   type AuditCounts,
-  breakOffAudits,
+  abortAudits,
   endAudit,
   insertAudit,
   updateAudit,
 } from '../store/sqlite/node/audits.ts';
 import { counter } from '../store/sqlite/node/blobs.ts';
-import { lastingDamages } from '../store/sqlite/node/damages.ts';
+import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { Store } from '../store/store.ts';
 import { type AuditSlice, auditBlobs } from './auditBlobs.ts';
 import { checkDatabase } from './checkDatabase.ts';
 import { type Finding, recordDamage, recordIntact } from './damages.ts';
-import { collectLost, noFindings } from './lostAndFound.ts';
+import { emptyFindings, moveUnnamedBlobs } from './lostAndFound.ts';
 
 const LISTED = 1_000;
 
@@ -54,7 +54,7 @@ export async function auditEverything(
     store.write((writing) => {
       const ended_at = store.instant();
       endAudit(writing, id, { ended_at, completed });
-      if (completed) breakOffAudits(writing, 'schedule', ended_at);
+      if (completed) abortAudits(writing, 'schedule', ended_at);
     });
   const database =
     checked.database ??
@@ -62,11 +62,11 @@ export async function auditEverything(
       if (signal.aborted) await end(await begin(), false);
       throw error;
     }));
-  if (!database.ok) return { database, ...NOTHING_LOOKED_AT, ...noFindings() };
+  if (!database.ok) return { database, ...NOTHING_LOOKED_AT, ...emptyFindings() };
   const id = await begin();
   const tally = newTally();
   let completed = false;
-  let lost = noFindings();
+  let lost = emptyFindings();
   try {
     for (let isEnd = false; !isEnd; ) {
       const done = tally.bytes;
@@ -82,7 +82,7 @@ export async function auditEverything(
     }
     progress(tally.bytes, tally.bytes);
     completed = true;
-    lost = await collectLost(store, signal);
+    lost = await moveUnnamedBlobs(store, signal);
   } finally {
     await end(id, completed);
   }
@@ -91,7 +91,7 @@ export async function auditEverything(
     checked: tally.checked,
     bytes: tally.bytes,
     damaged_objects: counter(store.read, 'damaged_objects'),
-    damaged: lastingDamages(store.read, LISTED),
+    damaged: currentDamages(store.read, LISTED),
     restored_objects: tally.restored,
     restored: tally.restored_digests,
     ...lost,

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { DamageProblem } from '../../shared/fixity.ts';
-import { isMissing, isUnreadable } from '../store/blobs/missing.ts';
+import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';
-import { stepBack } from '../store/lowerThreadPriority.ts';
+import { lowerThreadPriority } from '../store/lowerThreadPriority.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
 import { blobRow, blobRowsAfter } from '../store/sqlite/node/blobs.ts';
-import { lastingDamageOf } from '../store/sqlite/node/damages.ts';
+import { currentDamageOf } from '../store/sqlite/node/damages.ts';
 import type { AuditSlice, AuditSliceInput } from './auditBlobs.ts';
 
 /** A slice ends after this, so that what it found is recorded soon. */
@@ -17,7 +17,7 @@ const MAX_FINDINGS = 1_000;
 const PAGE_ROWS = 1_000;
 const TELL_EVERY_BYTES = 16_777_216;
 
-stepBack();
+lowerThreadPriority();
 const input = workerData as AuditSliceInput;
 const database = openForReading(databaseFile(input.folder), { isMapped: false });
 const buffer = Buffer.allocUnsafe(1_048_576);
@@ -71,7 +71,7 @@ function check({ sha256, bytes }: { sha256: string; bytes: number }): void {
   let seen = look(sha256);
   // Looked at twice: the file may have been replaced by the right bytes in the very moment that it was read.
   if (seen.problem !== null) seen = look(sha256);
-  const isKnown = lastingDamageOf(database, sha256) !== undefined;
+  const isKnown = currentDamageOf(database, sha256) !== undefined;
   if (seen.problem !== null || isKnown) slice.findings.push({ sha256, bytes, ...seen });
   slice.checked += 1;
   slice.bytes += bytes;

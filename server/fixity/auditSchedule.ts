@@ -2,12 +2,12 @@ import type { Settings } from '../../shared/settings.ts';
 import type { Log } from '../runtime/log.ts';
 import { endAudit, insertAudit, type RunningAudit, scheduledAudit } from '../store/sqlite/node/audits.ts';
 import { counter } from '../store/sqlite/node/blobs.ts';
-import { lastingDamages } from '../store/sqlite/node/damages.ts';
+import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { Store } from '../store/store.ts';
 import { newTally, recordFindings, recordSlice } from './audit.ts';
 import { auditBlobs } from './auditBlobs.ts';
 import { checkDatabase } from './checkDatabase.ts';
-import { collectLost } from './lostAndFound.ts';
+import { moveUnnamedBlobs } from './lostAndFound.ts';
 
 export interface AuditScheduleServices {
   store: Store;
@@ -64,7 +64,7 @@ export class AuditSchedule {
   /** Whether objects that are known to be damaged are right again. */
   async #lookAgain(): Promise<void> {
     const { store } = this.#services;
-    const only = lastingDamages(store.read, LOOKED_AT_AGAIN).map(({ sha256 }) => sha256);
+    const only = currentDamages(store.read, LOOKED_AT_AGAIN).map(({ sha256 }) => sha256);
     if (only.length === 0) return;
     const { findings } = await auditBlobs(store, { ...this.#gently, after: '', only });
     await recordFindings(
@@ -102,7 +102,7 @@ export class AuditSchedule {
     const { signal } = this.#abort;
     const { ok, findings } = await checkDatabase(store, signal);
     if (!ok) return log.error({ findings }, 'The database is damaged');
-    const { unnamed_objects } = await collectLost(store, signal);
+    const { unnamed_objects } = await moveUnnamedBlobs(store, signal);
     if (unnamed_objects > 0)
       log.warn(
         { objects: unnamed_objects },

@@ -6,14 +6,14 @@ import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts
 import { lastCompletedAudit } from '../store/sqlite/node/audits.ts';
 import { counter } from '../store/sqlite/node/blobs.ts';
 import {
+  currentDamageOf,
+  currentDamages,
   type DamageRow,
   damagesPage,
   insertDamage,
   insertRestoration,
   iterateDamages,
   iterateRestorations,
-  lastingDamageOf,
-  lastingDamages,
   type RestorationRow,
 } from '../store/sqlite/node/damages.ts';
 import type { Store } from '../store/store.ts';
@@ -64,7 +64,7 @@ export function recordDamage(
   problem: DamageProblem,
   at: string,
 ): boolean {
-  if (lastingDamageOf(database, sha256) !== undefined) return false;
+  if (currentDamageOf(database, sha256) !== undefined) return false;
   const damage: DamageRow = { ledger_entry: nextSeq(database), sha256, bytes, problem, found, at };
   appendEntry(database, { type: 'object.damaged', subject: sha256, digest: damageDigest(damage), at });
   insertDamage(database, damage);
@@ -87,7 +87,7 @@ export async function recordChanged(
  * Records that the bytes of an object are right, where it was known to be damaged; else does nothing.
  */
 export function recordIntact(database: WriteDatabase, sha256: string, at: string): boolean {
-  const damage = lastingDamageOf(database, sha256);
+  const damage = currentDamageOf(database, sha256);
   if (damage === undefined) return false;
   const restoration: RestorationRow = { ledger_entry: nextSeq(database), damage, sha256, at };
   appendEntry(database, {
@@ -102,7 +102,7 @@ export function recordIntact(database: WriteDatabase, sha256: string, at: string
 
 /** Whether the bytes of an object are known to be damaged. */
 export function isDamaged(database: ReadDatabase, sha256: string): boolean {
-  return lastingDamageOf(database, sha256) !== undefined;
+  return currentDamageOf(database, sha256) !== undefined;
 }
 
 /** A page of all damages there ever were, newest first. */
@@ -124,7 +124,7 @@ export function readFixity(read: ReadDatabase): Fixity {
     last_completed_audit_at: last?.ended_at ?? null,
     checked: last?.checked ?? 0,
     damaged_objects: counter(read, 'damaged_objects'),
-    damaged: lastingDamages(read, SHOWN_IN_STATUS).map(
+    damaged: currentDamages(read, SHOWN_IN_STATUS).map(
       ({ sha256, bytes, problem, found, at, ledger_entry }) => ({
         sha256,
         bytes,

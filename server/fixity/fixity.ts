@@ -1,13 +1,13 @@
 import type { Audit, AuditResult } from '../../shared/fixity.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
-import { auditsPage, breakOffAudits } from '../store/sqlite/node/audits.ts';
+import { abortAudits, auditsPage } from '../store/sqlite/node/audits.ts';
 import type { Store } from '../store/store.ts';
 import { auditEverything } from './audit.ts';
 import { AuditSchedule, type AuditScheduleServices } from './auditSchedule.ts';
 
 /** The care for stored bytes, running: what of it outlives a request. */
-export interface FixityCare {
+export interface FixityService {
   /** Begins to re-hash stored objects as they fall due. */
   startSchedule(): Promise<void>;
   /** Starts an audit of everything, or gives back the one that runs. @throws Problem `shutting_down`. */
@@ -15,7 +15,7 @@ export interface FixityCare {
   close(): Promise<void>;
 }
 
-export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs: Jobs }): FixityCare {
+export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs: Jobs }): FixityService {
   const { store, log } = services;
   const schedule = new AuditSchedule(services);
   let running: RunningJob<AuditResult> | undefined;
@@ -24,7 +24,7 @@ export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs
     async startSchedule() {
       // What the owner had started ended with the process that it ran in. A full disk keeps nobody from reading.
       await store
-        .write((database) => breakOffAudits(database, 'owner', store.instant()))
+        .write((database) => abortAudits(database, 'owner', store.instant()))
         .catch((error: unknown) =>
           log.error({ error }, 'Audits that were broken off could not be told as ended'),
         );

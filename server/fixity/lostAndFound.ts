@@ -11,14 +11,14 @@ const LISTED = 1_000;
  *
  * @throws the signal's reason; what was moved until then stays moved.
  */
-export async function collectLost(
+export async function moveUnnamedBlobs(
   store: Pick<Store, 'folder' | 'blobs'>,
   signal?: AbortSignal,
 ): Promise<LostAndFoundFindings> {
-  const findings = noFindings();
+  const findings = emptyFindings();
   for await (const { unnamed, foreign } of unnamedBlobs(store, { signal })) {
     for (const { sha256, bytes, found } of unnamed) {
-      if (!(await store.blobs.moveUnnamed(sha256, found))) continue;
+      if (!(await store.blobs.moveToLostAndFound(sha256, found))) continue;
       findings.unnamed_objects += 1;
       if (findings.unnamed.length < LISTED) findings.unnamed.push({ sha256, bytes });
     }
@@ -30,12 +30,12 @@ export async function collectLost(
 /** A node may be bringing in what came to its place more recently than this. */
 const SETTLED_MS = 600_000;
 
-/** As `collectLost`, beside a node that has the folder open: lists alone. `lost` is what lies in `lost-and-found/`. */
-export async function listLost(
+/** As `moveUnnamedBlobs`, beside a node that has the folder open: lists alone. `lost` is what lies in `lost-and-found/`. */
+export async function listUnnamedBlobs(
   folder: Pick<Store, 'folder'>,
   lost: readonly LostFile[],
 ): Promise<LostAndFoundFindings> {
-  const findings = noFindings();
+  const findings = emptyFindings();
   for await (const { unnamed, foreign } of unnamedBlobs(folder, { leastAgeMs: SETTLED_MS })) {
     findings.unnamed_objects += unnamed.length;
     const listed = unnamed.slice(0, LISTED - findings.unnamed.length);
@@ -45,7 +45,7 @@ export async function listLost(
   return withLost(findings, lost);
 }
 
-export function noFindings(): LostAndFoundFindings {
+export function emptyFindings(): LostAndFoundFindings {
   return {
     unnamed_objects: 0,
     unnamed: [],

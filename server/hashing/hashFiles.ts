@@ -1,5 +1,5 @@
 import { runWorker, workerUrl } from '../runtime/runWorker.ts';
-import { SharedWork } from '../runtime/sharedWork.ts';
+import { WorkCoalescer } from '../runtime/workCoalescer.ts';
 import { type BlobStore, isUnreadable } from '../store/blobs/blobStore.ts';
 
 /** Up to this much is hashed sooner than a thread starts. */
@@ -41,14 +41,14 @@ async function rehashHere(blobs: BlobStore, sha256: string): Promise<string | nu
 const MOST_FOR_READERS = 2;
 
 type Found = Map<string, string | null>;
-const forReaders = new WeakMap<BlobStore, SharedWork<Found>>();
+const forReaders = new WeakMap<BlobStore, WorkCoalescer<Found>>();
 
 /** The same for whoever may read: who asks for the same large blobs while they wait for a thread shares it. */
 export function rehashForReader(blobs: BlobStore, named: readonly NamedBlob[]): Promise<Found> {
   if (bytesOf(named) <= HERE_BYTES) return rehashBlobs(blobs, named);
   let shared = forReaders.get(blobs);
-  if (!shared) forReaders.set(blobs, (shared = new SharedWork(MOST_FOR_READERS)));
-  return shared.ask(named.map(({ sha256 }) => sha256).join(), () => rehashBlobs(blobs, named));
+  if (!shared) forReaders.set(blobs, (shared = new WorkCoalescer(MOST_FOR_READERS)));
+  return shared.run(named.map(({ sha256 }) => sha256).join(), () => rehashBlobs(blobs, named));
 }
 
 /** How much there is to hash, each blob once. */

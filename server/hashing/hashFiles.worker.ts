@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { isMissing, isUnreadable } from '../store/blobs/missing.ts';
+import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
 
 const { files } = workerData as { files: string[] };
 const buffer = Buffer.allocUnsafe(1_048_576);

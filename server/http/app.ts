@@ -14,13 +14,13 @@ import type { Log } from '../runtime/log.ts';
 import { checkBody, checkQuery, readJson } from './body/readJson.ts';
 import { serveRenderer } from './delivery/renderer.ts';
 import { sendText } from './delivery/sendText.ts';
-import { answerErrors } from './problems.ts';
+import { handleErrors } from './problems.ts';
 import type { Handler, Reply } from './reply.ts';
 import { acceptInvitation } from './security/acceptInvitation.ts';
 import type { Secrets, Visitor } from './security/access.ts';
 import type { Guards } from './security/guards.ts';
 import { limitWrite } from './security/limitWrite.ts';
-import { keepSignedIn, signIn } from './security/signIn.ts';
+import { renewSession, signIn } from './security/signIn.ts';
 
 /** One handler for each route of the table: a route without one does not compile. */
 export type Handlers = { [Name in RouteName]: Handler<RouteTable[Name]> };
@@ -50,7 +50,7 @@ export function createApp(config: AppConfig): Express {
 
   const routes = express.Router({ caseSensitive: true, strict: true });
   const noteUse = (visitor: Visitor, request: Request, response: Response) => {
-    if (visitor.sessionIsToBeNoted) keepSignedIn(secrets, visitor.session ?? '', request, response);
+    if (visitor.sessionNeedsUseUpdate) renewSession(secrets, visitor.session ?? '', request, response);
   };
   for (const [path, names] of namesByPath()) {
     for (const name of names) {
@@ -84,7 +84,7 @@ export function createApp(config: AppConfig): Express {
   app.use(() => {
     throw new Problem('not_found', 'There is nothing at this address.');
   });
-  app.use(answerErrors(log));
+  app.use(handleErrors(log));
   return app;
 }
 

@@ -3,7 +3,7 @@ import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, Problem, type ProblemDocument } from '../../shared/problems.ts';
 import type { Log } from '../runtime/log.ts';
 import { isDatabaseDamage } from '../store/databaseDamage.ts';
-import { answerEarly, isStillSending } from './body/earlyAnswer.ts';
+import { isStillSending, respondEarly } from './body/earlyAnswer.ts';
 
 /** The problem document (RFC 9457) of a problem. Nothing of the machine gets into it: no stack, no path, no SQL. */
 export function problemDocument({ code, message, extra }: Problem): ProblemDocument {
@@ -25,12 +25,12 @@ export function sendProblem(request: Request, response: Response, problem: Probl
     .status(problem.status)
     .set({ 'Cache-Control': 'no-store', ...problem.extra.headers })
     .type('application/problem+json');
-  if (isStillSending(request)) answerEarly(request, response, body);
+  if (isStillSending(request)) respondEarly(request, response, body);
   else response.send(body);
 }
 
 /** The one place where a failure becomes an answer. What is no `Problem` is a fault of ours: logged, and told as such. */
-export function answerErrors(log: Log): ErrorRequestHandler {
+export function handleErrors(log: Log): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     // A client that went away in the middle of its request is nobody's fault, and nobody is left to answer.
     if (request.destroyed && !request.complete) return void response.destroy();
@@ -42,7 +42,7 @@ export function answerErrors(log: Log): ErrorRequestHandler {
 }
 
 /** Half an answer is out; cutting the connection is the only way left to say that it is not whole. */
-export function cutAnswer(
+export function abortResponse(
   log: Log,
   error: unknown,
   request: IncomingMessage,

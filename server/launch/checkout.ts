@@ -1,5 +1,5 @@
 import { buildIfStale } from './build.ts';
-import { endWithParent } from './endWithParent.ts';
+import { exitWithParent } from './exitWithParent.ts';
 
 const NEEDED_NODE = 24;
 
@@ -20,7 +20,7 @@ function complain(line: string): void {
 
 /** `npm run strongroom`: the command line of a checkout. What is installed has its interface, and nobody's npm. */
 const [command, ...args] = process.argv.slice(2);
-endWithParent();
+exitWithParent();
 if (command === 'serve' && !args.includes('--help') && isNewEnough()) await buildInterface();
 await import('../cli.ts');
 

@@ -3,13 +3,13 @@ import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import { writeFileDurably } from '../store/blobs/durableFile.ts';
-import { isMissing, isNoSpace } from '../store/blobs/missing.ts';
+import { isMissing, isNoSpace } from '../store/blobs/fileErrors.ts';
 import { type Checkpoint, type NodeKey, signCheckpoint } from './checkpoint.ts';
 
 type Signed = Omit<Checkpoint, 'origin'>;
 
 /** A checkpoint as it lies in a data folder, not yet believed. */
-export interface KeptNote {
+export interface StoredCheckpoint {
   file: string;
   note: string;
 }
@@ -22,13 +22,13 @@ function checkpointFile(folder: string): string {
 }
 
 /** The checkpoints that are kept in a data folder. */
-export async function readKeptNotes(folder: string): Promise<KeptNote[]> {
+export async function readStoredCheckpoints(folder: string): Promise<StoredCheckpoint[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (isMissing(error)) return [];
     throw error;
   });
   const files = names.filter((name) => KEPT.test(name)).map((name) => join(folder, name));
-  const notes: KeptNote[] = [];
+  const notes: StoredCheckpoint[] = [];
   for (const file of files) {
     try {
       notes.push({ file, note: await readFile(file, 'utf8') });
@@ -44,9 +44,9 @@ export interface CheckpointsConfig {
   folder: string;
   key: NodeKey;
   /** The size of the largest checkpoint by this key that is kept already; -1 where there is none. */
-  keptSize: number;
+  storedSize: number;
   /** Whether another process has the archive open and keeps its own: then each has a file of its own, named by its size. */
-  isBeside?: boolean;
+  isSecondary?: boolean;
 }
 
 /**
@@ -56,17 +56,17 @@ export interface CheckpointsConfig {
 export class Checkpoints {
   readonly key: NodeKey;
   readonly #folder: string;
-  readonly #isBeside: boolean;
-  #keptSize: number;
+  readonly #isSecondary: boolean;
+  #storedSize: number;
   /** What the next round keeps: the largest that was asked for meanwhile. */
   #asked: { size: number; note: string } | undefined;
   #round: Promise<void> | undefined;
 
-  constructor({ folder, key, keptSize, isBeside = false }: CheckpointsConfig) {
+  constructor({ folder, key, storedSize, isSecondary = false }: CheckpointsConfig) {
     this.#folder = folder;
     this.key = key;
-    this.#keptSize = keptSize;
-    this.#isBeside = isBeside;
+    this.#storedSize = storedSize;
+    this.#isSecondary = isSecondary;
   }
 
   /**
@@ -76,7 +76,7 @@ export class Checkpoints {
    */
   async sign({ size, root }: Signed): Promise<string> {
     const note = signCheckpoint(this.key, { size, root });
-    while (size > this.#keptSize) await this.#keep(size, note);
+    while (size > this.#storedSize) await this.#keep(size, note);
     return note;
   }
 
@@ -95,13 +95,13 @@ export class Checkpoints {
     if (!asked) return;
     const { size, note } = asked;
     const file = checkpointFile(this.#folder);
-    await (this.#isBeside ? writeFileDurably(`${file}-${size}`, note, 0o600) : replace(file, note));
-    this.#keptSize = size;
+    await (this.#isSecondary ? writeFileDurably(`${file}-${size}`, note, 0o600) : replace(file, note));
+    this.#storedSize = size;
   }
 
   /** Removes what was kept beside a node that has ended: the archive's own kept checkpoint is as large by now. */
-  async forgetBeside(): Promise<void> {
-    for (const { file } of await readKeptNotes(this.#folder))
+  async removeSecondaryCheckpoints(): Promise<void> {
+    for (const { file } of await readStoredCheckpoints(this.#folder))
       if (file !== checkpointFile(this.#folder)) await rm(file, { force: true });
   }
 }

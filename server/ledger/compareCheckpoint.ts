@@ -3,7 +3,7 @@ import { openForReading, type ReadDatabase } from '../store/sqlite/engine/open.t
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { readSetting } from '../store/sqlite/node/settings.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from './checkpoint.ts';
-import { keysOf } from './judgeArchive.ts';
+import { keysOf } from './detectRollback.ts';
 import { readKeyChanges } from './keyChanges.ts';
 import { rootAt } from './tree.ts';
 

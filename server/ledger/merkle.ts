@@ -6,7 +6,7 @@ export function leafHash(leaf: string): Buffer {
   return hash('sha256', `\0${leaf}`, 'buffer');
 }
 
-export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
+export function parentHash(left: Uint8Array, right: Uint8Array): Buffer {
   const node = Buffer.allocUnsafe(65);
   node[0] = 1;
   node.set(left, 1);
@@ -79,7 +79,7 @@ export class GrowingTree {
     this.size += size;
     for (let last = this.#subtrees.at(-1); last?.size === added.size; last = this.#subtrees.at(-1)) {
       this.#subtrees.pop();
-      added = { size: last.size * 2, hash: nodeHash(last.hash, added.hash) };
+      added = { size: last.size * 2, hash: parentHash(last.hash, added.hash) };
     }
     this.#subtrees.push(added);
   }
@@ -88,7 +88,7 @@ export class GrowingTree {
   root(): Buffer {
     let root: Buffer | undefined;
     for (const { hash: subtree } of this.#subtrees.toReversed())
-      root = root ? nodeHash(subtree, root) : subtree;
+      root = root ? parentHash(subtree, root) : subtree;
     return root ?? EMPTY_ROOT;
   }
 }

@@ -55,7 +55,7 @@ async function readKeyIn(file: string): Promise<KeyObject | null | undefined> {
  * @throws NodeKeyError where its key is missing, unreadable or another.
  */
 export async function readNodeKey(folder: string, verifierKey: string): Promise<NodeKey> {
-  const name = nameIn(verifierKey);
+  const name = keyNameOf(verifierKey);
   const file = keyFile(folder);
   const privateKey = await readKeyIn(file);
   const key = privateKey && nodeKeyOf(name, privateKey);
@@ -69,7 +69,7 @@ export async function readNodeKey(folder: string, verifierKey: string): Promise<
 }
 
 /** The name in a verifier key, which is the origin of its checkpoints. */
-export function nameIn(verifierKey: string): string {
+export function keyNameOf(verifierKey: string): string {
   return verifierKey.split('+', 1)[0] ?? '';
 }
 
@@ -87,7 +87,7 @@ export function newName(random: Random): string {
 }
 
 /** Makes a key of this name and keeps it where it waits to be taken into use. */
-export async function makeNextKey(
+export async function createNextKey(
   folder: string,
   name: string,
   random: Random = randomBytes,
@@ -98,7 +98,7 @@ export async function makeNextKey(
 }
 
 /** Takes the waiting key into use where the database names it by now, and forgets one that it does not name. */
-export async function settleKey(folder: string, { name, verifierKey }: NodeKey): Promise<void> {
+export async function activateNextKey(folder: string, { name, verifierKey }: NodeKey): Promise<void> {
   const next = await readKeyIn(nextKeyFile(folder));
   if (next === undefined) return;
   const isNamed = next !== null && nodeKeyOf(name, next).verifierKey === verifierKey;
@@ -108,7 +108,7 @@ export async function settleKey(folder: string, { name, verifierKey }: NodeKey):
 }
 
 /** Keeps the key file that is there under another name, for it is about to be replaced. */
-export async function keepRetiredKey(folder: string, name: string): Promise<void> {
+export async function saveRetiredKey(folder: string, name: string): Promise<void> {
   const file = keyFile(folder);
   const key = await readKeyIn(file);
   if (key === undefined) return;

@@ -2,28 +2,33 @@ import { randomBytes } from 'node:crypto';
 import { instantOf } from '../../shared/clock.ts';
 import type { KeyChange } from '../../shared/keyChange.ts';
 import { NO_HASH } from '../../shared/ledger.ts';
-import { type Examined, examine, type Judge, type Verdict } from '../store/opening/examine.ts';
 import { lockFolder } from '../store/opening/folderLock.ts';
+import {
+  type InspectedFolder,
+  inspectFolder,
+  type Judge,
+  type Verdict,
+} from '../store/opening/inspectFolder.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { writeSetting } from '../store/sqlite/node/settings.ts';
 import { openStore, type Store, type StoreConfig } from '../store/store.ts';
 import { readHead } from './appendEntry.ts';
 import { type NodeKey, nodeKeyOf } from './checkpoint.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { keepEvidence } from './evidence.ts';
-import { compareWithKept, furthest, type Kept, knownKey, readBeside } from './judgeArchive.ts';
+import { detectRollback, furthest, type Kept, readKnownState, recordedKey } from './detectRollback.ts';
+import { saveRollbackEvidence } from './evidence.ts';
 import { type NewKeyChange, readKeyChanges, recordKeyChange, signRenewal } from './keyChanges.ts';
 import {
-  keepRetiredKey,
+  activateNextKey,
+  createNextKey,
   keyFile,
-  makeNextKey,
+  keyNameOf,
   NodeKeyError,
-  nameIn,
   newName,
   type Random,
   readNodeKey,
   readPrivateKey,
-  settleKey,
+  saveRetiredKey,
 } from './nodeKey.ts';
 import { rootAt } from './tree.ts';
 
@@ -47,7 +52,7 @@ export interface OpenArchive {
  * Opens an archive, or makes a new one: the one way to write to a data folder. Before anything there is changed, the
  * database is compared with the head and the checkpoint that were kept beside it, and with the key.
  *
- * @throws BehindHeadError, KeptCheckpointError, HeadFileError unless a rollback is accepted; NodeKeyError; what
+ * @throws RollbackDetectedError, StoredCheckpointError, HeadFileError unless a rollback is accepted; NodeKeyError; what
  * `openStore` throws. Nothing was changed then.
  */
 export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
@@ -56,12 +61,12 @@ export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
   const store = await openStore({ ...config, judge: judgeOf(config, random, judged) });
   try {
     const key = await takeKey(store, random);
-    await settleKey(folder, key);
+    await activateNextKey(folder, key);
     // One by a key of before, or beside a node, is no reason not to keep one by this key in its place.
     const isKept = judged.change === undefined && judged.kept?.hasMore === false;
-    const keptSize = isKept ? (judged.kept?.checkpoint?.size ?? -1) : -1;
-    const checkpoints = new Checkpoints({ folder, key, keptSize });
-    if (keptSize < 0) await keepFirst(config, store, checkpoints);
+    const storedSize = isKept ? (judged.kept?.checkpoint?.size ?? -1) : -1;
+    const checkpoints = new Checkpoints({ folder, key, storedSize });
+    if (storedSize < 0) await keepFirst(config, store, checkpoints);
     const keyChange = judged.change && readKeyChanges(store.read).at(-1);
     return { store, key, checkpoints, keyChange };
   } catch (error) {
@@ -75,11 +80,11 @@ export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
  *
  * @throws FolderInUseError, DamagedDatabaseError; what `openArchive` refuses it with
  */
-export async function judgeArchive(config: ArchiveConfig): Promise<void> {
+export async function checkOpening(config: ArchiveConfig): Promise<void> {
   const { folder, random = randomBytes } = config;
   const lock = lockFolder(folder);
   try {
-    await examine(folder, judgeOf(config, random, { kept: undefined, change: undefined }));
+    await inspectFolder(folder, judgeOf(config, random, { kept: undefined, change: undefined }));
   } finally {
     lock.release();
   }
@@ -97,7 +102,7 @@ function judgeOf(
   judged: Judged,
 ): Judge {
   return async (examined): Promise<Verdict> => {
-    const kept = await compareWithKept(examined, await readBeside(folder));
+    const kept = await detectRollback(examined, await readKnownState(folder));
     if (kept.doubt && !acceptRollback) throw kept.doubt;
     judged.kept = kept;
     const isWhole = kept.head !== undefined && !kept.doubt && !kept.hasLost;
@@ -117,8 +122,8 @@ function judgeOf(
 }
 
 /** @throws NodeKeyError where the key is not the archive's own; a first start that was killed may have left one. */
-async function requireKey(examined: Examined): Promise<void> {
-  const known = knownKey(examined);
+async function requireKey(examined: InspectedFolder): Promise<void> {
+  const known = recordedKey(examined);
   if (known !== undefined) return void (await readNodeKey(examined.folder, known));
   const found = await readPrivateKey(examined.folder);
   if (found === undefined) return;
@@ -127,28 +132,28 @@ async function requireKey(examined: Examined): Promise<void> {
   if (found === null) throw new NodeKeyError(keyFile(examined.folder), 'cannot be read as an Ed25519 key');
 }
 
-function latestOf({ read, isMade }: Examined): string | undefined {
-  return isMade ? lastEntry(read)?.at : undefined;
+function latestOf({ read, hasTables }: InspectedFolder): string | undefined {
+  return hasTables ? lastEntry(read)?.at : undefined;
 }
 
 /** Makes a new key, keeps what it replaces, and says what is to be recorded of that. */
 async function newKeyChange(
-  examined: Examined,
+  examined: InspectedFolder,
   { head, checkpoint, doubt }: Kept,
   { at, random }: { at: string; random: Random },
 ): Promise<NewKeyChange> {
-  const { folder, read, isMade } = examined;
-  const known = knownKey(examined);
-  const name = known === undefined ? (checkpoint?.origin ?? newName(random)) : nameIn(known);
+  const { folder, read, hasTables } = examined;
+  const known = recordedKey(examined);
+  const name = known === undefined ? (checkpoint?.origin ?? newName(random)) : keyNameOf(known);
   const privateKey = await readPrivateKey(folder);
   const present = privateKey && nodeKeyOf(name, privateKey);
-  if (doubt) await keepEvidence(folder, at);
-  await keepRetiredKey(folder, name);
-  const { verifierKey: new_key } = await makeNextKey(folder, name, random);
+  if (doubt) await saveRollbackEvidence(folder, at);
+  await saveRetiredKey(folder, name);
+  const { verifierKey: new_key } = await createNextKey(folder, name, random);
   if (doubt) {
-    const last = isMade ? lastEntry(read) : undefined;
+    const last = hasTables ? lastEntry(read) : undefined;
     const seq = last?.seq ?? 0;
-    const root = isMade ? rootAt(read, seq).toString('hex') : null;
+    const root = hasTables ? rootAt(read, seq).toString('hex') : null;
     const to = { seq, hash: last?.hash ?? NO_HASH, root };
     const record = { at, from: furthest(head, checkpoint), to, old_key: known ?? null, new_key };
     return { type: 'ledger.rolled_back', record };
@@ -160,12 +165,12 @@ async function newKeyChange(
 
 /** The archive's key; made where it has none. */
 async function takeKey(store: Store, random: Random): Promise<NodeKey> {
-  const known = knownKey({ read: store.read, isMade: true });
+  const known = recordedKey({ read: store.read, hasTables: true });
   if (known !== undefined) return readNodeKey(store.folder, known);
   const name = newName(random);
   // A first start that was killed may have left a key that nothing was signed with; it is taken into use.
   const left = await readPrivateKey(store.folder);
-  const key = left ? nodeKeyOf(name, left) : await makeNextKey(store.folder, name, random);
+  const key = left ? nodeKeyOf(name, left) : await createNextKey(store.folder, name, random);
   await store.write((database) => writeSetting(database, 'verifier_key', key.verifierKey));
   return key;
 }
@@ -179,7 +184,7 @@ async function keepFirst(
   try {
     const { seq: size, root } = read.transaction(() => readHead(read)).deferred();
     await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
-    await checkpoints.forgetBeside();
+    await checkpoints.removeSecondaryCheckpoints();
   } catch (error) {
     warn?.({ error, folder }, 'No checkpoint could be kept; none is given out until one can be.');
   }

@@ -1,4 +1,4 @@
-import { nodeHash } from './merkle.ts';
+import { parentHash } from './merkle.ts';
 
 /** The root over the leaves `from` to `to - 1` of a tree, wherever its hashes are kept. */
 export type RangeRoot = (from: number, to: number) => Buffer;
@@ -59,10 +59,10 @@ export function rootFromInclusion(
   for (const hash of path) {
     if (last === 0) return undefined;
     if (position % 2 === 1 || position === last) {
-      root = nodeHash(hash, root);
+      root = parentHash(hash, root);
       while (position % 2 === 0 && position !== 0) [position, last] = [position / 2, Math.floor(last / 2)];
     } else {
-      root = nodeHash(root, hash);
+      root = parentHash(root, hash);
     }
     [position, last] = [Math.floor(position / 2), Math.floor(last / 2)];
   }
@@ -87,11 +87,11 @@ export function isConsistent(
   for (const hash of rest) {
     if (last === 0) return false;
     if (position % 2 === 1 || position === last) {
-      olderRoot = nodeHash(hash, olderRoot);
-      newerRoot = nodeHash(hash, newerRoot);
+      olderRoot = parentHash(hash, olderRoot);
+      newerRoot = parentHash(hash, newerRoot);
       while (position % 2 === 0 && position !== 0) [position, last] = [position / 2, Math.floor(last / 2)];
     } else {
-      newerRoot = nodeHash(newerRoot, hash);
+      newerRoot = parentHash(newerRoot, hash);
     }
     [position, last] = [Math.floor(position / 2), Math.floor(last / 2)];
   }

@@ -6,7 +6,7 @@ import { type OwnerSession, SESSION_DAYS } from '../../shared/session.ts';
 import type { Log } from '../runtime/log.ts';
 import {
   insertSession,
-  noteSessionUse,
+  recordSessionUse,
   removeSession,
   removeSessionById,
   removeSessionsUsedBefore,
@@ -21,10 +21,10 @@ export const SESSION_MS = SESSION_DAYS * DAY_MS;
 const NOTED_EVERY_MS = 3_600_000;
 
 /** A session that holds, as a request shows it. */
-export interface HeldSession {
+export interface ActiveSession {
   id: string;
   /** Whether its last use was noted so long ago that it is to be noted anew. */
-  isToBeNoted: boolean;
+  needsUseUpdate: boolean;
 }
 
 /**
@@ -63,11 +63,11 @@ export class OwnerSessions {
   }
 
   /** The session of this secret, where there is one that has not ended. */
-  find(secret: string): HeldSession | undefined {
+  find(secret: string): ActiveSession | undefined {
     const row = sessionByToken(this.#store.read, digestOf(secret));
     if (!row) return undefined;
     const unused = this.#store.clock.now() - Date.parse(row.last_used_at);
-    return unused > SESSION_MS ? undefined : { id: row.id, isToBeNoted: unused >= NOTED_EVERY_MS };
+    return unused > SESSION_MS ? undefined : { id: row.id, needsUseUpdate: unused >= NOTED_EVERY_MS };
   }
 
   /** Notes that a session was used now. Nobody waits for it: what is lost with a crash is an hour of its life. */
@@ -77,7 +77,7 @@ export class OwnerSessions {
     this.#noting.add(digest);
     const at = this.#store.instant();
     this.#store
-      .write((database) => noteSessionUse(database, digest, at))
+      .write((database) => recordSessionUse(database, digest, at))
       .catch((error: unknown) =>
         this.#log.warn({ error }, 'The use of a session could not be noted; it is tried again.'),
       )

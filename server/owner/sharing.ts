@@ -3,7 +3,7 @@ import type { Sharing } from '../../shared/settings.ts';
 import type { SettingsStore } from '../store/settings.ts';
 
 /** What lets the network in and shuts it out. */
-export interface Door {
+export interface NetworkAccess {
   /** @throws Problem where the network cannot be let in; nothing is open then that was not before. */
   share(): Promise<void>;
   /** Lets the network in as far as that can be done now, and further when it can. */
@@ -17,10 +17,10 @@ export interface Door {
  */
 export class SharingSwitch {
   readonly #settings: SettingsStore;
-  readonly #door: Door;
+  readonly #door: NetworkAccess;
   readonly #oneAtATime = pLimit(1);
 
-  constructor(settings: SettingsStore, door: Door) {
+  constructor(settings: SettingsStore, door: NetworkAccess) {
     this.#settings = settings;
     this.#door = door;
   }

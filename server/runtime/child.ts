@@ -27,7 +27,7 @@ export interface ChildOptions {
 /** Starts a script in a process of its own. Node forks; the desktop app starts one of Electron's utility processes. */
 export type StartChild = (options: ChildOptions) => Child;
 
-export const forkNode: StartChild = ({ script, heapMb, onMessage, onEnd }) => {
+export const forkChild: StartChild = ({ script, heapMb, onMessage, onEnd }) => {
   const started = fork(script, {
     // Hostile bytes are read there: no native add-on is loaded, and little of the environment is known.
     execArgv: [`--max-old-space-size=${heapMb}`, '--no-addons'],

@@ -11,7 +11,7 @@ export interface Parent<Request, Reply> {
 }
 
 /** Speaks with whichever program started this process. When that program ends, so does this process. */
-export function openParent<Request, Reply>(): Parent<Request, Reply> {
+export function connectToParent<Request, Reply>(): Parent<Request, Reply> {
   const { parentPort } = process as { parentPort?: ParentPort };
   if (parentPort === undefined) {
     process.on('disconnect', () => process.exit());

@@ -9,7 +9,7 @@ import type { Store } from './store.ts';
  * remembered. What it throws is not remembered.
  * @param most how many are remembered; the oldest are forgotten first.
  */
-export function rememberUntilCommit<Found extends object>(
+export function commitScopedCache<Found extends object>(
   { onCommit }: Pick<Store, 'onCommit'>,
   most: number,
   look: (key: string) => Found,

@@ -1,10 +1,10 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Listening, listeningSchema } from '../../shared/listening.ts';
-import { isMissing } from './blobs/missing.ts';
+import { type NodeEndpoint, nodeEndpointSchema } from '../../shared/nodeEndpoint.ts';
+import { isMissing } from './blobs/fileErrors.ts';
 
 /** Tells the programs that are run beside the node where it listens; `undefined` that it does no longer. */
-export async function tellListening(folder: string, listening: Listening | undefined): Promise<void> {
+export async function writeEndpointFile(folder: string, listening: NodeEndpoint | undefined): Promise<void> {
   const file = fileIn(folder);
   if (listening === undefined) return rm(file, { force: true });
   // Whoever reads meanwhile finds all of it or none.
@@ -16,7 +16,7 @@ export async function tellListening(folder: string, listening: Listening | undef
  * What the node told that has the folder open. After a crash it is what the one before told; so ask only where the
  * folder is in use.
  */
-export async function readListening(folder: string): Promise<Listening | undefined> {
+export async function readEndpointFile(folder: string): Promise<NodeEndpoint | undefined> {
   let text: string;
   try {
     text = await readFile(fileIn(folder), 'utf8');
@@ -24,7 +24,7 @@ export async function readListening(folder: string): Promise<Listening | undefin
     if (isMissing(error)) return undefined;
     throw error;
   }
-  return listeningSchema.parse(JSON.parse(text));
+  return nodeEndpointSchema.parse(JSON.parse(text));
 }
 
 function fileIn(folder: string): string {

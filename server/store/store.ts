@@ -5,10 +5,17 @@ import { NO_HASH } from '../../shared/ledger.ts';
 import { BlobStore } from './blobs/blobStore.ts';
 import { createFolder } from './blobs/durableFile.ts';
 import { databaseFile } from './blobs/paths.ts';
-import { asDamage, examine, type Judge, LOCK_SETTING, requireHead } from './opening/examine.ts';
+import { MonotonicClock } from './monotonicClock.ts';
 import { hasDatabase } from './opening/existingArchive.ts';
 import { type FolderLock, lockFolder, requireUnopened } from './opening/folderLock.ts';
-import { createHeadFile, HeadFile, readKeptHead } from './opening/headFile.ts';
+import { createHeadFile, HeadFile, readHeadFile } from './opening/headFile.ts';
+import {
+  asDamagedDatabaseError,
+  checkHead,
+  inspectFolder,
+  type Judge,
+  LOCK_SETTING,
+} from './opening/inspectFolder.ts';
 import { Reserve, releaseReserve } from './opening/reserve.ts';
 import { Checkpointer } from './sqlite/engine/checkpointer.ts';
 import { DurableCommit } from './sqlite/engine/durableCommit.ts';
@@ -24,7 +31,6 @@ import { Writer } from './sqlite/engine/writer.ts';
 import { blobBytes } from './sqlite/node/blobs.ts';
 import { lastEntry } from './sqlite/node/ledger.ts';
 import { writeSetting } from './sqlite/node/settings.ts';
-import { SteadyClock } from './steadyClock.ts';
 
 /** The data folder, open: what the services read and write through. */
 export interface Store {
@@ -87,7 +93,7 @@ export async function openStore({
   clock,
   random = randomBytes,
   warn = (_, sentence) => process.emitWarning(sentence),
-  judge = requireHead,
+  judge = checkHead,
 }: StoreConfig): Promise<Store> {
   // Asked before even the lock is made: a folder without its database stays as it is.
   hasDatabase(folder);
@@ -106,7 +112,7 @@ export async function openStore({
   const blobs = new BlobStore(folder);
   try {
     releaseReserve(folder, freeBytes);
-    const { isWhole, isNew, change, lockId } = await examine(folder, judge);
+    const { isWhole, isNew, change, lockId } = await inspectFolder(folder, judge);
     if (!isNew && lockId !== lock.id) requireUnopened(folder);
     const database = openForWriting(databaseFile(folder));
     opened.push(() => database.close());
@@ -118,7 +124,7 @@ export async function openStore({
       warn({ error }, 'The file that keeps some room free could not be made.'),
     );
     const isNamed = (sha256: string) => blobBytes(read, sha256) !== undefined;
-    await blobs.recover(isNamed, { mayDelete: isWhole, hasRoom: reserve.hold });
+    await blobs.recover(isNamed, { mayDelete: isWhole, hasSpace: reserve.hold });
     const log = new WriteAheadLog(databaseFile(folder));
     opened.push(() => log.close());
     // A node that was killed may have committed what it never synced; it is shown from here on.
@@ -127,7 +133,7 @@ export async function openStore({
     else warn({}, 'The disk is full: the archive can be read, and nothing is written until there is room.');
     const head = await openHead(folder, database, { isNew: change !== undefined, warn });
     const lastRecordedAt = lastEntry(database)?.at;
-    const steady = new SteadyClock(clock, lastRecordedAt, (behindMs) =>
+    const steady = new MonotonicClock(clock, lastRecordedAt, (behindMs) =>
       warn(
         { behind_ms: behindMs },
         'The clock is behind what is recorded; set it right. Until it has caught up, everything bears the last time that was recorded.',
@@ -145,7 +151,7 @@ export async function openStore({
     writer.onCommit(checkpointer.committed);
     // Between turns of the event loop only a change in steps is in a transaction; what it wrote is not to be seen yet,
     // and neither is what is committed and not yet on stable storage.
-    const latest = () => (database.inTransaction || durable.isUnsettled ? read : database);
+    const latest = () => (database.inTransaction || durable.hasUnsyncedCommit ? read : database);
     blobs.follow({
       isNamed: (sha256) => (writer.failure ? undefined : blobBytes(latest(), sha256) !== undefined),
       onCommit: (listener) => writer.onCommit(listener),
@@ -177,7 +183,7 @@ export async function openStore({
     };
   } catch (error) {
     closeAll();
-    throw asDamage(databaseFile(folder), error);
+    throw asDamagedDatabaseError(databaseFile(folder), error);
   }
 }
 
@@ -195,7 +201,7 @@ async function openHead(
   const tell = (error: unknown) => warn({ error }, 'The head of the ledger could not be kept.');
   const head = headOf(database);
   try {
-    if (isNew || readKeptHead(folder) === undefined) await createHeadFile(folder, head);
+    if (isNew || readHeadFile(folder) === undefined) await createHeadFile(folder, head);
   } catch (error) {
     // On a full disk; what is there can be read all the same.
     tell(error);

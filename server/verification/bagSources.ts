@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { basename, join, relative, resolve, sep } from 'node:path';
 import { DECLARATION_FILE } from '../archive/packs/bag/bag.ts';
-import { digester } from '../archive/packs/bag/bagCheck.ts';
+import { createDigester } from '../archive/packs/bag/bagCheck.ts';
 import { packLayout } from '../archive/packs/file/packLayout.ts';
 import { type OpenZip, openZip, type ZipMember } from '../archive/packs/zip/openZip.ts';
 import { hashFiles } from './hashFiles.ts';
@@ -19,7 +19,7 @@ const BAG_ROOT = new RegExp(`^((?:[^/]+/)?)${DECLARATION_FILE.replace('.', '\\.'
 export type ZippedBag = BagSource & Pick<OpenZip, 'close'>;
 
 /** A bag in a folder. Symbolic links in it are not followed; what they stand for is missing. */
-export async function folderBag(path: string, tell: (bytes: number) => void): Promise<BagSource> {
+export async function openFolderBag(path: string, tell: (bytes: number) => void): Promise<BagSource> {
   const sizes = new Map<string, number>();
   for await (const entry of walkFolder(path)) {
     if (entry.kind === 'file') sizes.set(relative(path, entry.path).replaceAll(sep, '/'), entry.bytes);
@@ -49,7 +49,7 @@ export async function folderBag(path: string, tell: (bytes: number) => void): Pr
  *
  * @throws Problem for an archive that is malformed, or that holds no pack.
  */
-export async function zippedBag(path: string, tell: (bytes: number) => void): Promise<ZippedBag> {
+export async function openPackFileBag(path: string, tell: (bytes: number) => void): Promise<ZippedBag> {
   const zip = await openZip(path, { maxEntries: MAX_ENTRIES, maxBytes: MAX_EXPANDED_BYTES });
   try {
     const { tagFiles, payload, root } = packLayout(zip.members);
@@ -71,7 +71,7 @@ export async function zippedBag(path: string, tell: (bytes: number) => void): Pr
  *
  * @returns undefined for a ZIP that holds no bag, or more than that. @throws Problem for a ZIP that is malformed.
  */
-export async function otherZippedBag(
+export async function openZippedBag(
   path: string,
   tell: (bytes: number) => void,
 ): Promise<ZippedBag | undefined> {
@@ -100,7 +100,7 @@ function zipSource(path: string, { root, files, tell, close }: ZippedFiles): Zip
     files,
     async *hash(algorithms) {
       for (const [name, member] of files) {
-        const { update, digests } = digester(algorithms);
+        const { update, digests } = createDigester(algorithms);
         for await (const chunk of member.read()) {
           update(chunk);
           tell(chunk.length);

@@ -1,5 +1,5 @@
 import { type FileToHash, type HashedFile, hashFileSync } from '../hashing/hashFileSync.ts';
-import { hashInLanes } from '../hashing/hashLanes.ts';
+import { hashInThreads } from '../hashing/hashInThreads.ts';
 
 /** Sets of this size are hashed sooner than two threads start. */
 const SMALL_FILES = 200;
@@ -14,6 +14,6 @@ export async function* hashFiles(
   tell: (bytes: number) => void = () => {},
 ): AsyncGenerator<HashedFile> {
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  if (files.length > SMALL_FILES || bytes > SMALL_BYTES) return yield* hashInLanes(files, tell);
+  if (files.length > SMALL_FILES || bytes > SMALL_BYTES) return yield* hashInThreads(files, tell);
   for (const file of files) yield hashFileSync(file, tell);
 }

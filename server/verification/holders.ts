@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { blobPath } from '../store/blobs/paths.ts';
 
 /** An archive that can be asked whether it holds a file. */
-export interface Holder {
+export interface ReferenceArchive {
   /** As findings name it. */
   name: string;
   holds(sha256: string, bytes: number): Promise<boolean>;
@@ -17,7 +17,7 @@ const ANSWER_MS = 30_000;
  *
  * @throws Error in a sentence where there is neither.
  */
-export async function openHolder(place: string): Promise<Holder> {
+export async function openReferenceArchive(place: string): Promise<ReferenceArchive> {
   if (/^https?:\/\//i.test(place)) return nodeAt(place.replace(/\/+$/, ''));
   const folder = resolve(place);
   const blobs = await stat(`${folder}/blobs`).catch(() => undefined);
@@ -33,7 +33,7 @@ export async function openHolder(place: string): Promise<Holder> {
   };
 }
 
-function nodeAt(url: string): Holder {
+function nodeAt(url: string): ReferenceArchive {
   return {
     name: url,
     holds: async (sha256) => {

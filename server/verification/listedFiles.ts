@@ -1,28 +1,28 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, relative, resolve, sep } from 'node:path';
-import { parseSums, type SumsEntry } from './sums.ts';
+import { type ChecksumEntry, parseChecksums } from './sums.ts';
 
 /** A list of digests, read. */
-export interface OpenList {
+export interface ChecksumFile {
   /** As findings name it. */
   file: string;
-  entries: SumsEntry[];
+  entries: ChecksumEntry[];
   /** Numbers of lines that say nothing that can be checked. */
   faults: number[];
 }
 
 /** What a list expects of files, by their absolute path. */
-export type Expected = Map<string, SumsEntry>;
+export type Expected = Map<string, ChecksumEntry>;
 
-export async function openList(file: string): Promise<OpenList> {
-  return { file, ...parseSums(await readFile(file, 'utf8')) };
+export async function openChecksumFile(file: string): Promise<ChecksumFile> {
+  return { file, ...parseChecksums(await readFile(file, 'utf8')) };
 }
 
 /**
  * What a list says of the files in a folder. Lists are written from different places: names are taken from the folder
  * itself, from where the list lies, or from here, whichever is the first that leads to any file.
  */
-export async function expectedIn(list: OpenList, folder: string): Promise<Expected> {
+export async function expectedInFolder(list: ChecksumFile, folder: string): Promise<Expected> {
   const root = resolve(folder);
   for (const base of [root, dirname(resolve(list.file)), process.cwd()]) {
     const within = expectedFrom(list, base, (path) => isWithin(root, path));
@@ -32,7 +32,7 @@ export async function expectedIn(list: OpenList, folder: string): Promise<Expect
 }
 
 /** What a list says of all that it names, from where it lies or from here. */
-export async function expectedAround(list: OpenList): Promise<Expected> {
+export async function expectedByList(list: ChecksumFile): Promise<Expected> {
   const beside = expectedFrom(list, dirname(resolve(list.file)), () => true);
   if (await anyExists(beside.keys())) return beside;
   const here = expectedFrom(list, process.cwd(), () => true);
@@ -40,14 +40,18 @@ export async function expectedAround(list: OpenList): Promise<Expected> {
 }
 
 /** What a list says of one file: by its path, else by its name where the list has that name once. */
-export async function expectedOf(list: OpenList, file: string): Promise<SumsEntry | undefined> {
-  const listed = (await expectedAround(list)).get(resolve(file));
+export async function expectedForFile(list: ChecksumFile, file: string): Promise<ChecksumEntry | undefined> {
+  const listed = (await expectedByList(list)).get(resolve(file));
   if (listed) return listed;
   const alike = list.entries.filter(({ name }) => basename(name) === basename(file));
   return alike.length === 1 ? alike[0] : undefined;
 }
 
-function expectedFrom({ entries }: OpenList, base: string, isWanted: (path: string) => boolean): Expected {
+function expectedFrom(
+  { entries }: ChecksumFile,
+  base: string,
+  isWanted: (path: string) => boolean,
+): Expected {
   const all = entries.map((entry) => [resolve(base, entry.name), entry] as const);
   return new Map(all.filter(([path]) => isWanted(path)));
 }

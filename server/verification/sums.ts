@@ -1,11 +1,11 @@
 /** A list of digests such as `SHA256SUMS`. */
-export interface SumsList {
-  entries: SumsEntry[];
+export interface ChecksumList {
+  entries: ChecksumEntry[];
   /** Numbers of lines that are no entry. */
   faults: number[];
 }
 
-export interface SumsEntry {
+export interface ChecksumEntry {
   /** The path as the list has it. */
   name: string;
   sha256: string;
@@ -20,8 +20,8 @@ const TAGGED_LINE = /^(\\?)SHA(?:2-)?256 ?\((.+)\) ?= ?([0-9a-f]{64})$/is;
  * Reads a list in the format of GNU coreutils or of BSD. A backslash before the line says that the name is escaped;
  * empty lines and lines that begin with `#` say nothing.
  */
-export function parseSums(text: string): SumsList {
-  const list: SumsList = { entries: [], faults: [] };
+export function parseChecksums(text: string): ChecksumList {
+  const list: ChecksumList = { entries: [], faults: [] };
   for (const [index, line] of text
     .replace(/^\ufeff/, '')
     .split(/\r?\n/)
@@ -35,12 +35,12 @@ export function parseSums(text: string): SumsList {
 }
 
 /** Whether a text is a list of digests, by what it says and not by its name. */
-export function isSums(text: string): boolean {
-  const { entries, faults } = parseSums(text);
+export function isChecksumList(text: string): boolean {
+  const { entries, faults } = parseChecksums(text);
   return entries.length > 0 && faults.length <= entries.length;
 }
 
-function entryOf(line: string): SumsEntry | undefined {
+function entryOf(line: string): ChecksumEntry | undefined {
   const gnu = GNU_LINE.exec(line);
   const [, escaped, sha256, name] = gnu ?? reordered(TAGGED_LINE.exec(line));
   if (sha256 === undefined || name === undefined) return undefined;

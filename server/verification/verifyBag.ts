@@ -10,10 +10,10 @@ import {
   compareTags,
   type Digests,
   readBagTags,
-  readWhole,
+  readTagFile,
 } from '../archive/packs/bag/bagCheck.ts';
 import { type ManifestFinding, manifestKind } from '../archive/packs/bag/manifest.ts';
-import { leavesFilesOut } from '../archive/packs/file/withFiles.ts';
+import { omitsFiles } from '../archive/packs/file/withFiles.ts';
 import { type CheckedRecord, checkRecord } from '../archive/packs/record.ts';
 import { type Finding, finding } from './report.ts';
 
@@ -149,8 +149,8 @@ async function recordOf({ files }: BagSource): Promise<CheckedRecord | Problem |
   const file = files.get(RECORD_FILE);
   if (!file) return undefined;
   try {
-    const record = parseJsonBytes(await readWhole(RECORD_FILE, file, MAX_RECORD_BYTES));
-    return leavesFilesOut(record) ? 'incomplete' : checkRecord(record);
+    const record = parseJsonBytes(await readTagFile(RECORD_FILE, file, MAX_RECORD_BYTES));
+    return omitsFiles(record) ? 'incomplete' : checkRecord(record);
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;

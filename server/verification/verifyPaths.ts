@@ -7,19 +7,19 @@ import { PAYLOAD_FOLDER } from '../archive/packs/bag/bag.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { READ_SIZE } from '../dump/dumpFile.ts';
 import { ARCHIVE_BAG } from '../dump/exportArchive.ts';
-import { folderBag, otherZippedBag, type ZippedBag, zippedBag } from './bagSources.ts';
+import { openFolderBag, openPackFileBag, openZippedBag, type ZippedBag } from './bagSources.ts';
 import { hashFiles } from './hashFiles.ts';
-import type { Holder } from './holders.ts';
+import type { ReferenceArchive } from './holders.ts';
 import {
+  type ChecksumFile,
   type Expected,
-  expectedAround,
-  expectedIn,
-  expectedOf,
-  type OpenList,
-  openList,
+  expectedByList,
+  expectedForFile,
+  expectedInFolder,
+  openChecksumFile,
 } from './listedFiles.ts';
 import { type Finding, finding } from './report.ts';
-import { isSums, type SumsEntry } from './sums.ts';
+import { type ChecksumEntry, isChecksumList } from './sums.ts';
 import { type BagSource, verifyBag } from './verifyBag.ts';
 import { headOf, isDump, verifyDump } from './verifyDump.ts';
 import { walkFolder } from './walkFolder.ts';
@@ -27,9 +27,9 @@ import { walkFolder } from './walkFolder.ts';
 export interface VerifyInput {
   paths: readonly string[];
   /** A list that the files are held against. */
-  list?: OpenList;
+  list?: ChecksumFile;
   /** An archive that is asked about files that nothing else vouches for, and about those too that something does. */
-  holder?: Holder;
+  holder?: ReferenceArchive;
   /** Hears of bytes that were read, and of bytes that were found to read. */
   progress?: { read: (bytes: number) => void; found: (bytes: number) => void };
 }
@@ -62,8 +62,8 @@ export async function* verifyPaths(input: VerifyInput): AsyncGenerator<Finding> 
 }
 
 class Verifier {
-  readonly #list: OpenList | undefined;
-  readonly #holder: Holder | undefined;
+  readonly #list: ChecksumFile | undefined;
+  readonly #holder: ReferenceArchive | undefined;
   readonly #read: (bytes: number) => void;
   readonly #found: (bytes: number) => void;
   /** Files that were named one by one, to be hashed together. */
@@ -90,36 +90,36 @@ class Verifier {
   }
 
   /** Every file that a list names. */
-  async *list(list: OpenList): AsyncGenerator<Finding> {
+  async *list(list: ChecksumFile): AsyncGenerator<Finding> {
     yield* faultsOf(list);
-    yield* this.#listed(list, await expectedAround(list));
+    yield* this.#listed(list, await expectedByList(list));
   }
 
   async *#file(path: string, { size }: Stats): AsyncGenerator<Finding> {
     const detail = (await isLink(path)) ? FOLLOWED : undefined;
     if (this.#list) {
-      const entry = await expectedOf(this.#list, path);
+      const entry = await expectedForFile(this.#list, path);
       this.#single.push({ ...plainFile(path, size, entry, this.#list), detail });
       return;
     }
     if (await isPackFile(path)) return yield* this.#packFile(path, size);
     const other = await otherBag(path, this.#read);
-    if (other) return yield* this.#zippedBag(path, size, () => Promise.resolve(other));
+    if (other) return yield* this.#openPackFileBag(path, size, () => Promise.resolve(other));
     const head = await headOf(path);
     if (isDump(head)) {
       this.#found(size);
       const chunks = createReadStream(path, { highWaterMark: READ_SIZE });
       return yield await verifyDump(path, chunks, this.#read);
     }
-    if (isSums(head.slice(0, head.lastIndexOf('\n') + 1) || head))
-      return yield* this.list(await openList(path));
+    if (isChecksumList(head.slice(0, head.lastIndexOf('\n') + 1) || head))
+      return yield* this.list(await openChecksumFile(path));
     this.#single.push({ ...plainFile(path, size), detail });
   }
 
   async *#folder(folder: string): AsyncGenerator<Finding> {
     const own = join(folder, LIST_NAME);
-    const list = this.#list ?? ((await isFile(own)) ? await openList(own) : undefined);
-    const expected: Expected = list ? await expectedIn(list, folder) : new Map();
+    const list = this.#list ?? ((await isFile(own)) ? await openChecksumFile(own) : undefined);
+    const expected: Expected = list ? await expectedInFolder(list, folder) : new Map();
     if (list) yield* faultsOf(list);
     // Held against a list that was given, everything is only a file; else pack files and bags vouch for themselves.
     const stopAtBags = this.#list === undefined;
@@ -144,7 +144,7 @@ class Verifier {
   }
 
   /** Files that a list names, by the names that it has for them. */
-  async *#listed(list: OpenList, expected: Expected): AsyncGenerator<Finding> {
+  async *#listed(list: ChecksumFile, expected: Expected): AsyncGenerator<Finding> {
     const files: PlainFile[] = [];
     for (const [path, entry] of expected) {
       const stats = await stat(path).catch(() => undefined);
@@ -187,10 +187,14 @@ class Verifier {
   }
 
   #packFile(path: string, bytes: number): AsyncGenerator<Finding> {
-    return this.#zippedBag(path, bytes, () => zippedBag(path, this.#read));
+    return this.#openPackFileBag(path, bytes, () => openPackFileBag(path, this.#read));
   }
 
-  async *#zippedBag(path: string, bytes: number, open: () => Promise<ZippedBag>): AsyncGenerator<Finding> {
+  async *#openPackFileBag(
+    path: string,
+    bytes: number,
+    open: () => Promise<ZippedBag>,
+  ): AsyncGenerator<Finding> {
     this.#found(bytes);
     try {
       const bag = await open();
@@ -210,7 +214,7 @@ class Verifier {
   }
 
   async *#bag(path: string): AsyncGenerator<Finding> {
-    const bag = await folderBag(path, this.#read);
+    const bag = await openFolderBag(path, this.#read);
     for (const { bytes } of bag.files.values()) this.#found(bytes);
     for await (const found of verifyBag(bag)) yield await this.#heldPayload(bag, await dumpIn(bag, found));
   }
@@ -239,13 +243,13 @@ async function beginningOf(file: BagFile): Promise<string> {
 }
 
 /** Where nothing else is expected of it, a file whose name is a digest must hash to its name: so archives store blobs. */
-function plainFile(path: string, bytes: number, entry?: SumsEntry, list?: OpenList): PlainFile {
+function plainFile(path: string, bytes: number, entry?: ChecksumEntry, list?: ChecksumFile): PlainFile {
   if (entry && list) return { path, bytes, expected: entry.sha256, against: list.file };
   const name = basename(path);
   return isDigest(name) ? { path, bytes, expected: name, against: 'its name' } : { path, bytes };
 }
 
-function* faultsOf({ file, faults }: OpenList): Generator<Finding> {
+function* faultsOf({ file, faults }: ChecksumFile): Generator<Finding> {
   for (const line of faults) {
     yield finding(file, 'unknown', { detail: `line ${line} is no SHA-256 digest and name` });
   }
@@ -268,7 +272,7 @@ function namesWithin(expected: Expected, folder: string): boolean {
 async function isPackFile(path: string): Promise<boolean> {
   if (path.endsWith('.pack.zip')) return true;
   if (!/\.zip$/i.test(path)) return false;
-  const bag = await zippedBag(path, () => {}).catch(() => undefined);
+  const bag = await openPackFileBag(path, () => {}).catch(() => undefined);
   await bag?.close();
   return bag !== undefined;
 }
@@ -276,7 +280,7 @@ async function isPackFile(path: string): Promise<boolean> {
 /** A bag in a ZIP that is not named as a pack file and holds no pack: a whole archive, or anyone's. */
 async function otherBag(path: string, tell: (bytes: number) => void): Promise<ZippedBag | undefined> {
   if (!/\.zip$/i.test(path)) return undefined;
-  return otherZippedBag(path, tell).catch((error: unknown) => {
+  return openZippedBag(path, tell).catch((error: unknown) => {
     // Malformed, it is a file like any other, of which nothing is known.
     if (error instanceof Problem) return undefined;
     throw error;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { captureResultSchema, mementoImportSchema, observerSchema } from '../captures.ts';
 import { jobSchema } from '../job.ts';
-import { flagValue } from '../list.ts';
+import { booleanParameter } from '../list.ts';
 import { route } from './route.ts';
 
 /** What a WARC file is sent as, packed or not: that is seen from its first bytes. */
@@ -21,7 +21,7 @@ export const captureRoutes = {
     summary: 'Import third parties’ captures: a WARC file, or the TimeMap of an archive that speaks Memento',
     description:
       'Each capture becomes a retrieval of the observer named: observed_at is now, original_observed_at the capture’s own time. Answers when all is imported; with wait=false at once, with the job.',
-    query: z.strictObject({ observer: observerSchema, wait: flagValue.optional() }),
+    query: z.strictObject({ observer: observerSchema, wait: booleanParameter.optional() }),
     body: {
       kind: 'stream' as const,
       mediaTypes: [...WARC_MEDIA_TYPES, 'application/json'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { auditResultSchema, auditSchema, damageSchema, lostFileSchema } from '../fixity.ts';
 import { jobSchema } from '../job.ts';
-import { flagValue, listQuery, pageOf } from '../list.ts';
+import { booleanParameter, listQuery, pageOf } from '../list.ts';
 import { NO_BODY, route } from './route.ts';
 
 /** Whether stored bytes are still what they were. */
@@ -43,7 +43,7 @@ export const fixityRoutes = {
     tag: 'Manage',
     summary:
       'Check the database and re-hash every stored byte now; while an audit runs, that one is answered with',
-    query: z.strictObject({ wait: flagValue.optional() }),
+    query: z.strictObject({ wait: booleanParameter.optional() }),
     body: NO_BODY,
     answers: {
       200: { description: 'The audit is over', schema: auditResultSchema },

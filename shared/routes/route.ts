@@ -29,7 +29,7 @@ export interface StreamBody {
 
 export type BodySpec = JsonBody | StreamBody;
 
-export interface AnswerSpec<Schema extends z.ZodType = z.ZodType> {
+export interface ResponseSpec<Schema extends z.ZodType = z.ZodType> {
   description: string;
   /** Absent where there is no JSON to answer with. */
   schema?: Schema;
@@ -53,7 +53,7 @@ export interface RouteSpec {
   body?: BodySpec;
   /** Request headers that it looks at, and what for. */
   headers?: Readonly<Record<string, string>>;
-  answers: Record<number, AnswerSpec>;
+  answers: Record<number, ResponseSpec>;
   problems: readonly ProblemCode[];
 }
 
@@ -96,4 +96,4 @@ type AnswerSchemas<Spec extends RouteSpec> = {
 };
 
 /** The JSON that a route answers with when it succeeds. */
-export type AnswerOf<Spec extends RouteSpec> = AnswerSchemas<Spec>[keyof AnswerSchemas<Spec>];
+export type ResponseOf<Spec extends RouteSpec> = AnswerSchemas<Spec>[keyof AnswerSchemas<Spec>];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { collectionResultSchema, newCollectionSchema } from '../collection.ts';
 import { jobSchema } from '../job.ts';
-import { flagValue, listQuery, pageOf } from '../list.ts';
+import { booleanParameter, listQuery, pageOf } from '../list.ts';
 import {
   newSourceSchema,
   retrievalProofSchema,
@@ -112,7 +112,7 @@ export const sourceRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Check sources now',
-    query: z.strictObject({ wait: flagValue.optional() }),
+    query: z.strictObject({ wait: booleanParameter.optional() }),
     body: { ...jsonBody(newCollectionSchema), optional: true as const },
     answers: {
       200: { description: 'The round is over', schema: collectionResultSchema },

@@ -2,10 +2,10 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CITATION_FORMATS, type Citation } from '../../shared/citation.ts';
 import type { Study } from '../../shared/study.ts';
 import { type CitationReaders, loadCitationReaders } from '../support/citationReaders.ts';
+import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack } from '../support/packs.ts';
+import { uploadNewPack } from '../support/packs.ts';
 import { rawRequest } from '../support/rawRequest.ts';
-import { TurnedClock } from '../support/turnedClock.ts';
 
 afterEach(closeTestNodes);
 
@@ -15,13 +15,13 @@ beforeAll(() => {
 });
 
 async function citationOf(node: TestNode, id: string): Promise<Citation> {
-  const response = await node.ask(`/api/items/${id}/cite`);
+  const response = await node.fetch(`/api/items/${id}/cite`);
   expect(response.status).toBe(200);
   return (await response.json()) as Citation;
 }
 
 async function citedAs(node: TestNode, id: string, format: string): Promise<string> {
-  const response = await node.ask(`/api/items/${id}/cite?format=${format}`);
+  const response = await node.fetch(`/api/items/${id}/cite?format=${format}`);
   expect(response.status).toBe(200);
   return response.text();
 }
@@ -38,8 +38,8 @@ const HOSTILE_TITLES = [
 
 describe('GET /api/items/<id>/cite (contract, section 2)', () => {
   test('a pack is cited with its address by the request’s Host, its fingerprint and every form', async () => {
-    const node = await openTestNode({ clock: new TurnedClock('2026-11-20T23:30:00.000Z') });
-    const pack = await addedPack(node, { title: 'Sea level', keywords: ['tide', 'sea'] });
+    const node = await openTestNode({ clock: new ManualClock('2026-11-20T23:30:00.000Z') });
+    const pack = await uploadNewPack(node, { title: 'Sea level', keywords: ['tide', 'sea'] });
     const citation = await citationOf(node, pack.id);
     const url = `${node.url}/packs/${pack.id}`;
     expect(Object.keys(citation)).toEqual(['id', 'url', 'digest', 'csl', 'apa', 'bibtex', 'ris']);
@@ -65,11 +65,11 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
 
   test('each form comes alone, with its own media type, by format and by Accept', async () => {
     const node = await openTestNode();
-    const pack = await addedPack(node);
+    const pack = await uploadNewPack(node);
     const citation = await citationOf(node, pack.id);
     for (const [format, mediaType] of Object.entries(CITATION_FORMATS)) {
-      const byFormat = await node.ask(`/api/items/${pack.id}/cite?format=${format}`);
-      const byAccept = await node.ask(`/api/items/${pack.id}/cite`, { headers: { Accept: mediaType } });
+      const byFormat = await node.fetch(`/api/items/${pack.id}/cite?format=${format}`);
+      const byAccept = await node.fetch(`/api/items/${pack.id}/cite`, { headers: { Accept: mediaType } });
       for (const response of [byFormat, byAccept]) {
         expect(response.headers.get('Content-Type')?.split(';')[0], format).toBe(mediaType);
         expect(response.headers.get('Vary')).toContain('Accept');
@@ -84,9 +84,9 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
 
   test('Accept is weighed by its q-values; format goes before it; what fits nothing is 406', async () => {
     const node = await openTestNode();
-    const { id } = await addedPack(node);
+    const { id } = await uploadNewPack(node);
     const typeFor = async (accept: string, query = '') => {
-      const response = await node.ask(`/api/items/${id}/cite${query}`, { headers: { Accept: accept } });
+      const response = await node.fetch(`/api/items/${id}/cite${query}`, { headers: { Accept: accept } });
       return response.ok ? response.headers.get('Content-Type')?.split(';')[0] : response.status;
     };
     expect(await typeFor('*/*')).toBe('application/json');
@@ -105,10 +105,10 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
 
   test('another format is 400 invalid_format, an unknown item 404 not_found', async () => {
     const node = await openTestNode();
-    const { id } = await addedPack(node);
-    const other = await node.ask(`/api/items/${id}/cite?format=endnote`);
+    const { id } = await uploadNewPack(node);
+    const other = await node.fetch(`/api/items/${id}/cite?format=endnote`);
     expect([other.status, await other.json()]).toMatchObject([400, { code: 'invalid_format' }]);
-    const unknown = await node.ask(`/api/items/pk_${'0'.repeat(20)}/cite?format=bibtex`);
+    const unknown = await node.fetch(`/api/items/pk_${'0'.repeat(20)}/cite?format=bibtex`);
     expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: 'not_found' }]);
   });
 
@@ -116,7 +116,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     const node = await openTestNode();
     for (const title of HOSTILE_TITLES) {
       const name = title.slice(0, 100);
-      const pack = await addedPack(node, { title, authors: [{ name }, { name: 'Ada and Bob' }] });
+      const pack = await uploadNewPack(node, { title, authors: [{ name }, { name: 'Ada and Bob' }] });
       const { csl, bibtex, ris } = await citationOf(node, pack.id);
       expect(csl.title).not.toMatch(/[\p{Cc}\u2028]/u);
       for (const line of ris.split('\r\n').slice(0, -1))
@@ -145,7 +145,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
       山田太郎: { literal: '山田太郎' },
       '山田, 太郎': { family: '山田', given: '太郎' },
     };
-    const pack = await addedPack(node, { authors: Object.keys(names).map((name) => ({ name })) });
+    const pack = await uploadNewPack(node, { authors: Object.keys(names).map((name) => ({ name })) });
     expect((await citationOf(node, pack.id)).csl.author).toEqual(Object.values(names));
   });
 
@@ -160,8 +160,8 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     ['100 authors', Array.from({ length: 100 }, (_, index) => `Author number ${index}`)],
   ])('the APA reference of %s is what the CSL engine makes of the same item', async ([, names]) => {
     const node = await openTestNode();
-    const first = await addedPack(node, { authors: names.map((name) => ({ name })) });
-    const second = await addedPack(node, {
+    const first = await uploadNewPack(node, { authors: names.map((name) => ({ name })) });
+    const second = await uploadNewPack(node, {
       authors: first.authors,
       supersedes: first.id,
       title: 'What is it?',
@@ -175,9 +175,9 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
 
   test('DataCite has rights, sizes, versions and every related work by its type', async () => {
     const node = await openTestNode();
-    const first = await addedPack(node);
+    const first = await uploadNewPack(node);
     const digest = 'a'.repeat(64);
-    const pack = await addedPack(
+    const pack = await uploadNewPack(
       node,
       {
         supersedes: first.id,
@@ -246,8 +246,14 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     expect(empty).toMatchObject({ digest: null, csl: { author: [] } });
     expect(empty.apa).toMatch(/^Does the sea rise\? \[Study\]\. \(\d{4}\)\. /);
     const orcid = '0000-0002-1825-0097';
-    await addedPack(node, { study: study.id, authors: [{ name: 'B. First', orcid }, { name: 'A. Second' }] });
-    await addedPack(node, { study: study.id, authors: [{ name: 'C. Third' }, { name: 'Bee First', orcid }] });
+    await uploadNewPack(node, {
+      study: study.id,
+      authors: [{ name: 'B. First', orcid }, { name: 'A. Second' }],
+    });
+    await uploadNewPack(node, {
+      study: study.id,
+      authors: [{ name: 'C. Third' }, { name: 'Bee First', orcid }],
+    });
     const citation = await citationOf(node, study.id);
     expect(citation.url).toBe(`${node.url}/studies/${study.id}`);
     expect(citation.csl.author).toEqual([

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Comment } from '../../shared/comment.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, problemOf } from '../support/packs.ts';
+import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 let pack: string;
 let study: string;
 beforeAll(async () => {
   node = await openTestNode();
-  ({ id: pack } = await addedPack(node));
+  ({ id: pack } = await uploadNewPack(node));
   ({ id: study } = (await (await node.sendJson('POST', '/api/studies', { title: 'S' })).json()) as {
     id: string;
   });
@@ -35,14 +35,14 @@ test('a pack and a study take comments and answers to them, listed oldest first'
     await comment(pack, { author: 'Bo', body: 'Steubenhöft', reply_to: first.id })
   ).json()) as Comment;
   await comment(study, { author: 'Cy', body: 'Elsewhere' });
-  expect(await (await node.ask(`/api/items/${pack}/comments`)).json()).toEqual({
+  expect(await (await node.fetch(`/api/items/${pack}/comments`)).json()).toEqual({
     items: [first, reply],
     total: 2,
     limit: 100,
     offset: 0,
     next: null,
   });
-  expect(await (await node.ask(`/api/items/${pack}/comments?limit=1`)).json()).toMatchObject({
+  expect(await (await node.fetch(`/api/items/${pack}/comments?limit=1`)).json()).toMatchObject({
     items: [{ id: first.id }],
     next: `/api/items/${pack}/comments?limit=1&offset=1`,
   });
@@ -57,13 +57,13 @@ test('reply_to that is unknown or on another item is 422 unknown_comment', async
       errors: [{ path: '/reply_to' }],
     });
   }
-  const { items } = (await (await node.ask(`/api/items/${pack}/comments`)).json()) as { items: Comment[] };
+  const { items } = (await (await node.fetch(`/api/items/${pack}/comments`)).json()) as { items: Comment[] };
   expect(items.map(({ body }) => body)).not.toContain('Refused');
 });
 
 test('an unknown item is 404, for reading and for writing', async () => {
   for (const item of ['pk_00000000000000000000', 'st_00000000000000000000', 'nothing']) {
-    expect(await problemOf(node.ask(`/api/items/${item}/comments`))).toMatchObject({ status: 404 });
+    expect(await problemOf(node.fetch(`/api/items/${item}/comments`))).toMatchObject({ status: 404 });
     expect(await problemOf(comment(item, { author: 'A', body: 'B' }))).toMatchObject({ status: 404 });
   }
 });

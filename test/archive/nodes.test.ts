@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TreeNode } from '../../shared/node.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, problemOf } from '../support/packs.ts';
+import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 beforeEach(async () => {
@@ -29,14 +29,14 @@ describe('POST /api/nodes', () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       ledger_entry: 1,
     });
-    expect(await (await node.ask('/api/nodes/ocean')).json()).toMatchObject(created);
+    expect(await (await node.fetch('/api/nodes/ocean')).json()).toMatchObject(created);
   });
 
   test('a missing parent is 409 parent_missing, a node that exists 409 node_exists, and nothing is written', async () => {
     expect(await problemOf(create('ocean/level'))).toMatchObject({ status: 409, code: 'parent_missing' });
     await createAll('ocean', 'ocean/level');
     expect(await problemOf(create('ocean'))).toMatchObject({ status: 409, code: 'node_exists' });
-    expect(await (await node.ask('/api/ledger')).json()).toMatchObject({ total: 2 });
+    expect(await (await node.fetch('/api/ledger')).json()).toMatchObject({ total: 2 });
   });
 
   test('two requests for one path at once make one node', async () => {
@@ -83,7 +83,7 @@ describe('POST /api/nodes', () => {
   test('eight segments of 64 characters are taken, and text is counted in characters', async () => {
     const path = Array.from({ length: 8 }, () => 'x'.repeat(64)).join('/');
     for (let depth = 1; depth <= 8; depth += 1) await createAll(path.slice(0, depth * 65 - 1));
-    expect((await node.ask(`/api/nodes/${path}`)).status).toBe(200);
+    expect((await node.fetch(`/api/nodes/${path}`)).status).toBe(200);
     const emoji = { path: 'emoji', title: '🧪'.repeat(200) };
     expect((await node.sendJson('POST', '/api/nodes', emoji)).status).toBe(201);
   });
@@ -91,8 +91,11 @@ describe('POST /api/nodes', () => {
 
 describe('reading nodes', () => {
   test('an unknown path is 404', async () => {
-    expect(await problemOf(node.ask('/api/nodes/nowhere'))).toMatchObject({ status: 404, code: 'not_found' });
-    expect(await problemOf(node.ask('/api/nodes/No%20Where'))).toMatchObject({ status: 404 });
+    expect(await problemOf(node.fetch('/api/nodes/nowhere'))).toMatchObject({
+      status: 404,
+      code: 'not_found',
+    });
+    expect(await problemOf(node.fetch('/api/nodes/No%20Where'))).toMatchObject({ status: 404 });
   });
 
   test('a node has its ancestors, its children newest first, and the newest of its subtree with counts', async () => {
@@ -100,10 +103,10 @@ describe('reading nodes', () => {
     const study = (await (
       await node.sendJson('POST', '/api/studies', { title: 'S', node: 'ocean/level/north' })
     ).json()) as { id: string };
-    const first = await addedPack(node, { title: 'One', node: 'ocean/level' });
-    const second = await addedPack(node, { title: 'Two', node: 'ocean/level/north' });
-    await addedPack(node, { title: 'Elsewhere', node: 'land' });
-    expect(await (await node.ask('/api/nodes/ocean/level')).json()).toMatchObject({
+    const first = await uploadNewPack(node, { title: 'One', node: 'ocean/level' });
+    const second = await uploadNewPack(node, { title: 'Two', node: 'ocean/level/north' });
+    await uploadNewPack(node, { title: 'Elsewhere', node: 'land' });
+    expect(await (await node.fetch('/api/nodes/ocean/level')).json()).toMatchObject({
       path: 'ocean/level',
       ancestors: [{ path: 'ocean', title: 'Node ocean' }],
       counts: { studies: 1, packs: 2, children: 1 },
@@ -111,16 +114,16 @@ describe('reading nodes', () => {
       studies: [{ id: study.id }],
       packs: [{ id: second.id }, { id: first.id }],
     });
-    const ocean = (await (await node.ask('/api/nodes/ocean')).json()) as { children: { path: string }[] };
+    const ocean = (await (await node.fetch('/api/nodes/ocean')).json()) as { children: { path: string }[] };
     expect(ocean).toMatchObject({ ancestors: [], counts: { studies: 1, packs: 2, children: 2 } });
     expect(ocean.children.map(({ path }) => path)).toEqual(['ocean/salt', 'ocean/level']);
   });
 
   test('the tree has every node under its parent with the counts of its whole subtree', async () => {
     await createAll('b', 'a', 'a/y', 'a/x', 'a/x/deep', 'a-b');
-    await addedPack(node, { node: 'a/x/deep' });
+    await uploadNewPack(node, { node: 'a/x/deep' });
     await node.sendJson('POST', '/api/studies', { title: 'S', node: 'a/x' });
-    const { nodes } = (await (await node.ask('/api/tree')).json()) as { nodes: TreeNode[] };
+    const { nodes } = (await (await node.fetch('/api/tree')).json()) as { nodes: TreeNode[] };
     const shape = (each: TreeNode): unknown => [
       each.path,
       each.counts.studies,
@@ -145,7 +148,7 @@ describe('reading nodes', () => {
   test('each list of a node’s page has at most 100, and its counts say how many there are', async () => {
     await createAll('many');
     await Promise.all(Array.from({ length: 101 }, (_, index) => createAll(`many/n${index}`)));
-    const page = (await (await node.ask('/api/nodes/many')).json()) as {
+    const page = (await (await node.fetch('/api/nodes/many')).json()) as {
       children: unknown[];
       counts: object;
     };

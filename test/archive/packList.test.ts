@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, problemOf } from '../support/packs.ts';
+import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 const packs: Record<string, Pack> = {};
@@ -15,7 +15,7 @@ beforeAll(async () => {
   ({ id: study } = (await (await node.sendJson('POST', '/api/studies', { title: 'S' })).json()) as {
     id: string;
   });
-  packs.tides = await addedPack(node, {
+  packs.tides = await uploadNewPack(node, {
     title: 'tides of Zürich',
     summary: 'The height of water',
     authors: [{ name: 'Ada Lovelace', orcid: '0000-0002-1825-0097' }],
@@ -23,7 +23,7 @@ beforeAll(async () => {
     method: { text: 'Gauges were read hourly', complete: true },
     node: 'ocean/north',
   });
-  packs.salt = await addedPack(node, {
+  packs.salt = await uploadNewPack(node, {
     title: 'Salt',
     authors: [{ name: 'Émilie du Châtelet' }, { name: 'Ada Byron' }],
     keywords: ['sea level', 'salinity'],
@@ -32,24 +32,24 @@ beforeAll(async () => {
     node: 'ocean',
     study,
   });
-  packs.wind = await addedPack(node, {
+  packs.wind = await uploadNewPack(node, {
     title: 'Árbol',
     outcome: 'null',
     results: { 'wind speed': 3 },
     node: 'oceanic',
     study,
   });
-  packs.again = await addedPack(node, {
+  packs.again = await uploadNewPack(node, {
     title: 'Bora again',
     outcome: 'mixed',
     replicates: { pack: packs.salt.id, verdict: 'reproduced' },
   });
-  packs.failed = await addedPack(node, {
+  packs.failed = await uploadNewPack(node, {
     title: 'zephyr failed',
     outcome: 'negative',
     replicates: { pack: packs.salt.id, verdict: 'failed' },
   });
-  packs.once = await addedPack(node, {
+  packs.once = await uploadNewPack(node, {
     title: 'Once more',
     replicates: { pack: packs.tides.id, verdict: 'failed' },
   });
@@ -58,7 +58,7 @@ beforeAll(async () => {
 afterAll(closeTestNodes);
 
 async function ask(query: string) {
-  const response = await node.ask(`/api/packs${query}`);
+  const response = await node.fetch(`/api/packs${query}`);
   expect(response.status).toBe(200);
   return (await response.json()) as {
     items: Pack[];
@@ -79,7 +79,7 @@ async function listed(query: string): Promise<string> {
 test('packs are listed newest first, each as it is read alone', async () => {
   expect(await listed('')).toBe('once failed again wind salt tides');
   for (const item of (await ask('')).items) {
-    expect(item).toEqual(await (await node.ask(`/api/packs/${item.id}`)).json());
+    expect(item).toEqual(await (await node.fetch(`/api/packs/${item.id}`)).json());
   }
 });
 
@@ -161,7 +161,7 @@ describe('pages', () => {
     const seen: string[] = [];
     let next: string | null = '/api/packs?sort=title&limit=2&flagged=false&q=%22ada%22%20a';
     while (next) {
-      const page = (await (await node.ask(next)).json()) as Awaited<ReturnType<typeof ask>>;
+      const page = (await (await node.fetch(next)).json()) as Awaited<ReturnType<typeof ask>>;
       expect(page.total).toBe(5);
       expect(page.items.length).toBeLessThanOrEqual(2);
       seen.push(...page.items.map(({ id }) => id));
@@ -181,15 +181,15 @@ test('a page of large records, which is sent as it is read, is whole', async () 
   const method = { text: 'ä'.repeat(200_000), complete: true };
   const added: string[] = [];
   for (let number = 0; number < 8; number += 1) {
-    added.push((await addedPack(other, { title: `Long ${number}`, method })).id);
+    added.push((await uploadNewPack(other, { title: `Long ${number}`, method })).id);
   }
-  const response = await other.ask('/api/packs');
+  const response = await other.fetch('/api/packs');
   expect(response.headers.get('Transfer-Encoding')).toBe('chunked');
   const { items, total } = (await response.json()) as { items: Pack[]; total: number };
   expect(total).toBe(8);
   expect(items.map(({ id }) => id)).toEqual(added.toReversed());
   expect(items.every((item) => item.method?.text === method.text)).toBe(true);
-  const head = await other.ask('/api/packs', { method: 'HEAD' });
+  const head = await other.fetch('/api/packs', { method: 'HEAD' });
   expect([head.status, await head.text()]).toEqual([200, '']);
 });
 
@@ -213,5 +213,5 @@ test.each([
   ['?node=No', 'invalid_parameter'],
   ['?replicates=x', 'invalid_parameter'],
 ])('%s is 400 %s', async (query, code) => {
-  expect(await problemOf(node.ask(`/api/packs${query}`))).toMatchObject({ status: 400, code });
+  expect(await problemOf(node.fetch(`/api/packs${query}`))).toMatchObject({ status: 400, code });
 });

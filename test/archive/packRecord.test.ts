@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, aRecord, filesOf, problemOf, uploadPack } from '../support/packs.ts';
+import { filesOf, problemOf, sampleRecord, uploadNewPack, uploadPack } from '../support/packs.ts';
 
 let node: TestNode;
 beforeAll(async () => {
@@ -9,10 +9,10 @@ beforeAll(async () => {
 });
 afterAll(closeTestNodes);
 
-const upload = (changes: object) => uploadPack(node, { ...aRecord(), ...changes });
+const upload = (changes: object) => uploadPack(node, { ...sampleRecord(), ...changes });
 /** A record as JSON text, for what `JSON.stringify` cannot say. */
 const uploadText = (changes: string) =>
-  uploadPack(node, `${JSON.stringify(aRecord()).slice(0, -1)},${changes}}`);
+  uploadPack(node, `${JSON.stringify(sampleRecord()).slice(0, -1)},${changes}}`);
 
 const file = (path: string) => ({ path, sha256: '0'.repeat(64), bytes: 1, media_type: 'text/plain' });
 
@@ -149,7 +149,7 @@ describe('a field that breaks its rule is refused with 422 and a pointer to it',
   });
 
   test('nothing was written by any of them', async () => {
-    expect(await (await node.ask('/api/ledger')).json()).toMatchObject({ total: 0 });
+    expect(await (await node.fetch('/api/ledger')).json()).toMatchObject({ total: 0 });
   });
 });
 
@@ -191,9 +191,9 @@ describe('what has no canonical form is refused and never mended', () => {
         Buffer.from('"}\r\n--b--\r\n'),
       ]);
       const headers = { 'Content-Type': 'multipart/form-data; boundary=b' };
-      expect(await problemOf(node.askAsOwner('/api/packs', { method: 'POST', body, headers }))).toMatchObject(
-        { status: 400, code: 'invalid_json' },
-      );
+      expect(
+        await problemOf(node.fetchAsOwner('/api/packs', { method: 'POST', body, headers })),
+      ).toMatchObject({ status: 400, code: 'invalid_json' });
     }
   });
 });
@@ -204,7 +204,7 @@ describe('what is within the rules is taken as it is', () => {
       '{"__proto__":"p","constructor":1,"toString":null,"10":1,"9":2,"a b":true,"\\u0000":"","é":-0.5,"big":1e300}',
     ) as Record<string, number>;
     const record = {
-      ...aRecord(),
+      ...sampleRecord(),
       title: '🧪'.repeat(300),
       summary: '\u0000\u001f\u2028 <script>alert(1)</script> \ufffd',
       authors: [
@@ -240,7 +240,7 @@ describe('what is within the rules is taken as it is', () => {
   });
 
   test('optional fields that are left out have their empty value', async () => {
-    const pack = await addedPack(node, { title: 'Bare' });
+    const pack = await uploadNewPack(node, { title: 'Bare' });
     expect(pack).toMatchObject({
       summary: '',
       method: null,
@@ -268,7 +268,7 @@ describe('what is within the rules is taken as it is', () => {
       'z.csv': '6',
     };
     const unsorted = filesOf(files).reverse();
-    const response = await uploadPack(node, aRecord({ title: 'Sorted', files: unsorted }), files);
+    const response = await uploadPack(node, sampleRecord({ title: 'Sorted', files: unsorted }), files);
     expect(response.status).toBe(201);
     const pack = (await response.json()) as Pack;
     const byBytes = Object.keys(files).sort((left, right) =>
@@ -285,22 +285,22 @@ describe('what the server adds', () => {
     [{ text: 'How', complete: true }, 'replicable'],
     [{ link: 'https://example.org/', complete: true }, 'replicable'],
   ] as const)('a method of %j makes the tag %s', async (method, tag) => {
-    const pack = await addedPack(node, { title: `Tagged ${JSON.stringify(method)}`, method });
+    const pack = await uploadNewPack(node, { title: `Tagged ${JSON.stringify(method)}`, method });
     expect(pack.tag).toBe(tag);
   });
 
   test('replications, evidence, newer versions and whether the original had a method are told both ways', async () => {
-    const original = await addedPack(
+    const original = await uploadNewPack(
       node,
       { title: 'Original', method: { text: 'How', complete: true } },
       { a: 'four' },
     );
-    const plain = await addedPack(node, { title: 'Without method' });
+    const plain = await uploadNewPack(node, { title: 'Without method' });
     const verdicts = ['reproduced', 'failed', 'failed', 'partial'] as const;
     const replications: Pack[] = [];
     for (const [index, verdict] of verdicts.entries()) {
       replications.push(
-        await addedPack(node, {
+        await uploadNewPack(node, {
           title: `Again ${index}`,
           replicates: { pack: original.id, verdict, note: 'n' },
         }),
@@ -311,12 +311,12 @@ describe('what the server adds', () => {
       replicates: { pack: original.id, verdict: 'reproduced', note: 'n' },
     });
     expect(
-      await addedPack(node, { title: 'Of plain', replicates: { pack: plain.id, verdict: 'failed' } }),
+      await uploadNewPack(node, { title: 'Of plain', replicates: { pack: plain.id, verdict: 'failed' } }),
     ).toMatchObject({ original_had_method: false });
-    const second = await addedPack(node, { title: 'Original, corrected', supersedes: original.id });
-    const third = await addedPack(node, { title: 'Original, corrected again', supersedes: original.id });
+    const second = await uploadNewPack(node, { title: 'Original, corrected', supersedes: original.id });
+    const third = await uploadNewPack(node, { title: 'Original, corrected again', supersedes: original.id });
     expect(second.evidence.superseded_by).toBeNull();
-    expect(await (await node.ask(`/api/packs/${original.id}`)).json()).toEqual({
+    expect(await (await node.fetch(`/api/packs/${original.id}`)).json()).toEqual({
       ...original,
       replications: replications.map(({ id, evidence }, index) => ({
         pack: id,
@@ -336,8 +336,8 @@ describe('what the server adds', () => {
   });
 
   test('received_at is the ledger entry’s own time, and the entry records the fingerprint', async () => {
-    const pack = await addedPack(node, { title: 'Recorded' });
-    const { items } = (await (await node.ask(`/api/ledger?from=${pack.ledger_entry}&limit=1`)).json()) as {
+    const pack = await uploadNewPack(node, { title: 'Recorded' });
+    const { items } = (await (await node.fetch(`/api/ledger?from=${pack.ledger_entry}&limit=1`)).json()) as {
       items: object[];
     };
     expect(items).toEqual([
@@ -352,14 +352,14 @@ describe('what the server adds', () => {
   });
 
   test('flags are told with the pack for ever; other needs a note', async () => {
-    const { id, flags } = await addedPack(node, { title: 'Flagged' });
+    const { id, flags } = await uploadNewPack(node, { title: 'Flagged' });
     expect(flags).toEqual([]);
     const flag = (body: object, of = id) => node.sendJson('POST', `/api/packs/${of}/flag`, body);
     const response = await flag({ reason: 'privacy' });
     expect(response.status).toBe(201);
     expect(response.headers.get('Location')).toBe(`/api/packs/${id}`);
     expect((await flag({ reason: 'other', note: 'Blurred' })).status).toBe(201);
-    expect(((await (await node.ask(`/api/packs/${id}`)).json()) as Pack).flags).toEqual([
+    expect(((await (await node.fetch(`/api/packs/${id}`)).json()) as Pack).flags).toEqual([
       { reason: 'privacy', note: '', at: expect.any(String) },
       { reason: 'other', note: 'Blurred', at: expect.any(String) },
     ]);
@@ -382,7 +382,7 @@ describe('what the server adds', () => {
       '/api/packs/pk_00000000000000000000/verify',
       '/api/packs/x',
     ]) {
-      expect(await problemOf(node.ask(path))).toMatchObject({ status: 404, code: 'not_found' });
+      expect(await problemOf(node.fetch(path))).toMatchObject({ status: 404, code: 'not_found' });
     }
   });
 });

@@ -6,7 +6,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../shared/limits.ts';
 import type { Pack } from '../../shared/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, aRecord, filesOf, packForm, problemOf, sha256Of, uploadPack } from '../support/packs.ts';
+import {
+  filesOf,
+  packForm,
+  problemOf,
+  sampleRecord,
+  sha256Of,
+  uploadNewPack,
+  uploadPack,
+} from '../support/packs.ts';
 
 let node: TestNode;
 beforeAll(async () => {
@@ -15,7 +23,7 @@ beforeAll(async () => {
 afterAll(closeTestNodes);
 
 const ledgerSize = async () =>
-  ((await (await node.ask('/api/ledger?limit=1')).json()) as { total: number }).total;
+  ((await (await node.fetch('/api/ledger?limit=1')).json()) as { total: number }).total;
 const temporaryFiles = () => readdir(join(node.dataFolder, 'tmp'));
 
 /** Runs something that must be refused, and holds that nothing is left of it. */
@@ -28,7 +36,7 @@ async function refused(send: () => Promise<Response>) {
 }
 
 const post = (body: BodyInit, headers: Record<string, string>) =>
-  node.askAsOwner('/api/packs', { method: 'POST', body, headers });
+  node.fetchAsOwner('/api/packs', { method: 'POST', body, headers });
 
 /** A multipart body written by hand, each part with its own headers. */
 function multipart(...parts: [headers: string, content: string | Buffer][]): Buffer<ArrayBuffer> {
@@ -47,7 +55,7 @@ describe('multipart/form-data', () => {
       'empty.txt': '',
       'bytes.bin': Buffer.from([0, 255, 13, 10, 45, 45]),
     };
-    const response = await uploadPack(node, aRecord({ title: 'With files' }), files);
+    const response = await uploadPack(node, sampleRecord({ title: 'With files' }), files);
     expect(response.status).toBe(201);
     const pack = (await response.json()) as Pack;
     expect(response.headers.get('Location')).toBe(`/api/packs/${pack.id}`);
@@ -59,15 +67,15 @@ describe('multipart/form-data', () => {
     );
     for (const [path, content] of Object.entries(files)) {
       const { sha256 } = pack.files.find((file) => file.path === path) as Pack['files'][number];
-      const blob = await node.ask(`/api/blobs/${sha256}`);
+      const blob = await node.fetch(`/api/blobs/${sha256}`);
       expect(Buffer.from(await blob.arrayBuffer()).equals(Buffer.from(content))).toBe(true);
     }
-    expect(await (await node.ask(`/api/packs/${pack.id}`)).json()).toEqual(pack);
+    expect(await (await node.fetch(`/api/packs/${pack.id}`)).json()).toEqual(pack);
     expect(await temporaryFiles()).toEqual([]);
   });
 
   test('the record may be a file part, stand last, and name its charset', async () => {
-    const record = JSON.stringify(aRecord({ title: 'Läst', files: filesOf({ a: 'x' }) }));
+    const record = JSON.stringify(sampleRecord({ title: 'Läst', files: filesOf({ a: 'x' }) }));
     for (const headers of [
       `${RECORD}; filename="record.json"\r\nContent-Type: application/json`,
       `${RECORD}\r\nContent-Type: application/json; charset=utf-8`,
@@ -81,7 +89,7 @@ describe('multipart/form-data', () => {
 
   test('files that the record leaves out have the part’s media type, or the one of their name', async () => {
     const body = multipart(
-      [RECORD, JSON.stringify(aRecord({ title: 'Types' }))],
+      [RECORD, JSON.stringify(sampleRecord({ title: 'Types' }))],
       [fileHeaders('a.csv', 'application/vnd.mine'), '1'],
       [fileHeaders('b.csv', 'application/octet-stream'), '2'],
       [fileHeaders('c.json'), '3'],
@@ -98,7 +106,7 @@ describe('multipart/form-data', () => {
 
   test('files of the record must be the files that come', async () => {
     const files = filesOf({ 'a.txt': 'a', 'b.txt': 'b' }).reverse();
-    const record = aRecord({ title: 'Mismatched', files });
+    const record = sampleRecord({ title: 'Mismatched', files });
     expect(await refused(() => uploadPack(node, record, { 'a.txt': 'a' }))).toMatchObject({
       status: 422,
       code: 'files_mismatch',
@@ -127,7 +135,7 @@ describe('multipart/form-data', () => {
   });
 
   test('what is no such form is refused, and nothing is kept of it', async () => {
-    const record: [string, string] = [RECORD, JSON.stringify(aRecord({ title: 'Refused' }))];
+    const record: [string, string] = [RECORD, JSON.stringify(sampleRecord({ title: 'Refused' }))];
     const cases: [string, Buffer, number, string][] = [
       ['no record', multipart([fileHeaders('a'), 'x']), 400, 'invalid_multipart'],
       ['two records', multipart([`${RECORD}; filename="r"`, record[1]], record), 400, 'invalid_multipart'],
@@ -195,7 +203,7 @@ describe('multipart/form-data', () => {
   test('a file name that is not UTF-8 is refused rather than mended', async () => {
     const body = Buffer.from(
       multipart(
-        [RECORD, JSON.stringify(aRecord({ title: 'Latin' }))],
+        [RECORD, JSON.stringify(sampleRecord({ title: 'Latin' }))],
         [fileHeaders('caf\u00e9'), 'x'],
       ).toString('utf8'),
       'latin1',
@@ -211,7 +219,7 @@ describe('multipart/form-data', () => {
       fileHeaders(`f${index}`),
       '',
     ]);
-    const body = multipart([RECORD, JSON.stringify(aRecord({ title: 'Many' }))], ...parts);
+    const body = multipart([RECORD, JSON.stringify(sampleRecord({ title: 'Many' }))], ...parts);
     expect(await refused(() => post(new Uint8Array(body), MULTIPART))).toMatchObject({
       status: 422,
       errors: [{ path: '/files' }],
@@ -222,9 +230,9 @@ describe('multipart/form-data', () => {
     const files = Object.fromEntries(
       Array.from({ length: 400 }, (_, index) => [`d${index % 7}/f${index}.txt`, `${index}`]),
     );
-    const pack = await addedPack(node, { title: 'Hundreds' }, files);
+    const pack = await uploadNewPack(node, { title: 'Hundreds' }, files);
     expect(pack.evidence).toMatchObject({ files: 400 });
-    expect(await (await node.ask(`/api/packs/${pack.id}/verify`)).json()).toMatchObject({ ok: true });
+    expect(await (await node.fetch(`/api/packs/${pack.id}/verify`)).json()).toMatchObject({ ok: true });
   });
 });
 
@@ -233,15 +241,15 @@ describe('application/json', () => {
 
   test('takes a record whose files the archive holds already', async () => {
     const files = { 'held.csv': 'held' };
-    await addedPack(node, { title: 'First holder' }, files);
-    const response = await json(aRecord({ title: 'Second holder', files: filesOf(files) }));
+    await uploadNewPack(node, { title: 'First holder' }, files);
+    const response = await json(sampleRecord({ title: 'Second holder', files: filesOf(files) }));
     expect(response.status).toBe(201);
     const { id } = (await response.json()) as Pack;
-    expect(await (await node.ask(`/api/packs/${id}/verify`)).json()).toMatchObject({ ok: true });
+    expect(await (await node.fetch(`/api/packs/${id}/verify`)).json()).toMatchObject({ ok: true });
   });
 
   test('a file that it does not hold is 422 unknown_blob, one of another size files_mismatch', async () => {
-    const record = aRecord({ title: 'Not held', files: filesOf({ 'not/held.csv': 'nobody has this' }) });
+    const record = sampleRecord({ title: 'Not held', files: filesOf({ 'not/held.csv': 'nobody has this' }) });
     expect(await refused(() => json(record))).toMatchObject({
       status: 422,
       code: 'unknown_blob',
@@ -249,7 +257,7 @@ describe('application/json', () => {
       errors: [{ path: '/files/0/sha256' }],
     });
     const held = filesOf({ 'held.csv': 'held' }).map((file) => ({ ...file, bytes: 5 }));
-    expect(await refused(() => json(aRecord({ files: held })))).toMatchObject({
+    expect(await refused(() => json(sampleRecord({ files: held })))).toMatchObject({
       status: 422,
       code: 'files_mismatch',
       errors: [{ path: '/files/0/bytes' }],
@@ -258,7 +266,7 @@ describe('application/json', () => {
 
   test('other kinds of body are 415, malformed JSON 400', async () => {
     expect(await refused(() => post('{}', { 'Content-Type': 'text/plain' }))).toMatchObject({ status: 415 });
-    expect(await refused(() => node.askAsOwner('/api/packs', { method: 'POST' }))).toMatchObject({
+    expect(await refused(() => node.fetchAsOwner('/api/packs', { method: 'POST' }))).toMatchObject({
       status: 415,
     });
     expect(
@@ -274,8 +282,8 @@ describe('application/json', () => {
 describe('the same record again', () => {
   test('is 200 with the pack that is there, in any key order and any kind of body, and nothing is written', async () => {
     const files = { 'same.txt': 'same' };
-    const record = aRecord({ title: 'Same', results: { b: 1, a: -0 }, files: filesOf(files) });
-    const first = await addedPack(node, record, files);
+    const record = sampleRecord({ title: 'Same', results: { b: 1, a: -0 }, files: filesOf(files) });
+    const first = await uploadNewPack(node, record, files);
     const before = await ledgerSize();
     const turned = Object.fromEntries(
       Object.entries({ ...record, summary: '', results: { a: 0, b: 1.0 } }).reverse(),
@@ -296,7 +304,7 @@ describe('the same record again', () => {
     const before = await ledgerSize();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
-        uploadPack(node, aRecord({ title: 'At once' }), { 'x.bin': 'x'.repeat(300_000) }),
+        uploadPack(node, sampleRecord({ title: 'At once' }), { 'x.bin': 'x'.repeat(300_000) }),
       ),
     );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
@@ -305,14 +313,14 @@ describe('the same record again', () => {
     expect(new Set(ids).size).toBe(1);
     expect(await ledgerSize()).toBe(before + 1);
     expect(await temporaryFiles()).toEqual([]);
-    expect(await (await node.ask(`/api/packs/${ids[0]}/verify`)).json()).toMatchObject({ ok: true });
+    expect(await (await node.fetch(`/api/packs/${ids[0]}/verify`)).json()).toMatchObject({ ok: true });
   });
 });
 
 describe('Repr-Digest and Content-Digest', () => {
   const digestOf = (body: Uint8Array) => `sha-256=:${createHash('sha256').update(body).digest('base64')}:`;
   const body = (title: string) =>
-    multipart([RECORD, JSON.stringify(aRecord({ title }))], [fileHeaders('a.bin'), 'x'.repeat(200_000)]);
+    multipart([RECORD, JSON.stringify(sampleRecord({ title }))], [fileHeaders('a.bin'), 'x'.repeat(200_000)]);
 
   test.each(['Repr-Digest', 'Content-Digest'])(
     '%s that matches is taken, beside other algorithms',
@@ -320,7 +328,7 @@ describe('Repr-Digest and Content-Digest', () => {
       const bytes = body(`Digested ${header}`);
       const value = `sha-512=:${Buffer.alloc(64).toString('base64')}:, ${digestOf(bytes)}`;
       expect((await post(new Uint8Array(bytes), { ...MULTIPART, [header]: value })).status).toBe(201);
-      const json = Buffer.from(JSON.stringify(aRecord({ title: `JSON ${header}` })));
+      const json = Buffer.from(JSON.stringify(sampleRecord({ title: `JSON ${header}` })));
       const headers = { 'Content-Type': 'application/json', [header]: digestOf(json) };
       expect((await post(json, headers)).status).toBe(201);
     },
@@ -334,7 +342,7 @@ describe('Repr-Digest and Content-Digest', () => {
         status: 422,
         code: 'digest_mismatch',
       });
-      const json = JSON.stringify(aRecord({ title: 'Damaged' }));
+      const json = JSON.stringify(sampleRecord({ title: 'Damaged' }));
       expect(
         await refused(() => post(json, { 'Content-Type': 'application/json', ...headers })),
       ).toMatchObject({ status: 422, code: 'digest_mismatch' });
@@ -354,22 +362,22 @@ describe('Repr-Digest and Content-Digest', () => {
 describe('limits', () => {
   test('files of exactly 52428800 bytes are taken; one byte more is 413 pack_too_large', async () => {
     const half = Buffer.alloc(MAX_PACK_BYTES / 2, 'a');
-    const pack = await addedPack(node, { title: 'Largest' }, { 'a.bin': half, 'b.bin': half });
+    const pack = await uploadNewPack(node, { title: 'Largest' }, { 'a.bin': half, 'b.bin': half });
     expect(pack.evidence.bytes).toBe(MAX_PACK_BYTES);
     expect(
       await refused(() =>
-        uploadPack(node, aRecord({ title: 'Larger' }), { 'a.bin': half, 'b.bin': half, c: '!' }),
+        uploadPack(node, sampleRecord({ title: 'Larger' }), { 'a.bin': half, 'b.bin': half, c: '!' }),
       ),
     ).toMatchObject({ status: 413, code: 'pack_too_large' });
     const files = filesOf({ 'a.bin': half, 'b.bin': half, 'c.bin': half });
-    expect(await refused(() => node.sendJson('POST', '/api/packs', aRecord({ files })))).toMatchObject({
+    expect(await refused(() => node.sendJson('POST', '/api/packs', sampleRecord({ files })))).toMatchObject({
       status: 413,
       code: 'pack_too_large',
     });
   });
 
   test('a record over 4 MiB is 413 body_too_large, in every kind of body', async () => {
-    const record = `${JSON.stringify(aRecord()).slice(0, -1)},"summary":"${'x'.repeat(4 * 1_048_576)}"}`;
+    const record = `${JSON.stringify(sampleRecord()).slice(0, -1)},"summary":"${'x'.repeat(4 * 1_048_576)}"}`;
     for (const send of [
       () => post(record, { 'Content-Type': 'application/json' }),
       () => uploadPack(node, record),
@@ -386,7 +394,7 @@ describe('limits', () => {
       bytes: 4,
       media_type: 'text/csv',
     }));
-    const record = aRecord({ title: 'Long record', files });
+    const record = sampleRecord({ title: 'Long record', files });
     expect(JSON.stringify(record).length).toBeGreaterThan(1_048_576);
     const response = await node.sendJson('POST', '/api/packs', record);
     expect(response.status).toBe(201);
@@ -397,7 +405,7 @@ describe('a client that goes away in the middle', () => {
   test('leaves nothing behind, and the node goes on', async () => {
     const before = await ledgerSize();
     const body = multipart(
-      [RECORD, JSON.stringify(aRecord({ title: 'Gone' }))],
+      [RECORD, JSON.stringify(sampleRecord({ title: 'Gone' }))],
       [fileHeaders('a.bin'), Buffer.alloc(8_000_000)],
     );
     const request = httpRequest(new URL('/api/packs', node.url), {
@@ -410,14 +418,14 @@ describe('a client that goes away in the middle', () => {
     request.destroy();
     await expect.poll(temporaryFiles).toEqual([]);
     expect(await ledgerSize()).toBe(before);
-    expect((await node.ask('/api/health')).status).toBe(200);
+    expect((await node.fetch('/api/health')).status).toBe(200);
   });
 });
 
 test('a form of FormData, as every browser sends it, needs no care', async () => {
-  const form = packForm(aRecord({ title: 'From a browser' }), {});
+  const form = packForm(sampleRecord({ title: 'From a browser' }), {});
   form.append('files', new File(['1'], 'folder/one.txt', { type: 'text/markdown' }));
-  const response = await node.askAsOwner('/api/packs', { method: 'POST', body: form });
+  const response = await node.fetchAsOwner('/api/packs', { method: 'POST', body: form });
   expect(response.status).toBe(201);
   expect(await response.json()).toMatchObject({
     files: [{ path: 'folder/one.txt', media_type: 'text/markdown' }],

@@ -7,18 +7,18 @@ import { afterEach, expect, test } from 'vitest';
 import type { LedgerVerification } from '../../shared/ledger.ts';
 import type { PackVerification } from '../../shared/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack } from '../support/packs.ts';
+import { uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 
 const verify = async (node: TestNode, id: string) => {
-  const response = await node.ask(`/api/packs/${id}/verify`);
+  const response = await node.fetch(`/api/packs/${id}/verify`);
   expect(response.status).toBe(200);
   return (await response.json()) as PackVerification;
 };
 
 const verifyLedger = async (node: TestNode) =>
-  (await (await node.ask('/api/ledger/verify')).json()) as LedgerVerification;
+  (await (await node.fetch('/api/ledger/verify')).json()) as LedgerVerification;
 
 const blobFile = (node: TestNode, sha256: string) =>
   join(node.dataFolder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
@@ -35,7 +35,11 @@ function tamper(node: TestNode, sql: string): void {
 test('an intact pack passes every check: the fingerprint, each file, the ledger entry', async () => {
   const node = await openTestNode();
   const large = Buffer.alloc(5_000_000, 'x');
-  const pack = await addedPack(node, { title: 'Intact' }, { 'b.txt': 'b', 'a.txt': 'a', 'large.bin': large });
+  const pack = await uploadNewPack(
+    node,
+    { title: 'Intact' },
+    { 'b.txt': 'b', 'a.txt': 'a', 'large.bin': large },
+  );
   expect(await verify(node, pack.id)).toEqual({
     id: pack.id,
     ok: true,
@@ -61,7 +65,7 @@ test.each([
   'a %s file that was changed, or is missing, is told by its path with 200 and ok false',
   async (_size, content) => {
     const node = await openTestNode();
-    const { id, files } = await addedPack(node, { title: 'Damaged' }, { 'a.txt': 'a', 'b.txt': content });
+    const { id, files } = await uploadNewPack(node, { title: 'Damaged' }, { 'a.txt': 'a', 'b.txt': content });
     const { sha256 } = files[1] as { sha256: string };
     await appendFile(blobFile(node, sha256), '!');
     const changed = await verify(node, id);
@@ -102,8 +106,8 @@ test.each([
   ['the entry before', `UPDATE ledger SET hash = '${'0'.repeat(64)}' WHERE seq = 1`, ['ledger']],
 ])('%s that was tampered with is found', async (_name, sql, failing) => {
   const node = await openTestNode();
-  await addedPack(node, { title: 'Before' });
-  const { id } = await addedPack(node, { title: 'Claimed' });
+  await uploadNewPack(node, { title: 'Before' });
+  const { id } = await uploadNewPack(node, { title: 'Claimed' });
   tamper(node, sql);
   const { ok, checks } = await verify(node, id);
   expect(ok).toBe(false);
@@ -117,7 +121,7 @@ test('the ledger’s verification recomputes what every type of entry of the arc
     await node.sendJson('POST', '/api/studies', { title: 'Tides', node: 'ocean', status: 'running' })
   ).json()) as { id: string };
   await node.sendJson('POST', `/api/studies/${study.id}/status`, { status: 'completed', note: 'Done' });
-  const { id } = await addedPack(node, { title: 'Level', study: study.id }, { a: 'a' });
+  const { id } = await uploadNewPack(node, { title: 'Level', study: study.id }, { a: 'a' });
   await node.sendJson('POST', `/api/packs/${id}/flag`, { reason: 'privacy', note: 'Names' });
   await node.sendJson('POST', `/api/items/${id}/comments`, { author: 'Ada', body: 'Which gauge?' });
   expect(await verifyLedger(node)).toMatchObject({ ok: true, size: 6, problems: [] });
@@ -140,7 +144,7 @@ test('the ledger’s verification recomputes what every type of entry of the arc
 
 test('the database itself refuses to change what the ledger recorded', async () => {
   const node = await openTestNode();
-  const { id } = await addedPack(node, {}, { a: 'a' });
+  const { id } = await uploadNewPack(node, {}, { a: 'a' });
   await node.sendJson('POST', `/api/items/${id}/comments`, { author: 'A', body: 'B' });
   const database = new Database(join(node.dataFolder, 'strongroom.db'));
   try {
@@ -172,7 +176,7 @@ test('Python’s standard library computes the same fingerprint from what GET an
   const results = JSON.parse(
     '{"__proto__": 1, "constructor": "x", "10": 1, "9": 2, "é": 0.1, "half": -2.5}',
   ) as Record<string, number>;
-  const { id, digest } = await addedPack(
+  const { id, digest } = await uploadNewPack(
     node,
     {
       title: 'Fingerprint “✓” \u0001\u007f',
@@ -186,7 +190,7 @@ test('Python’s standard library computes the same fingerprint from what GET an
   const script = join(folder, 'fingerprint.py');
   const answer = join(folder, 'pack.json');
   await writeFile(script, PYTHON);
-  await writeFile(answer, await (await node.ask(`/api/packs/${id}`)).text());
+  await writeFile(answer, await (await node.fetch(`/api/packs/${id}`)).text());
   const { stdout } = await promisify(execFile)('python3', [script, answer]).catch((cause: unknown) => {
     throw new Error('This test runs python3, which is not on this machine: install it.', { cause });
   });
@@ -212,7 +216,7 @@ test.each([
   const node = await openTestNode();
   const study = await node.sendJson('POST', '/api/studies', { title: 'Tides' });
   const { id } = (await study.json()) as { id: string };
-  await addedPack(node, { title: 'Repeated in rows', study: id }, { 'b.txt': 'b', 'a.txt': 'a' });
+  await uploadNewPack(node, { title: 'Repeated in rows', study: id }, { 'b.txt': 'b', 'a.txt': 'a' });
   expect(await verifyLedger(node)).toMatchObject({ ok: true, problems: [] });
   tamper(node, `PRAGMA foreign_keys = OFF; ${sql}`);
   expect(await verifyLedger(node)).toMatchObject({

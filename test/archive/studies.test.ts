@@ -2,7 +2,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Study, StudyTable } from '../../shared/study.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, problemOf } from '../support/packs.ts';
+import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ const setStatus = (id: string, status: string, note?: string) =>
   node.sendJson('POST', `/api/studies/${id}/status`, { status, ...(note === undefined ? {} : { note }) });
 
 const readTable = async (id: string) =>
-  (await (await node.ask(`/api/studies/${id}/table`)).json()) as StudyTable;
+  (await (await node.fetch(`/api/studies/${id}/table`)).json()) as StudyTable;
 
 describe('POST /api/studies', () => {
   test('answers 201 with the study, planned unless it says running', async () => {
@@ -44,7 +44,7 @@ describe('POST /api/studies', () => {
         by_verdict: { reproduced: 0, partial: 0, failed: 0 },
       },
     });
-    expect(await (await node.ask(`/api/studies/${study.id}`)).json()).toEqual(study);
+    expect(await (await node.fetch(`/api/studies/${study.id}`)).json()).toEqual(study);
     expect((await createStudy({ status: 'running' })).status).toBe('running');
   });
 
@@ -123,7 +123,7 @@ test('GET /api/studies is newest first and is filtered by words, status and node
   const salt = await createStudy({ title: 'Salt', question: 'How salty are Gezeiten?', node: 'ocean' });
   const other = await createStudy({ title: 'Other', node: 'oceanic', status: 'running' });
   const listed = async (query: string) => {
-    const response = await node.ask(`/api/studies${query}`);
+    const response = await node.fetch(`/api/studies${query}`);
     expect(response.status).toBe(200);
     return ((await response.json()) as { items: Study[] }).items.map(({ id }) => id);
   };
@@ -138,7 +138,7 @@ test('GET /api/studies is newest first and is filtered by words, status and node
   expect(await listed('?node=nowhere')).toEqual([]);
   expect(await listed('?limit=1&offset=1')).toEqual([salt.id]);
   for (const query of ['?status=done', '?node=Ocean']) {
-    expect(await problemOf(node.ask(`/api/studies${query}`))).toMatchObject({
+    expect(await problemOf(node.fetch(`/api/studies${query}`))).toMatchObject({
       status: 400,
       code: 'invalid_parameter',
     });
@@ -147,10 +147,10 @@ test('GET /api/studies is newest first and is filtered by words, status and node
 
 test('a study counts its packs by outcome and by verdict', async () => {
   const { id: study } = await createStudy();
-  const original = await addedPack(node, { study, title: 'Counted', outcome: 'negative' });
-  await addedPack(node, { study, title: 'Again', replicates: { pack: original.id, verdict: 'failed' } });
-  await addedPack(node, { title: 'In no study' });
-  const { counts } = (await (await node.ask(`/api/studies/${study}`)).json()) as Study;
+  const original = await uploadNewPack(node, { study, title: 'Counted', outcome: 'negative' });
+  await uploadNewPack(node, { study, title: 'Again', replicates: { pack: original.id, verdict: 'failed' } });
+  await uploadNewPack(node, { title: 'In no study' });
+  const { counts } = (await (await node.fetch(`/api/studies/${study}`)).json()) as Study;
   expect(counts).toEqual({
     packs: 2,
     by_outcome: { positive: 1, negative: 1, null: 0, mixed: 0 },
@@ -161,13 +161,13 @@ test('a study counts its packs by outcome and by verdict', async () => {
 describe('GET /api/studies/<id>/table', () => {
   test('has a row per pack, oldest first; results follow the fixed columns as they first appear', async () => {
     const { id: study } = await createStudy();
-    const first = await addedPack(node, {
+    const first = await uploadNewPack(node, {
       study,
       title: 'First',
       method: { text: 'Measured', complete: true },
       results: { accuracy: 0.5, model: 'linear' },
     });
-    const second = await addedPack(node, {
+    const second = await uploadNewPack(node, {
       study,
       title: 'Second',
       license: 'CC-BY-4.0',
@@ -233,7 +233,7 @@ describe('GET /api/studies/<id>/table', () => {
       string,
       number
     >;
-    await addedPack(node, { study, results });
+    await uploadNewPack(node, { study, results });
     const { columns, rows } = await readTable(study);
     expect(columns.slice(9).map(({ name }) => name)).toEqual(['9', '10', '__proto__', 'title']);
     expect(rows[0]?.slice(9)).toEqual([2, 1, 7, 'mine']);
@@ -241,7 +241,7 @@ describe('GET /api/studies/<id>/table', () => {
 
   test('as CSV it is RFC 4180 with a header, and no text runs as a formula while numbers stay numbers', async () => {
     const { id: study } = await createStudy();
-    await addedPack(node, {
+    await uploadNewPack(node, {
       study,
       title: '=1+1',
       results: {
@@ -257,7 +257,7 @@ describe('GET /api/studies/<id>/table', () => {
         i: 'plain = text',
       },
     });
-    const response = await node.ask(`/api/studies/${study}/table?format=csv`);
+    const response = await node.fetch(`/api/studies/${study}/table?format=csv`);
     expect(response.headers.get('Content-Type')).toMatch(/^text\/csv; *charset=utf-8/i);
     expect(response.headers.get('Content-Disposition')).toBe(`attachment; filename="study-${study}.csv"`);
     const text = await response.text();
@@ -283,14 +283,14 @@ describe('GET /api/studies/<id>/table', () => {
 
   test.each(['json', 'xlsx', ''])('any other format, %j, is 400 invalid_format', async (format) => {
     const { id } = await createStudy();
-    expect(await problemOf(node.ask(`/api/studies/${id}/table?format=${format}`))).toMatchObject({
+    expect(await problemOf(node.fetch(`/api/studies/${id}/table?format=${format}`))).toMatchObject({
       status: 400,
       code: 'invalid_format',
     });
   });
 
   test('an unknown study is 404', async () => {
-    expect(await problemOf(node.ask('/api/studies/st_00000000000000000000/table'))).toMatchObject({
+    expect(await problemOf(node.fetch('/api/studies/st_00000000000000000000/table'))).toMatchObject({
       status: 404,
     });
   });

@@ -6,7 +6,7 @@ import { MEBIBYTE } from '../../shared/limits.ts';
 import { type Bench, type Measurement, median } from './bench.ts';
 import { type Loaded, load } from './support/loaded.ts';
 import { hasNginx, startNginx } from './support/nginx.ts';
-import { type OwnedNode, startNode } from './support/ownedNode.ts';
+import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { sendPack } from './support/sentPack.ts';
 
 const REPETITIONS = 5;
@@ -68,7 +68,7 @@ export const blobs: Bench = {
 };
 
 /** Adds a pack with one file of random bytes; answers its digest. */
-async function archive(node: OwnedNode, bytes: number): Promise<string> {
+async function archive(node: OwnerNode, bytes: number): Promise<string> {
   const content = randomBytes(bytes);
   await sendPack(node, { title: `${bytes} bytes`, content });
   return createHash('sha256').update(content).digest('hex');

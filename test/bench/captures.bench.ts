@@ -8,7 +8,7 @@ import { WARCParser } from 'warcio';
 import { importWarc } from '../../server/collection/captures/importWarc.ts';
 import { type OpenBytes, unpacked } from '../../server/collection/captures/unpack.ts';
 import { readWarc } from '../../server/collection/captures/warcRecords.ts';
-import { ObjectReceiver } from '../../server/collection/record/receiveObject.ts';
+import { ObjectReceiver } from '../../server/collection/record/objectReceiver.ts';
 import { openArchive } from '../../server/ledger/openArchive.ts';
 import { syncFolder } from '../../server/store/blobs/durableFile.ts';
 import { blobPath } from '../../server/store/blobs/paths.ts';

@@ -3,7 +3,7 @@ import { systemClock } from '../../shared/clock.ts';
 import type { CollectionResult } from '../../shared/collection.ts';
 import { type Bench, type Measurement, median, percentile, timed } from './bench.ts';
 import { load } from './support/loaded.ts';
-import { type OwnedNode, startNode } from './support/ownedNode.ts';
+import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { type RunningWeb, startWeb } from './support/runningWeb.ts';
 import { readDuring } from './support/steadyReaders.ts';
 import { hasProgram, runWget, urlwatch } from './support/watchers.ts';
@@ -153,24 +153,24 @@ function urlsOf({ url }: RunningWeb): string[] {
 }
 
 /** A node that watches all of the sources and has checked none. */
-async function watchingNode(dataFolder: string, web: RunningWeb): Promise<OwnedNode> {
+async function watchingNode(dataFolder: string, web: RunningWeb): Promise<OwnerNode> {
   const node = await startNode(dataFolder);
   await set(node, SETTINGS);
   await send(node, 'POST', '/manage/sources/import', `${urlsOf(web).join('\n')}\n`, 'text/plain');
   return node;
 }
 
-async function set(node: OwnedNode, settings: object): Promise<void> {
+async function set(node: OwnerNode, settings: object): Promise<void> {
   await ask(node, 'PATCH', '/manage/settings', settings);
 }
 
-async function watch(node: OwnedNode, url: string): Promise<void> {
+async function watch(node: OwnerNode, url: string): Promise<void> {
   await ask(node, 'POST', '/manage/sources', { url });
 }
 
 /** A round to its end, which must have come to this. */
 async function round(
-  node: OwnedNode,
+  node: OwnerNode,
   { changed = 0, unchanged = 0 }: { changed?: number; unchanged?: number },
 ): Promise<void> {
   const result = (await ask(node, 'POST', '/manage/collections?wait=true', {})) as CollectionResult;
@@ -178,12 +178,12 @@ async function round(
     throw new Error(`The round came to ${JSON.stringify({ ...result, events: result.events.length })}.`);
 }
 
-function ask(node: OwnedNode, method: string, path: string, body: object): Promise<unknown> {
+function ask(node: OwnerNode, method: string, path: string, body: object): Promise<unknown> {
   return send(node, method, path, JSON.stringify(body), 'application/json');
 }
 
 async function send(
-  node: OwnedNode,
+  node: OwnerNode,
   method: string,
   path: string,
   body: string,

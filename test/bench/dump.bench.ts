@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { databaseFile } from '../../server/store/blobs/paths.ts';
 import { type Bench, type Measurement, median, timed } from './bench.ts';
 import { fillLedger } from './support/filledLedger.ts';
-import { type OwnedNode, startNode } from './support/ownedNode.ts';
+import { type OwnerNode, startNode } from './support/ownerNode.ts';
 
 /** Each is a record in the dump, and so is its entry in the ledger. */
 const NODES = 500_000;
@@ -51,7 +51,7 @@ export const dump: Bench = {
 };
 
 /** Reads a dump to its end and keeps nothing of it; answers how many bytes came. */
-async function read(node: OwnedNode): Promise<number> {
+async function read(node: OwnerNode): Promise<number> {
   const answer = await fetch(`${node.url}/api/dump.jsonl`);
   if (!answer.ok || !answer.body) throw new Error(`The dump was refused: ${answer.status}`);
   let bytes = 0;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../shared/clock.ts';
 import { type Bench, type Measurement, median, percentile, timed } from './bench.ts';
 import { fillLedger } from './support/filledLedger.ts';
-import { startNode } from './support/ownedNode.ts';
+import { startNode } from './support/ownerNode.ts';
 
 const ENTRIES = 1_000_000;
 const REPETITIONS = 3;

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { insertPackRows } from '../../server/archive/packs/insertPackRows.ts';
 import { listPacks } from '../../server/archive/packs/listPacks.ts';
-import { placePack } from '../../server/archive/packs/placePack.ts';
 import { checkRecord } from '../../server/archive/packs/record.ts';
-import { createNode, readNode } from '../../server/archive/tree/treeNodes.ts';
+import { createTreeNode, readTreeNode } from '../../server/archive/tree/treeNodes.ts';
 import { appendEntry } from '../../server/ledger/appendEntry.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
@@ -61,7 +61,7 @@ export const packs: Bench = {
       const { total } = listPacks(store, query);
       return measure(`${what} (${total} packs)`, reach, () => [...listPacks(store, query).texts]);
     });
-    measured.push(measure('a node’s page', PAGE_MS, () => [...readNode(store, 'ocean').packs]));
+    measured.push(measure('a node’s page', PAGE_MS, () => [...readTreeNode(store, 'ocean').packs]));
     await store.close();
     return measured;
   },
@@ -84,7 +84,7 @@ function measure(what: string, reach: number, ask: () => unknown): Measurement {
 }
 
 async function fill(store: Store): Promise<void> {
-  for (const path of PATHS) await createNode(store, { path, title: path, description: '' });
+  for (const path of PATHS) await createTreeNode(store, { path, title: path, description: '' });
   for (let first = 0; first < PACKS; first += BATCH) {
     await store.write((database) => {
       for (let number = first; number < first + BATCH; number += 1) {
@@ -96,7 +96,7 @@ async function fill(store: Store): Promise<void> {
           digest: checked.digest,
           at,
         });
-        placePack(database, checked, seq, at);
+        insertPackRows(database, checked, seq, at);
       }
     });
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import Database from 'better-sqlite3';
 import { type Bench, type Measurement, median, timed } from './bench.ts';
-import { type OwnedNode, startNode } from './support/ownedNode.ts';
+import { type OwnerNode, startNode } from './support/ownerNode.ts';
 import { PACK_BODY_TYPE, packBody } from './support/sentPack.ts';
 
 const LARGE_BYTES = 40_000_000;
@@ -97,7 +97,7 @@ async function small(folder: string): Promise<Measurement> {
   };
 }
 
-async function packsPerSecond(node: OwnedNode, repetition: number): Promise<number> {
+async function packsPerSecond(node: OwnerNode, repetition: number): Promise<number> {
   const bodies = Array.from({ length: SMALL_PACKS }, (_, index) =>
     packBody(`Small ${repetition} ${index}`, randomBytes(SMALL_BYTES)),
   );
@@ -141,7 +141,7 @@ async function memory(folder: string): Promise<Measurement> {
 }
 
 /** Posts a pack that must be accepted as new. */
-function post(node: OwnedNode, agent: Agent, body: Buffer): Promise<void> {
+function post(node: OwnerNode, agent: Agent, body: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(`${node.url}/api/packs`, {
       method: 'POST',

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { objectEntries, overwrite } from '../fixity/support.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 
@@ -11,7 +11,7 @@ const A = sha256Of('first');
 
 test('audit re-hashes a folder that no node has open, records what it finds, and ends with 1 where anything is damaged', async () => {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first', 'b.txt': 'second' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first', 'b.txt': 'second' });
   await node.close();
   const { dataFolder } = node;
   const intact = await runCommand(['audit', '--data', dataFolder]);
@@ -45,7 +45,7 @@ test('audit re-hashes a folder that no node has open, records what it finds, and
 
 test('beside a node that has the folder open it only reads, and says so', async () => {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await overwrite(node.dataFolder, A, 'First');
   const { code, stdout, stderr } = await runCommand(['audit', '--data', node.dataFolder]);
   expect(code).toBe(1);

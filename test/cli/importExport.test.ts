@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/pack.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, aRecord } from '../support/packs.ts';
+import { sampleRecord, uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 
@@ -15,19 +15,19 @@ const run = promisify(execFile);
 /** A closed data folder with one pack, and what a node said of it. */
 async function closedArchive() {
   const node = await openTestNode();
-  const pack = await addedPack(node, aRecord(), { 'a.csv': 'x,y\n1,2\n', 'deep/b.txt': 'ü' });
-  const ledger: unknown = await (await node.ask('/api/ledger')).json();
-  const dump = await (await node.ask('/api/dump.jsonl')).text();
-  const packFile = Buffer.from(await (await node.ask(`/api/packs/${pack.id}/file`)).arrayBuffer());
+  const pack = await uploadNewPack(node, sampleRecord(), { 'a.csv': 'x,y\n1,2\n', 'deep/b.txt': 'ü' });
+  const ledger: unknown = await (await node.fetch('/api/ledger')).json();
+  const dump = await (await node.fetch('/api/dump.jsonl')).text();
+  const packFile = Buffer.from(await (await node.fetch(`/api/packs/${pack.id}/file`)).arrayBuffer());
   await node.close();
   return { data: node.dataFolder, pack, ledger, dump, packFile };
 }
 
 async function verdictOf(data: string, { id }: Pick<Pack, 'id'>) {
   const node = await openTestNode({ dataFolder: data });
-  const ledger: unknown = await (await node.ask('/api/ledger')).json();
-  const { ok } = (await (await node.ask(`/api/packs/${id}/verify`)).json()) as { ok: boolean };
-  const verified = (await (await node.ask('/api/ledger/verify')).json()) as { ok: boolean };
+  const ledger: unknown = await (await node.fetch('/api/ledger')).json();
+  const { ok } = (await (await node.fetch(`/api/packs/${id}/verify`)).json()) as { ok: boolean };
+  const verified = (await (await node.fetch('/api/ledger/verify')).json()) as { ok: boolean };
   await node.close();
   return { ledger, pack: ok, verified: verified.ok };
 }
@@ -58,8 +58,8 @@ describe('strongroom export and import (contract, section 6)', () => {
 
   test('an archive is exported while its node runs and takes more', async () => {
     const node = await openTestNode();
-    const pack = await addedPack(node, aRecord(), { 'a.csv': 'x,y\n1,2\n', 'deep/b.txt': 'ü' });
-    const ledger: unknown = await (await node.ask('/api/ledger')).json();
+    const pack = await uploadNewPack(node, sampleRecord(), { 'a.csv': 'x,y\n1,2\n', 'deep/b.txt': 'ü' });
+    const ledger: unknown = await (await node.fetch('/api/ledger')).json();
     const folder = await temporaryFolder();
     const file = join(folder, 'archive.zip');
     let isWritten = false;
@@ -68,12 +68,12 @@ describe('strongroom export and import (contract, section 6)', () => {
     );
     let later = 0;
     for (; !isWritten; later += 1)
-      await addedPack(node, { title: `Later ${later}` }, { a: `later ${later}` });
+      await uploadNewPack(node, { title: `Later ${later}` }, { a: `later ${later}` });
     const written = await exporting;
     expect([written.code, written.stderr]).toEqual([0, '']);
     expect(later).toBeGreaterThan(0);
     expect(await readdir(folder)).toEqual(['archive.zip']);
-    expect((await addedPack(node, { title: 'After' }, { a: 'after' })).ledger_entry).toBe(later + 2);
+    expect((await uploadNewPack(node, { title: 'After' }, { a: 'after' })).ledger_entry).toBe(later + 2);
     await runCommand(['import', file, '--data', join(folder, 'again')]);
     const again = await verdictOf(join(folder, 'again'), pack);
     expect(again).toMatchObject({ pack: true, verified: true });

@@ -9,8 +9,8 @@ import type { Pack, PackRecordInput } from '../../shared/pack.ts';
 import { runCommand } from '../support/cli.ts';
 import { extract } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { SOME_FILES } from '../support/packFiles.ts';
-import { aRecord, filesOf } from '../support/packs.ts';
+import { SAMPLE_FILES } from '../support/packFiles.ts';
+import { filesOf, sampleRecord } from '../support/packs.ts';
 
 let folder: string;
 let data: string;
@@ -20,7 +20,7 @@ beforeEach(async () => {
   folder = await temporaryFolder();
   data = join(folder, 'data folder');
   record = join(folder, 'record.json');
-  for (const [path, content] of Object.entries(SOME_FILES)) {
+  for (const [path, content] of Object.entries(SAMPLE_FILES)) {
     await mkdir(dirname(join(data, path)), { recursive: true });
     await writeFile(join(data, path), content);
   }
@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(closeTestNodes);
 
 function writeRecord(changes: Partial<PackRecordInput>): Promise<void> {
-  return writeFile(record, JSON.stringify(aRecord(changes)));
+  return writeFile(record, JSON.stringify(sampleRecord(changes)));
 }
 
 function pack(...args: string[]) {
@@ -46,7 +46,7 @@ describe('strongroom pack (contract, section 6)', () => {
 
     const node = await openTestNode();
     const headers = { 'Content-Type': 'application/zip' };
-    const response = await node.askAsOwner('/api/packs', {
+    const response = await node.fetchAsOwner('/api/packs', {
       method: 'POST',
       body: new Uint8Array(bytes),
       headers,
@@ -55,7 +55,7 @@ describe('strongroom pack (contract, section 6)', () => {
     const { id, digest, files } = (await response.json()) as Pack;
     expect({ id, digest }).toEqual({ id: made.id, digest: made.digest });
     expect(files.map(({ media_type }) => media_type)).toEqual(['text/plain', 'text/csv', 'text/csv']);
-    const file = await node.ask(`/api/packs/${id}/file`);
+    const file = await node.fetch(`/api/packs/${id}/file`);
     expect(Buffer.from(await file.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
@@ -76,7 +76,7 @@ describe('strongroom pack (contract, section 6)', () => {
   });
 
   test('pack.json in the folder is the record, and an extracted pack file is packed again to the same bytes', async () => {
-    await writeFile(join(data, 'pack.json'), JSON.stringify(aRecord()));
+    await writeFile(join(data, 'pack.json'), JSON.stringify(sampleRecord()));
     const first = JSON.parse((await pack(data, '--json')).stdout) as {
       id: string;
       file: string;
@@ -103,7 +103,7 @@ describe('strongroom pack (contract, section 6)', () => {
 
   const REFUSED: [code: string, record: Partial<PackRecordInput>, spoil?: () => Promise<void>][] = [
     ['terms_not_accepted', { terms_version: '2020-01-01' as '2026-10-01' }],
-    ['digest_mismatch', { files: filesOf({ ...SOME_FILES, 'notes.txt': 'Measured by foot.\n' }) }],
+    ['digest_mismatch', { files: filesOf({ ...SAMPLE_FILES, 'notes.txt': 'Measured by foot.\n' }) }],
     ['files_mismatch', { files: filesOf({ 'other.txt': '' }) }],
     ['unsafe_path', {}, () => promisify(execFile)('mkfifo', [join(data, 'pipe')]).then(() => {})],
     ['invalid_field', {}, () => writeFile(join(data, '100%.txt'), '')],
@@ -116,7 +116,7 @@ describe('strongroom pack (contract, section 6)', () => {
     const packing = packFolder({
       folder: data,
       except: new Set(),
-      record: aRecord(changes),
+      record: sampleRecord(changes),
       fileOf: () => join(folder, 'x.zip'),
     });
     await expect(packing).rejects.toMatchObject({ code });

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Finding, Summary } from '../../server/verification/report.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { HONEST, SOME_FILES } from '../support/packFiles.ts';
-import { addedPack, sha256Of } from '../support/packs.ts';
+import { SAMPLE_FILES, VALID_PACK_FILE } from '../support/packFiles.ts';
+import { sha256Of, uploadNewPack } from '../support/packs.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -19,7 +19,7 @@ function verify(...args: string[]) {
 
 describe('strongroom verify (contract, section 6)', () => {
   test('says of each file in a word what it is, ends with 0 where all is intact, and writes no progress to a pipe', async () => {
-    await writeFile(join(folder, 'x.pack.zip'), HONEST);
+    await writeFile(join(folder, 'x.pack.zip'), VALID_PACK_FILE);
     const { code, stdout, stderr } = await verify('x.pack.zip');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('intact   x.pack.zip/data/readings/süd.csv\n');
@@ -56,7 +56,7 @@ describe('strongroom verify (contract, section 6)', () => {
 
   test('--sums holds a folder against a list, --against asks a node', async () => {
     const node = await openTestNode();
-    await addedPack(node, {}, SOME_FILES);
+    await uploadNewPack(node, {}, SAMPLE_FILES);
     await mkdir(join(folder, 'in'));
     await writeFile(join(folder, 'in/copy.txt'), 'Measured by hand.\n');
     await writeFile(join(folder, 'sums'), `${sha256Of('Measured by hand.\n')}  copy.txt\n`);

@@ -63,6 +63,6 @@ export class CollectingNode {
   }
 
   async read<Answer>(path: string): Promise<Answer> {
-    return (await (await this.node.askAsOwner(path)).json()) as Answer;
+    return (await (await this.node.fetchAsOwner(path)).json()) as Answer;
   }
 }

@@ -9,10 +9,10 @@ import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { packsQuery } from '../../shared/pack.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { aRecord, filesOf, sha256Of } from '../support/packs.ts';
+import { filesOf, sampleRecord, sha256Of } from '../support/packs.ts';
 
 const FILES = { 'a.txt': 'first', 'b.txt': 'second', 'c.txt': 'third' };
-const RECORD = aRecord({ title: 'Interrupted', files: filesOf(FILES) });
+const RECORD = sampleRecord({ title: 'Interrupted', files: filesOf(FILES) });
 const LOST = new Error('The disk is gone.');
 
 let open: Store | undefined;

@@ -88,9 +88,9 @@ test('however a node is killed while it collects, what it told of stays, whole a
   }
 
   const node = await openTestNode({ dataFolder: folder });
-  const verified = (await (await node.ask('/api/ledger/verify')).json()) as LedgerVerification;
+  const verified = (await (await node.fetch('/api/ledger/verify')).json()) as LedgerVerification;
   expect(verified, `STRONGROOM_SEED=${SEED}`).toMatchObject({ ok: true, problems: [] });
-  const { items, total } = (await (await node.ask('/api/events?limit=500')).json()) as {
+  const { items, total } = (await (await node.fetch('/api/events?limit=500')).json()) as {
     items: Event[];
     total: number;
   };
@@ -103,7 +103,7 @@ test('however a node is killed while it collects, what it told of stays, whole a
     const { source, sha256, previous_sha256 } = event;
     expect(previous_sha256, 'each version follows the one before it').toBe(versions.get(source.id) ?? null);
     versions.set(source.id, sha256);
-    const bytes = Buffer.from(await (await node.ask(`/archive/${sha256}`)).arrayBuffer());
+    const bytes = Buffer.from(await (await node.fetch(`/archive/${sha256}`)).arrayBuffer());
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
   }
   expect(await readdir(join(folder, 'tmp'))).toEqual([]);

@@ -65,7 +65,7 @@ async function importUntilKilled(folder: string, file: Buffer, least: number): P
 }
 
 async function importWhole(node: TestNode, file: Buffer): Promise<CaptureResult> {
-  const answer = await node.askAsOwner(PATH, {
+  const answer = await node.fetchAsOwner(PATH, {
     method: 'POST',
     body: new Uint8Array(file),
     headers: { 'Content-Type': 'application/warc' },
@@ -76,7 +76,7 @@ async function importWhole(node: TestNode, file: Buffer): Promise<CaptureResult>
 async function allEvents(node: TestNode): Promise<Event[]> {
   const events: Event[] = [];
   for (;;) {
-    const answer = await node.ask(`/api/events?limit=500&offset=${events.length}`);
+    const answer = await node.fetch(`/api/events?limit=500&offset=${events.length}`);
     const { items, total } = (await answer.json()) as { items: Event[]; total: number };
     events.push(...items);
     if (events.length >= total) return events.sort((left, right) => left.id - right.id);
@@ -85,7 +85,7 @@ async function allEvents(node: TestNode): Promise<Event[]> {
 
 /** Each event has its number, follows the one before it of its source, and its object is there, byte for byte. */
 async function expectWhole(node: TestNode, events: readonly Event[]): Promise<void> {
-  const verified = (await (await node.ask('/api/ledger/verify')).json()) as LedgerVerification;
+  const verified = (await (await node.fetch('/api/ledger/verify')).json()) as LedgerVerification;
   expect(verified, `STRONGROOM_SEED=${SEED}`).toMatchObject({ ok: true, problems: [] });
   expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
   const versions = new Map<string, string | null>();
@@ -94,10 +94,10 @@ async function expectWhole(node: TestNode, events: readonly Event[]): Promise<vo
     versions.set(source.id, sha256);
   }
   for (const sha256 of new Set(events.map((event) => event.sha256))) {
-    const bytes = Buffer.from(await (await node.ask(`/archive/${sha256}`)).arrayBuffer());
+    const bytes = Buffer.from(await (await node.fetch(`/archive/${sha256}`)).arrayBuffer());
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
   }
-  const { total } = (await (await node.askAsOwner('/manage/sources?limit=1')).json()) as { total: number };
+  const { total } = (await (await node.fetchAsOwner('/manage/sources?limit=1')).json()) as { total: number };
   expect(total, 'no source is there without its capture').toBe(versions.size);
 }
 

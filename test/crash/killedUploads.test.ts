@@ -8,7 +8,7 @@ import type { LedgerVerification } from '../../shared/ledger.ts';
 import type { Pack, PackVerification } from '../../shared/pack.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { aRecord } from '../support/packs.ts';
+import { sampleRecord } from '../support/packs.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 
 const ROUNDS = 6;
@@ -41,7 +41,7 @@ function uploadBody(round: Round, title: string): Buffer {
   const file = Buffer.alloc(size, content);
   return Buffer.concat([
     Buffer.from(
-      `--b\r\nContent-Disposition: form-data; name="record"\r\n\r\n${JSON.stringify(aRecord({ title }))}\r\n`,
+      `--b\r\nContent-Disposition: form-data; name="record"\r\n\r\n${JSON.stringify(sampleRecord({ title }))}\r\n`,
     ),
     Buffer.from(
       '--b\r\nContent-Disposition: form-data; name="files"; filename="small.txt"\r\n\r\nthe same in every pack\r\n',

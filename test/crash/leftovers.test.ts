@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addPack, type StagedBlob } from '../../server/archive/packs/addPack.ts';
-import { BlobStore, type KeptBy } from '../../server/store/blobs/blobStore.ts';
+import { BlobStore, type WriteVia } from '../../server/store/blobs/blobStore.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { overwrite } from '../fixity/support.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { aRecord, filesOf, sha256Of } from '../support/packs.ts';
+import { filesOf, sampleRecord, sha256Of } from '../support/packs.ts';
 
 const open: Store[] = [];
 afterEach(async () => {
@@ -31,7 +31,7 @@ function stage(store: Store, text: string): Promise<StagedBlob> {
   return store.blobs.stage([Buffer.from(text)], 1_000_000);
 }
 
-async function keep(store: Store, text: string, by: KeptBy = 'journal'): Promise<StagedBlob> {
+async function keep(store: Store, text: string, by: WriteVia = 'journal'): Promise<StagedBlob> {
   const staged = await stage(store, text);
   await staged.keep(by);
   return staged;
@@ -63,7 +63,7 @@ const LOST = new Error('The disk is gone.');
 const refuse: Store['write'] = () => Promise.reject(LOST);
 
 function addPackOf(store: Store, staged: StagedBlob, text: string, title: string) {
-  const record = aRecord({ title, files: filesOf({ 'a.txt': text }) });
+  const record = sampleRecord({ title, files: filesOf({ 'a.txt': text }) });
   return addPack(store, { record, staged: new Map([['a.txt', staged]]) });
 }
 
@@ -162,7 +162,7 @@ describe.each([
     // What the journal holds is whole even where a power cut took the file.
     if (text === SMALL)
       await truncate(join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256), 0);
-    await new BlobStore(folder).recover(() => false, { mayDelete: false, hasRoom: () => true });
+    await new BlobStore(folder).recover(() => false, { mayDelete: false, hasSpace: () => true });
     expect(await lying(folder)).toEqual({ ...NOTHING, lost: [sha256] });
     expect(await readFile(join(folder, 'lost-and-found', sha256), 'utf8')).toBe(text);
   });

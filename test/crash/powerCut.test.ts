@@ -7,7 +7,7 @@ import type { Pack } from '../../shared/pack.ts';
 import type { ObjectMetadata } from '../../shared/source.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { aRecord } from '../support/packs.ts';
+import { sampleRecord } from '../support/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
 const SOURCES = 12;
@@ -62,10 +62,10 @@ test('every object of an answered round is whole after a power cut that took its
   await losePower(folder, SOURCES);
 
   const node = await openTestNode({ dataFolder: folder });
-  const { items } = (await (await node.ask('/api/events')).json()) as { items: Event[] };
+  const { items } = (await (await node.fetch('/api/events')).json()) as { items: Event[] };
   expect(items).toHaveLength(SOURCES);
   for (const { sha256 } of items) {
-    const metadata = (await (await node.ask(`/archive/${sha256}/metadata`)).json()) as ObjectMetadata;
+    const metadata = (await (await node.fetch(`/archive/${sha256}/metadata`)).json()) as ObjectMetadata;
     expect(metadata.retrievals.map(({ intact }) => intact)).toEqual([true]);
   }
   expect(await readdir(join(folder, 'journal'))).toEqual([]);
@@ -78,7 +78,7 @@ test('every small pack that was answered is whole after a power cut that took it
   const headers = { Authorization: `Bearer ${await readFile(token_file, 'utf8')}` };
   const uploads = Array.from({ length: PACKS }, async (_, number) => {
     const form = new FormData();
-    form.append('record', JSON.stringify(aRecord({ title: `Pack ${number}` })));
+    form.append('record', JSON.stringify(sampleRecord({ title: `Pack ${number}` })));
     form.append('files', new Blob([`data ${number}\n`.repeat(1_000)]), 'data.csv');
     const answer = await fetch(`${url}/api/packs`, { method: 'POST', body: form, headers });
     expect(answer.status).toBe(201);
@@ -91,7 +91,7 @@ test('every small pack that was answered is whole after a power cut that took it
 
   const node = await openTestNode({ dataFolder: folder });
   for (const id of ids) {
-    const verification = await (await node.ask(`/api/packs/${id}/verify`)).json();
+    const verification = await (await node.fetch(`/api/packs/${id}/verify`)).json();
     expect(verification).toMatchObject({ id, ok: true });
   }
   expect(await readdir(join(folder, 'journal'))).toEqual([]);

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { KeyChange } from '../../shared/keyChange.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack } from '../support/packs.ts';
+import { uploadNewPack } from '../support/packs.ts';
 import { blobFiles, copyOf, type KilledArchive, keyOf, killedArchive, type List, run } from './support.ts';
 
 let archive: KilledArchive;
@@ -25,7 +25,7 @@ async function keptBlobs(folder: string): Promise<string[]> {
 }
 
 async function changesOf(node: TestNode): Promise<KeyChange[]> {
-  return ((await (await node.ask('/api/ledger/keys')).json()) as List<KeyChange>).items;
+  return ((await (await node.fetch('/api/ledger/keys')).json()) as List<KeyChange>).items;
 }
 
 test('a rollback that is accepted gets a new key and an entry that names both heads, and deletes no blob', async () => {
@@ -50,14 +50,14 @@ test('a rollback that is accepted gets a new key and an entry that names both he
     old_key: oldKey,
     new_key: newKey,
   });
-  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
-  const { head } = (await (await node.ask('/api/ledger')).json()) as { head: { hash: string } };
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
+  const { head } = (await (await node.fetch('/api/ledger')).json()) as { head: { hash: string } };
   expect(head.hash).not.toBe(change?.type === 'ledger.rolled_back' && change.from.hash);
   expect(await keptBlobs(folder)).toEqual(blobs.map((file) => basename(file)).sort());
-  await addedPack(node, { title: 'after' });
+  await uploadNewPack(node, { title: 'after' });
   await node.close();
   const again = await openTestNode({ dataFolder: folder });
-  expect(await (await again.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 3 });
+  expect(await (await again.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 3 });
 });
 
 test('what was signed and the log are kept as evidence, and the old key under another name', async () => {
@@ -101,8 +101,8 @@ test('a crash right after a rollback was recorded does not bring the refusal bac
   await cp(join(before, 'key'), join(folder, 'key'));
   const newKey = await keyOf(folder);
   const node = await openTestNode({ dataFolder: folder });
-  expect((await (await node.ask('/api/ledger/key')).text()).trim()).toBe(newKey);
-  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
+  expect((await (await node.fetch('/api/ledger/key')).text()).trim()).toBe(newKey);
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
   expect((await readdir(folder)).filter((name) => name === 'key.next')).toEqual([]);
 });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack } from '../support/packs.ts';
+import { uploadNewPack } from '../support/packs.ts';
 import { keyOf } from './support.ts';
 
 afterEach(closeTestNodes);
@@ -48,8 +48,8 @@ test.each(Object.keys(LEFT))('a first start that was killed and left %s is gone 
   await LEFT[what]?.(await emptyArchive(), folder);
   const left = await readFile(join(folder, 'key'), 'utf8').catch(() => undefined);
   const node = await openTestNode({ dataFolder: folder });
-  await addedPack(node);
-  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 1 });
+  await uploadNewPack(node);
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 1 });
   await node.close();
   if (left !== undefined) expect(await readFile(join(folder, 'key'), 'utf8')).toBe(left);
   expect(await readdir(folder)).not.toContain('key.next');
@@ -58,7 +58,7 @@ test.each(Object.keys(LEFT))('a first start that was killed and left %s is gone 
 
 test('an archive of a version that kept no head and no checkpoint opens, deletes nothing, and keeps both from then on', async () => {
   const first = await openTestNode();
-  await addedPack(first);
+  await uploadNewPack(first);
   await first.close();
   const folder = first.dataFolder;
   for (const name of ['head', 'checkpoint', 'reserve']) await rm(join(folder, name));

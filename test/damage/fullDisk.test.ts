@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Pack } from '../../shared/pack.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, aRecord, problemOf, sha256Of, uploadPack } from '../support/packs.ts';
+import { problemOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
 import { addPackTo } from './support.ts';
 
 /*
@@ -79,7 +79,7 @@ function writeUntilFull(descriptor: number, size: number): void {
 /** Any write will do: none needs more than a few bytes. */
 async function expectRefused(node: TestNode): Promise<void> {
   const writes = [
-    uploadPack(node, aRecord({ title: 'too much' }), { 'a.txt': 'more bytes' }),
+    uploadPack(node, sampleRecord({ title: 'too much' }), { 'a.txt': 'more bytes' }),
     node.sendJson('POST', '/api/nodes', { path: 'more', title: 'More' }),
     node.sendJson('PATCH', '/manage/settings', { per_host_pause_ms: 5 }),
   ];
@@ -94,17 +94,17 @@ async function expectReadable(node: TestNode, pack: Pick<Pack, 'id'>, bytes: str
     '/api/ledger/checkpoint',
     '/api/status',
   ])
-    expect([200, 503], path).toContain((await node.ask(path)).status);
-  expect(await (await node.ask(`/api/blobs/${sha256Of(bytes)}`)).text()).toBe(bytes);
-  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true });
-  expect((await (await node.ask('/api/dump.jsonl')).text()).trimEnd()).toMatch(/\{"kind":"trailer".*\}$/);
+    expect([200, 503], path).toContain((await node.fetch(path)).status);
+  expect(await (await node.fetch(`/api/blobs/${sha256Of(bytes)}`)).text()).toBe(bytes);
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
+  expect((await (await node.fetch('/api/dump.jsonl')).text()).trimEnd()).toMatch(/\{"kind":"trailer".*\}$/);
 }
 
 test('an archive on a disk that is full to its last byte can be read, and nothing is written', async (context) => {
   if (!isMounted) context.skip('Only root can mount a disk to fill.');
   const first = await open();
   await useAll(first.url, first.token);
-  const pack = await addedPack(first, {}, { 'a.txt': 'The bytes.' });
+  const pack = await uploadNewPack(first, {}, { 'a.txt': 'The bytes.' });
   await closeTestNodesOnly();
   fill();
   const told: string[] = [];

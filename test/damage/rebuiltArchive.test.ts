@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { end, serveNode } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack } from '../support/packs.ts';
+import { uploadNewPack } from '../support/packs.ts';
 import { blobFiles, copyOf, digestsIn, keyOf, run } from './support.ts';
 
 /*
@@ -18,8 +18,8 @@ beforeEach(async () => {
   const dumps = join(node.dataFolder, 'dumps');
   await mkdir(dumps);
   for (const title of ['first', 'second']) {
-    ids.push((await addedPack(node, { title }, { 'a.txt': `The ${title} bytes.` })).id);
-    await writeFile(join(dumps, `${title}.jsonl`), await (await node.ask('/api/dump.jsonl')).text());
+    ids.push((await uploadNewPack(node, { title }, { 'a.txt': `The ${title} bytes.` })).id);
+    await writeFile(join(dumps, `${title}.jsonl`), await (await node.fetch('/api/dump.jsonl')).text());
   }
   await writeFile(join(dumps, 'notes.jsonl'), '{"kind":"something else"}\n');
   await node.close();
@@ -31,8 +31,8 @@ afterEach(closeTestNodes);
 async function expectAllThere(): Promise<void> {
   const node = await openTestNode({ dataFolder: folder });
   for (const id of ids)
-    expect(await (await node.ask(`/api/packs/${id}/verify`)).json()).toMatchObject({ ok: true });
-  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
+    expect(await (await node.fetch(`/api/packs/${id}/verify`)).json()).toMatchObject({ ok: true });
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
   await node.close();
 }
 
@@ -93,7 +93,7 @@ test('a dump that is behind is taken only where a rollback is accepted', async (
   expect(await keyOf(folder)).not.toBe(key);
   expect(await blobFiles(folder)).toEqual(blobs);
   const node = await openTestNode({ dataFolder: folder });
-  expect(await (await node.ask('/api/ledger/keys')).json()).toMatchObject({
+  expect(await (await node.fetch('/api/ledger/keys')).json()).toMatchObject({
     items: [{ type: 'ledger.rolled_back', from: { seq: 2 }, to: { seq: 1 }, old_key: key }],
   });
 });
@@ -118,8 +118,8 @@ test('a key that is gone too is told, and the database is made all the same', as
 
 test('a damaged dump is passed over, and one of another archive too; without any, nothing is made', async () => {
   const other = await openTestNode();
-  for (const title of ['a', 'b', 'c']) await addedPack(other, { title });
-  const foreign = await (await other.ask('/api/dump.jsonl')).text();
+  for (const title of ['a', 'b', 'c']) await uploadNewPack(other, { title });
+  const foreign = await (await other.fetch('/api/dump.jsonl')).text();
   await rm(join(folder, 'strongroom.db'));
   await writeFile(join(dirname(folder), 'foreign.jsonl'), foreign);
   const dumps = join(folder, 'dumps');

@@ -215,8 +215,8 @@ describe.each(DAMAGES)('$what', ({ of, damage, says, ledger }) => {
 test('an archive whose node was killed, and to which nothing was done, opens with everything in it', async () => {
   for (const { folder, packs } of [unsigned, signed]) {
     const node = await openTestNode({ dataFolder: await copyOf(folder) });
-    for (const { id } of packs) expect((await node.ask(`/api/packs/${id}`)).status).toBe(200);
-    expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
+    for (const { id } of packs) expect((await node.fetch(`/api/packs/${id}`)).status).toBe(200);
+    expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
   }
 });
 
@@ -226,5 +226,5 @@ test('an archive that was refused opens once what was taken from it is put back'
   await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(behind);
   await cp(join(unsigned.folder, LOG), join(folder, LOG));
   const node = await openTestNode({ dataFolder: folder });
-  for (const { id } of unsigned.packs) expect((await node.ask(`/api/packs/${id}`)).status).toBe(200);
+  for (const { id } of unsigned.packs) expect((await node.fetch(`/api/packs/${id}`)).status).toBe(200);
 });

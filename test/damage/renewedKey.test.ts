@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type KeyChange, renewalText } from '../../shared/keyChange.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack } from '../support/packs.ts';
+import { uploadNewPack } from '../support/packs.ts';
 import { copyOf, keyOf, type List, run } from './support.ts';
 
 afterEach(closeTestNodes);
@@ -12,18 +12,18 @@ afterEach(closeTestNodes);
 /** A closed archive of one pack, and its checkpoint. */
 async function closedArchive(): Promise<{ folder: string; checkpoint: string }> {
   const node = await openTestNode();
-  await addedPack(node);
-  const checkpoint = await (await node.ask('/api/ledger/checkpoint')).text();
+  await uploadNewPack(node);
+  const checkpoint = await (await node.fetch('/api/ledger/checkpoint')).text();
   await node.close();
   return { folder: await copyOf(node.dataFolder), checkpoint };
 }
 
 async function newestChange(folder: string): Promise<KeyChange | undefined> {
   const node = await openTestNode({ dataFolder: folder });
-  const { items } = (await (await node.ask('/api/ledger/keys')).json()) as List<KeyChange>;
-  const dump = await (await node.ask('/api/dump.jsonl')).text();
+  const { items } = (await (await node.fetch('/api/ledger/keys')).json()) as List<KeyChange>;
+  const dump = await (await node.fetch('/api/dump.jsonl')).text();
   expect(dump.match(/^\{"kind":"key_change"/gm)?.length ?? 0).toBe(items.length);
-  expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true });
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
   await node.close();
   return items[0];
 }
@@ -79,10 +79,10 @@ test('what is recorded of a key is covered by the ledger, and goes through a dum
   await run('key', '--renew', '--data', folder);
   const node = await openTestNode({ dataFolder: folder });
   const dump = join(await temporaryFolder(), 'dump.jsonl');
-  await writeFile(dump, await (await node.ask('/api/dump.jsonl')).text());
-  const { items } = (await (await node.ask('/api/ledger/keys')).json()) as List<KeyChange>;
+  await writeFile(dump, await (await node.fetch('/api/dump.jsonl')).text());
+  const { items } = (await (await node.fetch('/api/ledger/keys')).json()) as List<KeyChange>;
   const restored = join(await temporaryFolder(), 'restored');
   expect(await run('import', dump, '--data', restored)).toMatchObject({ code: 0 });
   const again = await openTestNode({ dataFolder: restored });
-  expect(((await (await again.ask('/api/ledger/keys')).json()) as List<KeyChange>).items).toEqual(items);
+  expect(((await (await again.fetch('/api/ledger/keys')).json()) as List<KeyChange>).items).toEqual(items);
 });

@@ -6,7 +6,7 @@ import { main } from '../../server/cli/main.ts';
 import type { Pack } from '../../shared/pack.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { temporaryFolder } from '../support/node.ts';
-import { aRecord, packForm } from '../support/packs.ts';
+import { packForm, sampleRecord } from '../support/packs.ts';
 
 /** An archive whose node was killed, so that what it acknowledged last is in the log alone. */
 export interface KilledArchive {
@@ -37,7 +37,7 @@ export async function killedArchive({ isSigned }: { isSigned: boolean }): Promis
 
 export async function addPackTo(node: ServedNode, title: string): Promise<Pack> {
   const headers = { Authorization: `Bearer ${await readFile(node.token_file, 'utf8')}` };
-  const body = packForm(aRecord({ title }), { 'a.txt': `The bytes of the ${title} pack.` });
+  const body = packForm(sampleRecord({ title }), { 'a.txt': `The bytes of the ${title} pack.` });
   const answer = await fetch(new URL('/api/packs', node.url), { method: 'POST', body, headers });
   expect(answer.status).toBe(201);
   return (await answer.json()) as Pack;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Pack, PackRecordInput } from '../../shared/pack.ts';
-import type { AnswerOf, BodyInputOf } from '../../shared/routes/route.ts';
+import type { BodyInputOf, ResponseOf } from '../../shared/routes/route.ts';
 import { pathOf, ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 
 /** A file of a pack as it goes up. */
@@ -20,7 +20,7 @@ export interface OwnerApi {
       query?: Record<string, string>;
       body?: BodyInputOf<RouteTable[Name]>;
     },
-  ): Promise<AnswerOf<RouteTable[Name]>>;
+  ): Promise<ResponseOf<RouteTable[Name]>>;
   addPack(record: Omit<PackRecordInput, 'files'>, files: UploadFile[]): Promise<Pack>;
 }
 

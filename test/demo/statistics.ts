@@ -75,7 +75,7 @@ export function theilSen(points: Points): number {
 }
 
 /** The difference of two shares, with the interval of the normal approximation. */
-export function shareDifference(
+export function proportionDifference(
   first: { count: number; of: number },
   second: { count: number; of: number },
 ): { difference: number } & Interval {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { openCollectingNode } from '../collection/support.ts';
-import { blocksOf } from '../support/docs.ts';
+import { codeBlocksOf } from '../support/docs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
@@ -24,9 +24,9 @@ test('every command of giving-back.md does what it says', async () => {
   const { id: SOURCE } = await node.watch(URL, { ignore_robots: true });
   for (let round = 0; round < 3; round += 1) await node.check();
   const folder = await temporaryFolder();
-  for (const [name, program] of await blocksOf('giving-back.md', 'python'))
+  for (const [name, program] of await codeBlocksOf('giving-back.md', 'python'))
     await writeFile(join(folder, name), program);
-  const commands = await blocksOf('giving-back.md', 'sh');
+  const commands = await codeBlocksOf('giving-back.md', 'sh');
   const env = { PATH: process.env.PATH, NODE: node.node.url, SOURCE, URL };
   const output = async (name: string) =>
     (await run('sh', ['-ec', commands.get(name) ?? 'exit 9'], { cwd: folder, env })).stdout;

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
 import { GrowingTree, leafHash } from '../../server/ledger/merkle.ts';
-import { blocksOf } from '../support/docs.ts';
+import { codeBlocksOf } from '../support/docs.ts';
 import { isInstalled } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
@@ -27,7 +27,7 @@ async function requireGo(skip: (condition: boolean, why: string) => void): Promi
 /** A folder that holds the document's Go program, and the environment that Go is run in. */
 async function goFolder(): Promise<{ cwd: string; env: NodeJS.ProcessEnv }> {
   const cwd = await temporaryFolder();
-  await writeFile(join(cwd, PROGRAM), (await blocksOf('ledger.md', 'go')).get(PROGRAM) ?? '');
+  await writeFile(join(cwd, PROGRAM), (await codeBlocksOf('ledger.md', 'go')).get(PROGRAM) ?? '');
   const env = { PATH: process.env.PATH, HOME: cwd, GOFLAGS: '', GOCACHE: join(cwd, 'cache') };
   return { cwd, env };
 }
@@ -37,7 +37,7 @@ test('the vector of ledger.md is what a key with that seed signs', async () => {
   const key = nodeKeyOf('node.local/strongroom', privateKeyOfSeed(seed));
   const tree = new GrowingTree();
   for (const leaf of ['a', 'b', 'c']) tree.append(leafHash(leaf));
-  const files = await blocksOf('ledger.md', 'text');
+  const files = await codeBlocksOf('ledger.md', 'text');
   expect(files.get('vector.key')).toBe(`${key.verifierKey}\n`);
   expect(files.get('vector.checkpoint')).toBe(signCheckpoint(key, { size: 3, root: tree.root() }));
   expect(
@@ -51,7 +51,7 @@ describe('Go’s own package opens checkpoints', () => {
   test('the published one, and only as it was signed', { timeout: GO_TAKES_MS }, async ({ skip }) => {
     await requireGo(skip);
     const { cwd, env } = await goFolder();
-    const files = await blocksOf('ledger.md', 'text');
+    const files = await codeBlocksOf('ledger.md', 'text');
     for (const [name, text] of files) await writeFile(join(cwd, name), text);
     const altered = (files.get('vector.checkpoint') ?? '').replace('\n3\n', '\n4\n');
     await writeFile(join(cwd, 'altered.checkpoint'), altered);
@@ -70,9 +70,9 @@ describe('Go’s own package opens checkpoints', () => {
     const node = await openTestNode();
     for (const path of ['a', 'b']) await node.sendJson('POST', '/api/nodes', { path, title: path });
     const { cwd, env } = await goFolder();
-    const commands = (await blocksOf('ledger.md', 'sh')).get('go') ?? 'exit 9';
+    const commands = (await codeBlocksOf('ledger.md', 'sh')).get('go') ?? 'exit 9';
     const { stdout } = await run('sh', ['-ec', commands], { cwd, env: { ...env, NODE: node.url } });
-    const { head } = (await (await node.ask('/api/ledger')).json()) as { head: { root: string } };
+    const { head } = (await (await node.fetch('/api/ledger')).json()) as { head: { root: string } };
     const [name, size, root] = stdout.split('\n');
     expect(name).toMatch(/^node-/);
     expect([size, Buffer.from(root ?? '', 'base64').toString('hex')]).toEqual(['2', head.root]);

@@ -8,8 +8,8 @@ import { bagOf } from '../../server/archive/packs/bag/bag.ts';
 import { PROBLEMS } from '../../shared/problems.ts';
 import { isInstalled } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { FULL_RECORD, SOME_FILES } from '../support/packFiles.ts';
-import { addedPack } from '../support/packs.ts';
+import { FULL_RECORD, SAMPLE_FILES } from '../support/packFiles.ts';
+import { uploadNewPack } from '../support/packs.ts';
 
 const run = promisify(execFile);
 const DOCUMENT = fileURLToPath(new URL('../../docs/pack-format.md', import.meta.url));
@@ -24,8 +24,8 @@ beforeEach(async () => {
   document = await readFile(DOCUMENT, 'utf8');
   node = await openTestNode();
   folder = await temporaryFolder();
-  ({ id } = await addedPack(node, {}, SOME_FILES));
-  const response = await node.ask(`/api/packs/${id}/file`);
+  ({ id } = await uploadNewPack(node, {}, SAMPLE_FILES));
+  const response = await node.fetch(`/api/packs/${id}/file`);
   await writeFile(join(folder, `${id}.pack.zip`), Buffer.from(await response.arrayBuffer()));
   await mkdir(join(folder, 'bin'));
   await writeFile(join(folder, 'bin/strongroom'), `#!/bin/sh\nexec ${process.execPath} ${CLI} "$@"\n`);
@@ -74,7 +74,7 @@ test('every command of pack-format.md says what it should of a pack file that a 
 
   const record = JSON.parse(await readFile(join(folder, id, 'pack.json'), 'utf8')) as { title: string };
   await writeFile(join(folder, 'pack.json'), JSON.stringify({ ...record, title: 'Made by hand' }));
-  for (const [path, content] of Object.entries(SOME_FILES)) {
+  for (const [path, content] of Object.entries(SAMPLE_FILES)) {
     await mkdir(dirname(join(folder, 'data', path)), { recursive: true });
     await writeFile(join(folder, 'data', path), content);
   }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { openCollectingNode } from '../collection/support.ts';
-import { blocksOf } from '../support/docs.ts';
+import { codeBlocksOf } from '../support/docs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
@@ -46,7 +46,7 @@ async function publish(node: TestNode): Promise<{ id: string; ledger_entry: numb
   const form = new FormData();
   form.append('record', JSON.stringify(RECORD));
   form.append('files', new Blob([FILE], { type: 'text/csv' }), 'bills.csv');
-  const response = await node.askAsOwner('/api/packs', { method: 'POST', body: form });
+  const response = await node.fetchAsOwner('/api/packs', { method: 'POST', body: form });
   expect(response.status).toBe(201);
   return (await response.json()) as { id: string; ledger_entry: number };
 }
@@ -57,9 +57,9 @@ test('every command of verify-by-hand.md says what it should of an honest node',
   const pack = await publish(node);
   await node.sendJson('POST', '/api/nodes', { path: 'e', title: 'after' });
   const folder = await temporaryFolder();
-  for (const [name, program] of await blocksOf('verify-by-hand.md', 'python'))
+  for (const [name, program] of await codeBlocksOf('verify-by-hand.md', 'python'))
     await writeFile(join(folder, name), program);
-  const commands = await blocksOf('verify-by-hand.md', 'sh');
+  const commands = await codeBlocksOf('verify-by-hand.md', 'sh');
   const env = {
     PATH: process.env.PATH,
     NODE: node.url,
@@ -97,9 +97,9 @@ test('a retrieval is proven by hand, and one that was altered is not', async () 
   for (const url of urls) await node.watch(url);
   await node.check();
   const folder = await temporaryFolder();
-  for (const [name, program] of await blocksOf('verify-by-hand.md', 'python'))
+  for (const [name, program] of await codeBlocksOf('verify-by-hand.md', 'python'))
     await writeFile(join(folder, name), program);
-  const command = (await blocksOf('verify-by-hand.md', 'sh')).get('retrieval') ?? 'exit 9';
+  const command = (await codeBlocksOf('verify-by-hand.md', 'sh')).get('retrieval') ?? 'exit 9';
   const said = async (url: string, retrieval: number) => {
     const env = { PATH: process.env.PATH, NODE: url, RETRIEVAL: String(retrieval) };
     return (await run('sh', ['-ec', command], { cwd: folder, env })).stdout;

@@ -7,7 +7,7 @@ import { restoreDump } from '../../server/dump/restoreDump.ts';
 import { openStore } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, aRecord } from '../support/packs.ts';
+import { sampleRecord, uploadNewPack } from '../support/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
 afterEach(async () => {
@@ -29,14 +29,14 @@ async function filledNode(): Promise<TestNode> {
     await node.sendJson('POST', '/api/studies', { title: 'Does it?', node: 'a/b' }),
   );
   await node.sendJson('POST', `/api/studies/${study.id}/status`, { status: 'running', note: 'begun' });
-  const original = await addedPack(
+  const original = await uploadNewPack(
     node,
-    aRecord({ study: study.id, node: 'a/b', results: JSON.parse('{"__proto__":1e-7,"9":6.02e23}') }),
+    sampleRecord({ study: study.id, node: 'a/b', results: JSON.parse('{"__proto__":1e-7,"9":6.02e23}') }),
     { 'a.csv': 'x\n1\n' },
   );
-  await addedPack(
+  await uploadNewPack(
     node,
-    aRecord({
+    sampleRecord({
       title: 'Again',
       replicates: { pack: original.id, verdict: 'partial' },
       supersedes: original.id,
@@ -61,7 +61,7 @@ async function filledNode(): Promise<TestNode> {
 }
 
 async function dumpOf(node: TestNode): Promise<string> {
-  const response = await node.ask('/api/dump.jsonl');
+  const response = await node.fetch('/api/dump.jsonl');
   expect(response.headers.get('Content-Type')).toBe('application/x-ndjson; charset=utf-8');
   return response.text();
 }
@@ -73,12 +73,12 @@ describe('GET /api/dump.jsonl (contract, section 2)', () => {
     const lines = dump.trimEnd().split('\n');
     const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     for (const [index, line] of lines.entries()) expect(line, `line ${index + 1}`).toMatch(/^\{"kind":"/);
-    const key = (await (await node.ask('/api/ledger/key')).text()).trim();
+    const key = (await (await node.fetch('/api/ledger/key')).text()).trim();
     expect(parsed[0]).toMatchObject({
       kind: 'header',
       format: 2,
       key,
-      checkpoint: await (await node.ask('/api/ledger/checkpoint')).text(),
+      checkpoint: await (await node.fetch('/api/ledger/checkpoint')).text(),
     });
     const trailer = parsed.at(-1) as { counts: Record<string, number>; sha256: string };
     const before = dump.slice(0, dump.lastIndexOf('{"kind":"trailer"'));
@@ -139,12 +139,12 @@ describe('a dump is read back into an empty archive', () => {
     const dump = await dumpOf(node);
     const again = await restored(dump);
     for (const address of ADDRESSES) {
-      expect(await json(await again.ask(address)), address).toEqual(await json(await node.ask(address)));
+      expect(await json(await again.fetch(address)), address).toEqual(await json(await node.fetch(address)));
     }
-    const { ok, head } = await json<{ ok: boolean; head: string }>(await again.ask('/api/ledger/verify'));
+    const { ok, head } = await json<{ ok: boolean; head: string }>(await again.fetch('/api/ledger/verify'));
     expect([ok, head]).toEqual([
       true,
-      (await json<{ head: { hash: string } }>(await node.ask('/api/ledger'))).head.hash,
+      (await json<{ head: { hash: string } }>(await node.fetch('/api/ledger'))).head.hash,
     ]);
     const body = (text: string) => text.split('\n').slice(1, -2);
     expect(body(await dumpOf(again))).toEqual(body(dump));
@@ -153,7 +153,7 @@ describe('a dump is read back into an empty archive', () => {
   test('which goes on where the other stopped', async () => {
     const again = await restored(await dumpOf(await filledNode()));
     expect((await again.sendJson('POST', '/api/nodes', { path: 'c', title: 'New' })).status).toBe(201);
-    expect(await json(await again.ask('/api/ledger/verify'))).toMatchObject({ ok: true });
+    expect(await json(await again.fetch('/api/ledger/verify'))).toMatchObject({ ok: true });
   });
 
   test.each([

@@ -2,7 +2,7 @@ import { expect, vi } from 'vitest';
 import { imported } from '../collection/captures/support.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { audit, overwrite } from '../fixity/support.ts';
-import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { page, redirect, ScriptedWeb } from '../support/scriptedWeb.ts';
 import { response } from '../support/warcFiles.ts';
 
@@ -31,11 +31,11 @@ async function fillPacks(node: CollectingNode): Promise<void> {
   const study = await sent<{ id: string }>(node, '/api/studies', { title: 'Does it?', node: 'a/b' });
   await sent(node, `/api/studies/${study.id}/status`, { status: 'running', note: 'begun' });
   const results = JSON.parse('{"__proto__":1e-7,"9":6.02e23}') as Record<string, number>;
-  const record = aRecord({ study: study.id, node: 'a/b', results });
-  const original = await addedPack(node.node, record, { 'a.csv': 'x\n1\n' });
+  const record = sampleRecord({ study: study.id, node: 'a/b', results });
+  const original = await uploadNewPack(node.node, record, { 'a.csv': 'x\n1\n' });
   const again = { title: 'Again', supersedes: original.id };
   const replicates = { pack: original.id, verdict: 'partial' as const };
-  await addedPack(node.node, aRecord({ ...again, replicates }), { 'b.csv': 'y\n' });
+  await uploadNewPack(node.node, sampleRecord({ ...again, replicates }), { 'b.csv': 'y\n' });
   const flag = await node.node.sendJson('POST', `/api/packs/${original.id}/flag`, {
     reason: 'other',
     note: 'Look here',
@@ -66,7 +66,7 @@ async function fillSources(node: CollectingNode): Promise<void> {
   const { id } = await node.watch(web.url('/removed'));
   await node.check();
   await node.node.sendJson('PATCH', `/manage/sources/${id}`, { name: 'To be removed', every_minutes: 60 });
-  await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
+  await node.node.fetchAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
   for (let round = 0; round < 3; round += 1) await node.check();
   await vi.waitFor(
     async () => expect((await node.events()).some(({ is_noise }) => is_noise !== null)).toBe(true),

@@ -34,8 +34,8 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
   const data = join(folder, 'data');
   const node = await filledArchive(data);
-  honest = linesOf(await (await node.node.ask('/api/dump.jsonl')).text());
-  archive = { data, head: ((await (await node.node.ask('/api/ledger')).json()) as { head: unknown }).head };
+  honest = linesOf(await (await node.node.fetch('/api/dump.jsonl')).text());
+  archive = { data, head: ((await (await node.node.fetch('/api/ledger')).json()) as { head: unknown }).head };
   await node.node.close();
 }, 60_000);
 afterAll(async () => {
@@ -366,10 +366,10 @@ describe('an honest dump', () => {
       stderr: '',
     });
     const node = await openTestNode({ dataFolder: join(own, 'new') });
-    const ledger = (await (await node.ask('/api/ledger')).json()) as { head: unknown };
+    const ledger = (await (await node.fetch('/api/ledger')).json()) as { head: unknown };
     expect(ledger.head).toEqual(archive.head);
-    expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
-    const again = linesOf(await (await node.ask('/api/dump.jsonl')).text());
+    expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
+    const again = linesOf(await (await node.fetch('/api/dump.jsonl')).text());
     expect(again.slice(1, -1)).toEqual(honest.slice(1, -1));
   });
 
@@ -385,12 +385,12 @@ describe('an honest dump', () => {
     const before = await runCommand(['ledger', 'verify', '--data', join(own, 'new')]);
     expect(before).toMatchObject({ code: 0, stderr: '' });
     const node = await openTestNode({ dataFolder: join(own, 'new') });
-    const { items } = (await (await node.ask('/api/ledger?from=31')).json()) as { items: LedgerEntry[] };
+    const { items } = (await (await node.fetch('/api/ledger?from=31')).json()) as { items: LedgerEntry[] };
     expect(items.map(({ type, subject }) => [type, subject])).toEqual([
       ['object.damaged', expect.any(String)],
       ['retrievals.recorded', '1-16'],
     ]);
-    expect(await (await node.ask('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
+    expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
   });
 
   test('of an earlier version, with a changed line, is refused', async () => {
@@ -410,7 +410,7 @@ test('a source whose address is longer than it was said, by its percent signs, i
   const node = await openTestNode({ dataFolder: join(own, 'data') });
   const url = `http://long.example/${'ü'.repeat(4_000)}`;
   expect((await node.sendJson('POST', '/manage/sources', { url })).status).toBe(201);
-  await writeFile(join(own, 'dump.jsonl'), await (await node.ask('/api/dump.jsonl')).text());
+  await writeFile(join(own, 'dump.jsonl'), await (await node.fetch('/api/dump.jsonl')).text());
   const read = await runCommand(['import', join(own, 'dump.jsonl'), '--data', join(own, 'new')]);
   expect(read).toMatchObject({ code: 0, stderr: '' });
 });

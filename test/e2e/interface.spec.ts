@@ -1,5 +1,5 @@
 import type { Pack } from '../../shared/pack.ts';
-import { complaintsAbout } from './support/accessibility.ts';
+import { accessibilityViolations } from './support/accessibility.ts';
 import { expect, test } from './support/fixtures.ts';
 
 test('a pack is cited in every form, copied and saved as a file', async ({ page, context, node }) => {
@@ -42,7 +42,7 @@ test('the description of the interface is readable in both themes, on a large sc
   // One of each kind of part: the page is long, and its parts are alike.
   const parts = ['nav', 'header', '#addPack', '#readBlob', '#schema-Pack', '#problem-not_found'];
   for (const colorScheme of ['light', 'dark'] as const) {
-    expect(await complaintsAbout(page, colorScheme, parts)).toBe('');
+    expect(await accessibilityViolations(page, colorScheme, parts)).toBe('');
   }
   await page.getByRole('navigation').getByTitle('Upload a pack').click();
   await expect(page.getByRole('heading', { name: 'Upload a pack' })).toBeInViewport();

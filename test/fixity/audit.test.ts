@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { canonicalText } from '../../shared/canonicalJson.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { audit, audits, damages, fileOf, fixityOf, objectEntries, overwrite } from './support.ts';
 
 afterEach(closeTestNodes);
@@ -12,7 +12,7 @@ const B = sha256Of('second');
 
 async function nodeWithTwoFiles() {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first', 'b.txt': 'second' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first', 'b.txt': 'second' });
   return node;
 }
 
@@ -118,12 +118,12 @@ test('a damage that comes again is a new one', async () => {
 test('without wait an audit is a job in bytes that can be cancelled; another one asked for meanwhile is the same', async () => {
   const node = await nodeWithTwoFiles();
   const [first, second] = await Promise.all(
-    [1, 2].map(async () => (await node.askAsOwner('/manage/audits', { method: 'POST' })).json()),
+    [1, 2].map(async () => (await node.fetchAsOwner('/manage/audits', { method: 'POST' })).json()),
   );
   expect(first).toMatchObject({ kind: 'audit', state: 'running', progress: { unit: 'bytes' } });
   expect((second as { id: string }).id).toBe((first as { id: string }).id);
   const path = `/manage/jobs/${(first as { id: string }).id}`;
-  expect(await (await node.askAsOwner(path, { method: 'DELETE' })).json()).toMatchObject({
+  expect(await (await node.fetchAsOwner(path, { method: 'DELETE' })).json()).toMatchObject({
     state: 'cancelled',
   });
   expect(await audits(node)).toMatchObject([{ started_by: 'owner', completed: false }]);
@@ -133,8 +133,8 @@ test('without wait an audit is a job in bytes that can be cancelled; another one
 
 test('only the owner may start one and read their records; what is damaged is for everyone to know', async () => {
   const node = await nodeWithTwoFiles();
-  expect((await node.ask('/manage/audits', { method: 'POST' })).status).toBe(401);
-  expect((await node.ask('/manage/audits')).status).toBe(401);
-  expect((await node.ask('/api/damages?limit=1')).status).toBe(200);
-  expect((await node.ask('/api/damages?since=1')).status).toBe(400);
+  expect((await node.fetch('/manage/audits', { method: 'POST' })).status).toBe(401);
+  expect((await node.fetch('/manage/audits')).status).toBe(401);
+  expect((await node.fetch('/api/damages?limit=1')).status).toBe(200);
+  expect((await node.fetch('/api/damages?since=1')).status).toBe(400);
 });

@@ -1,21 +1,21 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LOOK_EVERY_MS } from '../../server/fixity/auditSchedule.ts';
+import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
-import { TurnedClock } from '../support/turnedClock.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { audit, audits, fixityOf, objectEntries, overwrite } from './support.ts';
 
 const DAY = 86_400_000;
 const FILES = { 'a.txt': '0123456789', 'b.txt': 'abcdefghij', 'c.txt': 'ABCDEFGHIJ' };
 /** In the order in which they are looked at. */
 const DIGESTS = Object.values(FILES).map(sha256Of).toSorted();
-let clock: TurnedClock;
+let clock: ManualClock;
 let node: TestNode;
 
 beforeEach(async () => {
-  clock = new TurnedClock();
+  clock = new ManualClock();
   node = await openTestNode({ clock, audit: true });
-  await addedPack(node, aRecord(), FILES);
+  await uploadNewPack(node, sampleRecord(), FILES);
 });
 afterEach(closeTestNodes);
 
@@ -96,7 +96,7 @@ test('a cycle that is finished sets apart what no row names', async () => {
 });
 
 async function listedLost(): Promise<unknown> {
-  const answer = await node.askAsOwner('/manage/lost-and-found');
+  const answer = await node.fetchAsOwner('/manage/lost-and-found');
   return ((await answer.json()) as { items: unknown }).items;
 }
 

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, aRecord, problemOf } from '../support/packs.ts';
+import { problemOf, sampleRecord, uploadNewPack } from '../support/packs.ts';
 import { audit } from './support.ts';
 
 afterEach(closeTestNodes);
@@ -12,7 +12,7 @@ afterEach(closeTestNodes);
 /** A closed archive with a pack; its id. */
 async function archive(): Promise<{ folder: string; id: string }> {
   const node = await openTestNode();
-  const { id } = await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  const { id } = await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await node.close();
   return { folder: node.dataFolder, id };
 }
@@ -83,7 +83,7 @@ test('an audit that the owner starts says it too', async () => {
 
 test('the verification of a ledger whose rows cannot be read is a finding, for the node and for the command', async () => {
   const { node } = await nodeWithSpoilt('ledger');
-  const answer = await node.ask('/api/ledger/verify');
+  const answer = await node.fetch('/api/ledger/verify');
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ ok: false, problems: [{ problem: 'database_damaged' }] });
   await node.close();
@@ -94,14 +94,14 @@ test('the verification of a ledger whose rows cannot be read is a finding, for t
 
 test('the verification of a pack whose rows cannot be read is a check that failed', async () => {
   const { node, id } = await nodeWithSpoilt('ledger', 'packs');
-  const answer = await node.ask(`/api/packs/${id}/verify`);
+  const answer = await node.fetch(`/api/packs/${id}/verify`);
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ ok: false });
 });
 
 test('whoever reads what lies on a damaged page is told that the database is damaged, and what to do', async () => {
   const { node, id } = await nodeWithSpoilt('packs');
-  const told = await problemOf(node.ask(`/api/packs/${id}`));
+  const told = await problemOf(node.fetch(`/api/packs/${id}`));
   expect(told).toMatchObject({ status: 500, code: 'database_damaged' });
   expect(told.detail).toContain('strongroom audit');
 });

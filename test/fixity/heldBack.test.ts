@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { openCollectingNode } from '../collection/support.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { closeScriptedWebs, ScriptedWeb, tagged } from '../support/scriptedWeb.ts';
 import { audit, overwrite } from './support.ts';
 
@@ -14,18 +14,18 @@ const A = sha256Of('first');
 
 test('a blob that is known to be damaged is held back, and given out again once it was mended by hand', async () => {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await overwrite(node.dataFolder, A, 'fixed');
   await audit(node);
   for (const range of ['bytes=0-', 'bytes=0-1']) {
-    const answer = await node.ask(`/api/blobs/${A}`, { headers: { Range: range } });
+    const answer = await node.fetch(`/api/blobs/${A}`, { headers: { Range: range } });
     expect([answer.status, answer.headers.get('Cache-Control')]).toEqual([500, 'no-store']);
     expect(await answer.json()).toMatchObject({ code: 'blob_damaged' });
   }
   for (const method of ['GET', 'HEAD'])
-    expect((await node.ask(`/api/blobs/${A}`, { method })).status, method).toBe(500);
+    expect((await node.fetch(`/api/blobs/${A}`, { method })).status, method).toBe(500);
   await overwrite(node.dataFolder, A, 'first');
-  expect(await (await node.ask(`/api/blobs/${A}`)).text()).toBe('first');
+  expect(await (await node.fetch(`/api/blobs/${A}`)).text()).toBe('first');
 });
 
 test('an archived object is held back at its address and as a memento', async () => {
@@ -34,12 +34,12 @@ test('an archived object is held back at its address and as a memento', async ()
   const { node } = await openCollectingNode();
   await node.sendJson('POST', '/manage/sources', { url: web.url('/page') });
   await node.sendJson('POST', '/manage/collections?wait=true', {});
-  const gate = await node.ask(`/timegate/${web.url('/page')}`, { redirect: 'manual' });
+  const gate = await node.fetch(`/timegate/${web.url('/page')}`, { redirect: 'manual' });
   const memento = new URL(gate.headers.get('Location') ?? '').pathname;
   const statuses = async () => [
-    (await node.ask(`/archive/${A}`)).status,
-    (await node.ask(memento)).status,
-    (await node.ask(`/archive/${A}/metadata`)).status,
+    (await node.fetch(`/archive/${A}`)).status,
+    (await node.fetch(memento)).status,
+    (await node.fetch(`/archive/${A}/metadata`)).status,
   ];
   expect(await statuses()).toEqual([200, 200, 200]);
   await overwrite(node.dataFolder, A, 'fixed');

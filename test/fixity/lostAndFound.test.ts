@@ -9,7 +9,7 @@ import { systemClock } from '../../shared/clock.ts';
 import type { LostFile } from '../../shared/fixity.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { audit, fileOf, overwrite } from './support.ts';
 
 const open: Store[] = [];
@@ -33,7 +33,7 @@ async function lost(folder: string): Promise<string[]> {
 }
 
 async function listed(node: TestNode): Promise<LostFile[]> {
-  const answer = await node.askAsOwner('/manage/lost-and-found');
+  const answer = await node.fetchAsOwner('/manage/lost-and-found');
   expect(answer.status).toBe(200);
   return ((await answer.json()) as { items: LostFile[] }).items;
 }
@@ -45,7 +45,7 @@ function nameInRow(store: Store, text: string): Promise<void> {
 
 test('a start deletes no blob that it cannot prove to be a leftover; an audit moves it to lost-and-found and lists it', async () => {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await node.close();
   const { dataFolder } = node;
   await overwrite(dataFolder, LOST, 'lost');
@@ -61,7 +61,7 @@ test('a start deletes no blob that it cannot prove to be a leftover; an audit mo
   expect(await lost(dataFolder)).toEqual([LOST]);
   expect(await readFile(join(dataFolder, 'lost-and-found', LOST), 'utf8')).toBe('lost');
   expect(await listed(again)).toEqual([{ sha256: LOST, bytes: 4, name: LOST }]);
-  expect((await again.ask('/manage/lost-and-found')).status).toBe(401);
+  expect((await again.fetch('/manage/lost-and-found')).status).toBe(401);
   expect(await audit(again), 'the next one finds nothing more').toMatchObject({
     unnamed_objects: 0,
     lost_and_found_objects: 1,
@@ -72,9 +72,9 @@ test('the same bytes again are taken, and none is in lost-and-found after that',
   const node = await openTestNode();
   await overwrite(node.dataFolder, LOST, 'lost');
   await audit(node);
-  await addedPack(node, aRecord(), { 'a.txt': 'lost' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'lost' });
   await expect.poll(() => listed(node)).toEqual([]);
-  expect(await (await node.ask(`/api/blobs/${LOST}`)).text()).toBe('lost');
+  expect(await (await node.fetch(`/api/blobs/${LOST}`)).text()).toBe('lost');
   expect(await lost(node.dataFolder)).toEqual([]);
 });
 
@@ -83,7 +83,7 @@ test('what a row names is taken back at the next start, and after the commit of 
   const first = await openAt(folder);
   for (const text of ['lost', 'other']) await overwrite(folder, sha256Of(text), text);
   for (const text of ['lost', 'other'])
-    expect(await first.blobs.moveUnnamed(sha256Of(text), sha256Of(text))).toBe(true);
+    expect(await first.blobs.moveToLostAndFound(sha256Of(text), sha256Of(text))).toBe(true);
   await nameInRow(first, 'lost');
   await expect.poll(() => lost(folder)).toEqual([sha256Of('other')]);
   expect(await readFile(fileOf(folder, LOST), 'utf8')).toBe('lost');
@@ -163,7 +163,7 @@ test('strongroom audit moves and lists; beside a node that runs it lists alone',
 
 test('a start reads no folder below blobs', async () => {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await node.close();
   const read: string[] = [];
   const restore = [fs, promises].flatMap((module) =>

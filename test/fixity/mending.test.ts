@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { imported } from '../collection/captures/support.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { addedPack, aRecord, filesOf, packForm, sha256Of, uploadPack } from '../support/packs.ts';
+import { filesOf, packForm, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
 import { closeScriptedWebs, ScriptedWeb, tagged } from '../support/scriptedWeb.ts';
 import { response } from '../support/warcFiles.ts';
 import { audit, fileOf, fixityOf, objectEntries, overwrite } from './support.ts';
@@ -25,10 +25,10 @@ async function setAside(folder: string): Promise<Record<string, string>> {
 
 test('the same pack again brings right bytes back; the damaged ones are set aside under their own digest', async () => {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await overwrite(node.dataFolder, A, 'fixed');
   await audit(node);
-  expect((await uploadPack(node, aRecord(), { 'a.txt': 'first' })).status).toBe(200);
+  expect((await uploadPack(node, sampleRecord(), { 'a.txt': 'first' })).status).toBe(200);
   expect(await readFile(fileOf(node.dataFolder, A), 'utf8')).toBe('first');
   expect(await setAside(node.dataFolder)).toEqual({ [`${A}.${sha256Of('fixed')}`]: 'fixed' });
   expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
@@ -37,9 +37,9 @@ test('the same pack again brings right bytes back; the damaged ones are set asid
 
 test('a new pack with the same file mends it too, also where no audit had met the damage: it is recorded then', async () => {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await overwrite(node.dataFolder, A, 'fixed');
-  await addedPack(node, aRecord({ title: 'Another' }), { 'copy.txt': 'first' });
+  await uploadNewPack(node, sampleRecord({ title: 'Another' }), { 'copy.txt': 'first' });
   expect(await readFile(fileOf(node.dataFolder, A), 'utf8')).toBe('first');
   expect(await setAside(node.dataFolder)).toEqual({ [`${A}.${sha256Of('fixed')}`]: 'fixed' });
   expect((await objectEntries(node)).map(({ type, subject }) => [type, subject])).toEqual([
@@ -67,15 +67,15 @@ test('a source whose object is damaged is fetched whole again, though nothing ch
 
 test('a record that names damaged bytes is refused until it brings them', async () => {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await rm(fileOf(node.dataFolder, A));
   await audit(node);
-  const record = aRecord({ title: 'Another', files: filesOf({ 'a.txt': 'first' }) });
+  const record = sampleRecord({ title: 'Another', files: filesOf({ 'a.txt': 'first' }) });
   const refused = await node.sendJson('POST', '/api/packs', record);
   expect(refused.status).toBe(422);
   expect(await refused.json()).toMatchObject({ code: 'unknown_blob', errors: [{ path: '/files/0/sha256' }] });
   const body = packForm(record, { 'a.txt': 'first' });
-  expect((await node.askAsOwner('/api/packs', { method: 'POST', body })).status).toBe(201);
+  expect((await node.fetchAsOwner('/api/packs', { method: 'POST', body })).status).toBe(201);
   expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
 });
 

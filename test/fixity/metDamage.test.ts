@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { Event } from '../../shared/event.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 import { damages, fileOf, objectEntries, overwrite } from './support.ts';
 
@@ -28,7 +28,7 @@ const changed: Damaging = (folder, sha256) => overwrite(folder, sha256, 'fixed')
 
 async function packWith(content: string): Promise<{ node: TestNode; id: string; sha256: string }> {
   const node = await openTestNode();
-  const { id } = await addedPack(node, aRecord(), { 'a.txt': content });
+  const { id } = await uploadNewPack(node, sampleRecord(), { 'a.txt': content });
   return { node, id, sha256: sha256Of(content) };
 }
 
@@ -51,7 +51,7 @@ test.each([
     const { node, sha256 } = await packWith(content);
     await damage(node.dataFolder, sha256);
     for (let time = 0; time < 3; time += 1) {
-      const answers = await Promise.all([1, 2, 3].map(() => node.ask(`/api/blobs/${sha256}`)));
+      const answers = await Promise.all([1, 2, 3].map(() => node.fetch(`/api/blobs/${sha256}`)));
       expect(answers.map(({ status }) => status)).toEqual([500, 500, 500]);
       expect(await answers[0]?.json()).toMatchObject({ code: 'blob_damaged' });
     }
@@ -69,10 +69,10 @@ test.each([
     const { node, id, sha256 } = await packWith('first');
     await damage(node.dataFolder, sha256);
     for (let time = 0; time < 2; time += 1) {
-      const verification = (await (await node.ask(`/api/packs/${id}/verify`)).json()) as object;
+      const verification = (await (await node.fetch(`/api/packs/${id}/verify`)).json()) as object;
       expect(verification).toMatchObject({ ok: false });
     }
-    expect((await node.ask(`/api/blobs/${sha256}`)).status).toBe(500);
+    expect((await node.fetch(`/api/blobs/${sha256}`)).status).toBe(500);
     await requireRecordedOnce(node, sha256, problem);
   },
 );
@@ -83,7 +83,7 @@ test.each([
 ] as const)('the download of a pack file records a file that is %s', async (_what, damage, problem) => {
   const { node, id, sha256 } = await packWith('first');
   await damage(node.dataFolder, sha256);
-  expect((await node.ask(`/api/packs/${id}/file`)).status).toBe(500);
+  expect((await node.fetch(`/api/packs/${id}/file`)).status).toBe(500);
   await requireRecordedOnce(node, sha256, problem);
 });
 
@@ -103,16 +103,16 @@ async function textAnew(node: TestNode): Promise<Response> {
   const database = new Database(join(node.dataFolder, 'strongroom.db'));
   database.exec('DELETE FROM derived_documents');
   database.close();
-  return node.ask(`/archive/${A}/text`);
+  return node.fetch(`/archive/${A}/text`);
 }
 
 test.each([
-  ['its metadata', changed, async (node: TestNode) => node.ask(`/archive/${A}/metadata`), 'changed'],
-  ['its address', cut, async (node: TestNode) => node.ask(`/archive/${A}`), 'changed'],
+  ['its metadata', changed, async (node: TestNode) => node.fetch(`/archive/${A}/metadata`), 'changed'],
+  ['its address', cut, async (node: TestNode) => node.fetch(`/archive/${A}`), 'changed'],
   [
     'a WARC export',
     changed,
-    async (node: TestNode) => (await node.ask('/api/warc')).arrayBuffer(),
+    async (node: TestNode) => (await node.fetch('/api/warc')).arrayBuffer(),
     'changed',
   ],
   ['its text', changed, async (node: TestNode) => textAnew(node), 'changed'],
@@ -123,18 +123,18 @@ test.each([
   const [damaged] = (await objectEntries(node)).filter(({ type }) => type === 'object.damaged');
   expect(damaged?.subject).toBe(A);
   expect(await damages(node)).toMatchObject([{ sha256: A, problem }]);
-  expect((await node.ask(`/archive/${A}`)).status).toBe(500);
+  expect((await node.fetch(`/archive/${A}`)).status).toBe(500);
 });
 
 test('a damaged object is recorded when it is met by its memento and by a diff', async () => {
   const { node, web, collecting } = await watched('first', 'second');
-  const gate = await node.ask(`/timegate/${web.url('/page')}`, { redirect: 'manual' });
+  const gate = await node.fetch(`/timegate/${web.url('/page')}`, { redirect: 'manual' });
   const newest = sha256Of('second');
   await cut(node.dataFolder, newest);
-  expect((await node.ask(new URL(gate.headers.get('Location') ?? '').pathname)).status).toBe(500);
+  expect((await node.fetch(new URL(gate.headers.get('Location') ?? '').pathname)).status).toBe(500);
   await requireRecordedOnce(node, newest, 'changed');
   await overwrite(node.dataFolder, A, 'fixed');
   const event = (await collecting.events()).find(({ event_type }) => event_type === 'changed') as Event;
-  expect((await node.ask(`/api/events/${event.id}/diff`)).status).toBe(500);
+  expect((await node.fetch(`/api/events/${event.id}/diff`)).status).toBe(500);
   expect((await damages(node)).map(({ sha256 }) => sha256).sort()).toEqual([A, newest].sort());
 });

@@ -5,20 +5,20 @@ import { restoreDump } from '../../server/dump/restoreDump.ts';
 import { openStore } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, aRecord, sha256Of, uploadPack } from '../support/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
 import { audit, audits, damages, objectEntries, overwrite } from './support.ts';
 
 afterEach(closeTestNodes);
 
 test('damages and restorations are in the dump: an archive that is read back from it verifies to the same head', async () => {
   const node = await openTestNode();
-  await addedPack(node, aRecord(), { 'a.txt': 'first' });
+  await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   for (const bytes of ['First', 'first', 'FIRST']) {
     await overwrite(node.dataFolder, sha256Of('first'), bytes);
     await audit(node);
   }
   const folder = await temporaryFolder();
-  await writeFile(join(folder, 'dump.jsonl'), await (await node.ask('/api/dump.jsonl')).text());
+  await writeFile(join(folder, 'dump.jsonl'), await (await node.fetch('/api/dump.jsonl')).text());
   const store = await openStore({ folder: join(folder, 'data'), clock: systemClock });
   await restoreDump(store, join(folder, 'dump.jsonl'));
   await store.close();
@@ -26,6 +26,6 @@ test('damages and restorations are in the dump: an archive that is read back fro
   expect(await objectEntries(restored)).toEqual(await objectEntries(node));
   expect(await damages(restored)).toEqual(await damages(node));
   expect(await audits(restored), 'an audit speaks of the disk it was made on').toEqual([]);
-  expect((await uploadPack(restored, aRecord(), { 'a.txt': 'first' })).status).toBe(200);
+  expect((await uploadPack(restored, sampleRecord(), { 'a.txt': 'first' })).status).toBe(200);
   expect((await objectEntries(restored)).at(-1)).toMatchObject({ type: 'object.restored' });
 });

@@ -17,12 +17,12 @@ export async function overwrite(folder: string, sha256: string, bytes: string): 
 }
 
 async function read<Body>(node: TestNode, path: string): Promise<Body> {
-  return (await (await node.askAsOwner(path)).json()) as Body;
+  return (await (await node.fetchAsOwner(path)).json()) as Body;
 }
 
 /** Audits everything, to the end. */
 export async function audit(node: TestNode): Promise<AuditResult> {
-  const answer = await node.askAsOwner('/manage/audits?wait=true', { method: 'POST' });
+  const answer = await node.fetchAsOwner('/manage/audits?wait=true', { method: 'POST' });
   expect(answer.status).toBe(200);
   return (await answer.json()) as AuditResult;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pack } from '../../shared/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, problemOf } from '../support/packs.ts';
+import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 const HTML = '<script>alert(document.domain)</script>';
 const LARGE = Buffer.alloc(700_000, 'strongroom ');
@@ -12,14 +12,14 @@ let node: TestNode;
 let pack: Pack;
 beforeAll(async () => {
   node = await openTestNode();
-  pack = await addedPack(node, {}, { 'page.html': HTML, 'z.bin': LARGE });
+  pack = await uploadNewPack(node, {}, { 'page.html': HTML, 'z.bin': LARGE });
 });
 afterAll(closeTestNodes);
 
 const addressOf = (index: number) => `/api/blobs/${pack.files[index]?.sha256}`;
 
 test('a blob is its bytes, to be saved and never shown or run', async () => {
-  const response = await node.ask(addressOf(0));
+  const response = await node.fetch(addressOf(0));
   expect(response.status).toBe(200);
   expect(await response.text()).toBe(HTML);
   const { sha256 } = pack.files[0] as { sha256: string };
@@ -38,7 +38,7 @@ test('a blob is its bytes, to be saved and never shown or run', async () => {
 test('ranges of a large blob put together are the blob, and a held copy costs no bytes', async () => {
   const pieces: Buffer[] = [];
   for (let start = 0; start < LARGE.length; start += 300_000) {
-    const response = await node.ask(addressOf(1), {
+    const response = await node.fetch(addressOf(1), {
       headers: { Range: `bytes=${start}-${start + 299_999}` },
     });
     expect(response.status).toBe(206);
@@ -46,13 +46,13 @@ test('ranges of a large blob put together are the blob, and a held copy costs no
   }
   expect(Buffer.concat(pieces).equals(LARGE)).toBe(true);
   const etag = `"${pack.files[1]?.sha256}"`;
-  expect((await node.ask(addressOf(1), { headers: { 'If-None-Match': etag } })).status).toBe(304);
+  expect((await node.fetch(addressOf(1), { headers: { 'If-None-Match': etag } })).status).toBe(304);
 });
 
 test.each(['abc', 'A'.repeat(64), `${'0'.repeat(63)}g`, '0'.repeat(65), '..%2F..%2Fkey'])(
   '%s is no digest: 400 invalid_digest',
   async (digest) => {
-    expect(await problemOf(node.ask(`/api/blobs/${digest}`))).toMatchObject({
+    expect(await problemOf(node.fetch(`/api/blobs/${digest}`))).toMatchObject({
       status: 400,
       code: 'invalid_digest',
     });
@@ -60,20 +60,20 @@ test.each(['abc', 'A'.repeat(64), `${'0'.repeat(63)}g`, '0'.repeat(65), '..%2F..
 );
 
 test('a digest that the archive does not hold is 404', async () => {
-  expect(await problemOf(node.ask(`/api/blobs/${'0'.repeat(64)}`))).toMatchObject({
+  expect(await problemOf(node.fetch(`/api/blobs/${'0'.repeat(64)}`))).toMatchObject({
     status: 404,
     code: 'not_found',
   });
 });
 
 test('a blob whose file is lost is a 500-class problem, and the node goes on', async () => {
-  const { sha256 } = await addedPack(node, { title: 'Lost' }, { lost: 'soon lost' }).then(
+  const { sha256 } = await uploadNewPack(node, { title: 'Lost' }, { lost: 'soon lost' }).then(
     ({ files }) => files[0] as { sha256: string },
   );
   await unlink(join(node.dataFolder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256));
-  expect(await problemOf(node.ask(`/api/blobs/${sha256}`))).toMatchObject({
+  expect(await problemOf(node.fetch(`/api/blobs/${sha256}`))).toMatchObject({
     status: 500,
     code: 'blob_damaged',
   });
-  expect((await node.ask(addressOf(0))).status).toBe(200);
+  expect((await node.fetch(addressOf(0))).status).toBe(200);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkAnswer } from '../support/conformance.ts';
+import { checkResponse } from '../support/conformance.ts';
 
 const HEALTH = new URL('http://node/api/health');
 const ENTRY = new URL('http://node/api/ledger?from=1');
@@ -16,7 +16,7 @@ const problem = (code: string) => ({ type: 'urn:x', title: 'No', status: 404, de
 describe('every answer that a test gets is held to the description', () => {
   test('an answer as described passes, and can be read after that', async () => {
     const response = answer(200, { status: 'up' });
-    await checkAnswer('GET', HEALTH, response);
+    await checkResponse('GET', HEALTH, response);
     expect(await response.json()).toEqual({ status: 'up' });
   });
 
@@ -53,7 +53,7 @@ describe('every answer that a test gets is held to the description', () => {
       /\/code must be equal/,
     ],
   ] as const)('%s fails, and the place is named', async ([, method, url, response, message]) => {
-    await expect(checkAnswer(method, url, response)).rejects.toThrow(message);
+    await expect(checkResponse(method, url, response)).rejects.toThrow(message);
   });
 });
 

@@ -4,7 +4,7 @@ import express from 'express';
 import { afterEach, expect, test } from 'vitest';
 import { sentenceOf } from '../../server/cli/main.ts';
 import { serve } from '../../server/cli/serve.ts';
-import { answerErrors } from '../../server/http/problems.ts';
+import { handleErrors } from '../../server/http/problems.ts';
 import { createLog } from '../../server/runtime/log.ts';
 
 let server: Server | undefined;
@@ -26,7 +26,7 @@ test.each([
   app.get('/', () => {
     throw fault(code);
   });
-  app.use(answerErrors(createLog('silent')));
+  app.use(handleErrors(createLog('silent')));
   const opened = createServer(app);
   server = opened;
   await new Promise<void>((resolve) => opened.listen(0, '127.0.0.1', resolve));

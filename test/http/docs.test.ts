@@ -7,7 +7,7 @@ import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts'
 afterEach(closeTestNodes);
 
 async function pageOf(node: TestNode): Promise<string> {
-  const response = await node.ask('/api/docs');
+  const response = await node.fetch('/api/docs');
   expect([response.status, response.headers.get('Content-Type')]).toEqual([200, 'text/html; charset=utf-8']);
   return response.text();
 }
@@ -15,7 +15,7 @@ async function pageOf(node: TestNode): Promise<string> {
 describe('GET /api/docs (contract, section 1: Description)', () => {
   test('no request can leave the machine: nothing is loaded, and the policy allows nothing but the page’s style', async () => {
     const node = await openTestNode();
-    const response = await node.ask('/api/docs');
+    const response = await node.fetch('/api/docs');
     expect(response.headers.get('Content-Security-Policy')).toMatch(
       /^default-src 'none'; style-src 'unsafe-inline'; /,
     );
@@ -55,7 +55,7 @@ describe('GET /api/docs (contract, section 1: Description)', () => {
     const threads: Worker[] = [];
     const count = (thread: Worker) => void threads.push(thread);
     process.on('worker', count);
-    const [page, same] = await Promise.all([pageOf(node), pageOf(node), node.ask('/api/openapi.json')]);
+    const [page, same] = await Promise.all([pageOf(node), pageOf(node), node.fetch('/api/openapi.json')]);
     await pageOf(node);
     process.off('worker', count);
     expect(page).toBe(same);
@@ -64,7 +64,7 @@ describe('GET /api/docs (contract, section 1: Description)', () => {
 
   test('HEAD answers like GET', async () => {
     const node = await openTestNode();
-    const head = await node.ask('/api/docs', { method: 'HEAD' });
+    const head = await node.fetch('/api/docs', { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
   });
 });

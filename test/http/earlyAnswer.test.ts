@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { aRecord } from '../support/packs.ts';
+import { sampleRecord } from '../support/packs.ts';
 
 const run = promisify(execFile);
 
@@ -17,7 +17,7 @@ const HEAD = [
   `--${BOUNDARY}`,
   'Content-Disposition: form-data; name="record"',
   '',
-  JSON.stringify(aRecord()),
+  JSON.stringify(sampleRecord()),
   `--${BOUNDARY}`,
   'Content-Disposition: form-data; name="files"; filename="large.bin"',
   '',
@@ -98,7 +98,7 @@ describe('a refusal reaches a client that is still sending 60 MB', () => {
     await file.truncate(UPLOAD_BYTES);
     await file.close();
     const record = join(folder, 'record.json');
-    await writeFile(record, JSON.stringify(aRecord()));
+    await writeFile(record, JSON.stringify(sampleRecord()));
     const { stdout } = await run('curl', [
       '--silent',
       '--show-error',
@@ -120,7 +120,7 @@ describe('a refusal reaches a client that is still sending 60 MB', () => {
 
 test('nothing of them is left', async () => {
   expect(await readdir(join(node.dataFolder, 'tmp'))).toEqual([]);
-  expect(await (await node.ask('/api/ledger?limit=1')).json()).toMatchObject({ total: 0 });
+  expect(await (await node.fetch('/api/ledger?limit=1')).json()).toMatchObject({ total: 0 });
 });
 
 test('a client that is refused and goes quiet without hanging up has its answer at once', async () => {
@@ -143,7 +143,7 @@ test('a client that is refused and goes quiet without hanging up has its answer 
 });
 
 test('a small body that is refused costs no connection', async () => {
-  const response = await node.ask('/api/nodes', {
+  const response = await node.fetch('/api/nodes', {
     method: 'POST',
     body: JSON.stringify({ path: 'a', title: 'A' }),
     headers: { 'Content-Type': 'application/json' },

@@ -19,7 +19,7 @@ describe('who may do what (contract, section 4)', () => {
     );
     expect(guarded.length).toBeGreaterThan(15);
     for (const { method, path } of guarded) {
-      const response = await node.ask(path.replace(/\{\+?\w+\}/g, 'x'), { method });
+      const response = await node.fetch(path.replace(/\{\+?\w+\}/g, 'x'), { method });
       expect(response.status, `${method} ${path}`).toBe(401);
       expect(response.headers.get('WWW-Authenticate')).toContain('Bearer');
       expect(await codeOf(response)).toBe('owner_required');
@@ -28,39 +28,39 @@ describe('who may do what (contract, section 4)', () => {
 
   test('the owner’s token opens /manage; a wrong one is 401 even where nothing is needed', async () => {
     const node = await openTestNode();
-    expect((await node.askAsOwner('/manage/settings')).status).toBe(200);
-    const wrong = await node.ask('/api/ledger', { headers: { Authorization: `Bearer ${'0'.repeat(64)}` } });
+    expect((await node.fetchAsOwner('/manage/settings')).status).toBe(200);
+    const wrong = await node.fetch('/api/ledger', { headers: { Authorization: `Bearer ${'0'.repeat(64)}` } });
     expect(wrong.status).toBe(401);
   });
 
   test('the sign-in link works once, and gives a session that no script can read', async () => {
     const node = await openTestNode();
     const link = node.createSignInLink();
-    expect((await node.ask(link, { method: 'HEAD' })).status).toBe(403);
-    const first = await node.ask(link);
+    expect((await node.fetch(link, { method: 'HEAD' })).status).toBe(403);
+    const first = await node.fetch(link);
     expect(first.status).toBe(303);
     expect(first.headers.get('Location')).toBe('/');
     const cookie = first.headers.get('Set-Cookie') ?? '';
     expect(cookie).toMatch(/HttpOnly/);
     expect(cookie).toMatch(/SameSite=Strict/);
     const headers = { Cookie: cookie.split(';', 1)[0] ?? '' };
-    expect(await (await node.ask('/api/session', { headers })).json()).toMatchObject({ owner: true });
-    const second = await node.ask(link);
+    expect(await (await node.fetch('/api/session', { headers })).json()).toMatchObject({ owner: true });
+    const second = await node.fetch(link);
     expect([second.status, await codeOf(second)]).toEqual([403, 'sign_in_refused']);
 
-    expect((await node.ask('/manage/session', { method: 'DELETE', headers })).status).toBe(204);
-    expect(await (await node.ask('/api/session', { headers })).json()).toMatchObject({ owner: false });
+    expect((await node.fetch('/manage/session', { method: 'DELETE', headers })).status).toBe(204);
+    expect(await (await node.fetch('/api/session', { headers })).json()).toMatchObject({ owner: false });
   });
 
   test('a session outlives a restart, a sign-in link does not', async () => {
     const node = await openTestNode();
     const cookie =
-      (await node.ask(node.createSignInLink())).headers.get('Set-Cookie')?.split(';', 1)[0] ?? '';
+      (await node.fetch(node.createSignInLink())).headers.get('Set-Cookie')?.split(';', 1)[0] ?? '';
     const unused = new URL(node.createSignInLink()).pathname;
     await node.close();
     const again = await openTestNode({ dataFolder: node.dataFolder });
-    expect((await again.ask('/manage/settings', { headers: { Cookie: cookie } })).status).toBe(200);
-    expect((await again.ask(unused)).status).toBe(403);
+    expect((await again.fetch('/manage/settings', { headers: { Cookie: cookie } })).status).toBe(200);
+    expect((await again.fetch(unused)).status).toBe(403);
   });
 
   test('a Host that is none of the node’s names is refused with 421 unknown_host, for reading too', async () => {
@@ -167,11 +167,11 @@ describe('errors (contract, section 1)', () => {
       '//evil.example/',
       '/api/packs/x/y',
     ]) {
-      const response = await node.askAsOwner(`${node.url}${path}`);
+      const response = await node.fetchAsOwner(`${node.url}${path}`);
       expect(response.headers.get('Content-Type'), path).toMatch(/^application\/problem\+json/);
       expect([response.status, await codeOf(response)], path).toEqual([404, 'not_found']);
     }
-    const wrong = await node.askAsOwner('/api/ledger', { method: 'DELETE' });
+    const wrong = await node.fetchAsOwner('/api/ledger', { method: 'DELETE' });
     expect([wrong.status, wrong.headers.get('Allow'), await codeOf(wrong)]).toEqual([
       405,
       'GET, HEAD, OPTIONS',
@@ -186,7 +186,7 @@ describe('errors (contract, section 1)', () => {
       const taken = new Set<string>(specs.map(({ method }) => method));
       const allowed = ['OPTIONS', ...taken, ...(taken.has('GET') ? ['HEAD'] : [])].sort().join(', ');
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !taken.has(one))) {
-        const response = await node.askAsOwner(path.replace(/\{\+?\w+\}/g, 'x'), { method });
+        const response = await node.fetchAsOwner(path.replace(/\{\+?\w+\}/g, 'x'), { method });
         const told = [response.status, response.headers.get('Allow'), await codeOf(response)];
         expect(told, `${method} ${path}`).toEqual([405, allowed, 'method_not_allowed']);
       }
@@ -198,7 +198,7 @@ describe('errors (contract, section 1)', () => {
     async (path) => {
       const node = await openTestNode();
       const headers = { 'Content-Type': 'application/json; charset=utf-16' };
-      const answer = await node.askAsOwner(path, { method: 'POST', headers, body: '{}' });
+      const answer = await node.fetchAsOwner(path, { method: 'POST', headers, body: '{}' });
       expect([answer.status, await codeOf(answer)]).toEqual([415, 'unsupported_media_type']);
     },
   );
@@ -226,7 +226,7 @@ describe('errors (contract, section 1)', () => {
     ['a key given twice', '{"data_cap_gb":1,"data_cap_gb":1}', JSON_BODY, 422, 'not_canonical'],
   ] as const)('%s', async (_what, body, headers, status, code) => {
     const node = await openTestNode();
-    const response = await node.askAsOwner('/manage/settings', {
+    const response = await node.fetchAsOwner('/manage/settings', {
       method: 'PATCH',
       body: Buffer.from(body, 'latin1'),
       headers,
@@ -239,7 +239,7 @@ describe('errors (contract, section 1)', () => {
     async (path) => {
       const node = await openTestNode();
       const post = (body?: string) =>
-        node.askAsOwner(path, {
+        node.fetchAsOwner(path, {
           method: 'POST',
           ...(body === undefined ? {} : { body, headers: JSON_BODY }),
         });
@@ -252,20 +252,20 @@ describe('errors (contract, section 1)', () => {
   test('a body over 1 MiB is 413 body_too_large, announced or not', async () => {
     const node = await openTestNode();
     const large = `{"data_cap_gb":${' '.repeat(1_048_576)}1}`;
-    const announced = await node.askAsOwner('/manage/settings', {
+    const announced = await node.fetchAsOwner('/manage/settings', {
       method: 'PATCH',
       body: large,
       headers: JSON_BODY,
     });
     expect([announced.status, await codeOf(announced)]).toEqual([413, 'body_too_large']);
-    const streamed = await node.askAsOwner('/manage/settings', {
+    const streamed = await node.fetchAsOwner('/manage/settings', {
       method: 'PATCH',
       body: new Blob([large]).stream(),
       duplex: 'half',
       headers: JSON_BODY,
     } as RequestInit);
     expect([streamed.status, await codeOf(streamed)]).toEqual([413, 'body_too_large']);
-    expect(await (await node.askAsOwner('/manage/settings')).json()).toMatchObject({ data_cap_gb: 10 });
+    expect(await (await node.fetchAsOwner('/manage/settings')).json()).toMatchObject({ data_cap_gb: 10 });
   });
 
   test.each([
@@ -282,7 +282,7 @@ describe('errors (contract, section 1)', () => {
     ['outcome=great', 'invalid_parameter'],
   ])('a list asked for with %s is 400 %s', async (query, code) => {
     const node = await openTestNode();
-    const response = await node.ask(`/api/packs?${query}`);
+    const response = await node.fetch(`/api/packs?${query}`);
     expect([response.status, await codeOf(response)]).toEqual([400, code]);
   });
 });
@@ -293,6 +293,6 @@ test('settings are changed one by one and outlive a restart', async () => {
   await node.sendJson('PATCH', '/manage/settings', { retry_delays_seconds: [] });
   await node.close();
   const again = await openTestNode({ dataFolder: node.dataFolder });
-  const settings = await (await again.askAsOwner('/manage/settings')).json();
+  const settings = await (await again.fetchAsOwner('/manage/settings')).json();
   expect(settings).toMatchObject({ data_cap_gb: 3, retry_delays_seconds: [], ip_writes_per_hour: 30 });
 });

@@ -17,7 +17,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
 
   beforeAll(async () => {
     const node = await openTestNode();
-    const response = await node.ask('/api/openapi.json');
+    const response = await node.fetch('/api/openapi.json');
     expect(response.headers.get('Content-Type')).toContain('application/json');
     document = (await response.json()) as OpenApiDocument;
     await closeTestNodes();
@@ -125,9 +125,9 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
 
   test('HEAD answers like GET, and a parameter is refused', async () => {
     const node = await openTestNode();
-    const head = await node.ask('/api/openapi.json', { method: 'HEAD' });
+    const head = await node.fetch('/api/openapi.json', { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
-    expect((await node.ask('/api/openapi.json?pretty=1')).status).toBe(400);
+    expect((await node.fetch('/api/openapi.json?pretty=1')).status).toBe(400);
   });
 });
 

@@ -28,7 +28,7 @@ describe('the interface’s one document', () => {
       '/timeline/7',
       '/settings',
     ]) {
-      const response = await node.ask(path, BROWSER);
+      const response = await node.fetch(path, BROWSER);
       expect(response.status, path).toBe(200);
       expect(await response.text()).toContain('<title>Strongroom</title>');
     }
@@ -36,10 +36,10 @@ describe('the interface’s one document', () => {
 
   test('is shown with 404 to a browser at any other address; a program gets the problem', async () => {
     const node = await nodeWithInterface();
-    const lost = await node.ask('/no/such/page', BROWSER);
+    const lost = await node.fetch('/no/such/page', BROWSER);
     expect(lost.status).toBe(404);
     expect(lost.headers.get('Content-Type')).toContain('text/html');
-    const program = await node.ask('/no/such/page');
+    const program = await node.fetch('/no/such/page');
     expect(program.status).toBe(404);
     expect(await program.json()).toMatchObject({ code: 'not_found' });
   });
@@ -47,7 +47,7 @@ describe('the interface’s one document', () => {
   test('never stands in for data: /api, /archive, /manage and /assets answer problems to browsers too', async () => {
     const node = await nodeWithInterface();
     for (const path of ['/api/nothing', '/archive/nothing/more', '/manage/nothing', '/assets/nothing.js']) {
-      const response = await node.askAsOwner(path, BROWSER);
+      const response = await node.fetchAsOwner(path, BROWSER);
       expect(response.status, path).toBe(404);
       expect(await response.json(), path).toMatchObject({ code: 'not_found' });
     }
@@ -68,7 +68,7 @@ test('while the interface is not built, a person’s sign-in link is kept and ea
   const node = await openTestNode({ rendererFolder });
   const link = new URL(node.createSignInLink()).pathname;
   for (const path of ['/', '/packs', '/no/such/page', link]) {
-    const response = await node.ask(path, BROWSER);
+    const response = await node.fetch(path, BROWSER);
     expect(response.status, path).toBe(503);
     expect(await response.json()).toMatchObject({
       code: 'interface_missing',
@@ -77,12 +77,12 @@ test('while the interface is not built, a person’s sign-in link is kept and ea
   }
   await mkdir(rendererFolder);
   await writeFile(join(rendererFolder, 'index.html'), '<!doctype html><title>Strongroom</title>');
-  const signedIn = await node.ask(link, BROWSER);
+  const signedIn = await node.fetch(link, BROWSER);
   expect([signedIn.status, signedIn.headers.get('Location')]).toEqual([303, '/']);
-  expect((await node.ask(link, BROWSER)).status).toBe(403);
+  expect((await node.fetch(link, BROWSER)).status).toBe(403);
 });
 
 test('a program that follows the sign-in link gets its session without an interface', async () => {
   const node = await openTestNode({ rendererFolder: join(await temporaryFolder(), 'renderer') });
-  expect((await node.ask(new URL(node.createSignInLink()).pathname)).status).toBe(303);
+  expect((await node.fetch(new URL(node.createSignInLink()).pathname)).status).toBe(303);
 });

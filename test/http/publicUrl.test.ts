@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NodeConfig } from '../../server/config.ts';
 import { runCommand } from '../support/cli.ts';
+import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, problemOf } from '../support/packs.ts';
-import { type RawAnswer, rawRequest } from '../support/rawRequest.ts';
+import { problemOf, uploadNewPack } from '../support/packs.ts';
+import { type RawResponse, rawRequest } from '../support/rawRequest.ts';
 import { closeTlsProxies, type Rewrite, TlsProxy } from '../support/tlsProxy.ts';
-import { TurnedClock } from '../support/turnedClock.ts';
 
 const NAME = 'archive.example';
 const PUBLIC = `https://${NAME}`;
@@ -16,11 +16,11 @@ afterEach(async () => {
 });
 
 async function openBehindProxy(rewrite?: Rewrite, config: Partial<NodeConfig> = {}) {
-  const node = await openTestNode({ publicUrl: PUBLIC, clock: new TurnedClock(), ...config });
+  const node = await openTestNode({ publicUrl: PUBLIC, clock: new ManualClock(), ...config });
   return { node, proxy: await TlsProxy.open(NAME, node.url, rewrite) };
 }
 
-function codeOf({ body }: RawAnswer): unknown {
+function codeOf({ body }: RawResponse): unknown {
   return (JSON.parse(body) as { code: unknown }).code;
 }
 
@@ -60,7 +60,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
       const refused = await patch(origin);
       expect([refused.status, codeOf(refused)], origin).toEqual([403, 'foreign_origin']);
     }
-    const local = (await node.ask(node.createSignInLink())).headers.get('Set-Cookie');
+    const local = (await node.fetch(node.createSignInLink())).headers.get('Set-Cookie');
     expect(local).not.toContain('Secure');
   });
 
@@ -71,7 +71,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
       expect([refused.status, codeOf(refused)], path).toEqual([403, 'not_shared']);
     }
     expect((await proxy.ask('/api/health')).status).toBe(200);
-    expect((await node.ask('/api/stats')).status).toBe(200);
+    expect((await node.fetch('/api/stats')).status).toBe(200);
     await share(node, 'read');
     expect((await proxy.ask('/api/stats')).status).toBe(200);
     const manage = await proxy.ask('/manage/settings');
@@ -117,14 +117,14 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
   });
 
   test('without a public address no header is believed', async () => {
-    const node = await openTestNode({ clock: new TurnedClock() });
+    const node = await openTestNode({ clock: new ManualClock() });
     await node.sendJson('PATCH', '/manage/settings', { ip_writes_per_hour: 1, min_free_disk_gb: 0 });
     await share(node, 'contribute');
     const statuses = [];
     for (const client of ['203.0.113.1', '203.0.113.2']) {
       const body = JSON.stringify({ path: `n${client.slice(-1)}`, title: 'A node' });
       const headers = { ...JSON_BODY, 'X-Forwarded-For': client, Forwarded: `for=${client}` };
-      statuses.push((await node.ask('/api/nodes', { method: 'POST', headers, body })).status);
+      statuses.push((await node.fetch('/api/nodes', { method: 'POST', headers, body })).status);
     }
     expect(statuses).toEqual([201, 429]);
   });
@@ -132,20 +132,20 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
   test('links in answers have its address where they were asked for there, and the local one elsewhere', async () => {
     const { node, proxy } = await openBehindProxy();
     await share(node, 'read');
-    const { id } = await addedPack(node);
+    const { id } = await uploadNewPack(node);
     const path = `/api/items/${id}/cite`;
     expect(JSON.parse((await proxy.ask(path)).body)).toMatchObject({
       url: expect.stringMatching(`^${PUBLIC}/`) as string,
     });
-    expect(await (await node.ask(path)).json()).toMatchObject({
+    expect(await (await node.fetch(path)).json()).toMatchObject({
       url: expect.stringMatching(`^${node.url}/`) as string,
     });
     expect((await proxy.ask('/api/events.atom')).body).toContain(`href="${PUBLIC}/timeline"`);
     expect((await proxy.ask('/api/docs')).body).toContain(PUBLIC);
-    const links = await node.askAsOwner('/manage/sign-in-links', { method: 'POST' });
+    const links = await node.fetchAsOwner('/manage/sign-in-links', { method: 'POST' });
     const { url, public_url } = (await links.json()) as { url: string; public_url: string };
     expect([url.startsWith(node.url), public_url]).toEqual([true, PUBLIC + new URL(url).pathname]);
-    const { addresses } = (await (await node.askAsOwner('/manage/addresses')).json()) as {
+    const { addresses } = (await (await node.fetchAsOwner('/manage/addresses')).json()) as {
       addresses: { url: string }[];
     };
     expect(addresses[0]).toEqual({ url: PUBLIC, address: NAME, interface: 'public address' });
@@ -154,7 +154,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
   test('an invitation that is entered there is kept in a cookie that needs TLS', async () => {
     const { node, proxy } = await openBehindProxy();
     await share(node, 'contribute', true);
-    const invited = await node.askAsOwner('/manage/invitations', { method: 'POST' });
+    const invited = await node.fetchAsOwner('/manage/invitations', { method: 'POST' });
     const { token } = (await invited.json()) as { token: string };
     const entered = await proxy.ask('/invitation', {
       method: 'POST',

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { openCollectingNode } from '../collection/support.ts';
 import { audit, overwrite } from '../fixity/support.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { addedPack, sha256Of } from '../support/packs.ts';
+import { sha256Of, uploadNewPack } from '../support/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
 /* Bytes that were sent once are sent again without much ado: but as they are now, and each time the right ones. */
@@ -18,13 +18,13 @@ const A = sha256Of('first');
 
 async function nodeWithA(): Promise<TestNode> {
   const node = await openTestNode();
-  await addedPack(node, {}, { 'a.txt': 'first' });
+  await uploadNewPack(node, {}, { 'a.txt': 'first' });
   return node;
 }
 
 /** The status and the text of an answer, which says the length that it has. */
 async function told(node: TestNode, path = `/api/blobs/${A}`): Promise<[number, string]> {
-  const answer = await node.ask(path);
+  const answer = await node.fetch(path);
   const text = await answer.text();
   expect(answer.headers.get('Content-Length')).toBe(String(Buffer.byteLength(text)));
   return [answer.status, text];
@@ -62,7 +62,7 @@ test('an object that was sent before is sent with the type that it came with sin
     await node.check();
   };
   const typeFor = async (use: string) => {
-    const answer = await node.node.ask(`/archive/${sha256Of('text')}`, {
+    const answer = await node.node.fetch(`/archive/${sha256Of('text')}`, {
       headers: { 'Sec-Fetch-Dest': use },
     });
     return answer.headers.get('Content-Type');
@@ -78,14 +78,14 @@ test('an object that was sent before is sent with the type that it came with sin
 
 test('empty bytes are an answer too', async () => {
   const node = await openTestNode();
-  await addedPack(node, {}, { empty: '' });
+  await uploadNewPack(node, {}, { empty: '' });
   expect(await told(node, `/api/blobs/${sha256Of('')}`)).toEqual([200, '']);
 });
 
 test('a client that takes its answers late gets each of them right, whatever is sent to others meanwhile', async () => {
   const node = await openTestNode();
   const contents = ['x', 'y', 'z'].map((letter) => letter.repeat(60_000));
-  await addedPack(node, {}, Object.fromEntries(contents.map((content, index) => [`${index}`, content])));
+  await uploadNewPack(node, {}, Object.fromEntries(contents.map((content, index) => [`${index}`, content])));
   const paths = contents.map((content) => `/api/blobs/${sha256Of(content)}`);
   const { port, host } = new URL(node.url);
   const socket = connect(Number(port), '127.0.0.1');

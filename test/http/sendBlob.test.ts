@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import express from 'express';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readyBlob, type SentBlob } from '../../server/http/delivery/readyBlob.ts';
+import { prepareBlob, type SentBlob } from '../../server/http/delivery/prepareBlob.ts';
 import { sendBlob } from '../../server/http/delivery/sendBlob.ts';
-import { answerErrors } from '../../server/http/problems.ts';
+import { handleErrors } from '../../server/http/problems.ts';
 import { createLog } from '../../server/runtime/log.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
@@ -28,13 +28,13 @@ beforeEach(async () => {
     sendBlob(
       request,
       response,
-      readyBlob({
+      prepareBlob({
         blob: blobs.get(request.params.name) as SentBlob,
         options: { contentType: CONTENT_TYPE, disposition: 'attachment' },
       }),
     ),
   );
-  app.use(answerErrors(createLog('silent')));
+  app.use(handleErrors(createLog('silent')));
   server = createServer(app).listen(0, '127.0.0.1');
   await once(server, 'listening');
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -6,9 +6,9 @@ import { migration as ledgerAndBlobs } from '../../server/store/sqlite/engine/mi
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import { instantOf } from '../../shared/clock.ts';
 import type { OwnerSession } from '../../shared/session.ts';
+import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { problemOf, sha256Of } from '../support/packs.ts';
-import { TurnedClock } from '../support/turnedClock.ts';
 
 afterEach(closeTestNodes);
 
@@ -17,12 +17,12 @@ const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefo
 
 /** Follows a sign-in link; answers with the cookie as a browser would send it, and as it was set. */
 async function signIn(node: TestNode, headers: Record<string, string> = {}) {
-  const set = (await node.ask(node.createSignInLink(), { headers })).headers.get('Set-Cookie') ?? '';
+  const set = (await node.fetch(node.createSignInLink(), { headers })).headers.get('Set-Cookie') ?? '';
   return { set, cookie: set.split(';', 1)[0] ?? '' };
 }
 
 function ask(node: TestNode, cookie: string, path = '/api/session', method = 'GET'): Promise<Response> {
-  return node.ask(path, { method, headers: { Cookie: cookie } });
+  return node.fetch(path, { method, headers: { Cookie: cookie } });
 }
 
 async function isOwner(node: TestNode, cookie: string): Promise<boolean> {
@@ -34,7 +34,7 @@ async function sessionsOf(node: TestNode, cookie: string): Promise<OwnerSession[
 }
 
 test('a session ends after 30 days without use, and its cookie lives as long', async () => {
-  const clock = new TurnedClock();
+  const clock = new ManualClock();
   const node = await openTestNode({ clock });
   const { set, cookie } = await signIn(node);
   expect(set).toContain(`Max-Age=${30 * 24 * 3600};`);
@@ -55,7 +55,7 @@ test('a session ends after 30 days without use, and its cookie lives as long', a
 });
 
 test('the use of a session is noted once an hour: what is read costs no write', async () => {
-  const clock = new TurnedClock();
+  const clock = new ManualClock();
   const node = await openTestNode({ clock });
   const { cookie } = await signIn(node);
   const [begun] = await sessionsOf(node, cookie);
@@ -71,7 +71,7 @@ test('the use of a session is noted once an hour: what is read costs no write', 
 });
 
 test('the owner lists the signed-in browsers and ends one of them', async () => {
-  const node = await openTestNode({ clock: new TurnedClock() });
+  const node = await openTestNode({ clock: new ManualClock() });
   const mine = await signIn(node, { 'User-Agent': FIREFOX });
   const other = await signIn(node, { 'User-Agent': `curl/8 ${'x'.repeat(200)}` });
   const listed = await sessionsOf(node, mine.cookie);
@@ -91,14 +91,14 @@ test('the owner lists the signed-in browsers and ends one of them', async () => 
   expect(await problemOf(ask(node, mine.cookie, `/manage/sessions/${ended}`, 'DELETE'))).toMatchObject({
     status: 404,
   });
-  expect(await (await node.askAsOwner('/manage/sessions')).json()).toMatchObject({
+  expect(await (await node.fetchAsOwner('/manage/sessions')).json()).toMatchObject({
     total: 1,
     items: [{ current: false }],
   });
 });
 
 test('a browser that signs in again has one session, the new one', async () => {
-  const node = await openTestNode({ clock: new TurnedClock() });
+  const node = await openTestNode({ clock: new ManualClock() });
   const first = await signIn(node);
   const second = await signIn(node, { Cookie: first.cookie });
   expect(await isOwner(node, first.cookie)).toBe(false);

@@ -40,7 +40,7 @@ interface Invited {
 
 async function invite(node: TestNode, body?: unknown): Promise<Invited> {
   const response = await (body === undefined
-    ? node.askAsOwner('/manage/invitations', { method: 'POST' })
+    ? node.fetchAsOwner('/manage/invitations', { method: 'POST' })
     : node.sendJson('POST', '/manage/invitations', body));
   expect(response.status).toBe(201);
   return (await response.json()) as Invited;
@@ -77,7 +77,7 @@ describe('invitations (contract, section 4)', () => {
 
     await share(node, 'contribute', true);
     expect((await contribute(node, invited.token)).status).toBe(201);
-    const text = await (await node.askAsOwner('/manage/invitations')).text();
+    const text = await (await node.fetchAsOwner('/manage/invitations')).text();
     expect(text).not.toContain(invited.token);
     const { items, total } = JSON.parse(text) as { items: Record<string, unknown>[]; total: number };
     expect(total).toBe(2);
@@ -95,14 +95,14 @@ describe('invitations (contract, section 4)', () => {
     expect((await contribute(node, token)).status).toBe(201);
     expect((await contribute(node, node.token)).status).toBe(201);
 
-    expect((await node.askAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' })).status).toBe(204);
+    expect((await node.fetchAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' })).status).toBe(204);
     for (const wrong of [undefined, token, 'wrong', 'invitation-0000', `${node.token}0`]) {
       const refused = await contribute(node, wrong);
       expect(refused.headers.get('WWW-Authenticate')).toContain('Bearer');
       expect(await problemOf(refused), wrong).toMatchObject({ status: 401, code: 'invitation_required' });
     }
-    expect((await node.askAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' })).status).toBe(404);
-    expect(await (await node.askAsOwner('/manage/invitations')).json()).toMatchObject({ total: 0 });
+    expect((await node.fetchAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' })).status).toBe(404);
+    expect(await (await node.fetchAsOwner('/manage/invitations')).json()).toMatchObject({ total: 0 });
   });
 
   test('an invitation outlives a restart, and opens contributions and nothing else', async () => {
@@ -113,12 +113,12 @@ describe('invitations (contract, section 4)', () => {
     const again = await openTestNode({ dataFolder: node.dataFolder });
     expect((await contribute(again, token)).status).toBe(201);
     for (const path of ['/manage/settings', '/manage/invitations', '/manage/sharing']) {
-      const answer = await again.ask(path, withToken(token));
+      const answer = await again.fetch(path, withToken(token));
       expect(await problemOf(answer), path).toMatchObject({ status: 401, code: 'owner_required' });
     }
     await share(again, 'read');
     expect((await contribute(again, token)).status).toBe(401);
-    expect((await again.ask('/api/ledger', withToken(token))).status).toBe(200);
+    expect((await again.fetch('/api/ledger', withToken(token))).status).toBe(200);
   });
 
   test('a browser that was given an invitation keeps it in a cookie that no script can read', async () => {
@@ -126,7 +126,7 @@ describe('invitations (contract, section 4)', () => {
     const { id, token } = await invite(node);
     await share(node, 'contribute', true);
     const enter = (text: string, headers = {}) =>
-      node.ask('/invitation', { method: 'POST', headers, body: new URLSearchParams({ token: text }) });
+      node.fetch('/invitation', { method: 'POST', headers, body: new URLSearchParams({ token: text }) });
     expect(await problemOf(enter('wrong'))).toMatchObject({ status: 401, code: 'invitation_required' });
     expect((await enter(token, { Origin: 'http://evil.example' })).status).toBe(403);
     const entered = await enter(token);
@@ -135,10 +135,10 @@ describe('invitations (contract, section 4)', () => {
     expect(cookie).toMatch(/HttpOnly/);
     expect(cookie).toMatch(/SameSite=Strict/);
     const headers = { Cookie: cookie.split(';', 1)[0] ?? '' };
-    const session = async () => (await node.ask('/api/session', { headers })).json();
+    const session = async () => (await node.fetch('/api/session', { headers })).json();
     expect(await session()).toMatchObject({ owner: false, may_contribute: true });
-    expect((await node.ask('/manage/settings', { headers })).status).toBe(401);
-    await node.askAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' });
+    expect((await node.fetch('/manage/settings', { headers })).status).toBe(401);
+    await node.fetchAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' });
     expect(await session()).toMatchObject({ may_contribute: false });
   });
 
@@ -155,7 +155,7 @@ describe('invitations (contract, section 4)', () => {
     const node = await openTestNode();
     const { token } = await invite(node);
     const may = async (init?: RequestInit) =>
-      ((await (await node.ask('/api/session', init)).json()) as { may_contribute: boolean }).may_contribute;
+      ((await (await node.fetch('/api/session', init)).json()) as { may_contribute: boolean }).may_contribute;
     const told = async () => [await may(), await may(withToken(token)), await may(withToken(node.token))];
     expect(await told()).toEqual([false, false, true]);
     await share(node, 'read');
@@ -220,14 +220,14 @@ describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
   test('a fresh node listens on loopback alone, is opened by sharing without a restart, and shut again', async () => {
     const node = await openTestNode();
     await expect(fetch(onLan(node, '/api/health'))).rejects.toThrow();
-    expect(await (await node.askAsOwner('/manage/addresses')).json()).toEqual({ addresses: [] });
+    expect(await (await node.fetchAsOwner('/manage/addresses')).json()).toEqual({ addresses: [] });
 
     await share(node, 'read');
     expect((await fetch(onLan(node, '/api/stats'))).status).toBe(200);
     expect((await contribute(node, undefined, onLan(node))).status).toBe(403);
     expect((await fetch(onLan(node, '/manage/settings'))).status).toBe(403);
     expect((await fetch(onLan(node, '/manage/settings'), withToken(node.token))).status).toBe(200);
-    const { addresses } = (await (await node.askAsOwner('/manage/addresses')).json()) as {
+    const { addresses } = (await (await node.fetchAsOwner('/manage/addresses')).json()) as {
       addresses: { url: string }[];
     };
     expect(addresses.map(({ url }) => url)).toContain(onLan(node).replace(/\/$/, ''));
@@ -235,7 +235,7 @@ describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
 
     await share(node, 'off');
     await expect(fetch(onLan(node, '/api/health'))).rejects.toThrow();
-    expect((await node.ask('/api/stats')).status).toBe(200);
+    expect((await node.fetch('/api/stats')).status).toBe(200);
     await share(node, 'contribute');
     expect((await contribute(node, undefined, onLan(node))).status).toBe(201);
   });
@@ -245,7 +245,7 @@ describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
     await share(node, 'read', true);
     await node.close();
     const again = await openTestNode({ dataFolder: node.dataFolder });
-    expect(await (await again.askAsOwner('/manage/sharing')).json()).toEqual({
+    expect(await (await again.fetchAsOwner('/manage/sharing')).json()).toEqual({
       mode: 'read',
       require_invitation: true,
     });
@@ -275,8 +275,8 @@ describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
       require_invitation: false,
     });
     expect(await problemOf(refused)).toMatchObject({ status: 409, code: 'port_taken' });
-    expect(await (await node.askAsOwner('/manage/sharing')).json()).toMatchObject({ mode: 'off' });
-    expect(await (await node.askAsOwner('/manage/addresses')).json()).toEqual({ addresses: [] });
+    expect(await (await node.fetchAsOwner('/manage/sharing')).json()).toMatchObject({ mode: 'off' });
+    expect(await (await node.fetchAsOwner('/manage/addresses')).json()).toEqual({ addresses: [] });
   });
 
   test('on a node that listens on the network, visitors learn only that it is up while it is not shared', async () => {

@@ -9,8 +9,8 @@ import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ReaderLimits } from '../../server/config.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, aRecord, problemOf, sha256Of } from '../support/packs.ts';
-import { askAndStall, readToEnd } from '../support/rawConnection.ts';
+import { problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
+import { readToEnd, requestAndStall } from '../support/rawConnection.ts';
 
 const sockets: Socket[] = [];
 let template: string;
@@ -20,11 +20,11 @@ beforeAll(async () => {
   const node = await openTestNode({ dataFolder: template });
   const content = 'a file of many names';
   const one = { sha256: sha256Of(content), bytes: content.length, media_type: 'text/plain' };
-  await addedPack(node, {}, { 'a.txt': content });
+  await uploadNewPack(node, {}, { 'a.txt': content });
   for (let pack = 0; pack < 5; pack += 1) {
     const path = 'a-long-name-'.repeat(18);
     const files = Array.from({ length: 4_000 }, (_, index) => ({ path: `${path}${index}.txt`, ...one }));
-    const answer = await node.sendJson('POST', '/api/packs', aRecord({ title: `Large ${pack}`, files }));
+    const answer = await node.sendJson('POST', '/api/packs', sampleRecord({ title: `Large ${pack}`, files }));
     expect(answer.status).toBe(201);
   }
   await closeTestNodes();
@@ -57,7 +57,7 @@ async function growLog(node: TestNode): Promise<void> {
 }
 
 function stall(node: TestNode, path: string): Socket {
-  const socket = askAndStall(node.url, path);
+  const socket = requestAndStall(node.url, path);
   socket.on('error', () => {});
   sockets.push(socket);
   return socket;
@@ -72,26 +72,26 @@ const logBytes = (node: TestNode) => statSync(join(node.dataFolder, 'strongroom.
 
 describe('readers that stall (contract-2, section 7)', () => {
   test('of four exports that nobody reads a fifth is refused with 503 busy, until they are cut off', async () => {
-    const node = await largeNode({ stalledAfterMs: 1_500 });
+    const node = await largeNode({ stallTimeoutMs: 1_500 });
     const stalled = [1, 2, 3, 4].map(() => stall(node, '/api/dump.jsonl'));
     await expect.poll(() => oneMore(node)).toBe(503);
     for (const path of ['/api/dump.jsonl', '/api/warc', '/api/events?format=csv']) {
-      const refused = await node.ask(path);
+      const refused = await node.fetch(path);
       expect(refused.headers.get('Retry-After')).toBe('60');
       expect(await problemOf(refused), path).toMatchObject({ status: 503, code: 'busy' });
     }
-    expect((await node.ask('/api/events')).status).toBe(200);
+    expect((await node.fetch('/api/events')).status).toBe(200);
 
     await expect.poll(() => oneMore(node), { timeout: 10_000 }).toBe(200);
     // The others are cut off soon after the first.
     await sleep(3_000);
     for (const socket of stalled) expect((await readToEnd(socket)).includes('"kind":"trailer"')).toBe(false);
-    const whole = await (await node.ask('/api/dump.jsonl')).text();
+    const whole = await (await node.fetch('/api/dump.jsonl')).text();
     expect(whole).toContain('"kind":"trailer"');
   });
 
   test('one that reads slowly is not cut off', async () => {
-    const node = await largeNode({ stalledAfterMs: 1_000 });
+    const node = await largeNode({ stallTimeoutMs: 1_000 });
     const socket = stall(node, '/api/dump.jsonl');
     const chunks: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -108,9 +108,9 @@ describe('readers that stall (contract-2, section 7)', () => {
   });
 
   test('blobs and pack files are cut off alike, and their answers are not whole', async () => {
-    const node = await openTestNode({ readers: { stalledAfterMs: 500 } });
+    const node = await openTestNode({ readers: { stallTimeoutMs: 500 } });
     const content = 'y'.repeat(20_000_000);
-    const { id } = await addedPack(node, {}, { 'large.txt': content });
+    const { id } = await uploadNewPack(node, {}, { 'large.txt': content });
     for (const path of [`/api/blobs/${sha256Of(content)}`, `/api/packs/${id}/file`]) {
       const socket = stall(node, path);
       // Some is on its way; no more is taken than fits before this one's hands.
@@ -123,7 +123,7 @@ describe('readers that stall (contract-2, section 7)', () => {
   });
 
   test('a stream of events that has nothing to tell stays open', async () => {
-    const node = await openTestNode({ readers: { stalledAfterMs: 300 } });
+    const node = await openTestNode({ readers: { stallTimeoutMs: 300 } });
     const socket = stall(node, '/api/events/stream');
     await sleep(1_000);
     let isClosed = false;
@@ -145,7 +145,7 @@ describe('readers that stall (contract-2, section 7)', () => {
   });
 
   test('an export ends, without its trailer, before the log grows beyond the limit', async () => {
-    const node = await largeNode({ longestLogBytes: LONGEST_LOG });
+    const node = await largeNode({ maxWriteAheadLogBytes: LONGEST_LOG });
     // Each begins a snapshot of its own; both hold the log.
     const [first, second] = [stall(node, '/api/dump.jsonl'), stall(node, '/api/dump.jsonl')];
     await sleep(500);
@@ -158,7 +158,7 @@ describe('readers that stall (contract-2, section 7)', () => {
     for (const socket of [first, second]) {
       expect((await readToEnd(socket)).includes('"kind":"trailer"')).toBe(false);
     }
-    const whole = await (await node.ask('/api/dump.jsonl')).text();
+    const whole = await (await node.fetch('/api/dump.jsonl')).text();
     expect(whole).toContain('"kind":"trailer"');
   }, 60_000);
 
@@ -166,7 +166,7 @@ describe('readers that stall (contract-2, section 7)', () => {
     const node = await openTestNode({ readers: { connections: 3 } });
     const open = [1, 2, 3].map(() => stall(node, '/api/health'));
     await sleep(200);
-    expect(await readToEnd(askAndStall(node.url, '/api/health'))).toHaveLength(0);
+    expect(await readToEnd(requestAndStall(node.url, '/api/health'))).toHaveLength(0);
     open[0]?.destroy();
     await expect
       .poll(async () =>

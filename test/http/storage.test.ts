@@ -5,8 +5,8 @@ afterEach(closeTestNodes);
 
 test('GET /manage/storage tells what is held and free against the owner’s two limits, to the owner alone', async () => {
   const node = await openTestNode();
-  expect((await node.ask('/manage/storage')).status).toBe(401);
-  const fresh = await (await node.askAsOwner('/manage/storage')).json();
+  expect((await node.fetch('/manage/storage')).status).toBe(401);
+  const fresh = await (await node.fetchAsOwner('/manage/storage')).json();
   expect(fresh).toMatchObject({ held_bytes: 0, cap_bytes: 10_000_000_000, min_free_bytes: 5_000_000_000 });
 
   const bytes = 'x'.repeat(1500);
@@ -23,11 +23,11 @@ test('GET /manage/storage tells what is held and free against the owner’s two 
     }),
   );
   form.append('files', new Blob([bytes]), 'a.txt');
-  expect((await node.askAsOwner('/api/packs', { method: 'POST', body: form })).status).toBe(201);
-  const filled = await (await node.askAsOwner('/manage/storage')).json();
+  expect((await node.fetchAsOwner('/api/packs', { method: 'POST', body: form })).status).toBe(201);
+  const filled = await (await node.fetchAsOwner('/manage/storage')).json();
   expect(filled).toMatchObject({ held_bytes: 1500 });
 
   await node.sendJson('PATCH', '/manage/settings', { data_cap_gb: 0.000001, min_free_disk_gb: 0 });
-  const full = await (await node.askAsOwner('/manage/storage')).json();
+  const full = await (await node.fetchAsOwner('/manage/storage')).json();
   expect(full).toMatchObject({ held_bytes: 1500, cap_bytes: 1000, no_room: 'data_cap_reached' });
 });

@@ -5,11 +5,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { addressGroup } from '../../server/archive/limits/addressGroup.ts';
 import type { NodeConfig } from '../../server/config.ts';
 import type { SettingsChange } from '../../shared/settings.ts';
+import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { aRecord, type Files, filesOf, packForm, uploadPack } from '../support/packs.ts';
+import { type Files, filesOf, packForm, sampleRecord, uploadPack } from '../support/packs.ts';
 import { readToEnd, sendRaw } from '../support/rawConnection.ts';
 import { rawRequest } from '../support/rawRequest.ts';
-import { TurnedClock } from '../support/turnedClock.ts';
 
 afterEach(closeTestNodes);
 
@@ -22,7 +22,7 @@ interface Refusal {
 /** A node that everybody may contribute to, within these limits. */
 async function openSharedNode(limits: SettingsChange, config: Partial<NodeConfig> = {}): Promise<TestNode> {
   // A clock that stands still: no hour ends in the middle of a test by itself.
-  const node = await openTestNode({ clock: new TurnedClock(), ...config });
+  const node = await openTestNode({ clock: new ManualClock(), ...config });
   // No disk is too full to test on, unless the test says so.
   await node.sendJson('PATCH', '/manage/settings', { min_free_disk_gb: 0, ...limits });
   await node.sendJson('PUT', '/manage/sharing', { mode: 'contribute', require_invitation: false });
@@ -34,7 +34,7 @@ let nodesMade = 0;
 /** Creates a node as a visitor; no two alike. */
 function write(node: TestNode, body?: unknown): Promise<Response> {
   nodesMade += 1;
-  return node.ask('/api/nodes', {
+  return node.fetch('/api/nodes', {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body ?? { path: `n${nodesMade}`, title: 'A node' }),
@@ -42,13 +42,13 @@ function write(node: TestNode, body?: unknown): Promise<Response> {
 }
 
 function upload(node: TestNode, record: unknown, files: Files): Promise<Response> {
-  return node.ask('/api/packs', { method: 'POST', body: packForm(record, files) });
+  return node.fetch('/api/packs', { method: 'POST', body: packForm(record, files) });
 }
 
 /** The same upload without an announced length. */
 async function uploadStreamed(node: TestNode, record: unknown, files: Files): Promise<Response> {
   const whole = new Response(packForm(record, files));
-  return node.ask('/api/packs', {
+  return node.fetch('/api/packs', {
     method: 'POST',
     headers: { 'Content-Type': whole.headers.get('Content-Type') ?? '' },
     body: whole.body,
@@ -65,7 +65,7 @@ async function refusalOf(response: Response): Promise<Refusal> {
 }
 
 async function ledgerSize(node: TestNode): Promise<number> {
-  const { head } = (await (await node.ask('/api/ledger')).json()) as { head: { seq: number } };
+  const { head } = (await (await node.fetch('/api/ledger')).json()) as { head: { seq: number } };
   return head.seq;
 }
 
@@ -97,7 +97,7 @@ function ofBytes(bytes: number, digit = 'x'): Files {
 
 describe('limits of writes by address (contract, section 5)', () => {
   test('the write beyond ip_writes_per_hour is 429 with the limit and its reset, and leaves nothing', async () => {
-    const clock = new TurnedClock('2026-11-20T10:59:30.000Z');
+    const clock = new ManualClock('2026-11-20T10:59:30.000Z');
     const node = await openSharedNode({ ip_writes_per_hour: 3 }, { clock });
     const answers = [await write(node), await write(node), await write(node)];
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -133,12 +133,12 @@ describe('limits of writes by address (contract, section 5)', () => {
 
   test('what is refused is not counted, and neither is a pack that is there already', async () => {
     const node = await openSharedNode({ ip_writes_per_hour: 3 });
-    const pack = [aRecord({ files: filesOf(ofBytes(10)) }), ofBytes(10)] as const;
+    const pack = [sampleRecord({ files: filesOf(ofBytes(10)) }), ofBytes(10)] as const;
     expect((await upload(node, ...pack)).status).toBe(201);
     expect((await upload(node, ...pack)).status).toBe(200);
     expect((await write(node, { path: 'x', nope: 1 })).status).toBe(422);
     expect((await write(node, { path: 'no/parent', title: 'x' })).status).toBe(409);
-    expect((await upload(node, aRecord({ files: filesOf(ofBytes(9)) }), ofBytes(10))).status).toBe(422);
+    expect((await upload(node, sampleRecord({ files: filesOf(ofBytes(9)) }), ofBytes(10))).status).toBe(422);
     expect(await statuses([write(node), write(node), write(node)])).toEqual([201, 201, 429]);
   });
 
@@ -153,7 +153,7 @@ describe('limits of writes by address (contract, section 5)', () => {
   });
 
   test('ip_writes_per_day is counted over the hours, from midnight to midnight UTC', async () => {
-    const clock = new TurnedClock('2026-11-20T21:00:00.000Z');
+    const clock = new ManualClock('2026-11-20T21:00:00.000Z');
     const node = await openSharedNode({ ip_writes_per_hour: 2, ip_writes_per_day: 3 }, { clock });
     await write(node);
     await write(node);
@@ -174,18 +174,18 @@ describe('limits of writes by address (contract, section 5)', () => {
     ['not announced', uploadStreamed],
   ] as const)('ip_mb_per_day bounds the bytes that an address sends, their length %s', async (_how, send) => {
     const node = await openSharedNode({ ip_mb_per_day: 0.5 });
-    expect((await send(node, aRecord(), ofBytes(300_000))).status).toBe(201);
-    const second = await send(node, aRecord({ title: 'Second' }), ofBytes(300_000, 'y'));
+    expect((await send(node, sampleRecord(), ofBytes(300_000))).status).toBe(201);
+    const second = await send(node, sampleRecord({ title: 'Second' }), ofBytes(300_000, 'y'));
     expect([second.status, (await refusalOf(second)).limit]).toEqual([429, 'ip_mb_per_day']);
     expect(await storedFiles(node)).toHaveLength(1);
   });
 
   test('what is announced to be too much is refused before it is read, and costs nothing', async () => {
     const node = await openSharedNode({ ip_mb_per_day: 0.5 });
-    const large = await upload(node, aRecord(), ofBytes(600_000));
+    const large = await upload(node, sampleRecord(), ofBytes(600_000));
     expect([large.status, (await refusalOf(large)).limit]).toEqual([429, 'ip_mb_per_day']);
     expect(await storedFiles(node)).toEqual([]);
-    expect((await upload(node, aRecord(), ofBytes(300_000))).status).toBe(201);
+    expect((await upload(node, sampleRecord(), ofBytes(300_000))).status).toBe(201);
   });
 
   test('a body that no endpoint takes is 413, not a matter of the day', async () => {
@@ -211,7 +211,8 @@ describe('limits of writes by address (contract, section 5)', () => {
 describe('bytes that were read count, whether the write was accepted or refused (contract-2, section 7)', () => {
   const BYTES = 200_000;
   const content = 'x'.repeat(BYTES);
-  const form = () => packForm(aRecord({ files: filesOf({ 'data.bin': 'other' }) }), { 'data.bin': content });
+  const form = () =>
+    packForm(sampleRecord({ files: filesOf({ 'data.bin': 'other' }) }), { 'data.bin': content });
   const post = (body: BodyInit, headers: Record<string, string> = {}) => ({ method: 'POST', body, headers });
 
   /** How many bytes the database has counted for the one address that wrote. */
@@ -243,7 +244,7 @@ describe('bytes that were read count, whether the write was accepted or refused 
     ['what is no pack file', () => post(content, { 'Content-Type': 'application/zip' }), 422],
   ] as const)('%s', async (_what, init, status) => {
     const node = await openSharedNode({});
-    expect((await node.ask('/api/packs', init())).status).toBe(status);
+    expect((await node.fetch('/api/packs', init())).status).toBe(status);
     const { body } = init();
     const atLeast = typeof body === 'string' ? body.length : BYTES;
     await expect.poll(() => countedOf(node).bytes).toBeGreaterThanOrEqual(atLeast);
@@ -255,7 +256,10 @@ describe('bytes that were read count, whether the write was accepted or refused 
     const node = await openSharedNode({ ip_mb_per_day: 1000 });
     const large = `{"path":"x","title":"${'x'.repeat(1_200_000)}"}`;
     const init = { ...post(new Blob([large]).stream() as unknown as BodyInit), duplex: 'half' };
-    const answer = await node.ask('/api/nodes', { ...init, headers: { 'Content-Type': 'application/json' } });
+    const answer = await node.fetch('/api/nodes', {
+      ...init,
+      headers: { 'Content-Type': 'application/json' },
+    });
     expect(answer.status).toBe(413);
     await expect.poll(() => countedOf(node).bytes).toBeGreaterThan(1_048_576);
   });
@@ -272,7 +276,7 @@ describe('bytes that were read count, whether the write was accepted or refused 
 
   test('a pack that is there already, and one that is accepted, count once each', async () => {
     const node = await openSharedNode({});
-    const sent = () => upload(node, aRecord(), ofBytes(BYTES));
+    const sent = () => upload(node, sampleRecord(), ofBytes(BYTES));
     expect((await sent()).status).toBe(201);
     const once = countedOf(node);
     expect(once).toMatchObject({ writes: 1 });
@@ -284,15 +288,15 @@ describe('bytes that were read count, whether the write was accepted or refused 
 
   test('refused uploads at once spend the day’s bytes, no more of them pass than the limit allows', async () => {
     const node = await openSharedNode({ ip_mb_per_day: 1, ip_writes_per_hour: 1000 });
-    const answers = await statuses(Array.from({ length: 12 }, () => node.ask('/api/packs', post(form()))));
+    const answers = await statuses(Array.from({ length: 12 }, () => node.fetch('/api/packs', post(form()))));
     expect(answers).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
-    const refused = await upload(node, aRecord(), ofBytes(BYTES));
+    const refused = await upload(node, sampleRecord(), ofBytes(BYTES));
     expect([refused.status, (await refusalOf(refused)).limit]).toEqual([429, 'ip_mb_per_day']);
     await expect.poll(() => countedOf(node).bytes).toBeGreaterThan(4 * BYTES);
     expect((await write(node)).status).toBe(201);
     await node.close();
-    const again = await openTestNode({ clock: new TurnedClock(), dataFolder: node.dataFolder });
-    expect((await upload(again, aRecord(), ofBytes(BYTES))).status).toBe(429);
+    const again = await openTestNode({ clock: new ManualClock(), dataFolder: node.dataFolder });
+    expect((await upload(again, sampleRecord(), ofBytes(BYTES))).status).toBe(429);
   });
 });
 
@@ -307,7 +311,7 @@ describe('limits of everyone’s writes together (contract, section 5)', () => {
     const asOwner = (path: string) => node.sendJson('POST', '/api/nodes', { path, title: path });
     expect((await asOwner('a')).status).toBe(201);
     expect((await asOwner('b')).headers.get('RateLimit')).toBeNull();
-    expect((await uploadPack(node, aRecord(), ofBytes(5_000))).status).toBe(201);
+    expect((await uploadPack(node, sampleRecord(), ofBytes(5_000))).status).toBe(201);
     expect((await write(node)).status).toBe(201);
     expect((await asOwner('c')).status).toBe(201);
     const refused = await write(node);
@@ -317,8 +321,8 @@ describe('limits of everyone’s writes together (contract, section 5)', () => {
 
   test('site_gb_per_day bounds the bytes of visitors, the owner’s counted with them', async () => {
     const node = await openSharedNode({ site_gb_per_day: 0.0005 });
-    const second = [aRecord({ title: 'Second' }), ofBytes(300_000, 'y')] as const;
-    expect((await uploadPack(node, aRecord(), ofBytes(300_000))).status).toBe(201);
+    const second = [sampleRecord({ title: 'Second' }), ofBytes(300_000, 'y')] as const;
+    expect((await uploadPack(node, sampleRecord(), ofBytes(300_000))).status).toBe(201);
     const refused = await upload(node, ...second);
     expect([refused.status, (await refusalOf(refused)).limit]).toEqual([429, 'site_gb_per_day']);
     expect((await uploadPack(node, ...second)).status).toBe(201);
@@ -328,21 +332,21 @@ describe('limits of everyone’s writes together (contract, section 5)', () => {
 describe('room for what is written (contract, section 5)', () => {
   test('a pack that would go beyond data_cap_gb is 507, and nothing of it is kept', async () => {
     const node = await openSharedNode({ data_cap_gb: 0.000_1 });
-    const refused = await uploadPack(node, aRecord(), ofBytes(100_001));
+    const refused = await uploadPack(node, sampleRecord(), ofBytes(100_001));
     expect([refused.status, (await refusalOf(refused)).code]).toEqual([507, 'data_cap_reached']);
     expect(await storedFiles(node)).toEqual([]);
-    expect((await uploadPack(node, aRecord(), ofBytes(60_000))).status).toBe(201);
-    const second = await uploadPack(node, aRecord({ title: 'Second' }), ofBytes(60_000, 'y'));
+    expect((await uploadPack(node, sampleRecord(), ofBytes(60_000))).status).toBe(201);
+    const second = await uploadPack(node, sampleRecord({ title: 'Second' }), ofBytes(60_000, 'y'));
     expect(second.status).toBe(507);
     expect(await storedFiles(node)).toHaveLength(1);
     // What the archive holds already takes no more room.
-    expect((await uploadPack(node, aRecord({ title: 'Third' }), ofBytes(60_000))).status).toBe(201);
+    expect((await uploadPack(node, sampleRecord({ title: 'Third' }), ofBytes(60_000))).status).toBe(201);
   });
 
   test('of two packs at once that do not both fit, one is kept', async () => {
     const node = await openSharedNode({ data_cap_gb: 0.000_1 });
     const sent = ['a', 'b', 'c'].map((digit) =>
-      uploadPack(node, aRecord({ title: digit }), ofBytes(60_000, digit)),
+      uploadPack(node, sampleRecord({ title: digit }), ofBytes(60_000, digit)),
     );
     expect(await statuses(sent)).toEqual([201, 507, 507]);
     expect(await storedFiles(node)).toHaveLength(1);
@@ -357,7 +361,7 @@ describe('room for what is written (contract, section 5)', () => {
 
   test('with less than min_free_disk_gb free every write is 507 disk_nearly_full', async () => {
     const node = await openSharedNode({ min_free_disk_gb: 1_000_000 });
-    for (const refused of [await write(node), await uploadPack(node, aRecord(), ofBytes(10))]) {
+    for (const refused of [await write(node), await uploadPack(node, sampleRecord(), ofBytes(10))]) {
       expect([refused.status, (await refusalOf(refused)).code]).toEqual([507, 'disk_nearly_full']);
     }
     expect(await storedFiles(node)).toEqual([]);
@@ -366,7 +370,7 @@ describe('room for what is written (contract, section 5)', () => {
 
 describe('what is kept of visitors (contract, section 5)', () => {
   test('counters survive a restart', async () => {
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const node = await openSharedNode({ ip_writes_per_hour: 2 }, { clock });
     await write(node);
     await write(node);
@@ -378,7 +382,7 @@ describe('what is kept of visitors (contract, section 5)', () => {
   });
 
   test('a day that ended while the node was closed is dropped when it starts', async () => {
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const node = await openSharedNode({}, { clock });
     await write(node);
     await node.close();
@@ -388,7 +392,7 @@ describe('what is kept of visitors (contract, section 5)', () => {
   });
 
   test('addresses are kept as keyed hashes, which are dropped with the day though nobody writes', async () => {
-    const clock = new TurnedClock('2026-11-20T23:00:00.000Z');
+    const clock = new ManualClock('2026-11-20T23:00:00.000Z');
     const node = await openSharedNode({}, { clock });
     await write(node);
     const today = visitorsOf(node);

@@ -5,7 +5,7 @@ import { nodeKeyOf, openCheckpoint, privateKeyOfSeed } from '../../server/ledger
 import { Checkpoints } from '../../server/ledger/checkpoints.ts';
 import { run } from '../damage/support.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, problemOf } from '../support/packs.ts';
+import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 
@@ -18,7 +18,7 @@ async function kept(folder: string): Promise<number> {
 
 test('the largest checkpoint that was asked for is kept before any of them is given', async () => {
   const folder = await temporaryFolder();
-  const checkpoints = new Checkpoints({ folder, key, keptSize: -1 });
+  const checkpoints = new Checkpoints({ folder, key, storedSize: -1 });
   const sizes = [3, 9, 4, 12, 12, 1];
   await Promise.all(
     sizes.map(async (size) => {
@@ -33,7 +33,7 @@ test('the largest checkpoint that was asked for is kept before any of them is gi
 test('one that cannot be kept is not given, and is as soon as it can be', async () => {
   const folder = await temporaryFolder();
   const gone = `${folder}.gone`;
-  const checkpoints = new Checkpoints({ folder, key, keptSize: -1 });
+  const checkpoints = new Checkpoints({ folder, key, storedSize: -1 });
   await checkpoints.sign({ size: 1, root });
   // A folder of its name cannot be replaced by a file.
   await rename(join(folder, 'checkpoint'), gone);
@@ -47,21 +47,21 @@ test('one that cannot be kept is not given, and is as soon as it can be', async 
 
 /** Whatever gives a checkpoint out. */
 const GIVEN: Record<string, (node: TestNode) => Promise<Response>> = {
-  'the checkpoint': (node) => node.ask('/api/ledger/checkpoint'),
-  'a proof as a file': (node) => node.ask('/api/ledger/proof?seq=1&format=tlog-proof'),
-  'a dump': (node) => node.ask('/api/dump.jsonl'),
+  'the checkpoint': (node) => node.fetch('/api/ledger/checkpoint'),
+  'a proof as a file': (node) => node.fetch('/api/ledger/proof?seq=1&format=tlog-proof'),
+  'a dump': (node) => node.fetch('/api/dump.jsonl'),
 };
 
 test.each(Object.keys(GIVEN))('%s is given only where its checkpoint is kept', async (what) => {
   const node = await openTestNode();
-  await addedPack(node);
+  await uploadNewPack(node);
   const file = join(node.dataFolder, 'checkpoint');
   const give = () => GIVEN[what]?.(node) ?? Promise.reject(new Error(what));
   const before = await readFile(file, 'utf8');
   expect(before.split('\n')[1]).toBe('0');
   expect((await give()).status).toBe(200);
   expect((await readFile(file, 'utf8')).split('\n')[1]).toBe('1');
-  await addedPack(node, { title: 'second' });
+  await uploadNewPack(node, { title: 'second' });
   await rename(file, `${file}.aside`);
   await mkdir(join(file, 'in the way'), { recursive: true });
   expect(await problemOf(give())).toMatchObject({ status: 500 });
@@ -69,7 +69,7 @@ test.each(Object.keys(GIVEN))('%s is given only where its checkpoint is kept', a
 
 test('a checkpoint that was signed beside a running node counts too, until the node keeps one as large', async () => {
   const node = await openTestNode();
-  await addedPack(node);
+  await uploadNewPack(node);
   const out = join(await temporaryFolder(), 'out.zip');
   expect(await run('export', '--data', node.dataFolder, '--out', out)).toMatchObject({ code: 0 });
   expect(await readFile(join(node.dataFolder, 'checkpoint-1'), 'utf8')).toMatch(/\n1\n/);

@@ -11,7 +11,7 @@ import {
   hashOf,
   unsealedText,
 } from '../../server/ledger/entry.ts';
-import { GrowingTree, leafHash, nodeHash } from '../../server/ledger/merkle.ts';
+import { GrowingTree, leafHash, parentHash } from '../../server/ledger/merkle.ts';
 import { rootAt } from '../../server/ledger/tree.ts';
 import { type RecordedSubjects, verifyLedger } from '../../server/ledger/verifyLedger.ts';
 import { entryAt, iterateEntries } from '../../server/store/sqlite/node/ledger.ts';
@@ -64,7 +64,7 @@ function rootByDefinition(leaves: Buffer[]): Buffer {
   if (leaves.length === 1) return leaves[0] as Buffer;
   let split = 1;
   while (split * 2 < leaves.length) split *= 2;
-  return nodeHash(rootByDefinition(leaves.slice(0, split)), rootByDefinition(leaves.slice(split)));
+  return parentHash(rootByDefinition(leaves.slice(0, split)), rootByDefinition(leaves.slice(split)));
 }
 
 afterEach(async () => {

@@ -99,7 +99,7 @@ describe('checkpoints (C2SP tlog-checkpoint)', () => {
 });
 
 async function grow(node: TestNode, entries: number): Promise<void> {
-  const { total } = (await (await node.ask('/api/ledger?limit=1')).json()) as { total: number };
+  const { total } = (await (await node.fetch('/api/ledger?limit=1')).json()) as { total: number };
   for (let added = 1; added <= entries; added += 1) {
     const response = await node.sendJson('POST', '/api/nodes', {
       path: `n${total + added}`,
@@ -120,12 +120,12 @@ describe('a node’s proofs can be checked with what it publishes and nothing el
   test('an entry, its proof and the checkpoint belong together', async () => {
     const node = await openTestNode();
     await grow(node, 7);
-    const verifierKey = (await (await node.ask('/api/ledger/key')).text()).trim();
-    const checkpoint = openCheckpoint(await (await node.ask('/api/ledger/checkpoint')).text(), verifierKey);
-    const { items } = await json<{ items: { seq: number }[] }>(await node.ask('/api/ledger'));
+    const verifierKey = (await (await node.fetch('/api/ledger/key')).text()).trim();
+    const checkpoint = openCheckpoint(await (await node.fetch('/api/ledger/checkpoint')).text(), verifierKey);
+    const { items } = await json<{ items: { seq: number }[] }>(await node.fetch('/api/ledger'));
     for (const entry of items) {
       const proof = await json<InclusionProof>(
-        await node.ask(`/api/ledger/proof?seq=${entry.seq}&size=${checkpoint.size}`),
+        await node.fetch(`/api/ledger/proof?seq=${entry.seq}&size=${checkpoint.size}`),
       );
       const leaf = leafHash(canonicalText(entry));
       expect(proof).toMatchObject({ leaf: leaf.toString('base64'), index: entry.seq - 1, size: 7 });
@@ -138,26 +138,26 @@ describe('a node’s proofs can be checked with what it publishes and nothing el
   test('a proof file carries its own checkpoint', async () => {
     const node = await openTestNode();
     await grow(node, 5);
-    const response = await node.ask('/api/ledger/proof?seq=2&format=tlog-proof');
+    const response = await node.fetch('/api/ledger/proof?seq=2&format=tlog-proof');
     expect(response.headers.get('Content-Type')).toMatch('text/plain');
     const [head = '', checkpoint = ''] = (await response.text()).split(/\n\n(.*)/s);
     const [format, index, ...hashes] = head.split('\n');
     expect([format, index]).toEqual(['c2sp.org/tlog-proof@v1', 'index 1']);
-    const verifierKey = (await (await node.ask('/api/ledger/key')).text()).trim();
+    const verifierKey = (await (await node.fetch('/api/ledger/key')).text()).trim();
     const { size, root } = openCheckpoint(checkpoint, verifierKey);
-    const { items } = await json<{ items: object[] }>(await node.ask('/api/ledger?from=2&limit=1'));
+    const { items } = await json<{ items: object[] }>(await node.fetch('/api/ledger?from=2&limit=1'));
     expect(rootFromInclusion(leafHash(canonicalText(items[0])), 1, size, hashes.map(bytes))).toEqual(root);
   });
 
   test('a checkpoint kept earlier is proved to be the beginning of the ledger of today', async () => {
     const node = await openTestNode();
     await grow(node, 3);
-    const verifierKey = (await (await node.ask('/api/ledger/key')).text()).trim();
-    const kept = openCheckpoint(await (await node.ask('/api/ledger/checkpoint')).text(), verifierKey);
+    const verifierKey = (await (await node.fetch('/api/ledger/key')).text()).trim();
+    const kept = openCheckpoint(await (await node.fetch('/api/ledger/checkpoint')).text(), verifierKey);
     await grow(node, 6);
-    const today = openCheckpoint(await (await node.ask('/api/ledger/checkpoint')).text(), verifierKey);
+    const today = openCheckpoint(await (await node.fetch('/api/ledger/checkpoint')).text(), verifierKey);
     const proof = await json<ConsistencyProof>(
-      await node.ask(`/api/ledger/consistency?from=${kept.size}&to=${today.size}`),
+      await node.fetch(`/api/ledger/consistency?from=${kept.size}&to=${today.size}`),
     );
     expect(isConsistent(kept, today, proof.hashes.map(bytes))).toBe(true);
   });
@@ -174,18 +174,18 @@ describe('a node’s proofs can be checked with what it publishes and nothing el
   ])('%s is 400 %s', async (path, code) => {
     const node = await openTestNode();
     await grow(node, 2);
-    const response = await node.ask(path);
+    const response = await node.fetch(path);
     expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([400, code]);
   });
 
   test('the key is made once, is the owner’s alone to read, and is missed when it is gone or another', async () => {
     const node = await openTestNode();
-    const key = await (await node.ask('/api/ledger/key')).text();
+    const key = await (await node.fetch('/api/ledger/key')).text();
     const file = join(node.dataFolder, 'key');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     await node.close();
     const again = await openTestNode({ dataFolder: node.dataFolder });
-    expect(await (await again.ask('/api/ledger/key')).text()).toBe(key);
+    expect(await (await again.fetch('/api/ledger/key')).text()).toBe(key);
     await again.close();
     const pem = await readFile(file, 'utf8');
     await rm(file);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { ReaderLimits } from '../../server/config.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, aRecord, sha256Of } from '../support/packs.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { response } from '../support/warcFiles.ts';
 import type { LeftOver } from './inside.ts';
 import { Namespace } from './namespace.ts';
@@ -56,13 +56,13 @@ afterEach(async () => {
 /** Packs of many files, a large blob, and captures of long addresses: dump, WARC and CSV have two megabytes or more. */
 async function fillArchive(dataFolder: string): Promise<void> {
   const node = await openTestNode({ dataFolder });
-  await addedPack(node, {}, { 'small.txt': SMALL, 'large.txt': LARGE });
+  await uploadNewPack(node, {}, { 'small.txt': SMALL, 'large.txt': LARGE });
   for (let n = 0; n < 2; n += 1)
     expect((await node.sendJson('POST', '/api/packs', aLargePack(n))).status).toBe(201);
   const captures = Array.from({ length: 1_000 }, (_, n) =>
     response(`page ${n}`, { uri: `http://example.com/${'a-long-address-'.repeat(130)}${n}` }),
   );
-  const imported = await node.askAsOwner('/manage/captures?observer=Archive', {
+  const imported = await node.fetchAsOwner('/manage/captures?observer=Archive', {
     method: 'POST',
     headers: { 'Content-Type': 'application/warc' },
     body: new Uint8Array(Buffer.concat(captures)),
@@ -74,7 +74,7 @@ async function fillArchive(dataFolder: string): Promise<void> {
 function aLargePack(n: number, count = 4_000) {
   const path = 'a-long-name-'.repeat(18);
   const files = Array.from({ length: count }, (_, index) => ({ path: `${path}${index}.txt`, ...ONE_FILE }));
-  return aRecord({ title: `Large ${n}`, files });
+  return sampleRecord({ title: `Large ${n}`, files });
 }
 
 interface AskedNode {
@@ -111,7 +111,7 @@ const isWhole = ({ lastBytes }: LeftOver) => lastBytes.endsWith('0\r\n\r\n');
 const isExport = ({ path }: LeftOver) => path !== BLOB;
 
 test('of two hundred that read nothing four exports run, the others are busy, and all are cut off', async () => {
-  const { namespace, ports, before } = await askedNode({ stalledAfterMs: 10_000 });
+  const { namespace, ports, before } = await askedNode({ stallTimeoutMs: 10_000 });
   const connected = async () => {
     const now = await namespace.connectedPorts();
     return ports.filter((port) => now.has(port)).length;
@@ -153,7 +153,7 @@ test('of two hundred that read nothing four exports run, the others are busy, an
 }, 60_000);
 
 test('while two hundred read nothing the log stays within its bound, and the node ends soon', async () => {
-  const { namespace, dataFolder } = await askedNode({ longestLogBytes: LONGEST_LOG });
+  const { namespace, dataFolder } = await askedNode({ maxWriteAheadLogBytes: LONGEST_LOG });
   const logBytes = () => statSync(join(dataFolder, 'strongroom.db-wal')).size;
   let longest = 0;
   let written = 0;

@@ -30,14 +30,16 @@ async function record(count: number): Promise<void> {
 }
 
 async function readLedger(): Promise<{ items: LedgerEntry[]; head: LedgerHead }> {
-  return (await (await node.ask('/api/ledger?limit=500')).json()) as {
+  return (await (await node.fetch('/api/ledger?limit=500')).json()) as {
     items: LedgerEntry[];
     head: LedgerHead;
   };
 }
 
 async function proofFrom(seq: number, to: number): Promise<ConsistencyProof> {
-  return (await (await node.ask(`/api/ledger/consistency?from=${seq}&to=${to}`)).json()) as ConsistencyProof;
+  return (await (
+    await node.fetch(`/api/ledger/consistency?from=${seq}&to=${to}`)
+  ).json()) as ConsistencyProof;
 }
 
 /** What the page finds when it holds a saved head against the node as it stands. */

@@ -46,7 +46,7 @@ test('who is told in the turn of a commit and throws keeps no other from being a
   const warned: object[] = [];
   const store = await opened((details) => warned.push(details));
   const failing = store.write((database) => writeSetting(database, 'first', 1), {
-    onShown: () => {
+    onVisible: () => {
       throw new Error('It fails when it is shown.');
     },
   });

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { type EventChoice, EventColumns } from '../../server/store/sqlite/collection/eventColumns.ts';
+import { EventColumns, type EventCriteria } from '../../server/store/sqlite/collection/eventColumns.ts';
 import type { ReadDatabase } from '../../server/store/sqlite/engine/open.ts';
 import { EVENT_TYPES } from '../../shared/event.ts';
 import { seededRandom } from '../support/seededRandom.ts';
@@ -47,7 +47,7 @@ function openEvents(seed: number) {
   return { database: database as ReadDatabase, rows, add, below };
 }
 
-function byReadingAll(rows: readonly Row[], choice: EventChoice): number[] {
+function byReadingAll(rows: readonly Row[], choice: EventCriteria): number[] {
   const { sources, ids, event_type, observer, since, until } = choice;
   return rows
     .filter(
@@ -62,7 +62,7 @@ function byReadingAll(rows: readonly Row[], choice: EventChoice): number[] {
     .map(({ id }) => id);
 }
 
-function randomChoice(rows: readonly Row[], below: (bound: number) => number): EventChoice {
+function randomChoice(rows: readonly Row[], below: (bound: number) => number): EventCriteria {
   const one = () => rows[below(rows.length)] as Row;
   const maybe = <Value>(value: Value) => (below(3) === 0 ? value : null);
   const sources = maybe([one().source_key, one().source_key, SOURCES + 5]);

@@ -10,7 +10,7 @@ import {
 } from '../../server/store/sqlite/engine/writeAheadLog.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { addedPack, problemOf } from '../support/packs.ts';
+import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 /*
  * A sync that failed may be followed by one that succeeds and has written nothing, so whoever opens the database anew
@@ -43,14 +43,14 @@ test('after a sync of the log that failed nobody takes a snapshot until all of t
 
 test('a node whose disk failed gives no dump, no lists as files and no verification of what it does not show itself', async () => {
   const node = await openTestNode();
-  await addedPack(node);
+  await uploadNewPack(node);
   await writeFile(join(node.dataFolder, 'strongroom.db-unsettled'), '');
   for (const path of ['/api/dump.jsonl', '/api/events?format=csv', '/api/warc', '/api/ledger/verify'])
-    expect(await problemOf(node.ask(path)), path).toMatchObject({ status: 503, code: 'storage_failed' });
+    expect(await problemOf(node.fetch(path)), path).toMatchObject({ status: 503, code: 'storage_failed' });
   await node.close();
   const again = await openTestNode({ dataFolder: node.dataFolder });
   for (const path of ['/api/dump.jsonl', '/api/ledger/verify'])
-    expect((await again.ask(path)).status, path).toBe(200);
+    expect((await again.fetch(path)).status, path).toBe(200);
 });
 
 test('a snapshot that cannot be read leaves nothing begun that would hold its readers back for good', async () => {

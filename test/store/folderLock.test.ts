@@ -35,5 +35,5 @@ test('a node whose lock file is removed, or made anew, still keeps others out; w
   await end(node, 'SIGKILL');
   running = undefined;
   const third = await openTestNode({ dataFolder: folder });
-  expect((await third.ask('/api/nodes/kept')).status).toBe(200);
+  expect((await third.fetch('/api/nodes/kept')).status).toBe(200);
 });

@@ -40,11 +40,11 @@ async function oldFolder(): Promise<string> {
 
 test('a data folder of 0.1.0 opens, and what was collected then is given out without what nobody knows', async () => {
   const node = await openTestNode({ dataFolder: await oldFolder() });
-  expect(await (await node.ask(`/archive/${SHA256}`)).text()).toBe(BODY);
-  expect(await (await node.ask(`/memento/20260101000000000/${URL}`)).text()).toBe(BODY);
-  const warc = await (await node.ask('/api/warc')).text();
+  expect(await (await node.fetch(`/archive/${SHA256}`)).text()).toBe(BODY);
+  expect(await (await node.fetch(`/memento/20260101000000000/${URL}`)).text()).toBe(BODY);
+  const warc = await (await node.fetch('/api/warc')).text();
   expect(warc.match(/(?<=^WARC-Type: )\w+/gm)).toEqual(['warcinfo', 'response', 'metadata']);
-  const dump = (await (await node.ask('/api/dump.jsonl')).text()).split('\n');
+  const dump = (await (await node.fetch('/api/dump.jsonl')).text()).split('\n');
   const retrieval = JSON.parse(dump.find((line) => line.startsWith('{"kind":"retrieval"')) ?? '{}') as object;
   expect(retrieval).toMatchObject({ sha256: SHA256, request: null });
 });

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { matchExpression, roughExpression } from '../../server/store/sqlite/engine/search.ts';
+import { approximateExpression, matchExpression } from '../../server/store/sqlite/engine/search.ts';
 
 const TEXTS = [
   'Crème brûlée and the sea level of Zürich',
@@ -64,12 +64,12 @@ test('so is one that is written in capitals beside it', () => {
 });
 
 test('of very many words the longest tell roughly what is meant; of few, all of them do', () => {
-  expect(roughExpression('a b c d e f g h i j k l')).toBeUndefined();
-  expect(roughExpression('a bb ccc d e f g h i j k l m')).toBe(
+  expect(approximateExpression('a b c d e f g h i j k l')).toBeUndefined();
+  expect(approximateExpression('a bb ccc d e f g h i j k l m')).toBe(
     '"ccc"* "bb"* "a"* "d"* "e"* "f"* "g"* "h"* "i"* "j"* "k"* "l"*',
   );
   const phrase = '"one two three four five six seven eight nine ten eleven twelve thirteen"';
-  expect(roughExpression(`${phrase} x`)).toBe(phrase);
+  expect(approximateExpression(`${phrase} x`)).toBe(phrase);
 });
 
 test('any text is a valid query', () => {

@@ -6,7 +6,7 @@ import { readSetting, writeSetting } from '../../server/store/sqlite/node/settin
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { aRecord, filesOf } from '../support/packs.ts';
+import { filesOf, sampleRecord } from '../support/packs.ts';
 
 const open: Store[] = [];
 afterEach(async () => {
@@ -23,7 +23,7 @@ async function openAt(folder: string): Promise<Store> {
 async function add(store: Store, number: number) {
   const content = `The content of pack ${number}.`;
   const blob = await store.blobs.stage([Buffer.from(content)], 1_000);
-  const record = aRecord({ title: `Pack ${number}`, files: filesOf({ 'a.txt': content }) });
+  const record = sampleRecord({ title: `Pack ${number}`, files: filesOf({ 'a.txt': content }) });
   return addPack(store, { record, staged: new Map([['a.txt', blob]]) });
 }
 

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 
 /** An item of CSL-JSON as another's program reads it. */
-export interface ReadItem {
+export interface CitationItem {
   title: string;
   type: string;
   author?: { literal?: string; family?: string; given?: string }[];
@@ -12,12 +12,15 @@ export interface ReadItem {
 }
 
 interface CiteClass {
-  new (data: unknown, options: object): { data: ReadItem[]; format(format: string, options: object): string };
+  new (
+    data: unknown,
+    options: object,
+  ): { data: CitationItem[]; format(format: string, options: object): string };
 }
 
 /** Citation.js and its CSL engine: what another's program makes of our citations. */
 export interface CitationReaders {
-  read(format: 'bibtex' | 'ris', text: string): ReadItem[];
+  read(format: 'bibtex' | 'ris', text: string): CitationItem[];
   apa(item: object): string;
 }
 

@@ -27,7 +27,7 @@ function patternOf(template: string): RegExp {
  *
  * @throws Error that names the request and each place that differs.
  */
-export async function checkAnswer(method: string, url: URL, response: Response): Promise<void> {
+export async function checkResponse(method: string, url: URL, response: Response): Promise<void> {
   if (method === 'OPTIONS') return;
   const asked = method === 'HEAD' ? 'GET' : method;
   const path = addresses.find(({ pattern }) => pattern.test(url.pathname))?.path;

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 /** The blocks of a document in `docs/` by their name: programs and files to save, and commands to run. */
-export async function blocksOf(document: string, language: string): Promise<Map<string, string>> {
+export async function codeBlocksOf(document: string, language: string): Promise<Map<string, string>> {
   const file = fileURLToPath(new URL(`../../docs/${document}`, import.meta.url));
   const blocks = (await readFile(file, 'utf8')).matchAll(
     new RegExp(`^\`\`\`${language} (\\S+)\\n(.*?)^\`\`\`$`, 'gms'),

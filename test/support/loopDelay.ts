@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 /** Does something and tells how long the event loop was held at a stretch meanwhile, in milliseconds. */
-export async function heldDuring(work: () => Promise<unknown>): Promise<number> {
+export async function maxEventLoopDelay(work: () => Promise<unknown>): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
   try {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { NodeConfig } from '../../server/config.ts';
 import { openNode, type RunningNode } from '../../server/node.ts';
 import { createLog } from '../../server/runtime/log.ts';
-import { checkAnswer } from './conformance.ts';
+import { checkResponse } from './conformance.ts';
 
 /**
  * A real node on port 0 in a folder of its own, and how to speak with it. Every answer that a test gets is held to the
@@ -13,9 +13,9 @@ import { checkAnswer } from './conformance.ts';
 export interface TestNode extends RunningNode {
   token: string;
   /** Asks as a visitor on loopback, with no credentials. */
-  ask(path: string, init?: RequestInit): Promise<Response>;
+  fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Asks as the owner. */
-  askAsOwner(path: string, init?: RequestInit): Promise<Response>;
+  fetchAsOwner(path: string, init?: RequestInit): Promise<Response>;
   /** Sends JSON as the owner. */
   sendJson(method: string, path: string, body: unknown): Promise<Response>;
 }
@@ -42,20 +42,24 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
     dataFolder,
   });
   const token = await readFile(node.tokenFile, 'utf8');
-  const ask = async (path: string, init?: RequestInit) => {
+  const fetchPath = async (path: string, init?: RequestInit) => {
     const url = new URL(path, node.url);
     const response = await fetch(url, { redirect: 'manual', ...init });
-    await checkAnswer(init?.method ?? 'GET', url, response);
+    await checkResponse(init?.method ?? 'GET', url, response);
     return response;
   };
-  const askAsOwner = (path: string, init: RequestInit = {}) => {
+  const fetchAsOwner = (path: string, init: RequestInit = {}) => {
     const headers = new Headers(init.headers);
     headers.set('Authorization', `Bearer ${token}`);
-    return ask(path, { ...init, headers });
+    return fetchPath(path, { ...init, headers });
   };
   const sendJson = (method: string, path: string, body: unknown) =>
-    askAsOwner(path, { method, body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
-  const testNode = { ...node, token, ask, askAsOwner, sendJson };
+    fetchAsOwner(path, {
+      method,
+      body: JSON.stringify(body),
+      headers: { 'Content-Type': 'application/json' },
+    });
+  const testNode = { ...node, token, fetch: fetchPath, fetchAsOwner, sendJson };
   opened.push(testNode);
   return testNode;
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { bagOf } from '../../server/archive/packs/bag/bag.ts';
 import { type PackRecord, type PackRecordInput, packRecordSchema } from '../../shared/pack.ts';
-import { aRecord, type Files, filesOf } from './packs.ts';
+import { type Files, filesOf, sampleRecord } from './packs.ts';
 import { type BuiltEntry, buildZip } from './zipBuilder.ts';
 
-export const SOME_FILES: Files = {
+export const SAMPLE_FILES: Files = {
   'readings/north.csv': 'time,level\n1,2.5\n',
   'readings/süd.csv': 'time,level\n1,2.75\n',
   'notes.txt': 'Measured by hand.\n',
@@ -12,11 +12,11 @@ export const SOME_FILES: Files = {
 
 /** A whole record that names these files. */
 export function recordFor(files: Files, fields: Partial<PackRecordInput> = {}): PackRecord {
-  return packRecordSchema.parse(aRecord({ files: filesOf(files), ...fields }));
+  return packRecordSchema.parse(sampleRecord({ files: filesOf(files), ...fields }));
 }
 
 /** A record with something in every field. */
-export const FULL_RECORD = recordFor(SOME_FILES, {
+export const FULL_RECORD = recordFor(SAMPLE_FILES, {
   title: 'Tide levels,\r\nnorth and south',
   summary: 'Two stations.',
   authors: [
@@ -34,7 +34,7 @@ export const FULL_RECORD = recordFor(SOME_FILES, {
 });
 
 /** The entries of a good bag in a folder, as a test then spoils them. */
-export function bagEntries(files: Files = SOME_FILES, record = recordFor(files)): BuiltEntry[] {
+export function bagEntries(files: Files = SAMPLE_FILES, record = recordFor(files)): BuiltEntry[] {
   const { id, tagFiles } = bagOf(record);
   return [
     ...tagFiles.map(({ name, bytes }) => ({ name: `${id}/${name}`, data: bytes })),
@@ -43,7 +43,7 @@ export function bagEntries(files: Files = SOME_FILES, record = recordFor(files))
 }
 
 /** The entries of a good bare ZIP. */
-export function bareEntries(files: Files = SOME_FILES, record: unknown = recordFor(files)): BuiltEntry[] {
+export function bareEntries(files: Files = SAMPLE_FILES, record: unknown = recordFor(files)): BuiltEntry[] {
   return [
     { name: 'pack.json', data: JSON.stringify(record) },
     ...Object.entries(files).map(([path, data]) => ({ name: `data/${path}`, data: Buffer.from(data) })),
@@ -62,7 +62,7 @@ export function changed(
 }
 
 /** Writes the tag manifest anew, after tag files were changed. */
-export function resealed(entries: readonly BuiltEntry[], algorithm = 'sha256'): BuiltEntry[] {
+export function withTagManifest(entries: readonly BuiltEntry[], algorithm = 'sha256'): BuiltEntry[] {
   const name = `tagmanifest-${algorithm}.txt`;
   const root = /^[^/]+\//.exec(entries[0]?.name.toString() ?? '')?.[0] ?? '';
   const tagFiles = entries.filter(({ name: file }) => !/\/data\/|\/tagmanifest-/.test(file.toString()));
@@ -85,8 +85,8 @@ export function manifestOf(files: Files, algorithm: string): string {
 /** A good bag, and the folder that it lies in. */
 export const BAG: readonly BuiltEntry[] = bagEntries();
 export const ROOT = `${BAG[0]?.name.toString().split('/')[0]}/`;
-export const HONEST = buildZip(BAG);
-export const DIRECTORY_START = HONEST.length - 22 - directoryBytes(BAG);
+export const VALID_PACK_FILE = buildZip(BAG);
+export const DIRECTORY_START = VALID_PACK_FILE.length - 22 - directoryBytes(BAG);
 
 /** How long the directory of these entries is. */
 export function directoryBytes(entries: readonly BuiltEntry[]): number {
@@ -99,7 +99,7 @@ export function plus(entry: BuiltEntry): BuiltEntry[] {
 }
 
 /** The good bag with one entry changed. */
-export function spoiled(nameEnd: string, entry: Partial<BuiltEntry>): BuiltEntry[] {
+export function withChangedEntry(nameEnd: string, entry: Partial<BuiltEntry>): BuiltEntry[] {
   return changed(BAG, nameEnd, () => entry);
 }
 
@@ -110,14 +110,14 @@ export function without(nameEnd: string): BuiltEntry[] {
 
 /** The good bag with another tag file, which the tag manifest lists. */
 export function tagFile(name: string, data: string | Buffer): BuiltEntry[] {
-  return resealed(plus({ name: ROOT + name, data }));
+  return withTagManifest(plus({ name: ROOT + name, data }));
 }
 
 /** The good bag with one tag file rewritten, and the tag manifest to match. */
-export function retagged(name: string, change: (text: string) => string | Buffer): BuiltEntry[] {
-  return resealed(changed(BAG, `/${name}`, ({ data = '' }) => ({ data: change(data.toString()) })));
+export function withTagFile(name: string, change: (text: string) => string | Buffer): BuiltEntry[] {
+  return withTagManifest(changed(BAG, `/${name}`, ({ data = '' }) => ({ data: change(data.toString()) })));
 }
 
 export function manifestWith(change: (text: string) => string | Buffer): BuiltEntry[] {
-  return retagged('manifest-sha256.txt', change);
+  return withTagFile('manifest-sha256.txt', change);
 }

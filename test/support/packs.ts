@@ -4,7 +4,7 @@ import type { Pack, PackFile, PackRecordInput } from '../../shared/pack.ts';
 import type { TestNode } from './node.ts';
 
 /** The smallest record that is accepted, with whatever a test changes. */
-export function aRecord(changes: Partial<PackRecordInput> = {}): PackRecordInput {
+export function sampleRecord(changes: Partial<PackRecordInput> = {}): PackRecordInput {
   return {
     pack_format: 1,
     terms_version: '2026-10-01',
@@ -42,23 +42,23 @@ export function packForm(record: unknown, files: Files): FormData {
 
 /** Uploads a pack as the owner, as multipart. */
 export function uploadPack(node: TestNode, record: unknown, files: Files = {}): Promise<Response> {
-  return node.askAsOwner('/api/packs', { method: 'POST', body: packForm(record, files) });
+  return node.fetchAsOwner('/api/packs', { method: 'POST', body: packForm(record, files) });
 }
 
 /** Adds a pack that must be accepted as new, and gives it. */
-export async function addedPack(
+export async function uploadNewPack(
   node: TestNode,
   changes: Partial<PackRecordInput> = {},
   files: Files = {},
 ): Promise<Pack> {
-  const response = await uploadPack(node, aRecord(changes), files);
+  const response = await uploadPack(node, sampleRecord(changes), files);
   const body: unknown = await response.json();
   expect({ status: response.status, body }).toMatchObject({ status: 201 });
   return body as Pack;
 }
 
 /** The problem that an answer tells. */
-export interface Told {
+export interface ProblemBody {
   status: number;
   code: string;
   detail: string;
@@ -66,8 +66,8 @@ export interface Told {
   [member: string]: unknown;
 }
 
-export async function problemOf(response: Response | Promise<Response>): Promise<Told> {
+export async function problemOf(response: Response | Promise<Response>): Promise<ProblemBody> {
   const answer = await response;
   expect(answer.headers.get('Content-Type')).toMatch(/^application\/problem\+json/);
-  return (await answer.json()) as Told;
+  return (await answer.json()) as ProblemBody;
 }

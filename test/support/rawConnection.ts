@@ -10,7 +10,7 @@ export function sendRaw(url: string, text: string): Socket {
 }
 
 /** Asks for a path and reads nothing of the answer. */
-export function askAndStall(url: string, path: string): Socket {
+export function requestAndStall(url: string, path: string): Socket {
   return sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${new URL(url).host}\r\n\r\n`);
 }
 

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 
 /** An answer as it came, for headers that `fetch` may not send or hides. */
-export interface RawAnswer {
+export interface RawResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: string;
@@ -15,7 +15,7 @@ export function rawRequest(
     headers = {},
     body,
   }: { method?: string; headers?: Record<string, string>; body?: string } = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(url, { method, headers, agent: false }, (response) => {
       const chunks: Buffer[] = [];

@@ -20,7 +20,7 @@ export interface Pool {
 export async function openPool(): Promise<Pool> {
   const folder = await temporaryFolder();
   const blobs = new BlobStore(folder);
-  await blobs.recover(() => false, { mayDelete: true, hasRoom: () => true });
+  await blobs.recover(() => false, { mayDelete: true, hasSpace: () => true });
   return {
     refusalOf: async (zip) => {
       try {

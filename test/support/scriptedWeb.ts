@@ -114,7 +114,7 @@ export async function closeScriptedWebs(): Promise<void> {
 }
 
 /** A port on which nobody listens: a web that was opened and closed. */
-export async function deadUrl(path = '/', host = '127.0.0.1'): Promise<string> {
+export async function unreachableUrl(path = '/', host = '127.0.0.1'): Promise<string> {
   const web = await ScriptedWeb.open({ host });
   const url = web.url(path);
   opened.splice(opened.indexOf(web), 1);

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { temporaryFolder } from './node.ts';
-import type { RawAnswer } from './rawRequest.ts';
+import type { RawResponse } from './rawRequest.ts';
 
 const run = promisify(execFile);
 
@@ -15,7 +15,7 @@ const run = promisify(execFile);
 export type Rewrite = (headers: Record<string, string>, client: string) => void;
 
 /** As nginx and Caddy are set up: the Host stays, the client's address is added. */
-export const usualProxy: Rewrite = (headers, client) => {
+export const defaultProxy: Rewrite = (headers, client) => {
   const before = headers['x-forwarded-for'];
   headers['x-forwarded-for'] = before === undefined ? client : `${before}, ${client}`;
 };
@@ -36,7 +36,7 @@ export class TlsProxy {
     this.#certificate = certificate;
   }
 
-  static async open(name: string, nodeUrl: string, rewrite: Rewrite = usualProxy): Promise<TlsProxy> {
+  static async open(name: string, nodeUrl: string, rewrite: Rewrite = defaultProxy): Promise<TlsProxy> {
     const folder = await temporaryFolder();
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
     const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
@@ -74,7 +74,7 @@ export class TlsProxy {
       headers = {},
       body,
     }: { method?: string; headers?: Record<string, string>; body?: string } = {},
-  ): Promise<RawAnswer> {
+  ): Promise<RawResponse> {
     const request = httpsRequest({
       host: '127.0.0.1',
       port: (this.#server.address() as AddressInfo).port,

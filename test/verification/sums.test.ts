@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { isSums, parseSums } from '../../server/verification/sums.ts';
+import { isChecksumList, parseChecksums } from '../../server/verification/sums.ts';
 import { isInstalled, run } from '../support/extract.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
@@ -24,7 +24,7 @@ test.each([
   [`\ufeff${DIGEST}  notes.txt\r\n`, 'notes.txt'],
   [`# made by hand\n\n${DIGEST}  notes.txt\n`, 'notes.txt'],
 ])('a line of a list is read: %j', (text, name) => {
-  expect(parseSums(text)).toEqual({ entries: [{ name, sha256: DIGEST }], faults: [] });
+  expect(parseChecksums(text)).toEqual({ entries: [{ name, sha256: DIGEST }], faults: [] });
 });
 
 test.each([
@@ -35,13 +35,13 @@ test.each([
   [`MD5 (notes.txt) = ${'a'.repeat(32)}`],
   ['notes.txt'],
 ])('a line that is no SHA-256 digest and name is a fault: %j', (line) => {
-  expect(parseSums(`${DIGEST}  a\n${line}\n`)).toMatchObject({ entries: [{ name: 'a' }], faults: [2] });
+  expect(parseChecksums(`${DIGEST}  a\n${line}\n`)).toMatchObject({ entries: [{ name: 'a' }], faults: [2] });
 });
 
 test('a text is known as a list by what it says', () => {
-  expect(isSums(`${DIGEST}  a\n`)).toBe(true);
-  expect(isSums('time,level\n1,2.5\n')).toBe(false);
-  expect(isSums('')).toBe(false);
+  expect(isChecksumList(`${DIGEST}  a\n`)).toBe(true);
+  expect(isChecksumList('time,level\n1,2.5\n')).toBe(false);
+  expect(isChecksumList('')).toBe(false);
 });
 
 test.for<string[]>([[], ['--tag']])(
@@ -57,7 +57,7 @@ test.for<string[]>([[], ['--tag']])(
       .flat();
     names.push('a\nb', 'back\\slash', ' leading', 'trailing ', '*star', 'c\rd', '\\', '(x) = y');
     for (const each of names) await writeFile(join(folder, each), each);
-    const { entries, faults } = parseSums(await run('sha256sum', [...options, '--', ...names], folder));
+    const { entries, faults } = parseChecksums(await run('sha256sum', [...options, '--', ...names], folder));
     expect(faults).toEqual([]);
     expect(entries.map((entry) => entry.name)).toEqual(names);
   },

@@ -1,8 +1,8 @@
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openHolder } from '../../server/verification/holders.ts';
-import { openList } from '../../server/verification/listedFiles.ts';
+import { openReferenceArchive } from '../../server/verification/holders.ts';
+import { openChecksumFile } from '../../server/verification/listedFiles.ts';
 import { type Finding, Tally } from '../../server/verification/report.ts';
 import { type VerifyInput, verifyPaths } from '../../server/verification/verifyPaths.ts';
 import { extract } from '../support/extract.ts';
@@ -11,14 +11,14 @@ import { olderDump } from '../support/olderArchive.ts';
 import {
   BAG,
   bareEntries,
-  HONEST,
   manifestOf,
   ROOT,
-  resealed,
-  SOME_FILES,
+  SAMPLE_FILES,
   tagFile,
+  VALID_PACK_FILE,
+  withTagManifest,
 } from '../support/packFiles.ts';
-import { addedPack, sha256Of } from '../support/packs.ts';
+import { sha256Of, uploadNewPack } from '../support/packs.ts';
 import { buildZip } from '../support/zipBuilder.ts';
 
 let folder: string;
@@ -81,7 +81,7 @@ test('a folder is held against a list from elsewhere: what the list does not nam
     'data/new': 'n',
     'lists/sums': lines({ 'sub/a': 'a', b: 'x', c: '' }).join(''),
   });
-  const list = await openList(join(folder, 'lists/sums'));
+  const list = await openChecksumFile(join(folder, 'lists/sums'));
   expect(await verdicts(['data'], { list })).toEqual({
     'data/sub/a': 'intact',
     'data/b': 'changed',
@@ -96,7 +96,7 @@ test('a list is also read from where it lies, and one file is found in it by its
     'elsewhere/a': 'a',
     'x/sums': lines({ 'data/a': 'a', 'other/b': '' }).join(''),
   });
-  const list = await openList(join(folder, 'x/sums'));
+  const list = await openChecksumFile(join(folder, 'x/sums'));
   expect(await verdicts(['x/data'], { list })).toEqual({ 'x/data/a': 'intact' });
   expect(await verdicts(['elsewhere/a'], { list })).toEqual({ 'elsewhere/a': 'intact' });
 });
@@ -106,7 +106,7 @@ test('a folder with a SHA256SUMS is held against it, and pack files and bags in 
     listed: 'a',
     unlisted: 'b',
     SHA256SUMS: lines({ listed: 'a' }).join(''),
-    'p/x.pack.zip': HONEST,
+    'p/x.pack.zip': VALID_PACK_FILE,
   });
   await extract(join(folder, 'p/x.pack.zip'), folder);
   await write({ [`${ROOT}data/notes.txt`]: 'Measured by foot.\n' });
@@ -149,7 +149,7 @@ test.each([
   ['a new tag file', { 'more.txt': '' }, { 'more.txt': 'unknown' }],
   ['a changed bag-info.txt', { 'bag-info.txt': 'Payload-Oxum: 1.1\n' }, { 'bag-info.txt': 'changed' }],
 ])('a bag in a folder with %s is not intact', async (_what, changes, expected) => {
-  await write({ 'x.zip': HONEST });
+  await write({ 'x.zip': VALID_PACK_FILE });
   await extract(join(folder, 'x.zip'), folder);
   const honest = await verdicts([ROOT.slice(0, -1)]);
   expect(new Set(Object.values(honest))).toEqual(new Set(['intact']));
@@ -162,7 +162,7 @@ test.each([
 });
 
 test('a file that is gone from a bag is missing', async () => {
-  await write({ 'x.zip': HONEST });
+  await write({ 'x.zip': VALID_PACK_FILE });
   await extract(join(folder, 'x.zip'), folder);
   await rm(join(folder, ROOT, 'data/notes.txt'));
   expect(await verdicts([ROOT])).toMatchObject({ [`${ROOT}data/notes.txt`]: 'missing' });
@@ -182,8 +182,8 @@ test('files, manifests and record rewritten together are found out by the finger
 });
 
 test('manifests of every algorithm count', async () => {
-  const wrong = manifestOf({ ...SOME_FILES, 'notes.txt': 'other' }, 'sha512');
-  await write({ 'x.pack.zip': buildZip(resealed(tagFile('manifest-sha512.txt', wrong))) });
+  const wrong = manifestOf({ ...SAMPLE_FILES, 'notes.txt': 'other' }, 'sha512');
+  await write({ 'x.pack.zip': buildZip(withTagManifest(tagFile('manifest-sha512.txt', wrong))) });
   expect(await verdicts(['x.pack.zip'])).toMatchObject({ 'x.pack.zip/data/notes.txt': 'changed' });
 });
 
@@ -223,22 +223,24 @@ test('a dump is held against the digest in its last line, and a cut one is known
 
 test('a node, or its data folder, says which files it holds', async () => {
   const node = await openTestNode();
-  await addedPack(node, {}, SOME_FILES);
+  await uploadNewPack(node, {}, SAMPLE_FILES);
   await write({
-    'renamed.csv': SOME_FILES['readings/north.csv'] ?? '',
+    'renamed.csv': SAMPLE_FILES['readings/north.csv'] ?? '',
     'stranger.csv': 'x',
-    'x.pack.zip': HONEST,
+    'x.pack.zip': VALID_PACK_FILE,
   });
   for (const place of [node.url, node.dataFolder]) {
-    const said = await verdicts([''], { holder: await openHolder(place) });
+    const said = await verdicts([''], { holder: await openReferenceArchive(place) });
     expect(said).toMatchObject({
       'renamed.csv': 'intact',
       'stranger.csv': 'unknown',
       'x.pack.zip/data/notes.txt': 'intact',
     });
   }
-  await expect(openHolder(folder)).rejects.toThrow('neither the address of a node nor a data folder');
-  const closed = await openHolder('http://127.0.0.1:9');
+  await expect(openReferenceArchive(folder)).rejects.toThrow(
+    'neither the address of a node nor a data folder',
+  );
+  const closed = await openReferenceArchive('http://127.0.0.1:9');
   await expect(closed.holds(sha256Of(''), 0)).rejects.toThrow('cannot be reached');
 });
 

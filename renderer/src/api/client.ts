@@ -1,5 +1,5 @@
 import type { ProblemDocument } from '../../../shared/problems.ts';
-import type { AnswerOf, BodyInputOf, RouteSpec } from '../../../shared/routes/route.ts';
+import type { BodyInputOf, ResponseOf, RouteSpec } from '../../../shared/routes/route.ts';
 import { pathOf, ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
 
 /** An error response from the node. Show `message`, with `document.code` in small print below it. */
@@ -49,7 +49,7 @@ export interface CallOptions<Spec extends RouteSpec> {
 export async function call<Name extends RouteName>(
   name: Name,
   options: CallOptions<RouteTable[Name]> = {},
-): Promise<AnswerOf<RouteTable[Name]>> {
+): Promise<ResponseOf<RouteTable[Name]>> {
   const { method } = ROUTES[name];
   const hasBody = options.body !== undefined;
   const response = await sendRequest(urlOf(name, options), {
@@ -58,7 +58,7 @@ export async function call<Name extends RouteName>(
     headers: hasBody ? { 'Content-Type': 'application/json' } : {},
     body: hasBody ? JSON.stringify(options.body) : undefined,
   });
-  return (await readResponse(response)) as AnswerOf<RouteTable[Name]>;
+  return (await readResponse(response)) as ResponseOf<RouteTable[Name]>;
 }
 
 /** Builds a route's URL from its path parameters and query. Undefined and empty values are omitted. */

@@ -1,5 +1,5 @@
 import type { ProblemDocument } from '../../../shared/problems.ts';
-import type { AnswerOf } from '../../../shared/routes/route.ts';
+import type { ResponseOf } from '../../../shared/routes/route.ts';
 import { ROUTES, type RouteName, type RouteTable } from '../../../shared/routes.ts';
 import {
   ApiProblem,
@@ -28,14 +28,14 @@ export interface StreamToSend {
 export async function sendStream<Name extends StreamRouteName>(
   name: Name,
   { query, body, mediaType, signal }: StreamToSend,
-): Promise<AnswerOf<RouteTable[Name]>> {
+): Promise<ResponseOf<RouteTable[Name]>> {
   const response = await sendRequest(urlOf(name, { query }), {
     method: ROUTES[name].method,
     headers: { 'Content-Type': mediaType },
     body,
     signal,
   });
-  return (await readResponse(response)) as AnswerOf<RouteTable[Name]>;
+  return (await readResponse(response)) as ResponseOf<RouteTable[Name]>;
 }
 
 export interface Upload {
@@ -55,7 +55,7 @@ export interface Upload {
 export function upload<Name extends StreamRouteName>(
   name: Name,
   { query, body, mediaType, signal, onProgress }: Upload,
-): Promise<AnswerOf<RouteTable[Name]>> {
+): Promise<ResponseOf<RouteTable[Name]>> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open(ROUTES[name].method, urlOf(name, { query }));
@@ -67,7 +67,7 @@ export function upload<Name extends StreamRouteName>(
       const answer: unknown = request.response;
       if (isProblem(answer)) reject(new ApiProblem(answer));
       else if (request.status >= 300 || answer === null) reject(new UnexpectedResponse(request.status));
-      else resolve(answer as AnswerOf<RouteTable[Name]>);
+      else resolve(answer as ResponseOf<RouteTable[Name]>);
     };
     request.onerror = () => reject(new NodeUnreachable(new Error('The upload was interrupted.')));
     request.onabort = () => reject(new DOMException('The upload was cancelled.', 'AbortError'));

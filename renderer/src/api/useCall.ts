@@ -1,5 +1,5 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
-import type { AnswerOf } from '../../../shared/routes/route.ts';
+import type { ResponseOf } from '../../../shared/routes/route.ts';
 import type { RouteName, RouteTable } from '../../../shared/routes.ts';
 import { type CallOptions, call } from './client.ts';
 
@@ -22,8 +22,8 @@ export function useCall<Name extends RouteName>(
   name: Name,
   input: CallInput<Name> = {},
   { enabled = true, keepPrevious = false, refetchInterval }: UseCallOptions = {},
-): UseQueryResult<AnswerOf<RouteTable[Name]>> {
-  return useQuery<AnswerOf<RouteTable[Name]>>({
+): UseQueryResult<ResponseOf<RouteTable[Name]>> {
+  return useQuery<ResponseOf<RouteTable[Name]>>({
     queryKey: callKey(name, input),
     queryFn: ({ signal }) => call(name, { ...input, signal }),
     enabled,

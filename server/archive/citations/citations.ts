@@ -5,11 +5,11 @@ import { bibtexEntry } from './bibtex.ts';
 import type { CitedWork } from './citedWork.ts';
 import { cslItem } from './csl.ts';
 import { dataciteRecord } from './datacite.ts';
-import { type CitedFrom, readCitedWork } from './readCitedWork.ts';
+import { type CitationContext, readCitedWork } from './readCitedWork.ts';
 import { risRecord } from './ris.ts';
 
 /** How to cite a pack or a study, in every form that is text. @throws Problem `not_found` */
-export function cite({ read }: Pick<Store, 'read'>, id: string, from: CitedFrom): Citation {
+export function cite({ read }: Pick<Store, 'read'>, id: string, from: CitationContext): Citation {
   const work = readCitedWork(read, id, from);
   return {
     id: work.id,
@@ -34,7 +34,7 @@ const FORMS: Record<CitationFormat, (work: CitedWork) => string> = {
 export function citeAs(
   { read }: Pick<Store, 'read'>,
   id: string,
-  from: CitedFrom,
+  from: CitationContext,
   format: CitationFormat,
 ): string {
   return FORMS[format](readCitedWork(read, id, from));

@@ -9,7 +9,7 @@ import { requireStudy } from '../studies/studies.ts';
 import { type CitedAuthor, type CitedRelation, type CitedWork, oneLine } from './citedWork.ts';
 
 /** Where the item is cited from: the node's address as its reader has it, and the node's name. */
-export interface CitedFrom {
+export interface CitationContext {
   origin: string;
   publisher: string;
 }
@@ -18,7 +18,7 @@ export interface CitedFrom {
 const MAX_PARTS = 500;
 
 /** @throws Problem `not_found` */
-export function readCitedWork(database: ReadDatabase, id: string, from: CitedFrom): CitedWork {
+export function readCitedWork(database: ReadDatabase, id: string, from: CitationContext): CitedWork {
   return database
     .transaction(() => {
       requireItem(database, id);
@@ -29,7 +29,7 @@ export function readCitedWork(database: ReadDatabase, id: string, from: CitedFro
     .deferred();
 }
 
-function citedPack(database: ReadDatabase, pack: Pack, { origin, publisher }: CitedFrom): CitedWork {
+function citedPack(database: ReadDatabase, pack: Pack, { origin, publisher }: CitationContext): CitedWork {
   const { evidence, supersedes, replicates, study } = pack;
   const relations: CitedRelation[] = [...pack.related];
   const packAt = (id: string) => `${origin}/packs/${id}`;
@@ -62,7 +62,11 @@ function citedPack(database: ReadDatabase, pack: Pack, { origin, publisher }: Ci
   };
 }
 
-function citedStudy(database: ReadDatabase, study: StudyRow, { origin, publisher }: CitedFrom): CitedWork {
+function citedStudy(
+  database: ReadDatabase,
+  study: StudyRow,
+  { origin, publisher }: CitationContext,
+): CitedWork {
   const authors = new Map<string, CitedAuthor>();
   const relations: CitedRelation[] = [];
   let bytes = 0;

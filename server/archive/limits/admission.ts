@@ -7,7 +7,7 @@ export interface Amount {
 }
 
 /** How the budgets are asked, held and counted for one write. */
-export interface AdmissionParts {
+export interface AdmissionHooks {
   /** @throws Problem `rate_limited` where a budget has not room for so much more. */
   require(more: Amount): void;
   /** Holds so much of the budgets; less than nothing is given back. */
@@ -24,7 +24,7 @@ export interface AdmissionParts {
  * it was refused, are counted when its request is over, and held until then: so no budget ever shows more than there is.
  */
 export class Admission {
-  readonly #parts: AdmissionParts;
+  readonly #parts: AdmissionHooks;
   readonly #endings: (() => void)[] = [];
   #state: 'coming' | 'running' | 'over' = 'coming';
   #isTurnedAway = false;
@@ -36,7 +36,7 @@ export class Admission {
   #counted = 0;
   #isClosed = false;
 
-  constructor(parts: AdmissionParts) {
+  constructor(parts: AdmissionHooks) {
     this.#parts = parts;
   }
 

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Log } from '../../runtime/log.ts';
-import type { NoRoom } from '../../store/room.ts';
-import { noRoomFor } from '../../store/room.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { countInvitationUse } from '../../store/sqlite/node/invitations.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
+import type { StorageLimit } from '../../store/storageSpace.ts';
+import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { addressGroup } from './addressGroup.ts';
-import { Admission, type AdmissionParts, type Amount } from './admission.ts';
+import { Admission, type AdmissionHooks, type Amount } from './admission.ts';
 import {
   addressBudgets,
   type Budget,
@@ -17,11 +17,11 @@ import {
   siteBudgets,
   windowAt,
 } from './budgets.ts';
-import { CountedDays, EVERYONE } from './countedDays.ts';
-import { noRoom } from './noRoom.ts';
+import { DailyWriteCounts, EVERYONE } from './dailyWriteCounts.ts';
+import { outOfSpace } from './outOfSpace.ts';
 
 /** Who writes; the owner is exempt from all limits but those of room. */
-export interface WhoWrites {
+export interface WriteOrigin {
   owner: boolean;
   address: string;
   /** The id of the invitation that was shown, if one was. */
@@ -38,7 +38,7 @@ export interface WhoWrites {
 export class WriteLimits {
   readonly #store: Store;
   readonly #settings: SettingsStore;
-  readonly #days: CountedDays;
+  readonly #days: DailyWriteCounts;
   readonly #underWay = new Map<string, Amount>();
   readonly #current = new AsyncLocalStorage<Admission>();
   readonly #recording = new Set<Promise<void>>();
@@ -49,12 +49,12 @@ export class WriteLimits {
     this.#store = store;
     this.#settings = settings;
     this.#log = log;
-    this.#days = new CountedDays(store, log);
+    this.#days = new DailyWriteCounts(store, log);
   }
 
   /** From here on every day is forgotten as it ends. */
-  startForgetting(): void {
-    this.#days.startForgetting();
+  startDailyReset(): void {
+    this.#days.startDailyReset();
   }
 
   /**
@@ -77,8 +77,8 @@ export class WriteLimits {
           },
           {
             ...options,
-            onShown: () => {
-              options?.onShown?.();
+            onVisible: () => {
+              options?.onVisible?.();
               admission.shown();
             },
           },
@@ -88,7 +88,7 @@ export class WriteLimits {
   }
 
   /** A write that comes: it is told of each byte of its body that is read, and of the end of its request. */
-  coming(who: WhoWrites): Admission {
+  coming(who: WriteOrigin): Admission {
     return new Admission(this.#parts(who));
   }
 
@@ -107,10 +107,10 @@ export class WriteLimits {
     admission.enter(announced);
     try {
       const { current } = this.#settings;
-      const refusal = await this.#noRoomFor(0);
+      const refusal = await this.#reachedStorageLimit(0);
       if (refusal !== null) {
         admission.turnAway();
-        throw noRoom(refusal, current);
+        throw outOfSpace(refusal, current);
       }
       return await this.#current.run(admission, write);
     } finally {
@@ -123,21 +123,21 @@ export class WriteLimits {
    *
    * @throws Problem `data_cap_reached`, `disk_nearly_full`
    */
-  async requireRoom(bytes: number): Promise<void> {
+  async reserveSpace(bytes: number): Promise<void> {
     const { current } = this.#settings;
-    const asked = this.#noRoomFor(this.#heldBytes + bytes);
+    const asked = this.#reachedStorageLimit(this.#heldBytes + bytes);
     // Held while the disk is asked, so that two who ask at once do not both get the last room.
     this.#heldBytes += bytes;
     const release = () => {
       this.#heldBytes -= bytes;
     };
-    const refusal: NoRoom | null = await asked.catch((error: unknown) => {
+    const refusal: StorageLimit | null = await asked.catch((error: unknown) => {
       release();
       throw error;
     });
     if (refusal !== null) {
       release();
-      throw noRoom(refusal, current);
+      throw outOfSpace(refusal, current);
     }
     const admission = this.#current.getStore();
     if (admission) admission.onEnd(release);
@@ -145,7 +145,7 @@ export class WriteLimits {
   }
 
   /** What is left for a visitor, and of what everyone shares; nothing bounds the owner. */
-  budgetsOf(who: WhoWrites): Budget[] {
+  budgetsOf(who: WriteOrigin): Budget[] {
     if (who.owner) return [];
     const now = this.#store.clock.now();
     const window = windowAt(now);
@@ -168,12 +168,12 @@ export class WriteLimits {
     await this.#days.close();
   }
 
-  #noRoomFor(bytes: number): Promise<NoRoom | null> {
+  #reachedStorageLimit(bytes: number): Promise<StorageLimit | null> {
     const { latest, freeBytes } = this.#store;
-    return noRoomFor({ read: latest(), freeBytes }, this.#settings.current, bytes);
+    return reachedStorageLimit({ read: latest(), freeBytes }, this.#settings.current, bytes);
   }
 
-  #requireBudget(who: WhoWrites, more: Amount): void {
+  #requireBudget(who: WriteOrigin, more: Amount): void {
     const exceeded = exceededBudget(this.budgetsOf(who), more);
     if (exceeded) throw rateLimited(exceeded, this.#store.clock.now());
   }
@@ -192,7 +192,7 @@ export class WriteLimits {
   }
 
   /** How one admission asks, holds and counts. The owner's writes are counted among everyone's. */
-  #parts(who: WhoWrites): AdmissionParts {
+  #parts(who: WriteOrigin): AdmissionHooks {
     const groups = who.owner ? [EVERYONE] : [EVERYONE, addressGroup(who.address)];
     return {
       require: (more) => this.#requireBudget(who, more),
@@ -216,7 +216,7 @@ export class WriteLimits {
   async #record(groups: readonly string[], bytes: number, onOver: () => void): Promise<void> {
     const count = (database: WriteDatabase) => this.#days.count(database, groups, { writes: 0, bytes });
     try {
-      await this.#store.write(count, { onShown: onOver });
+      await this.#store.write(count, { onVisible: onOver });
     } catch (error) {
       onOver();
       this.#log.warn({ error, bytes }, 'Bytes of a refused write could not be counted.');

@@ -1,23 +1,23 @@
 import pLimit from 'p-limit';
 import type { PackRecord } from '../../../shared/pack.ts';
 import { Problem, type ProblemCode } from '../../../shared/problems.ts';
+import { confirmDamage } from '../../fixity/confirmDamage.ts';
 import { isDamaged, recordChanged } from '../../fixity/damages.ts';
-import { noticeDamage } from '../../fixity/noticeDamage.ts';
-import { keepMending } from '../../fixity/storeWithRepair.ts';
+import { storeWithRepair } from '../../fixity/storeWithRepair.ts';
 import { rehashBlobs } from '../../hashing/hashFiles.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import { packByDigest, packById } from '../../store/sqlite/archive/packs.ts';
 import { studyById } from '../../store/sqlite/archive/studies.ts';
-import { nodeAt } from '../../store/sqlite/archive/treeNodes.ts';
+import { treeNodeAt } from '../../store/sqlite/archive/treeNodes.ts';
 import type { ReadDatabase, WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { FileFaults } from './fileFaults.ts';
-import { placePack } from './placePack.ts';
+import { insertPackRows } from './insertPackRows.ts';
 import { newPackText, readPackText } from './readPack.ts';
 import { type CheckedRecord, checkRecord } from './record.ts';
-import { requireSameFiles } from './sameFiles.ts';
+import { requireMatchingFiles } from './sameFiles.ts';
 
 export type { StagedBlob } from '../../store/blobs/blobStore.ts';
 
@@ -27,7 +27,7 @@ export interface NewPack {
   /** The bytes that came with it, by path; absent where the archive is to hold every file already. */
   staged?: ReadonlyMap<string, StagedBlob>;
   /** Asked for room for the bytes that the archive does not hold yet, before any are kept; throws where there is none. */
-  requireRoom?: (bytes: number) => Promise<void>;
+  reserveSpace?: (bytes: number) => Promise<void>;
 }
 
 /** Blobs of one pack that are kept together, so that a pack of many leaves room for others between. */
@@ -53,13 +53,13 @@ export interface AddedPack {
  */
 export async function addPack(
   store: Store,
-  { record: sent, staged, requireRoom }: NewPack,
+  { record: sent, staged, reserveSpace }: NewPack,
 ): Promise<AddedPack> {
   try {
     const checked = checkRecord(sent);
     const { id } = checked;
     const there = () => ({ id, created: false, text: readPackText(store.latest(), id) });
-    if (staged) requireSameFiles(checked, staged);
+    if (staged) requireMatchingFiles(checked, staged);
     else requireHeldFiles(store.latest(), checked);
     if (packByDigest(store.latest(), checked.digest)) {
       await mendHeld(store, [...(staged?.values() ?? [])]);
@@ -67,7 +67,7 @@ export async function addPack(
     }
     requireReferences(store.latest(), checked.record);
     const blobs = [...(staged?.values() ?? [])];
-    await requireRoom?.(newBytes(store.latest(), blobs));
+    await reserveSpace?.(newBytes(store.latest(), blobs));
     await mendHeld(store, blobs);
     await keepAll(blobs);
     const text = await store.write((database) => recordPack(database, checked, store.instant()));
@@ -106,7 +106,7 @@ function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: Checked
 /** @throws Problem `unknown_node`, `unknown_study`, `unknown_pack` */
 function requireReferences(database: ReadDatabase, record: PackRecord): void {
   const { node, study, replicates, supersedes } = record;
-  if (node !== null && !nodeAt(database, node)) {
+  if (node !== null && !treeNodeAt(database, node)) {
     throw unknown('unknown_node', '/node', `There is no node ${node}. Create it first, or leave it out.`);
   }
   if (study !== null && !studyById(database, study)) {
@@ -148,8 +148,9 @@ async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<vo
     const there = found.get(blob.sha256) ?? null;
     if (there === blob.sha256 && !isDamaged(store.read, blob.sha256)) continue;
     if (there !== null) await recordChanged(store, blob, there);
-    else if ((await store.blobs.bytesOf(blob.sha256)) !== undefined) await noticeDamage(store, [blob.sha256]);
-    await keepMending(store, blob);
+    else if ((await store.blobs.bytesOf(blob.sha256)) !== undefined)
+      await confirmDamage(store, [blob.sha256]);
+    await storeWithRepair(store, blob);
   }
 }
 
@@ -174,6 +175,6 @@ function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string)
     );
   }
   const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });
-  placePack(database, checked, seq, at);
+  insertPackRows(database, checked, seq, at);
   return newPackText(database, id, checked.text);
 }

@@ -18,12 +18,12 @@ export async function flagPack(store: Store, id: string, { reason, note }: NewFl
       digest: flagDigest(flag),
       at: flag.at,
     });
-    placeFlag(database, pack, { ...flag, ledger_entry: seq });
+    insertFlagRows(database, pack, { ...flag, ledger_entry: seq });
   });
 }
 
 /** Writes the rows of a flag on the pack whose ledger entry is `pack`. */
-export function placeFlag(
+export function insertFlagRows(
   database: WriteDatabase,
   pack: number,
   flag: FlagRow & { ledger_entry: number },

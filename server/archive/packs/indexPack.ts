@@ -33,7 +33,7 @@ function filtersOf(record: PackRecord): PackFilter[] {
     filters.push({ filter: 'verdict', value: replicates.verdict });
     filters.push({ filter: 'replicates', value: replicates.pack });
   }
-  for (const path of node === null ? [] : pathsDownTo(node)) filters.push({ filter: 'node', value: path });
+  for (const path of node === null ? [] : pathPrefixes(node)) filters.push({ filter: 'node', value: path });
   for (const { name, orcid } of authors) {
     for (const value of authorValues(name, orcid)) filters.push({ filter: 'author', value });
   }
@@ -42,7 +42,7 @@ function filtersOf(record: PackRecord): PackFilter[] {
 }
 
 /** `a/b/c` is found under `a`, `a/b` and itself. */
-export function pathsDownTo(path: string): string[] {
+export function pathPrefixes(path: string): string[] {
   const segments = path.split('/');
   return segments.map((_, index) => segments.slice(0, index + 1).join('/'));
 }

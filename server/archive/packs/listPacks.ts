@@ -5,7 +5,7 @@ import {
   type PackOrder,
   selectPacks,
 } from '../../store/sqlite/archive/packLists.ts';
-import { matchExpression, roughExpression } from '../../store/sqlite/engine/search.ts';
+import { approximateExpression, matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 import { foldedText } from '../foldedText.ts';
 import { packTexts } from './readPack.ts';
@@ -24,7 +24,7 @@ export function listPacks({ read }: Pick<Store, 'read'>, query: PacksQuery): Pac
       selectPacks(read, {
         filters: filtersOf(query),
         match: query.q === undefined ? undefined : matchExpression(query.q),
-        rough: query.q === undefined ? undefined : roughExpression(query.q),
+        rough: query.q === undefined ? undefined : approximateExpression(query.q),
         order,
         descending: query.sort.startsWith('-'),
         limit: query.limit,

@@ -2,7 +2,7 @@ import { FileFaults } from './fileFaults.ts';
 import type { CheckedRecord } from './record.ts';
 
 /** @throws Problem `files_mismatch`, `digest_mismatch` with a pointer to each file that is not what the record says. */
-export function requireSameFiles(
+export function requireMatchingFiles(
   checked: CheckedRecord,
   staged: ReadonlyMap<string, { sha256: string; bytes: number }>,
 ): void {

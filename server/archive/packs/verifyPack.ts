@@ -1,7 +1,7 @@
 import { canonicalText } from '../../../shared/canonicalJson.ts';
 import { NO_HASH } from '../../../shared/ledger.ts';
 import type { PackRecord, PackVerification } from '../../../shared/pack.ts';
-import { noticeDamage } from '../../fixity/noticeDamage.ts';
+import { confirmDamage } from '../../fixity/confirmDamage.ts';
 import { rehashForReader } from '../../hashing/hashFiles.ts';
 import { hashOf, sha256Of } from '../../ledger/entry.ts';
 import { isDatabaseDamage } from '../../store/databaseDamage.ts';
@@ -73,7 +73,7 @@ async function blobChecks(store: Store, record: PackRecord | undefined): Promise
   const files = Array.isArray(record?.files) ? record.files : [];
   const found = await rehashForReader(store.blobs, files);
   const damaged = files.filter(({ sha256 }) => found.get(sha256) !== sha256);
-  await noticeDamage(
+  await confirmDamage(
     store,
     damaged.map(({ sha256 }) => sha256),
   );

@@ -2,7 +2,7 @@ import { Problem } from '../../../shared/problems.ts';
 import {
   type NewStudy,
   type NewStudyStatus,
-  STUDY_MOVES,
+  STUDY_TRANSITIONS,
   type StudiesQuery,
   type Study,
 } from '../../../shared/study.ts';
@@ -17,7 +17,7 @@ import {
   statusesOf,
   studyById,
 } from '../../store/sqlite/archive/studies.ts';
-import { nodeAt } from '../../store/sqlite/archive/treeNodes.ts';
+import { treeNodeAt } from '../../store/sqlite/archive/treeNodes.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
@@ -27,7 +27,7 @@ import { statusDigest, studyDigest } from '../recordedSubjects.ts';
 export async function createStudy(store: Store, asked: NewStudy): Promise<Study> {
   const id = `st_${store.randomHex(20)}`;
   await store.write((database) => {
-    if (asked.node !== null && !nodeAt(database, asked.node)) {
+    if (asked.node !== null && !treeNodeAt(database, asked.node)) {
       const message = `There is no node ${asked.node}. Create it first, or leave it out.`;
       throw new Problem('unknown_node', message, { errors: [{ path: '/node', message }] });
     }
@@ -58,7 +58,7 @@ export async function setStudyStatus(
 ): Promise<Study> {
   await store.write((database) => {
     const study = requireStudy(database, id);
-    const allowed = STUDY_MOVES[study.status];
+    const allowed = STUDY_TRANSITIONS[study.status];
     if (!allowed.includes(status)) {
       throw new Problem(
         'invalid_transition',

@@ -6,26 +6,29 @@ import { appendEntry } from '../../ledger/appendEntry.ts';
 import { packCounts, selectPacks } from '../../store/sqlite/archive/packLists.ts';
 import { countStudiesBelow, studyCountsByNode } from '../../store/sqlite/archive/studies.ts';
 import {
-  allNodes,
+  allTreeNodes,
   childrenOf,
   countChildren,
-  insertNode,
-  nodeAt,
-  nodesAt,
+  insertTreeNode,
+  treeNodeAt,
+  treeNodesAt,
 } from '../../store/sqlite/archive/treeNodes.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
-import { pathsDownTo } from '../packs/indexPack.ts';
+import { pathPrefixes } from '../packs/indexPack.ts';
 import { packTexts } from '../packs/readPack.ts';
 import { nodeDigest } from '../recordedSubjects.ts';
 import { listStudies } from '../studies/studies.ts';
 
 /** @throws Problem `parent_missing`, `node_exists` */
-export async function createNode(store: Store, { path, title, description }: NewNode): Promise<ArchiveNode> {
+export async function createTreeNode(
+  store: Store,
+  { path, title, description }: NewNode,
+): Promise<ArchiveNode> {
   const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
   return store.write((database) => {
-    if (nodeAt(database, path)) throw new Problem('node_exists', `There is a node ${path} already.`);
-    if (parent !== null && !nodeAt(database, parent)) {
+    if (treeNodeAt(database, path)) throw new Problem('node_exists', `There is a node ${path} already.`);
+    if (parent !== null && !treeNodeAt(database, parent)) {
       throw new Problem(
         'parent_missing',
         `There is no node ${parent} to hang this one from. Create it first.`,
@@ -39,7 +42,7 @@ export async function createNode(store: Store, { path, title, description }: New
       at: recorded.created_at,
     });
     const node = { ...recorded, ledger_entry: seq };
-    insertNode(database, { ...node, parent });
+    insertTreeNode(database, { ...node, parent });
     return node;
   });
 }
@@ -56,10 +59,10 @@ export interface NodePage extends ArchiveNode {
 }
 
 /** @throws Problem `not_found` */
-export function readNode({ read }: Store, path: string): { page: NodePage; packs: Iterable<string> } {
+export function readTreeNode({ read }: Store, path: string): { page: NodePage; packs: Iterable<string> } {
   return read
     .transaction(() => {
-      const node = nodeAt(read, path);
+      const node = treeNodeAt(read, path);
       if (!node) throw new Problem('not_found', `There is no node ${path} here.`);
       const packs = packCounts(read, 'node');
       const withCounts = (each: ArchiveNode) => ({
@@ -69,7 +72,10 @@ export function readNode({ read }: Store, path: string): { page: NodePage; packs
       const page: NodePage = {
         ...node,
         counts: { ...withCounts(node).counts, children: countChildren(read, path) },
-        ancestors: nodesAt(read, pathsDownTo(path).slice(0, -1)).map(({ path, title }) => ({ path, title })),
+        ancestors: treeNodesAt(read, pathPrefixes(path).slice(0, -1)).map(({ path, title }) => ({
+          path,
+          title,
+        })),
         children: childrenOf(read, path, MAX_NODE_LISTING).map(withCounts),
         studies: listStudies({ read }, { node: path, limit: MAX_NODE_LISTING, offset: 0 }).items,
       };
@@ -98,7 +104,7 @@ export function readTree({ read }: Pick<Store, 'read'>): TreeNode[] {
       const packs = packCounts(read, 'node');
       const roots: TreeNode[] = [];
       const byPath = new Map<string, TreeNode>();
-      for (const node of allNodes(read)) {
+      for (const node of allTreeNodes(read)) {
         const counts = { studies: studies.get(node.path) ?? 0, packs: packs.get(node.path) ?? 0 };
         const treeNode: TreeNode = { ...node, counts, children: [] };
         byPath.set(node.path, treeNode);

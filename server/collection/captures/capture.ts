@@ -30,36 +30,36 @@ export interface Capture extends CapturedAnswer {
 }
 
 /** A capture that is not taken, by the word that its refusal is counted under. */
-export class RefusedCapture extends Error {
+export class RefusedCaptureError extends Error {
   readonly reason: CaptureRefusal;
 
   constructor(reason: CaptureRefusal) {
     super(reason);
-    this.name = 'RefusedCapture';
+    this.name = 'RefusedCaptureError';
     this.reason = reason;
   }
 }
 
-/** The one form of a captured address. @throws RefusedCapture */
-export function capturedUrl(text: string): string {
-  if (/^(?!https?:)[a-z][a-z0-9+.-]*:/i.test(text)) throw new RefusedCapture('not_http');
-  if (!isHttpUrl(text)) throw new RefusedCapture('malformed_url');
+/** The one form of a captured address. @throws RefusedCaptureError */
+export function parseCaptureUrl(text: string): string {
+  if (/^(?!https?:)[a-z][a-z0-9+.-]*:/i.test(text)) throw new RefusedCaptureError('not_http');
+  if (!isHttpUrl(text)) throw new RefusedCaptureError('malformed_url');
   const url = normalizeUrl(text);
   if (watchedUrlSchema.safeParse(url).success) return url;
   const { username, password } = new URL(url);
-  throw new RefusedCapture(username || password ? 'credentials_in_url' : 'malformed_url');
+  throw new RefusedCaptureError(username || password ? 'credentials_in_url' : 'malformed_url');
 }
 
 /** WARC-Date: UTC to the second, with up to nine more digits in WARC 1.1; what it is less exact in is no instant. */
 const WARC_DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
-/** A capture's time as rows write it. @throws RefusedCapture */
-export function capturedAt(text: string | undefined): string {
+/** A capture's time as rows write it. @throws RefusedCaptureError */
+export function parseCaptureDate(text: string | undefined): string {
   const time = text !== undefined && WARC_DATE.test(text) ? Date.parse(text) : Number.NaN;
   const instant = Number.isNaN(time) ? '' : new Date(time).toISOString();
   // The 31st of April is read as the 1st of May.
   if (text === undefined || instant.slice(0, 19) !== text.slice(0, 19))
-    throw new RefusedCapture('malformed_date');
+    throw new RefusedCaptureError('malformed_date');
   return instant;
 }
 

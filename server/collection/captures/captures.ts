@@ -3,7 +3,7 @@ import type { CaptureResult, MementoImport } from '../../../shared/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../../runtime/jobs.ts';
-import { noRoomFor } from '../../store/room.ts';
+import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import { importMementos } from './importMementos.ts';
 import { importWarc } from './importWarc.ts';
 import type { MementoServices } from './services.ts';
@@ -37,7 +37,7 @@ export function openCaptures({ jobs, ...services }: CaptureServices, closing: Ab
   return {
     async startFile(observer, chunks) {
       requireOpen();
-      if ((await noRoomFor(store, settings(), 0)) === 'disk_nearly_full')
+      if ((await reachedStorageLimit(store, settings(), 0)) === 'disk_nearly_full')
         throw new Problem('disk_nearly_full', 'There is too little free disk for a file to be taken.');
       const staged = await store.blobs.stageFile(chunks, MAX_CAPTURE_FILE_BYTES);
       return jobs.start('import', 'records', async ({ signal, progress }) => {

@@ -2,7 +2,7 @@ import type { MementoImport } from '../../../shared/captures.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Attempt } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
-import { type ListedMemento, NoTimeMap, readTimeMap } from './readTimeMap.ts';
+import { InvalidTimeMapError, type ListedMemento, readTimeMap } from './readTimeMap.ts';
 import type { MementoServices } from './services.ts';
 
 /** A memento to be asked for. */
@@ -20,7 +20,7 @@ const MAX_LISTED = 500_000;
  * Reads a TimeMap, all of its pages, and chooses the mementos that were asked for, oldest first.
  *
  * @returns how many lie beyond the limit, and whether the TimeMap was met at a private address.
- * @throws Problem `invalid_capture`; HostHeldError; the signal's reason.
+ * @throws Problem `invalid_capture`; HostBackoffError; the signal's reason.
  */
 export async function chooseMementos(
   services: MementoServices,
@@ -80,7 +80,7 @@ function askForPage(
     maxBytes: MAX_PAGE_BYTES,
     validators: async () => undefined,
     receive: textOf,
-    namedByPrivate: isPrivate,
+    allowPrivateAddress: isPrivate,
     signal,
   });
 }
@@ -104,7 +104,7 @@ async function readPage({ received, error, status, final_url }: Page) {
   try {
     return await readTimeMap(received, final_url);
   } catch (failure) {
-    if (failure instanceof NoTimeMap) throw unreadable(failure.message);
+    if (failure instanceof InvalidTimeMapError) throw unreadable(failure.message);
     throw failure;
   }
 }

@@ -1,4 +1,4 @@
-import { MalformedHttp } from './httpMessage.ts';
+import { MalformedHttpError } from './httpMessage.ts';
 
 /** A chunk's size in hex, with extensions or without (RFC 9112, section 7.1). */
 const SIZE_LINE = /^([0-9a-f]{1,12})[ \t]*(?:;.*)?\r?\n$/i;
@@ -6,10 +6,10 @@ const MAX_LINE_BYTES = 4_096;
 const NEWLINE = 10;
 
 /** The body ended before its last chunk. */
-export class CutChunks extends Error {
+export class TruncatedChunksError extends Error {
   constructor() {
     super('The body ends before its last chunk.');
-    this.name = 'CutChunks';
+    this.name = 'TruncatedChunksError';
   }
 }
 
@@ -17,9 +17,9 @@ export class CutChunks extends Error {
  * Takes the chunks off a body, holding no more of it than a line. Many archives keep the header of a body that they
  * have taken the chunks off already: what does not begin with a chunk's size is given as it is.
  *
- * @throws CutChunks, MalformedHttp; whatever the body throws.
+ * @throws TruncatedChunksError, MalformedHttpError; whatever the body throws.
  */
-export async function* dechunked(
+export async function* decodeChunked(
   body: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const source = new Pieces(body);
@@ -30,19 +30,20 @@ export async function* dechunked(
   }
   for (;;) {
     const size = SIZE_LINE.exec(line.toString('latin1'))?.[1];
-    if (size === undefined) throw line.at(-1) === NEWLINE ? malformed() : new CutChunks();
+    if (size === undefined) throw line.at(-1) === NEWLINE ? malformed() : new TruncatedChunksError();
     const length = Number.parseInt(size, 16);
     // What follows the last chunk are trailers, which are no part of the body.
     if (length === 0) return;
     yield* source.take(length);
     const end = (await source.line()).toString('latin1');
-    if (end !== '\r\n' && end !== '\n') throw end === '' || end === '\r' ? new CutChunks() : malformed();
+    if (end !== '\r\n' && end !== '\n')
+      throw end === '' || end === '\r' ? new TruncatedChunksError() : malformed();
     line = await source.line();
   }
 }
 
-function malformed(): MalformedHttp {
-  return new MalformedHttp('The chunks of the body cannot be read.');
+function malformed(): MalformedHttpError {
+  return new MalformedHttpError('The chunks of the body cannot be read.');
 }
 
 /** A stream that is taken by lines and by lengths. */
@@ -66,7 +67,7 @@ class Pieces {
 
   async *take(length: number): AsyncGenerator<Uint8Array, void, undefined> {
     for (let left = length; left > 0; ) {
-      if (this.#held.length === 0 && !(await this.#more())) throw new CutChunks();
+      if (this.#held.length === 0 && !(await this.#more())) throw new TruncatedChunksError();
       const piece = this.#cut(Math.min(left, this.#held.length));
       left -= piece.length;
       yield piece;

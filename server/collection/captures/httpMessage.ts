@@ -10,10 +10,10 @@ const MAX_HEAD_BYTES = 65_536;
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? ([1-5]\d\d)(?: .*)?$/;
 
 /** A block that holds no HTTP response, or one that breaks off in its framing. */
-export class MalformedHttp extends Error {
+export class MalformedHttpError extends Error {
   constructor(message: string) {
     super(message);
-    this.name = 'MalformedHttp';
+    this.name = 'MalformedHttpError';
   }
 }
 
@@ -21,7 +21,7 @@ export class MalformedHttp extends Error {
  * Takes the head from the beginning of a block (RFC 9112, section 2) and gives the rest of it as the body. A block that
  * ends with its head, as that of a revisit, has an empty body.
  *
- * @throws MalformedHttp; whatever the block throws.
+ * @throws MalformedHttpError; whatever the block throws.
  */
 export async function splitHead(
   block: AsyncIterable<Uint8Array>,
@@ -38,10 +38,10 @@ export async function splitHead(
         : Buffer.concat([held, value]);
     end = endOfHead(held);
     if (end >= 0) break;
-    if (held.length > MAX_HEAD_BYTES) throw new MalformedHttp('The head of the response has no end.');
+    if (held.length > MAX_HEAD_BYTES) throw new MalformedHttpError('The head of the response has no end.');
   }
   const isWhole = end >= 0;
-  if (end > MAX_HEAD_BYTES) throw new MalformedHttp('The head of the response is too long.');
+  if (end > MAX_HEAD_BYTES) throw new MalformedHttpError('The head of the response is too long.');
   const head = parseHead(held.toString('latin1', 0, isWhole ? end : held.length));
   return { ...head, body: isWhole ? rest(held.subarray(end), chunks) : nothing() };
 }
@@ -57,7 +57,7 @@ function endOfHead(bytes: Buffer): number {
 function parseHead(text: string): HttpHead {
   const [first = '', ...lines] = text.replace(/\r?\n[ \t]+/g, ' ').split(/\r?\n/);
   const status = STATUS_LINE.exec(first)?.[1];
-  if (status === undefined) throw new MalformedHttp('The record holds no HTTP response.');
+  if (status === undefined) throw new MalformedHttpError('The record holds no HTTP response.');
   const headers: [string, string][] = [];
   for (const line of lines) {
     const colon = line.indexOf(':');

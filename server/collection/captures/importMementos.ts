@@ -4,14 +4,14 @@ import { Problem } from '../../../shared/problems.ts';
 import { hasCaptureAt } from '../../store/sqlite/collection/captures.ts';
 import type { Attempt } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
-import { labelOf } from '../record/pageLabels.ts';
-import type { ReceivedObject } from '../record/receiveObject.ts';
-import { HostHeldError } from '../schedule/hostRateLimiter.ts';
+import type { ReceivedObject } from '../record/objectReceiver.ts';
+import { detectPageLabel } from '../record/pageLabels.ts';
+import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
 import { sourceIdOf } from '../sources/sources.ts';
-import { type Capture, capturedUrl, RefusedCapture } from './capture.ts';
+import { type Capture, parseCaptureUrl, RefusedCaptureError } from './capture.ts';
 import { type Chosen, chooseMementos } from './chooseMementos.ts';
 import { headerOf } from './httpMessage.ts';
-import { rawMemento } from './rawMemento.ts';
+import { rawMementoUrl } from './rawMementoUrl.ts';
 import { instantOfDate } from './readTimeMap.ts';
 import { recordCapture } from './recordCapture.ts';
 import type { MementoServices } from './services.ts';
@@ -51,13 +51,13 @@ export async function importMementos(
     }
   } catch (error) {
     if (signal.aborted) tally.refuse('cancelled', total - done);
-    else if (error instanceof HostHeldError && total > 0) tally.refuse('host_held', total - done);
-    else throw error instanceof HostHeldError ? held(error) : error;
+    else if (error instanceof HostBackoffError && total > 0) tally.refuse('host_held', total - done);
+    else throw error instanceof HostBackoffError ? held(error) : error;
   }
   return tally.result();
 }
 
-function held({ until }: HostHeldError): Problem {
+function held({ until }: HostBackoffError): Problem {
   return new Problem(
     'invalid_capture',
     `The archive asked to be left alone until ${new Date(until).toISOString()}; try again then.`,
@@ -77,14 +77,14 @@ async function takeOne(
   tally: Tally,
 ): Promise<void> {
   try {
-    const url = capturedUrl(original);
+    const url = parseCaptureUrl(original);
     const key = { source: sourceIdOf(url), observer: reading.observer, at: at ?? '' };
     if (hasCaptureAt(services.store.read, key)) return tally.record({ held: true, event: null });
-    const attempt = await askFor(services, reading, rawMemento(uri));
+    const attempt = await askFor(services, reading, rawMementoUrl(uri));
     const capture = await captureOf(attempt, url, at);
     await record(services, reading.observer, attempt.received, capture, tally);
   } catch (error) {
-    if (!(error instanceof RefusedCapture)) throw error;
+    if (!(error instanceof RefusedCaptureError)) throw error;
     tally.refuse(error.reason);
   }
 }
@@ -106,7 +106,7 @@ async function askFor(
       maxBytes: Math.floor(max_object_mb * MEGABYTE),
       validators: async () => undefined,
       receive: (chunks, maxBytes) => receiver.receive(chunks, maxBytes),
-      namedByPrivate: isPrivate,
+      allowPrivateAddress: isPrivate,
       signal,
     });
     const mayCome = attempt.received === null && attempt.error !== null && !FINAL_ERRORS.has(attempt.error);
@@ -125,7 +125,7 @@ const FINAL_ERRORS: ReadonlySet<string> = new Set([
   'storage_full',
 ]);
 
-/** @throws RefusedCapture where what came is no memento. */
+/** @throws RefusedCaptureError where what came is no memento. */
 async function captureOf(
   attempt: Attempt<ReceivedObject>,
   url: string,
@@ -136,12 +136,12 @@ async function captureOf(
   // An archive that answers with an error of its own does not say of when that is.
   if (received === null || (error !== null && said === undefined)) {
     await received?.discard();
-    throw new RefusedCapture(error === null || error === 'http_error' ? 'no_memento' : error);
+    throw new RefusedCaptureError(error === null || error === 'http_error' ? 'no_memento' : error);
   }
   const at = said === undefined ? listedAt : instantOfDate(said);
   if (at === null) {
     await received.discard();
-    throw new RefusedCapture('malformed_date');
+    throw new RefusedCaptureError('malformed_date');
   }
   return {
     url,
@@ -152,7 +152,7 @@ async function captureOf(
     error,
     content_type: attempt.content_type,
     headers: attempt.headers,
-    page_label: await labelOf({ ...attempt, url }),
+    page_label: await detectPageLabel({ ...attempt, url }),
     sha256: received.sha256,
     bytes: received.bytes,
     duration_ms: attempt.duration_ms,
@@ -170,7 +170,7 @@ async function record(
 ): Promise<void> {
   try {
     await received?.keep(async (isHeld, release) => {
-      if (!isHeld) throw new RefusedCapture('no_room');
+      if (!isHeld) throw new RefusedCaptureError('no_room');
       const recorded = await store.write((database) => {
         const outcome = recordCapture(database, store.instant(), observer, capture);
         release();

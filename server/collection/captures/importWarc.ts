@@ -7,10 +7,10 @@ import { temporaryFolder } from '../../store/blobs/paths.ts';
 import { CaptureSpool } from '../../store/sqlite/collection/captureSpool.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import { sourceIdOf } from '../sources/sources.ts';
-import { CaptureRoom } from './captureRoom.ts';
-import { DamagedCaptures } from './damage.ts';
+import { CaptureSpace } from './captureRoom.ts';
+import { DamagedCaptureFileError } from './damage.ts';
 import { type FileDescription, readWarcFile, type Waiting } from './readWarcFile.ts';
-import { Recording } from './recording.ts';
+import { CaptureRecorder } from './recording.ts';
 import type { WarcServices } from './services.ts';
 import { Tally } from './tally.ts';
 import { type OpenBytes, unpacked } from './unpack.ts';
@@ -38,7 +38,7 @@ export async function importWarc(
   const { store, receiver, settings } = services;
   const file = join(temporaryFolder(store.folder), `captures-${store.randomHex(16)}`);
   const spool = new CaptureSpool(file);
-  const waiting: Waiting = { spool, room: new CaptureRoom(receiver), large: new Map() };
+  const waiting: Waiting = { spool, room: new CaptureSpace(receiver), large: new Map() };
   const tally = new Tally();
   try {
     const maxBytesOf = (url: string) =>
@@ -52,9 +52,9 @@ export async function importWarc(
       maxUnpackedBytes: MAX_CAPTURE_UNPACKED_BYTES,
     };
     const description = await readWarcFile(reading, waiting, tally, unpacked(open), signal);
-    await new Recording(services, waiting, tally, observer(description)).run(signal, tell);
+    await new CaptureRecorder(services, waiting, tally, observer(description)).run(signal, tell);
   } catch (error) {
-    if (error instanceof DamagedCaptures)
+    if (error instanceof DamagedCaptureFileError)
       throw new Problem('invalid_capture', `This is no WARC file that can be read: ${error.message}`);
     if (!signal.aborted) throw error;
   } finally {

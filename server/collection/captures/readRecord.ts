@@ -1,11 +1,17 @@
 import type { CaptureRefusal } from '../../../shared/captures.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
-import { labelOf } from '../record/pageLabels.ts';
-import { type CapturedAnswer, capturedAt, capturedUrl, errorOfStatus, RefusedCapture } from './capture.ts';
-import { CutChunks, dechunked } from './dechunk.ts';
-import { type HttpHead, headerOf, MalformedHttp, splitHead } from './httpMessage.ts';
+import { detectPageLabel } from '../record/pageLabels.ts';
+import {
+  type CapturedAnswer,
+  errorOfStatus,
+  parseCaptureDate,
+  parseCaptureUrl,
+  RefusedCaptureError,
+} from './capture.ts';
+import { decodeChunked, TruncatedChunksError } from './dechunk.ts';
+import { type HttpHead, headerOf, MalformedHttpError, splitHead } from './httpMessage.ts';
 import { discardPayload, type Payload, readPayload } from './readPayload.ts';
-import { digestText, HashedBytes, statedDigest } from './recordDigest.ts';
+import { DigestVerifier, formatDigest, parseStatedDigest } from './recordDigest.ts';
 import type { WarcRecord } from './warcRecords.ts';
 
 /** What a revisit says that it is the same as. */
@@ -16,7 +22,7 @@ export interface Reference {
 }
 
 /** A record that holds a capture, or refers to one. */
-export interface ReadRecord {
+export interface CaptureRecord {
   url: string;
   at: string;
   record_id: string | null;
@@ -42,27 +48,27 @@ const NOT_MODIFIED = /\/revisit\/server-not-modified\/?$/;
 /**
  * Reads a `response`, `resource` or `revisit` record. Its digests are checked where it states any.
  *
- * @throws RefusedCapture; DamagedCaptures. Nothing is left behind then.
+ * @throws RefusedCaptureError; DamagedCaptureFileError. Nothing is left behind then.
  */
-export async function readRecord(services: RecordServices, record: WarcRecord): Promise<ReadRecord> {
-  const url = capturedUrl(withoutBrackets(record.field('warc-target-uri') ?? ''));
-  const at = capturedAt(record.field('warc-date'));
-  if (record.field('warc-truncated') !== undefined) throw new RefusedCapture('truncated');
-  if (record.field('warc-segment-number') !== undefined) throw new RefusedCapture('segmented');
-  const stated = statedDigest(record.field('warc-payload-digest'));
+export async function readRecord(services: RecordServices, record: WarcRecord): Promise<CaptureRecord> {
+  const url = parseCaptureUrl(stripAngleBrackets(record.field('warc-target-uri') ?? ''));
+  const at = parseCaptureDate(record.field('warc-date'));
+  if (record.field('warc-truncated') !== undefined) throw new RefusedCaptureError('truncated');
+  if (record.field('warc-segment-number') !== undefined) throw new RefusedCaptureError('segmented');
+  const stated = parseStatedDigest(record.field('warc-payload-digest'));
   const common = {
     url,
     at,
-    record_id: withoutBrackets(record.field('warc-record-id') ?? '') || null,
-    payload_digest: stated ? digestText(stated) : null,
-    concurrent: record.fields('warc-concurrent-to').map(withoutBrackets),
+    record_id: stripAngleBrackets(record.field('warc-record-id') ?? '') || null,
+    payload_digest: stated ? formatDigest(stated) : null,
+    concurrent: record.fields('warc-concurrent-to').map(stripAngleBrackets),
   };
-  const block = new HashedBytes(statedDigest(record.field('warc-block-digest')));
+  const block = new DigestVerifier(parseStatedDigest(record.field('warc-block-digest')));
   const bytes = block.through(record.block);
   const read = await refusing(() => readBlock(services, record, bytes, url));
   try {
     await drain(bytes);
-    if (!block.matches()) throw new RefusedCapture('digest_mismatch');
+    if (!block.matches()) throw new RefusedCaptureError('digest_mismatch');
     return { ...common, ...read };
   } catch (error) {
     if (read.payload) await discardPayload(read.payload);
@@ -70,7 +76,7 @@ export async function readRecord(services: RecordServices, record: WarcRecord): 
   }
 }
 
-type Content = Pick<ReadRecord, 'answer' | 'payload' | 'refersTo'>;
+type Content = Pick<CaptureRecord, 'answer' | 'payload' | 'refersTo'>;
 
 function readBlock(
   services: RecordServices,
@@ -90,7 +96,7 @@ async function readResource(
   bytes: AsyncIterable<Uint8Array>,
   url: string,
 ): Promise<Content> {
-  const digest = new HashedBytes(statedDigest(record.field('warc-payload-digest')));
+  const digest = new DigestVerifier(parseStatedDigest(record.field('warc-payload-digest')));
   const payload = await readPayload(services.stage, digest.through(bytes), services.maxBytesOf(url));
   return checked(payload, digest.matches(), async () => {
     const said = { status: null, headers: [], content_type: record.field('content-type') ?? null };
@@ -104,37 +110,37 @@ async function readResponse(
   bytes: AsyncIterable<Uint8Array>,
   url: string,
 ): Promise<Content> {
-  if (!isHttp(record)) throw new MalformedHttp('The record holds no HTTP response.');
+  if (!isHttp(record)) throw new MalformedHttpError('The record holds no HTTP response.');
   const { body, ...head } = await splitHead(bytes);
-  if (head.status === 304) throw new RefusedCapture('unresolved_revisit');
-  if (head.status < 200) throw new MalformedHttp('The record holds an interim response.');
-  const stated = statedDigest(record.field('warc-payload-digest'));
+  if (head.status === 304) throw new RefusedCaptureError('unresolved_revisit');
+  if (head.status < 200) throw new MalformedHttpError('The record holds an interim response.');
+  const stated = parseStatedDigest(record.field('warc-payload-digest'));
   // Of a body in chunks some tools hash the bytes with their chunks, others without.
-  const asSent = new HashedBytes(stated);
-  const asMeant = new HashedBytes(stated);
+  const asSent = new DigestVerifier(stated);
+  const asMeant = new DigestVerifier(stated);
   const sent = asSent.through(body);
   const isChunked = chunkedBody(head);
-  const meant = isChunked ? asMeant.through(dechunked(sent)) : sent;
+  const meant = isChunked ? asMeant.through(decodeChunked(sent)) : sent;
   const payload = await readPayload(services.stage, meant, services.maxBytesOf(url));
   return checked(
     payload,
     await drain(sent).then(() => asSent.matches() || (isChunked && asMeant.matches())),
     async () => {
-      if (!isChunked && isShort(head, payload)) throw new RefusedCapture('truncated');
+      if (!isChunked && isShort(head, payload)) throw new RefusedCaptureError('truncated');
       const content_type = headerOf(head.headers, 'content-type') ?? null;
       return answerOf(url, { ...head, content_type }, payload.beginning, errorOfStatus(head.status));
     },
   );
 }
 
-/** The content of a payload whose digest was checked; else lets go of it. @throws RefusedCapture */
+/** The content of a payload whose digest was checked; else lets go of it. @throws RefusedCaptureError */
 async function checked(
   payload: Payload,
   matches: boolean,
   answer: () => Promise<CapturedAnswer>,
 ): Promise<Content> {
   try {
-    if (!matches) throw new RefusedCapture('digest_mismatch');
+    if (!matches) throw new RefusedCaptureError('digest_mismatch');
     return { answer: await answer(), payload, refersTo: null };
   } catch (error) {
     await discardPayload(payload);
@@ -150,14 +156,14 @@ async function readRevisit(
 ): Promise<Content> {
   const profile = record.field('warc-profile') ?? '';
   if (!SAME_PAYLOAD.test(profile) && !NOT_MODIFIED.test(profile))
-    throw new RefusedCapture('unresolved_revisit');
+    throw new RefusedCaptureError('unresolved_revisit');
   const referred = record.field('warc-refers-to-date');
   const refersTo = {
-    record: withoutBrackets(record.field('warc-refers-to') ?? '') || null,
+    record: stripAngleBrackets(record.field('warc-refers-to') ?? '') || null,
     url: record.field('warc-refers-to-target-uri')
-      ? capturedUrl(withoutBrackets(record.field('warc-refers-to-target-uri') ?? ''))
+      ? parseCaptureUrl(stripAngleBrackets(record.field('warc-refers-to-target-uri') ?? ''))
       : null,
-    at: referred === undefined ? null : capturedAt(referred),
+    at: referred === undefined ? null : parseCaptureDate(referred),
   };
   if (record.length === 0 || !isHttp(record)) return { answer: null, payload: null, refersTo };
   const head = await splitHead(bytes);
@@ -173,7 +179,7 @@ async function answerOf(
   beginning: Buffer,
   error: CapturedAnswer['error'],
 ): Promise<CapturedAnswer> {
-  const page_label = await labelOf({ url, final_url: url, status, headers, content_type, beginning });
+  const page_label = await detectPageLabel({ url, final_url: url, status, headers, content_type, beginning });
   return { status, headers, content_type, error, page_label };
 }
 
@@ -181,10 +187,10 @@ function isHttp(record: WarcRecord): boolean {
   return /^application\/http\b/i.test(record.field('content-type') ?? '');
 }
 
-/** @throws RefusedCapture where the transfer coding is one that cannot be taken off. */
+/** @throws RefusedCaptureError where the transfer coding is one that cannot be taken off. */
 function chunkedBody({ headers }: HttpHead): boolean {
   const coding = headerOf(headers, 'transfer-encoding')?.trim().toLowerCase() ?? 'identity';
-  if (coding !== 'chunked' && coding !== 'identity') throw new RefusedCapture('unsupported_encoding');
+  if (coding !== 'chunked' && coding !== 'identity') throw new RefusedCaptureError('unsupported_encoding');
   return coding === 'chunked';
 }
 
@@ -205,17 +211,17 @@ async function refusing<Result>(read: () => Promise<Result>): Promise<Result> {
     return await read();
   } catch (error) {
     const reason = reasonOf(error);
-    throw reason === undefined ? error : new RefusedCapture(reason);
+    throw reason === undefined ? error : new RefusedCaptureError(reason);
   }
 }
 
 function reasonOf(error: unknown): CaptureRefusal | undefined {
-  if (error instanceof MalformedHttp) return 'malformed_http';
-  if (error instanceof CutChunks) return 'truncated';
+  if (error instanceof MalformedHttpError) return 'malformed_http';
+  if (error instanceof TruncatedChunksError) return 'truncated';
   return error instanceof TooManyBytesError ? 'too_large' : undefined;
 }
 
 /** Some tools write an address as they write an id, in angle brackets. */
-export function withoutBrackets(text: string): string {
+export function stripAngleBrackets(text: string): string {
   return text.trim().replace(/^<(.*)>$/, '$1');
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import LinkHeader from 'http-link-header';
 import { instantSchema } from '../../../shared/text.ts';
-import { mementoInIndex } from './rawMemento.ts';
+import { mementoUrlFromIndex } from './rawMementoUrl.ts';
 
 /** One capture that a TimeMap lists. */
 export interface ListedMemento {
@@ -22,10 +22,10 @@ export interface TimeMapPage {
 }
 
 /** A document that is no TimeMap in any form that is read here. */
-export class NoTimeMap extends Error {
+export class InvalidTimeMapError extends Error {
   constructor(message: string) {
     super(message);
-    this.name = 'NoTimeMap';
+    this.name = 'InvalidTimeMapError';
   }
 }
 
@@ -33,12 +33,13 @@ export class NoTimeMap extends Error {
  * Reads one page of a TimeMap: link format (RFC 7089, section 5), JSON as archives write it beside that, or the rows
  * of an archive's index (CDX) in JSON.
  *
- * @param url where it was read. @throws NoTimeMap
+ * @param url where it was read. @throws InvalidTimeMapError
  */
 export async function readTimeMap(text: string, url: string): Promise<TimeMapPage> {
   const beginning = text.trimStart().slice(0, 1);
   if (beginning === '<') return readLinks(text, url);
-  if (beginning !== '[' && beginning !== '{') throw new NoTimeMap('It is neither link format nor JSON.');
+  if (beginning !== '[' && beginning !== '{')
+    throw new InvalidTimeMapError('It is neither link format nor JSON.');
   const rows = rowsOf(text);
   if (rows) {
     const mementos = await eachInTurn(rows, (row) => mementoOfRow(row, url));
@@ -54,9 +55,9 @@ const MOST_MEMENTOS = 200_000;
 /** So many links to further pages; no TimeMap has more than one or two. */
 const MOST_FURTHER_PAGES = 100;
 /** The parser of links may take the square of a link's length. */
-const MOST_LINK_CHARACTERS = 8_192;
+const MAX_LINK_CHARACTERS = 8_192;
 
-/** What all of them come to, read a stretch at a time. @throws NoTimeMap where that is too much. */
+/** What all of them come to, read a stretch at a time. @throws InvalidTimeMapError where that is too much. */
 async function eachInTurn<Part, Result>(
   parts: Iterable<Part>,
   read: (part: Part) => readonly Result[],
@@ -66,7 +67,7 @@ async function eachInTurn<Part, Result>(
   for (const part of parts) {
     results.push(...read(part));
     if (results.length > MOST_MEMENTOS)
-      throw new NoTimeMap(`It lists more than ${MOST_MEMENTOS} captures on one page.`);
+      throw new InvalidTimeMapError(`It lists more than ${MOST_MEMENTOS} captures on one page.`);
     if (performance.now() - since < LONGEST_STRETCH_MS) continue;
     await setImmediate();
     since = performance.now();
@@ -89,7 +90,7 @@ async function readLinks(text: string, url: string): Promise<TimeMapPage> {
     }),
   );
   if (page.original === null && page.mementos.length === 0)
-    throw new NoTimeMap('It has no link to a memento.');
+    throw new InvalidTimeMapError('It has no link to a memento.');
   return page;
 }
 
@@ -107,7 +108,7 @@ function* linksOf(text: string): Generator<string> {
       yield text.slice(from, at);
       from = at + 1;
     }
-    if (at - from > MOST_LINK_CHARACTERS) throw new NoTimeMap('A link of it is too long.');
+    if (at - from > MAX_LINK_CHARACTERS) throw new InvalidTimeMapError('A link of it is too long.');
   }
   yield text.slice(from);
 }
@@ -120,7 +121,9 @@ function refsOf(link: string): Ref[] {
   try {
     return LinkHeader.parse(text).refs as Ref[];
   } catch (cause) {
-    throw new NoTimeMap(`A link of it cannot be read${cause instanceof Error ? `: ${cause.message}` : ''}.`);
+    throw new InvalidTimeMapError(
+      `A link of it cannot be read${cause instanceof Error ? `: ${cause.message}` : ''}.`,
+    );
   }
 }
 
@@ -155,7 +158,7 @@ function mementoOfRow(row: Record<string, unknown>, url: string): ListedMemento[
   const timestamp = textOf(row.timestamp);
   const original = textOf(row.original ?? row.url);
   const at = instantOfTimestamp(timestamp);
-  const uri = at === null || original === '' ? undefined : mementoInIndex(url, timestamp, original);
+  const uri = at === null || original === '' ? undefined : mementoUrlFromIndex(url, timestamp, original);
   return uri === undefined ? [] : [{ uri, at, original }];
 }
 
@@ -164,12 +167,12 @@ function textOf(value: unknown): string {
 }
 
 async function readJsonMap(map: unknown, url: string): Promise<TimeMapPage> {
-  if (!isRecord(map)) throw new NoTimeMap('Its JSON is of no form that is known.');
+  if (!isRecord(map)) throw new InvalidTimeMapError('Its JSON is of no form that is known.');
   const mementos = isRecord(map.mementos) ? map.mementos : {};
   const pages = isRecord(map.pages) ? map.pages : {};
   const list = Array.isArray(mementos.list) ? mementos.list.filter(isRecord) : [];
   const original = typeof map.original_uri === 'string' ? map.original_uri : null;
-  if (original === null) throw new NoTimeMap('Its JSON does not say whose captures it lists.');
+  if (original === null) throw new InvalidTimeMapError('Its JSON does not say whose captures it lists.');
   const more = isRecord(pages.next) && typeof pages.next.uri === 'string' ? [pages.next.uri] : [];
   return {
     original,
@@ -186,7 +189,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new NoTimeMap('Its JSON cannot be read.');
+    throw new InvalidTimeMapError('Its JSON cannot be read.');
   }
 }
 

@@ -1,13 +1,13 @@
 import type { BlobStore, StagedBlob } from '../../store/blobs/blobStore.ts';
 import type { CaptureSpool } from '../../store/sqlite/collection/captureSpool.ts';
-import type { ObjectReceiver } from '../record/receiveObject.ts';
+import type { ObjectReceiver } from '../record/objectReceiver.ts';
 import { sourceIdOf } from '../sources/sources.ts';
-import { RefusedCapture } from './capture.ts';
-import type { CaptureRoom } from './captureRoom.ts';
-import { CapturesTooLarge, DamagedCaptures } from './damage.ts';
+import { RefusedCaptureError } from './capture.ts';
+import type { CaptureSpace } from './captureRoom.ts';
+import { CaptureFileTooLargeError, DamagedCaptureFileError } from './damage.ts';
 import { splitHead } from './httpMessage.ts';
 import { discardPayload, type Payload } from './readPayload.ts';
-import { type ReadRecord, type RecordServices, readRecord, withoutBrackets } from './readRecord.ts';
+import { type CaptureRecord, type RecordServices, readRecord, stripAngleBrackets } from './readRecord.ts';
 import type { SpooledRecord } from './resolveRevisit.ts';
 import type { Tally } from './tally.ts';
 import { readWarc, type WarcRecord } from './warcRecords.ts';
@@ -15,13 +15,13 @@ import { readWarc, type WarcRecord } from './warcRecords.ts';
 /** Where what is read of a file waits until it is recorded. */
 export interface Waiting {
   spool: CaptureSpool;
-  room: CaptureRoom;
+  room: CaptureSpace;
   /** Objects too large for the spool, by their digests. */
   large: Map<string, StagedBlob>;
 }
 
 export interface ReadServices extends RecordServices {
-  receiver: Pick<ObjectReceiver, 'isHeld'>;
+  receiver: Pick<ObjectReceiver, 'isStored'>;
   stage: Pick<BlobStore, 'stage' | 'expect'>;
   maxUnpackedBytes: number;
 }
@@ -41,7 +41,7 @@ const KEPT_TYPES: ReadonlySet<string> = new Set(['response', 'resource', 'revisi
  * Reads a WARC file from its first record to its last and lets its captures wait. Where the file is cut or corrupt,
  * what came whole before stays, and the damage is counted.
  *
- * @throws DamagedCaptures where not even one record could be read; the signal's reason.
+ * @throws DamagedCaptureFileError where not even one record could be read; the signal's reason.
  */
 export async function readWarcFile(
   services: ReadServices,
@@ -52,7 +52,7 @@ export async function readWarcFile(
 ): Promise<FileDescription> {
   const description: FileDescription = { records: 0, info: new Map() };
   // Added once the next record begins: until then a checksum may still say that it is not what was packed.
-  let last: ReadRecord | undefined;
+  let last: CaptureRecord | undefined;
   const settle = async () => {
     const read = last;
     last = undefined;
@@ -65,17 +65,17 @@ export async function readWarcFile(
       description.records += 1;
       last = await readAny(services, waiting.spool, tally, description, record);
     }
-    if (description.records === 0) throw new DamagedCaptures('The file holds no record.');
+    if (description.records === 0) throw new DamagedCaptureFileError('The file holds no record.');
     await settle();
   } catch (error) {
-    if (last && error instanceof DamagedCaptures && error.spoilsLast) {
+    if (last && error instanceof DamagedCaptureFileError && error.spoilsLast) {
       if (last.payload) await discardPayload(last.payload);
       last = undefined;
     }
-    const isEnd = error instanceof DamagedCaptures || error instanceof CapturesTooLarge;
+    const isEnd = error instanceof DamagedCaptureFileError || error instanceof CaptureFileTooLargeError;
     if (!isEnd || description.records === 0) throw error;
     await settle();
-    tally.refuse(error instanceof CapturesTooLarge ? 'file_too_large' : 'damaged');
+    tally.refuse(error instanceof CaptureFileTooLargeError ? 'file_too_large' : 'damaged');
   }
   return description;
 }
@@ -87,7 +87,7 @@ async function readAny(
   tally: Tally,
   description: FileDescription,
   record: WarcRecord,
-): Promise<ReadRecord | undefined> {
+): Promise<CaptureRecord | undefined> {
   if (!KEPT_TYPES.has(record.type) || isOfTheTool(record)) {
     if (record.type === 'continuation') tally.refuse('segmented');
     else tally.skipped += 1;
@@ -98,7 +98,7 @@ async function readAny(
   try {
     return await readRecord(services, record);
   } catch (error) {
-    if (!(error instanceof RefusedCapture)) throw error;
+    if (!(error instanceof RefusedCaptureError)) throw error;
     tally.refuse(error.reason);
     return undefined;
   }
@@ -118,7 +118,7 @@ async function noteRequest(spool: CaptureSpool, record: WarcRecord): Promise<voi
   }
   if (method.startsWith('GET ') || !/^[A-Z]+ /.test(method)) return;
   const ids = [record.field('warc-record-id') ?? '', ...record.fields('warc-concurrent-to')];
-  for (const id of ids.map(withoutBrackets)) spool.addNotGet(id);
+  for (const id of ids.map(stripAngleBrackets)) spool.addNotGet(id);
 }
 
 /** The named fields of a `warcinfo`, read as the head of a response that has none of its own. */
@@ -140,7 +140,7 @@ async function add(
   services: ReadServices,
   { spool, room, large }: Waiting,
   tally: Tally,
-  { payload, answer, ...read }: ReadRecord,
+  { payload, answer, ...read }: CaptureRecord,
 ): Promise<void> {
   if (payload && !(await keepWaiting(services, { spool, room, large }, payload)))
     return tally.refuse('no_room');
@@ -163,7 +163,7 @@ async function keepWaiting(
   payload: Payload,
 ): Promise<boolean> {
   const { sha256, bytes, content } = payload;
-  const isKnown = spool.hasObject(sha256) || large.has(sha256) || (await receiver.isHeld(sha256));
+  const isKnown = spool.hasObject(sha256) || large.has(sha256) || (await receiver.isStored(sha256));
   if (isKnown || !(await room.take(bytes))) {
     await discardPayload(payload);
     return isKnown;

@@ -4,7 +4,7 @@ import { insertRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import { recordEvent } from '../record/recordEvent.ts';
-import { sourceIdOf, sourceOfCaptures } from '../sources/sources.ts';
+import { findOrAddPausedSource, sourceIdOf } from '../sources/sources.ts';
 import type { Capture } from './capture.ts';
 
 /** Whether a capture was there already, else the event that it made, if it brought another version. */
@@ -28,7 +28,7 @@ export function recordCapture(
 ): RecordedCapture {
   const { record_id, payload_digest, ...retrieved } = capture;
   const { sha256, bytes, original_observed_at, page_label } = capture;
-  const source = sourceOfCaptures(database, sourceIdOf(capture.url), capture.url, now);
+  const source = findOrAddPausedSource(database, sourceIdOf(capture.url), capture.url, now);
   const key = { source_key: source.key, observer, original_observed_at, sha256 };
   if (!source.isNew && hasCapture(database, key)) return { held: true, event: null };
   createBlobRowIfAbsent(database, { sha256, bytes, stored_at: now });

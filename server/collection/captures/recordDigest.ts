@@ -18,7 +18,7 @@ const ALGORITHMS: Readonly<Record<string, number>> = {
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
 /** Reads a stated digest in hex or base32 (RFC 4648); undefined where there is none, or of an algorithm that is not known. */
-export function statedDigest(field: string | undefined): StatedDigest | undefined {
+export function parseStatedDigest(field: string | undefined): StatedDigest | undefined {
   const [, name = '', value = ''] = /^\s*([\w-]+):(\S+)\s*$/.exec(field ?? '') ?? [];
   const algorithm = name.toLowerCase().replace('-', '');
   const bytes = Object.hasOwn(ALGORITHMS, algorithm) ? ALGORITHMS[algorithm] : undefined;
@@ -46,12 +46,12 @@ function toHex(value: string, bytes: number): string | null {
 }
 
 /** One digest as text, the form in which captures are found by it. */
-export function digestText({ algorithm, hex }: StatedDigest): string | null {
+export function formatDigest({ algorithm, hex }: StatedDigest): string | null {
   return hex === null ? null : `${algorithm}:${hex}`;
 }
 
 /** Bytes that are hashed on their way, where anything is stated of them. */
-export class HashedBytes {
+export class DigestVerifier {
   readonly #stated: StatedDigest | undefined;
   readonly #hash: Hash | undefined;
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { keepMending } from '../../fixity/storeWithRepair.ts';
+import { storeWithRepair } from '../../fixity/storeWithRepair.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
 import type { SpooledCapture } from '../../store/sqlite/collection/captureSpool.ts';
 import type { ReferredCapture } from '../../store/sqlite/collection/captures.ts';
@@ -22,7 +22,7 @@ const IN_ONE_TURN = 64;
 const TRANSACTION_MS = 100;
 
 /** Records what waits, a batch after the other. */
-export class Recording {
+export class CaptureRecorder {
   readonly #services: WarcServices;
   readonly #waiting: Waiting;
   readonly #tally: Tally;
@@ -99,14 +99,14 @@ export class Recording {
   /** Keeps an object, where it is one that waits. */
   async #keep(sha256: string): Promise<StagedBlob | undefined> {
     const { spool, large } = this.#waiting;
-    const content = spool.takeObject(sha256);
+    const content = spool.consumeObject(sha256);
     const { store } = this.#services;
-    const staged = content ? await store.blobs.stageWhole(content) : large.get(sha256);
+    const staged = content ? await store.blobs.stageBytes(content) : large.get(sha256);
     if (!staged) return undefined;
     // The next batch may hold it too; it is recorded after this one.
     large.delete(sha256);
     this.#unrecorded.add(staged);
-    await keepMending(store, staged, 'journal');
+    await storeWithRepair(store, staged, 'journal');
     return staged;
   }
 

@@ -1,7 +1,7 @@
 import type { Settings } from '../../../shared/settings.ts';
 import type { Store } from '../../store/store.ts';
 import type { FetchServices } from '../fetch/attempt.ts';
-import type { ObjectReceiver } from '../record/receiveObject.ts';
+import type { ObjectReceiver } from '../record/objectReceiver.ts';
 
 /** What the import of a WARC file works with. */
 export interface WarcServices {

@@ -1,5 +1,5 @@
 import { createGunzip, type Gunzip } from 'node:zlib';
-import { DamagedCaptures } from './damage.ts';
+import { DamagedCaptureFileError } from './damage.ts';
 
 /** Gives a file's bytes from the first on, as often as it is asked. */
 export type OpenBytes = () => AsyncIterable<Buffer>;
@@ -12,7 +12,7 @@ const OUTPUT_BYTES = 65_536;
  * A file's bytes, unpacked where they are gzip: one stream or one after the other, as WARC files are (ISO 28500,
  * annex D). Where the data is corrupt, everything that can be unpacked before that place is given first.
  *
- * @throws DamagedCaptures
+ * @throws DamagedCaptureFileError
  */
 export async function* unpacked(open: OpenBytes): AsyncGenerator<Buffer, void, undefined> {
   const bytes = new Beginning(open());
@@ -94,7 +94,8 @@ class Inflating {
     });
     yield* this.#drain(() => written);
     this.taken += piece.length;
-    if (this.#gunzip.bytesWritten < this.taken) throw new DamagedCaptures('Something follows the gzip data.');
+    if (this.#gunzip.bytesWritten < this.taken)
+      throw new DamagedCaptureFileError('Something follows the gzip data.');
   }
 
   async *end(): AsyncGenerator<Buffer, void, undefined> {
@@ -158,7 +159,7 @@ function isCorrupt(error: unknown): boolean {
 function damageOf(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error) || !String(error.code).startsWith('Z_')) return error;
   const isCut = error.code === 'Z_BUF_ERROR';
-  return new DamagedCaptures(
+  return new DamagedCaptureFileError(
     isCut ? 'The gzip data is cut short.' : `The gzip data is corrupt: ${error.message}.`,
     {
       spoilsLast: /incorrect (data|length) check/.test(error.message),

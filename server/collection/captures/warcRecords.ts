@@ -1,5 +1,5 @@
 import { AsyncIterReader, LimitReader, WARCParser } from 'warcio';
-import { CapturesTooLarge, DamagedCaptures } from './damage.ts';
+import { CaptureFileTooLargeError, DamagedCaptureFileError } from './damage.ts';
 
 /** One record of a WARC file (ISO 28500): its named fields, and its block to be read before the next is asked for. */
 export interface WarcRecord {
@@ -10,7 +10,7 @@ export interface WarcRecord {
   fields(name: string): string[];
   /** How long the block is said to be. */
   length: number;
-  /** The block; throws DamagedCaptures where it is cut short. What is left unread is skipped. */
+  /** The block; throws DamagedCaptureFileError where it is cut short. What is left unread is skipped. */
   block: AsyncIterable<Uint8Array>;
 }
 
@@ -27,7 +27,7 @@ const VERSION = /^WARC\/(0\.1[78]|1\.0|1\.1)$/;
  * next record where a head has no fields.
  *
  * @param bytes the file, unpacked. @param maxBytes how much of it is taken.
- * @throws DamagedCaptures, CapturesTooLarge; whatever `bytes` throws.
+ * @throws DamagedCaptureFileError, CaptureFileTooLargeError; whatever `bytes` throws.
  */
 export async function* readWarc(
   bytes: AsyncIterable<Uint8Array>,
@@ -43,11 +43,12 @@ export async function* readWarc(
     if (!record) return;
     const { statusline, headers } = record.warcHeaders;
     if (!VERSION.test(statusline))
-      throw new DamagedCaptures('A record does not begin with its WARC version.');
+      throw new DamagedCaptureFileError('A record does not begin with its WARC version.');
     const fields = [...headers].map(([name, value]) => [name.toLowerCase(), value] as const);
     const field = (name: string) => fields.find(([known]) => known === name)?.[1];
     const length = field('content-length') ?? '';
-    if (!/^\d{1,15}$/.test(length)) throw new DamagedCaptures('A record does not say how long it is.');
+    if (!/^\d{1,15}$/.test(length))
+      throw new DamagedCaptureFileError('A record does not say how long it is.');
     const block = new Block(record.reader as LimitReader, Number(length));
     yield {
       type: (field('warc-type') ?? '').toLowerCase(),
@@ -65,7 +66,7 @@ export async function* readWarc(
 async function requireEnd(reader: AsyncIterReader): Promise<void> {
   const end = Buffer.from(await reader.readSize(RECORD_END.length)).toString('latin1');
   if (end !== RECORD_END)
-    throw new DamagedCaptures('A record does not end where it says.', {
+    throw new DamagedCaptureFileError('A record does not end where it says.', {
       spoilsLast: !RECORD_END.startsWith(end),
     });
 }
@@ -108,7 +109,7 @@ class Block implements AsyncIterable<Uint8Array> {
       yield chunk;
       if (this.#left === 0) return;
     }
-    throw new DamagedCaptures('A record is cut short.');
+    throw new DamagedCaptureFileError('A record is cut short.');
   }
 
   async skip(): Promise<void> {
@@ -141,8 +142,8 @@ class Metered implements AsyncIterable<Uint8Array> {
     for await (const chunk of this.#bytes) {
       this.#left -= chunk.length;
       this.#headLeft -= chunk.length;
-      if (this.#left < 0) throw new CapturesTooLarge(this.#maxBytes);
-      if (this.#headLeft < 0) throw new DamagedCaptures('A record has no end of its fields.');
+      if (this.#left < 0) throw new CaptureFileTooLargeError(this.#maxBytes);
+      if (this.#headLeft < 0) throw new DamagedCaptureFileError('A record has no end of its fields.');
       yield chunk;
     }
   }

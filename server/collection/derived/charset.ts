@@ -6,7 +6,7 @@ const LOOKED_AT = 4096;
  * the type, then `<meta charset>`, `<?xml encoding?>` or CSS's `@charset`, then UTF-8; where the bytes are no UTF-8,
  * windows-1252, as browsers do.
  */
-export function charsetOf(bytes: Uint8Array, contentType: string | null): string {
+export function detectCharset(bytes: Uint8Array, contentType: string | null): string {
   const marked = byMark(bytes);
   if (marked) return marked;
   const said = known(/charset\s*=\s*["']?([^\s"';]+)/i.exec(contentType ?? '')?.[1]);

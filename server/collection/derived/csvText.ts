@@ -1,12 +1,12 @@
 import { parse } from 'csv-parse/sync';
 import type { Found } from './extractedText.ts';
-import { MOST_TEXT_CHARACTERS } from './limits.ts';
+import { MAX_TEXT_CHARACTERS } from './limits.ts';
 
 const DELIMITERS = [',', ';', '\t', '|'] as const;
 /** A record that is longer is no record but a quote that was never closed. */
 const MOST_RECORD_CHARACTERS = 200_000;
 /** Quotes and delimiters make a table a little longer than its text. */
-const MOST_PARSED_CHARACTERS = 1.25 * MOST_TEXT_CHARACTERS;
+const MOST_PARSED_CHARACTERS = 1.25 * MAX_TEXT_CHARACTERS;
 
 /** A table row by row, its cells parted by tabs; what cannot be read as a table is shown as it is. */
 export function csvText(csv: string, contentType: string | null): Found {

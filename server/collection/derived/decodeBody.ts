@@ -1,5 +1,5 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib';
-import { charsetOf } from './charset.ts';
+import { detectCharset } from './charset.ts';
 import { NotDerivableError } from './notDerivable.ts';
 
 /** A body is encoded once, seldom twice; whoever says more means no good. */
@@ -77,5 +77,5 @@ function isZlib([first = 0, second = 0]: Uint8Array): boolean {
  * UTF-8; what cannot be read becomes U+FFFD.
  */
 export function decodeText(bytes: Uint8Array, contentType: string | null): string {
-  return new TextDecoder(charsetOf(bytes, contentType)).decode(bytes);
+  return new TextDecoder(detectCharset(bytes, contentType)).decode(bytes);
 }

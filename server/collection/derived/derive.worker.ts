@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module';
-import { openParent } from '../../runtime/parent.ts';
+import { connectToParent } from '../../runtime/parent.ts';
 import { NotDerivableError, type NotDerivableReason } from './notDerivable.ts';
 import { runTask } from './runTask.ts';
 import type { DeriveTask, TaskResults } from './tasks.ts';
@@ -20,7 +20,7 @@ export type DeriveReply =
 // It is ended without warning, and so keeps what was compiled now, before it has read anything that is not ours.
 flushCompileCache();
 
-const parent = openParent<DeriveRequest, DeriveReply>();
+const parent = connectToParent<DeriveRequest, DeriveReply>();
 
 parent.listen(({ id, task }) => {
   runTask(task).then(

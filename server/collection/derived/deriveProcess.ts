@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { type Child, type ChildEnd, forkNode, type StartChild } from '../../runtime/child.ts';
+import { type Child, type ChildEnd, forkChild, type StartChild } from '../../runtime/child.ts';
 import type { Log } from '../../runtime/log.ts';
 import { workerUrl } from '../../runtime/runWorker.ts';
 import type { DeriveReply, DeriveRequest } from './derive.worker.ts';
@@ -34,7 +34,7 @@ export class DeriveProcess {
   #timer: NodeJS.Timeout | undefined;
   #nextId = 1;
 
-  constructor(log: Log, startChild: StartChild = forkNode) {
+  constructor(log: Log, startChild: StartChild = forkChild) {
     this.#log = log;
     this.#startChild = startChild;
   }

@@ -2,7 +2,7 @@ import type { StartChild } from '../../runtime/child.ts';
 import type { Log } from '../../runtime/log.ts';
 import type { Store } from '../../store/store.ts';
 import { Deriver } from './deriver.ts';
-import { Quiet } from './quiet.ts';
+import { IdleMonitor } from './quiet.ts';
 import { TextFollower } from './textFollower.ts';
 import { Texts } from './texts.ts';
 
@@ -26,7 +26,7 @@ export interface DerivedOptions {
 /** Opens it; nothing is made until somebody asks. */
 export function openDerived({ store, log, startChild }: DerivedOptions): Derived {
   const deriver = new Deriver(log, startChild);
-  const quiet = new Quiet(store);
+  const quiet = new IdleMonitor(store);
   const texts = new Texts({ store, deriver, write: quiet.write });
   const follower = new TextFollower({ store, texts, quiet, log });
   return {

@@ -1,7 +1,7 @@
 import { Problem } from '../../../shared/problems.ts';
 import type { StartChild } from '../../runtime/child.ts';
 import type { Log } from '../../runtime/log.ts';
-import { Lane, sourceOf, type Waiting } from './lane.ts';
+import { DeriveQueue, sourceOf, type Waiting } from './lane.ts';
 import type { DeriveTask, ResultOf } from './tasks.ts';
 
 export interface DeriveOptions {
@@ -24,20 +24,20 @@ const MOST_SLOW_SOURCES = 10_000;
  * again: so a stranger's page holds up other slow ones at most.
  */
 export class Deriver {
-  readonly #quick: Lane;
-  readonly #slow: Lane;
+  readonly #quick: DeriveQueue;
+  readonly #slow: DeriveQueue;
   readonly #slowSources = new Set<number>();
   #isClosed = false;
 
   constructor(log: Log, startChild?: StartChild) {
-    this.#slow = new Lane(log, {
+    this.#slow = new DeriveQueue(log, {
       mostMs: Number.POSITIVE_INFINITY,
       startChild,
       onOver: ({ task }, ms) => {
         if (ms < QUICK_MS) this.#slowSources.delete(sourceOf(task) ?? 0);
       },
     });
-    this.#quick = new Lane(log, {
+    this.#quick = new DeriveQueue(log, {
       mostMs: QUICK_MS,
       startChild,
       onOver: () => {},

@@ -3,7 +3,7 @@ import { decodeText } from './decodeBody.ts';
 import type { ExtractedText, Found, TextKind } from './extractedText.ts';
 import { htmlText } from './htmlText.ts';
 import { jsonText } from './jsonText.ts';
-import { MOST_LINKS, MOST_PLAIN_BYTES, MOST_TEXT_CHARACTERS, MOST_TITLE_CHARACTERS } from './limits.ts';
+import { MAX_LINKS, MAX_PLAIN_TEXT_BYTES, MAX_TEXT_CHARACTERS, MAX_TITLE_CHARACTERS } from './limits.ts';
 import type { MediaKind } from './mediaKind.ts';
 import { NotDerivableError } from './notDerivable.ts';
 import { pdfText } from './pdfText.ts';
@@ -31,10 +31,12 @@ export async function extractText(
     ...found,
     kind: kind as TextKind,
     title:
-      found.title === null ? null : shortened(found.title.replace(/\s+/g, ' ').trim(), MOST_TITLE_CHARACTERS),
-    text: shortened(text, MOST_TEXT_CHARACTERS),
-    ...(found.links && { links: found.links.slice(0, MOST_LINKS) }),
-    truncated: found.truncated || isCut || text.length > MOST_TEXT_CHARACTERS,
+      found.title === null
+        ? null
+        : truncateText(found.title.replace(/\s+/g, ' ').trim(), MAX_TITLE_CHARACTERS),
+    text: truncateText(text, MAX_TEXT_CHARACTERS),
+    ...(found.links && { links: found.links.slice(0, MAX_LINKS) }),
+    truncated: found.truncated || isCut || text.length > MAX_TEXT_CHARACTERS,
   };
 }
 
@@ -57,7 +59,7 @@ async function read(
       return {
         title: null,
         text: plainText(bytes, contentType),
-        truncated: bytes.length > MOST_PLAIN_BYTES,
+        truncated: bytes.length > MAX_PLAIN_TEXT_BYTES,
       };
     case 'pdf':
       if (isCut) throw new NotDerivableError('too_large', `The PDF is larger than ${bytes.length} bytes.`);
@@ -73,7 +75,7 @@ async function read(
 }
 
 function plainText(bytes: Uint8Array, contentType: string | null): string {
-  return decodeText(bytes.subarray(0, MOST_PLAIN_BYTES), contentType);
+  return decodeText(bytes.subarray(0, MAX_PLAIN_TEXT_BYTES), contentType);
 }
 
 /** Line ends as one character, and neither control characters nor halves of surrogate pairs. */
@@ -85,7 +87,7 @@ function cleaned(text: string): string {
 }
 
 /** The beginning of a text; no character is cut in two. */
-export function shortened(text: string, most: number): string {
+export function truncateText(text: string, most: number): string {
   if (text.length <= most) return text;
   const isHalf = /[\ud800-\udbff]/.test(text.charAt(most - 1));
   return text.slice(0, isHalf ? most - 1 : most);

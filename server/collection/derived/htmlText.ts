@@ -1,13 +1,13 @@
 import { type FormatCallback, type HtmlToTextOptions, htmlToText } from 'html-to-text';
 import type { Found, Link } from './extractedText.ts';
 import {
-  MOST_DEPTH,
-  MOST_LINK_CHARACTERS,
-  MOST_LINKS,
-  MOST_MARKUP_CHARACTERS,
-  MOST_TITLE_CHARACTERS,
+  MAX_ELEMENT_DEPTH,
+  MAX_LINK_CHARACTERS,
+  MAX_LINKS,
+  MAX_MARKUP_CHARACTERS,
+  MAX_TITLE_CHARACTERS,
 } from './limits.ts';
-import { leadsSomewhere, type MarkupNode, textWithin } from './markup.ts';
+import { isNavigableLink, type MarkupNode, textWithin } from './markup.ts';
 
 /** A sign that no page writes: where it stands, something was left out. */
 const LEFT_OUT = '\u0001';
@@ -15,7 +15,7 @@ const LEFT_OUT = '\u0001';
 /** The text of a page as it would be read, without what runs or only shows; its links; its title. */
 export function htmlText(html: string): Found {
   const aside: Aside = { links: [], title: null };
-  const parsed = html.slice(0, MOST_MARKUP_CHARACTERS).replaceAll(LEFT_OUT, ' ');
+  const parsed = html.slice(0, MAX_MARKUP_CHARACTERS).replaceAll(LEFT_OUT, ' ');
   const text = htmlToText(parsed, { ...OPTIONS, formatters: formattersFor(aside) });
   return {
     title: aside.title,
@@ -24,7 +24,7 @@ export function htmlText(html: string): Found {
       .replace(/[ \t]+$/gm, '')
       .replace(/\n{3,}/g, '\n\n'),
     links: aside.links,
-    truncated: html.length > MOST_MARKUP_CHARACTERS || text.includes(LEFT_OUT),
+    truncated: html.length > MAX_MARKUP_CHARACTERS || text.includes(LEFT_OUT),
   };
 }
 
@@ -39,12 +39,12 @@ function formattersFor(aside: Aside): Record<string, FormatCallback> {
     anchor(element, walk, builder) {
       walk(element.children, builder);
       const { href = '', children } = attributesOf(element);
-      const isKept = leadsSomewhere(href) && href.length <= MOST_LINK_CHARACTERS;
-      if (isKept && aside.links.length < MOST_LINKS)
-        aside.links.push({ text: textWithin(children, MOST_TITLE_CHARACTERS), href });
+      const isKept = isNavigableLink(href) && href.length <= MAX_LINK_CHARACTERS;
+      if (isKept && aside.links.length < MAX_LINKS)
+        aside.links.push({ text: textWithin(children, MAX_TITLE_CHARACTERS), href });
     },
     title(element) {
-      aside.title ??= textWithin(attributesOf(element).children, MOST_TITLE_CHARACTERS) || null;
+      aside.title ??= textWithin(attributesOf(element).children, MAX_TITLE_CHARACTERS) || null;
     },
     /** Cells of a row stand in one line, parted by tabs; widths and spans are a matter of the page's looks. */
     cell(element, walk, builder) {
@@ -75,7 +75,7 @@ const LINES = ['tr', 'caption', 'dt', 'dd', 'option', 'figcaption', 'summary', '
 const OPTIONS: HtmlToTextOptions = {
   wordwrap: false,
   baseElements: { selectors: ['html'], returnDomByDefault: true },
-  limits: { maxDepth: MOST_DEPTH, ellipsis: LEFT_OUT, maxInputLength: MOST_MARKUP_CHARACTERS + 1 },
+  limits: { maxDepth: MAX_ELEMENT_DEPTH, ellipsis: LEFT_OUT, maxInputLength: MAX_MARKUP_CHARACTERS + 1 },
   selectors: [
     ...SKIPPED.map((selector) => ({ selector, format: 'skip' })),
     ...LINES.map((selector) => ({ selector, format: 'block', options: line })),

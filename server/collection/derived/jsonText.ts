@@ -1,6 +1,6 @@
 import { createScanner } from 'jsonc-parser';
 import type { Found } from './extractedText.ts';
-import { MOST_MARKUP_CHARACTERS, MOST_TEXT_CHARACTERS } from './limits.ts';
+import { MAX_MARKUP_CHARACTERS, MAX_TEXT_CHARACTERS } from './limits.ts';
 
 /** Deeper levels are not indented further: else a document of brackets alone would grow with its square. */
 const MOST_INDENTED = 32;
@@ -18,8 +18,8 @@ export function jsonText(json: string): Found {
     parts.push(part);
     characters += part.length;
   };
-  for (const token of tokensOf(json.slice(0, MOST_MARKUP_CHARACTERS))) {
-    if (characters > MOST_TEXT_CHARACTERS) return { title: null, text: parts.join(''), truncated: true };
+  for (const token of tokensOf(json.slice(0, MAX_MARKUP_CHARACTERS))) {
+    if (characters > MAX_TEXT_CHARACTERS) return { title: null, text: parts.join(''), truncated: true };
     const closes = token === '}' || token === ']';
     if (closes) depth = Math.max(0, depth - 1);
     if (last === ':') put(' ');
@@ -29,7 +29,7 @@ export function jsonText(json: string): Found {
     if (opens(token)) depth += 1;
     last = token;
   }
-  return { title: null, text: parts.join(''), truncated: json.length > MOST_MARKUP_CHARACTERS };
+  return { title: null, text: parts.join(''), truncated: json.length > MAX_MARKUP_CHARACTERS };
 }
 
 function opens(token: string): boolean {

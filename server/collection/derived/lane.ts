@@ -16,7 +16,7 @@ export interface Waiting {
 /** Told where a task is over, by how long it took. */
 type OnOver = (waiting: Waiting, ms: number) => void;
 
-export interface LaneOptions {
+export interface DeriveQueueOptions {
   /** No task may take longer here. */
   mostMs: number;
   onOver: OnOver;
@@ -29,7 +29,7 @@ export interface LaneOptions {
  * A process and those who wait for it: what somebody asked for before what nobody did, and of those the source that was
  * served longest ago first, so that however many documents one source has, others have their turn.
  */
-export class Lane {
+export class DeriveQueue {
   readonly #process: DeriveProcess;
   readonly #mostMs: number;
   readonly #onOver: OnOver;
@@ -40,7 +40,7 @@ export class Lane {
   #turns = 0;
   #isClosed = false;
 
-  constructor(log: Log, { mostMs, onOver, onTooSlow, startChild }: LaneOptions) {
+  constructor(log: Log, { mostMs, onOver, onTooSlow, startChild }: DeriveQueueOptions) {
     this.#process = new DeriveProcess(log, startChild);
     this.#mostMs = mostMs;
     this.#onOver = onOver;

@@ -47,7 +47,7 @@ export function textWithin(nodes: readonly MarkupNode[], most: number): string {
 }
 
 /** Whether an address leads to another document: no script, no data, no place in the page itself. */
-export function leadsSomewhere(href: string): boolean {
+export function isNavigableLink(href: string): boolean {
   if (href === '' || href.startsWith('#')) return false;
   // Browsers pass over control characters and blanks within a scheme.
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(href.replace(/[\x00-\x20]/g, ''))?.[1]?.toLowerCase();

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { Found } from './extractedText.ts';
-import { MOST_TEXT_CHARACTERS } from './limits.ts';
+import { MAX_TEXT_CHARACTERS } from './limits.ts';
 import { NotDerivableError } from './notDerivable.ts';
 
 /**
@@ -43,7 +43,7 @@ async function readPages(document: PdfDocument): Promise<Found> {
   const { info } = await document.getMetadata();
   const pages: string[] = [];
   let characters = 0;
-  for (let number = 1; number <= document.numPages && characters <= MOST_TEXT_CHARACTERS; number += 1) {
+  for (let number = 1; number <= document.numPages && characters <= MAX_TEXT_CHARACTERS; number += 1) {
     const page = await document.getPage(number);
     const { items } = await page.getTextContent();
     const text = items.map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : '')).join('');

@@ -7,7 +7,7 @@ const QUIET_MS = 1_000;
 const PATIENCE_MS = 15_000;
 
 /** Tells when others write, so that work which can wait lets them go first. What is written through it is not others'. */
-export class Quiet {
+export class IdleMonitor {
   readonly #store: Pick<Store, 'write' | 'onCommit'>;
   #stopListening: (() => void) | undefined;
   #lastWrite = Number.NEGATIVE_INFINITY;

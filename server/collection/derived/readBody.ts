@@ -6,7 +6,7 @@ import { type MediaKind, mediaKind } from './mediaKind.ts';
 import { NotDerivableError } from './notDerivable.ts';
 import type { ObjectToRead } from './tasks.ts';
 
-export interface ReadBody {
+export interface DecodedBody {
   /** Decoded bytes, from the beginning. */
   bytes: Uint8Array;
   kind: MediaKind;
@@ -24,7 +24,7 @@ const READ_SIZE = 1_048_576;
  * and encoded is refused, as a part of it cannot be told from a damaged one.
  * @throws NotDerivableError `object_missing`, `object_damaged`, and what `decodeBody` throws.
  */
-export function readBody(object: ObjectToRead, maxBytes: number): ReadBody {
+export function readBody(object: ObjectToRead, maxBytes: number): DecodedBody {
   const { bytes: stored, isCut } = readVerified(object, maxBytes);
   const isEncoded = !/^\s*(identity)?\s*$/i.test(object.contentEncoding ?? '');
   if (isCut && isEncoded)

@@ -6,8 +6,8 @@ import { searchTexts } from '../../store/sqlite/collection/documentSearch.ts';
 import { matchExpression, searchTerms } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 import { requireObject } from '../timeline/objects.ts';
-import { unpackContent, unpackJson } from './content.ts';
-import { MOST_SEARCHED_CHARACTERS } from './limits.ts';
+import { decompressContent, decompressJson } from './content.ts';
+import { MAX_SEARCHED_CHARACTERS } from './limits.ts';
 import { snippetOf } from './snippet.ts';
 import type { TextContent } from './tasks.ts';
 import type { Texts } from './texts.ts';
@@ -31,7 +31,7 @@ export async function readObjectText(
   const derived = { tool, version: tool_version, made_at };
   const named: Omit<ObjectText, keyof TextContent> = { sha256, objects, derived };
   // Joined as texts: a long one is neither read nor written anew here.
-  return `${JSON.stringify(named).slice(0, -1)},${(await unpackJson(content)).slice(1)}`;
+  return `${JSON.stringify(named).slice(0, -1)},${(await decompressJson(content)).slice(1)}`;
 }
 
 /** After so long at a stretch, snippets let others have their turn. */
@@ -50,7 +50,9 @@ export async function searchObjectTexts(
   let since = performance.now();
   for (const { sha256, observed_at, title, tool, tool_version, made_at, ...source } of rows) {
     const content = derivedDocument(read, 'text', sha256)?.content;
-    const text = content ? unpackContent<TextContent>(content).text.slice(0, MOST_SEARCHED_CHARACTERS) : '';
+    const text = content
+      ? decompressContent<TextContent>(content).text.slice(0, MAX_SEARCHED_CHARACTERS)
+      : '';
     const snippet = snippetOf(text, terms);
     const derived = { tool, version: tool_version, made_at };
     items.push({ source, sha256, observed_at, title, snippet, derived });

@@ -1,5 +1,5 @@
 import { compareAsBytes, compareObjects, judgeObjects } from '../diff/compare.ts';
-import { packContent } from './content.ts';
+import { compressContent } from './content.ts';
 import { makeText } from './makeText.ts';
 import type { DeriveTask, DiffResult, DiffTask, TaskResults } from './tasks.ts';
 
@@ -23,5 +23,5 @@ async function makeDiff(task: DiffTask): Promise<DiffResult> {
   const { rules, onlyBytes } = task;
   const comparison =
     onlyBytes === null ? await compareObjects(task, rules) : await compareAsBytes(task, rules, onlyBytes);
-  return { noise: comparison.noise, content: packContent(comparison) };
+  return { noise: comparison.noise, content: compressContent(comparison) };
 }

@@ -50,13 +50,13 @@ export interface TextResult extends Tool {
   title: string | null;
   /** What full-text search looks through: the beginning of the text. */
   searched: string;
-  /** The document as it is kept: `packContent` of a `TextContent`. */
+  /** The document as it is kept: `compressContent` of a `TextContent`. */
   content: Uint8Array;
 }
 
 export interface DiffResult {
   noise: NoiseFindings;
-  /** `packContent` of a `Comparison`. */
+  /** `compressContent` of a `Comparison`. */
   content: Uint8Array;
 }
 

@@ -1,17 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Log } from '../../runtime/log.ts';
 import {
+  dequeueText,
   indexText,
+  type PendingText,
+  pendingTexts,
+  queueTexts,
   sourcesWithoutText,
-  textIsDone,
-  type WantedText,
-  wantedTexts,
-  wantTexts,
 } from '../../store/sqlite/collection/documentSearch.ts';
 import type { Store } from '../../store/store.ts';
-import { unpackContent } from './content.ts';
-import { MOST_SEARCHED_CHARACTERS } from './limits.ts';
-import type { Quiet } from './quiet.ts';
+import { decompressContent } from './content.ts';
+import { MAX_SEARCHED_CHARACTERS } from './limits.ts';
+import type { IdleMonitor } from './quiet.ts';
 import type { TextContent } from './tasks.ts';
 import type { Texts } from './texts.ts';
 import { CURRENT_TEXT_TOOLS } from './tools.ts';
@@ -30,14 +30,14 @@ const PAGE = 500;
 export class TextFollower {
   readonly #store: Pick<Store, 'read'>;
   readonly #texts: Texts;
-  readonly #quiet: Quiet;
+  readonly #quiet: IdleMonitor;
   readonly #log: Log;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   /** Others wrote since it last looked at what is wanted. */
   #isWoken = false;
 
-  constructor(services: { store: Pick<Store, 'read'>; texts: Texts; quiet: Quiet; log: Log }) {
+  constructor(services: { store: Pick<Store, 'read'>; texts: Texts; quiet: IdleMonitor; log: Log }) {
     this.#store = services.store;
     this.#texts = services.texts;
     this.#quiet = services.quiet;
@@ -76,11 +76,11 @@ export class TextFollower {
   }
 
   async #makeWanted(signal: AbortSignal): Promise<void> {
-    let wanted: WantedText[];
+    let wanted: PendingText[];
     do {
       await this.#quiet.reached(signal);
       this.#isWoken = false;
-      wanted = wantedTexts(this.#store.read, BATCH);
+      wanted = pendingTexts(this.#store.read, BATCH);
       // One text is made at a time; the next is begun while the last is being written.
       const made = await Promise.allSettled(wanted.map((text) => this.#makeFindable(text)));
       const failed = made.find((outcome) => outcome.status === 'rejected');
@@ -88,12 +88,12 @@ export class TextFollower {
     } while (wanted.length > 0 || this.#isWoken);
   }
 
-  async #makeFindable(wanted: WantedText): Promise<void> {
+  async #makeFindable(wanted: PendingText): Promise<void> {
     const { content, title } = await this.#texts.textOf(wanted.sha256, 'low');
-    const text = content && unpackContent<TextContent>(content).text.slice(0, MOST_SEARCHED_CHARACTERS);
+    const text = content && decompressContent<TextContent>(content).text.slice(0, MAX_SEARCHED_CHARACTERS);
     await this.#quiet.write((database) => {
       indexText(database, wanted, text === null ? undefined : { title: title ?? '', text });
-      textIsDone(database, wanted);
+      dequeueText(database, wanted);
     });
   }
 
@@ -102,7 +102,7 @@ export class TextFollower {
     for (let after = 0; !signal.aborted; ) {
       const page = sourcesWithoutText(this.#store.read, { after, limit: PAGE, tools: CURRENT_TEXT_TOOLS });
       const keys = page.filter(({ isWanted }) => isWanted).map(({ source_key }) => source_key);
-      if (keys.length > 0) await this.#quiet.write((database) => wantTexts(database, keys));
+      if (keys.length > 0) await this.#quiet.write((database) => queueTexts(database, keys));
       after = page.at(-1)?.source_key ?? 0;
       if (page.length < PAGE) return;
     }

@@ -1,4 +1,4 @@
-import type { Noticing } from '../../fixity/noticeDamage.ts';
+import type { DamageContext } from '../../fixity/confirmDamage.ts';
 import {
   type DerivedDocumentRow,
   derivedDocument,
@@ -8,19 +8,19 @@ import type { Store } from '../../store/store.ts';
 import type { DeriveOptions, Deriver } from './deriver.ts';
 import { TEXT_TIMEOUT_MS } from './limits.ts';
 import { isKept, NotDerivableError } from './notDerivable.ts';
-import { noticeNotDerivable } from './noticeNotDerivable.ts';
+import { noticeDamagedObjects } from './noticeDamagedObjects.ts';
 import { objectToRead } from './objectToRead.ts';
 import { CURRENT_TEXT_TOOLS, NO_TEXT_TOOL } from './tools.ts';
 
 /** The texts of archived objects: kept ones, and those made on first asking. */
 export class Texts {
-  readonly #store: Noticing;
+  readonly #store: DamageContext;
   readonly #deriver: Deriver;
   readonly #write: Store['write'];
   readonly #making = new Map<string, Promise<DerivedDocumentRow>>();
 
   constructor(services: {
-    store: Noticing;
+    store: DamageContext;
     deriver: Deriver;
     write: Store['write'];
   }) {
@@ -67,7 +67,7 @@ export class Texts {
       return { tool, tool_version: toolVersion, outcome: 'made', detail: null, title, content };
     } catch (error) {
       if (!(error instanceof NotDerivableError)) throw error;
-      await noticeNotDerivable(this.#store, error, [sha256]);
+      await noticeDamagedObjects(this.#store, error, [sha256]);
       const { tool, toolVersion } = NO_TEXT_TOOL;
       const detail = error.message;
       return { tool, tool_version: toolVersion, outcome: error.reason, detail, title: null, content: null };

@@ -1,7 +1,7 @@
 import { load } from 'cheerio/slim';
 import type { Found, Link } from './extractedText.ts';
-import { MOST_LINK_CHARACTERS, MOST_LINKS, MOST_MARKUP_CHARACTERS, MOST_TEXT_CHARACTERS } from './limits.ts';
-import { leadsSomewhere, type MarkupNode, walkMarkup } from './markup.ts';
+import { MAX_LINK_CHARACTERS, MAX_LINKS, MAX_MARKUP_CHARACTERS, MAX_TEXT_CHARACTERS } from './limits.ts';
+import { isNavigableLink, type MarkupNode, walkMarkup } from './markup.ts';
 
 /** What a document declares about itself: a parser that knows no DTD would take its end for text. */
 const INTERNAL_SUBSET = /<!DOCTYPE[^<>[\]]*\[[^]*?\]\s*>/i;
@@ -11,7 +11,7 @@ const INTERNAL_SUBSET = /<!DOCTYPE[^<>[\]]*\[[^]*?\]\s*>/i;
  * document declares are not expanded, and nothing is fetched: the parser knows no DTD.
  */
 export function xmlText(xml: string): Found {
-  const parsed = xml.slice(0, MOST_MARKUP_CHARACTERS).replace(INTERNAL_SUBSET, '');
+  const parsed = xml.slice(0, MAX_MARKUP_CHARACTERS).replace(INTERNAL_SUBSET, '');
   const nodes: readonly MarkupNode[] = load(parsed, { xml: true }).root().get(0)?.children ?? [];
   const lines: string[] = [];
   const links: Link[] = [];
@@ -30,7 +30,7 @@ export function xmlText(xml: string): Found {
       begin({ attribs }) {
         endLine();
         const href = attribs?.href?.trim() ?? '';
-        if (!leadsSomewhere(href) || href.length > MOST_LINK_CHARACTERS || links.length >= MOST_LINKS) return;
+        if (!isNavigableLink(href) || href.length > MAX_LINK_CHARACTERS || links.length >= MAX_LINKS) return;
         links.push({ text: attribs?.title ?? '', href });
       },
       text(data) {
@@ -42,13 +42,13 @@ export function xmlText(xml: string): Found {
         if (name?.toLowerCase() === 'title' && text !== '') title ??= text;
       },
     },
-    () => characters > MOST_TEXT_CHARACTERS,
+    () => characters > MAX_TEXT_CHARACTERS,
   );
   endLine();
   return {
     title: title ?? null,
     text: lines.join('\n'),
     links,
-    truncated: xml.length > MOST_MARKUP_CHARACTERS || characters > MOST_TEXT_CHARACTERS,
+    truncated: xml.length > MAX_MARKUP_CHARACTERS || characters > MAX_TEXT_CHARACTERS,
   };
 }

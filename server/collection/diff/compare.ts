@@ -8,7 +8,7 @@ import type { ObjectToRead } from '../derived/tasks.ts';
 import { type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { compareBytes } from './bytes.ts';
 import { compareImages, UndecodableImageError } from './image.ts';
-import { MOST_MEGABYTES } from './limits.ts';
+import { MAX_DIFF_MEGABYTES } from './limits.ts';
 import type { Table } from './parseTable.ts';
 import { isReadable, readSides, type Sides } from './readSides.ts';
 import { REASONS } from './reasons.ts';
@@ -70,9 +70,9 @@ type Body = { bytes: Uint8Array; contentType: string | null };
 /** Both versions decoded, or why they cannot be compared but by their bytes. */
 function readBodies(objects: Pair<ObjectToRead>): (Pair<Body> & { kind: MediaKind }) | { reason: string } {
   try {
-    const from = readBody(objects.from, MOST_MEGABYTES * 1_000_000);
-    const to = readBody(objects.to, MOST_MEGABYTES * 1_000_000);
-    if (from.isCut || to.isCut) return { reason: REASONS.tooLarge(MOST_MEGABYTES) };
+    const from = readBody(objects.from, MAX_DIFF_MEGABYTES * 1_000_000);
+    const to = readBody(objects.to, MAX_DIFF_MEGABYTES * 1_000_000);
+    if (from.isCut || to.isCut) return { reason: REASONS.tooLarge(MAX_DIFF_MEGABYTES) };
     if (from.kind !== to.kind) return { reason: REASONS.differentKinds(from.kind, to.kind) };
     return {
       kind: from.kind,

@@ -14,14 +14,14 @@ import {
 } from '../../store/sqlite/collection/eventNoise.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
-import { unpackContent } from '../derived/content.ts';
+import { decompressContent } from '../derived/content.ts';
 import type { Deriver } from '../derived/deriver.ts';
 import { isKept, NotDerivableError, type NotDerivableReason } from '../derived/notDerivable.ts';
-import { noticeNotDerivable } from '../derived/noticeNotDerivable.ts';
+import { noticeDamagedObjects } from '../derived/noticeDamagedObjects.ts';
 import { objectToRead } from '../derived/objectToRead.ts';
 import type { DiffResult } from '../derived/tasks.ts';
 import { readEvent } from '../timeline/events.ts';
-import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MOST_MEGABYTES } from './limits.ts';
+import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MAX_DIFF_MEGABYTES } from './limits.ts';
 import { REASONS } from './reasons.ts';
 import { DIFF_TOOL, versionWith } from './tool.ts';
 
@@ -62,7 +62,7 @@ export class Diffs {
     const isCurrent = kept?.tool === DIFF_TOOL.name && kept.tool_version === version;
     const { content, made_at } = kept && isCurrent ? kept : await this.#makeOnce(event);
     if (content === null) throw new Error('A diff is kept with its content.');
-    return this.#told(event, made_at, unpackContent<Comparison>(content));
+    return this.#told(event, made_at, decompressContent<Comparison>(content));
   }
 
   /**
@@ -73,7 +73,7 @@ export class Diffs {
   async diffWith(event: ComparableEvent, rules: readonly NoiseRule[]): Promise<Diff> {
     const tried = { ...event, rules: [...rules], rules_digest: rulesDigest(rules) };
     const { content } = await this.#derive(tried);
-    return this.#told(tried, this.#store.instant(), unpackContent<Comparison>(content));
+    return this.#told(tried, this.#store.instant(), decompressContent<Comparison>(content));
   }
 
   /** An event that has two versions. @throws Problem `not_found`, `nothing_to_compare`. */
@@ -135,7 +135,7 @@ export class Diffs {
     };
     const sizes = [event.previous_sha256, event.sha256].map((sha256) => this.#bytes(sha256));
     const onlyBytes =
-      Math.max(...sizes) > MOST_MEGABYTES * 1_000_000 ? REASONS.tooLarge(MOST_MEGABYTES) : null;
+      Math.max(...sizes) > MAX_DIFF_MEGABYTES * 1_000_000 ? REASONS.tooLarge(MAX_DIFF_MEGABYTES) : null;
     const options = { timeoutMs: DIFF_TIMEOUT_MS + sizes.reduce((sum, size) => sum + size) / BYTES_PER_MS };
     try {
       return await this.#deriver.derive({ ...task, onlyBytes }, options).catch((error: unknown) => {
@@ -145,7 +145,7 @@ export class Diffs {
       });
     } catch (error) {
       if (!(error instanceof NotDerivableError)) throw error;
-      await noticeNotDerivable(this.#store, error, [event.previous_sha256, event.sha256]);
+      await noticeDamagedObjects(this.#store, error, [event.previous_sha256, event.sha256]);
       throw new Problem(
         isKept(error.reason) ? 'not_derivable' : 'blob_damaged',
         `The two versions cannot be compared: ${error.message}`,

@@ -13,24 +13,24 @@ export function isRawJson(value: object): boolean {
 const MAX_DEPTH = 500;
 
 /** The text is no JSON that can be compared by its structure; the message says why. */
-export class UnwalkableJsonError extends Error {}
+export class UncomparableJsonError extends Error {}
 
 /**
  * Parses JSON so that nothing of it is lost that a comparison would show: a number with more digits than a double holds
  * keeps its text (`JSON.rawJSON`).
  *
- * @throws UnwalkableJsonError
+ * @throws UncomparableJsonError
  */
 export function parseJson(text: string): unknown {
   if (depthOf(text) > MAX_DEPTH) {
-    throw new UnwalkableJsonError('The JSON is nested too deeply to be compared by its structure');
+    throw new UncomparableJsonError('The JSON is nested too deeply to be compared by its structure');
   }
   try {
     return /\d{16}/.test(text)
       ? JSON.parse(text, keepDigits as (name: string, value: unknown) => unknown)
       : JSON.parse(text);
   } catch (error) {
-    if (error instanceof SyntaxError) throw new UnwalkableJsonError('This is not well-formed JSON');
+    if (error instanceof SyntaxError) throw new UncomparableJsonError('This is not well-formed JSON');
     throw error;
   }
 }

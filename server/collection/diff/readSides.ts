@@ -5,7 +5,7 @@ import { htmlText } from '../derived/htmlText.ts';
 import type { MediaKind } from '../derived/mediaKind.ts';
 import { pdfText } from '../derived/pdfText.ts';
 import { both, type Pair, RuleRun } from '../noise/ruleRun.ts';
-import { parseJson, UnwalkableJsonError } from './parseJson.ts';
+import { parseJson, UncomparableJsonError } from './parseJson.ts';
 import { parseTable, type Table, UnreadableTableError } from './parseTable.ts';
 import { REASONS } from './reasons.ts';
 
@@ -78,7 +78,7 @@ function readOr(texts: Pair<string>, run: RuleRun, read: () => Read): Sides {
   try {
     return { ...read(), run, isPart: false, reason: null };
   } catch (error) {
-    if (!(error instanceof UnwalkableJsonError) && !(error instanceof UnreadableTableError)) throw error;
+    if (!(error instanceof UncomparableJsonError) && !(error instanceof UnreadableTableError)) throw error;
     const reason = REASONS.asText(error.message);
     return { kind: 'text', texts: ignoreInTexts(run, texts), run, isPart: false, reason };
   }

@@ -1,9 +1,9 @@
 import { diffArrays } from 'diff';
 import type { JsonChange, JsonParts } from '../../../shared/diff.ts';
 import { jsonPointer } from '../../../shared/jsonPointer.ts';
-import { inSameOrder } from './inSameOrder.ts';
+import { longestIncreasingSubsequence } from './longestIncreasingSubsequence.ts';
 import { isRawJson } from './parseJson.ts';
-import { wholeCharacters } from './textHunks.ts';
+import { dropHalfSurrogate } from './textHunks.ts';
 
 /** At most so many changes are listed; all are counted. */
 const MAX_CHANGES = 1_000;
@@ -74,7 +74,7 @@ class Walk {
       const place = places.get(element[id]);
       if (place === undefined) this.#tell('removed', [...fromPath, index], null, element, undefined);
     }
-    const stayed = inSameOrder(to.flatMap((element) => before.get(element[id]) ?? []));
+    const stayed = longestIncreasingSubsequence(to.flatMap((element) => before.get(element[id]) ?? []));
     for (const [index, element] of to.entries()) {
       const place = before.get(element[id]);
       const path = [...toPath, index];
@@ -188,5 +188,5 @@ function shown(value: unknown): JsonChange['before'] {
   const json = JSON.stringify(value);
   return json.length <= MAX_VALUE
     ? { json, cut: false }
-    : { json: wholeCharacters(json.slice(0, MAX_VALUE)), cut: true };
+    : { json: dropHalfSurrogate(json.slice(0, MAX_VALUE)), cut: true };
 }

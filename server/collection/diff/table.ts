@@ -1,7 +1,7 @@
 import { diffArrays } from 'diff';
 import type { TableParts, TableRow } from '../../../shared/diff.ts';
 import type { Table } from './parseTable.ts';
-import { wholeCharacters } from './textHunks.ts';
+import { dropHalfSurrogate } from './textHunks.ts';
 
 /** At most so many rows and cells are listed; all are counted. */
 const MAX_ROWS = 1_000;
@@ -221,5 +221,5 @@ function shownName(name: string): string {
 }
 
 function shown(cell: string, most = MAX_CELL): string {
-  return cell.length <= most ? cell : `${wholeCharacters(cell.slice(0, most))}…`;
+  return cell.length <= most ? cell : `${dropHalfSurrogate(cell.slice(0, most))}…`;
 }

@@ -14,7 +14,7 @@ export type PageStarts = readonly number[];
  * Cuts a whole comparison into hunks: changes with a little of what stands around them. What lies between two changes
  * is left out where it is long. Lines are counted from 1 in either version.
  */
-export function hunksOf(
+export function buildHunks(
   parts: Iterable<TextPart>,
   pages?: PageStarts,
 ): { hunks: Hunk[]; truncated: boolean } {
@@ -72,7 +72,7 @@ class HunkCutter {
       if (this.#hunks.length >= MAX_HUNKS) return false;
       this.#begin();
     }
-    this.#push(op, text.length > room ? wholeCharacters(text.slice(0, room)) : text);
+    this.#push(op, text.length > room ? dropHalfSurrogate(text.slice(0, room)) : text);
     return text.length <= room;
   }
 
@@ -129,7 +129,7 @@ function firstOf(text: string): string {
   if (text.length <= CONTEXT) return text;
   const cut = text.slice(0, CONTEXT);
   const space = cut.search(/\s\S*$/);
-  return wholeCharacters(space > CONTEXT / 2 ? cut.slice(0, space) : cut);
+  return dropHalfSurrogate(space > CONTEXT / 2 ? cut.slice(0, space) : cut);
 }
 
 /** The end of a text, cut between words where it can be. */
@@ -142,6 +142,6 @@ function lastOf(text: string): string {
 }
 
 /** Half of a surrogate pair at the end is dropped. */
-export function wholeCharacters(text: string): string {
+export function dropHalfSurrogate(text: string): string {
   return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
 }

@@ -1,6 +1,6 @@
 import { diffArrays, diffWordsWithSpace } from 'diff';
 import type { TextPart, WordParts } from '../../../shared/diff.ts';
-import { hunksOf, type PageStarts } from './textHunks.ts';
+import { buildHunks, type PageStarts } from './textHunks.ts';
 
 /** Lines that may be added and removed before two texts are said to have too little in common. */
 const MAX_LINE_EDITS = 4_000;
@@ -30,13 +30,13 @@ export function compareWords(from: string, to: string, pages?: PageStarts): Text
       { op: 'removed', text: from.slice(0, BEGINNING) },
       { op: 'added', text: to.slice(0, BEGINNING) },
     ];
-    const { hunks, truncated } = hunksOf(parts, pages);
+    const { hunks, truncated } = buildHunks(parts, pages);
     const isCut = truncated || from.length > BEGINNING || to.length > BEGINNING;
     const summary = { unit: 'whole' as const, added: countWords(to), removed: countWords(from) };
     return { summary, hunks, truncated: isCut, coarse: 'too_different' };
   }
   const refined = refine(stretches);
-  const { hunks, truncated } = hunksOf(refined.parts, pages);
+  const { hunks, truncated } = buildHunks(refined.parts, pages);
   return {
     summary: { unit: refined.isCoarse ? 'lines' : 'words', ...countChanges(refined) },
     hunks,

@@ -2,9 +2,9 @@ import type { LookupAddress } from 'node:dns';
 import type { Clock } from '../../../shared/clock.ts';
 import type { RetrievalError, SentRequest } from '../../../shared/source.ts';
 import type { Validators } from '../../store/sqlite/collection/validators.ts';
-import type { Politeness } from '../schedule/hostRateLimiter.ts';
+import type { HostRateLimiter } from '../schedule/hostRateLimiter.ts';
 import type { Connections } from './connections.ts';
-import type { Robots } from './robots.ts';
+import type { RobotsCache } from './robots.ts';
 
 /** What is asked for, and how. */
 export interface ObjectRequest<Received> {
@@ -23,7 +23,7 @@ export interface ObjectRequest<Received> {
    * Whether who named this address is at a private one: false where no private address may be asked at all. Undefined
    * leaves that to the first address that answers: from a public one nothing leads to a private one.
    */
-  namedByPrivate?: boolean | undefined;
+  allowPrivateAddress?: boolean | undefined;
   signal: AbortSignal;
 }
 
@@ -58,8 +58,8 @@ export type Network = Pick<FetchServices, 'lookup' | 'isPrivateAddress'>;
 
 export interface FetchServices {
   clock: Clock;
-  politeness: Politeness;
-  robots: Robots;
+  rateLimiter: HostRateLimiter;
+  robots: RobotsCache;
   /** Where connections are kept for the next request; without, each request has one of its own. */
   connections?: Connections;
   lookup: (hostname: string) => Promise<LookupAddress[]>;

@@ -4,10 +4,10 @@ import type { Validators } from '../../store/sqlite/collection/validators.ts';
 import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';
 import type { Answer } from './exchange.ts';
 import { RetrievalFailure } from './failure.ts';
-import { askRobots } from './fetchRobotsTxt.ts';
+import { fetchRobotsTxt } from './fetchRobotsTxt.ts';
 import { isRedirect, redirectTarget } from './redirects.ts';
 import { Requester } from './requester.ts';
-import { conditionsOf, withoutValuesOf } from './requestHeaders.ts';
+import { conditionalHeaders, redactOwnerHeaders } from './requestHeaders.ts';
 
 const MAX_REDIRECTS = 10;
 const BEGINNING_BYTES = 65_536;
@@ -16,7 +16,7 @@ const BEGINNING_BYTES = 65_536;
  * Asks for an object once: follows redirects by hand, keeps to robots.txt and to what is polite, and streams the body
  * to `receive` exactly as it came. Every failure of the web is in the result, by its word.
  *
- * @throws HostHeldError where the host is to be left alone; the signal's reason; what `receive` throws of its own.
+ * @throws HostBackoffError where the host is to be left alone; the signal's reason; what `receive` throws of its own.
  */
 export async function fetchObject<Received>(
   services: FetchServices,
@@ -90,7 +90,7 @@ class Fetch<Received> {
     if (ignoreRobots) return;
     const agent = /^[^/\s]+/.exec(userAgent)?.[0] ?? '';
     const { robots } = this.#services;
-    const allowed = await robots.isAllowed(url, agent, (address) => askRobots(this.#requester, address));
+    const allowed = await robots.isAllowed(url, agent, (address) => fetchRobotsTxt(this.#requester, address));
     if (!allowed) throw new RetrievalFailure('robots_disallowed');
   }
 
@@ -101,12 +101,15 @@ class Fetch<Received> {
     const headers = async () => {
       const known = await this.#request.validators();
       if (known?.url === url.href) validators = known;
-      return { ...this.#ownHeaders(url), ...(validators === undefined ? {} : conditionsOf(validators)) };
+      return {
+        ...this.#ownHeaders(url),
+        ...(validators === undefined ? {} : conditionalHeaders(validators)),
+      };
     };
     return this.#requester.ask(url, headers, async (answer) => {
       attempt.status = answer.status;
       attempt.headers = answer.headers;
-      attempt.request = { method: 'GET', headers: withoutValuesOf(this.#ownHeaders(url), answer.sent) };
+      attempt.request = { method: 'GET', headers: redactOwnerHeaders(this.#ownHeaders(url), answer.sent) };
       attempt.content_type = answer.header('content-type') ?? null;
       if (isRedirect(answer)) {
         const to = redirectTarget(url, answer);

@@ -1,7 +1,7 @@
 import { RetrievalFailure } from './failure.ts';
 import { isRedirect, redirectTarget } from './redirects.ts';
 import type { Requester } from './requester.ts';
-import { MAX_ROBOTS_BYTES, type RobotsAnswer } from './robots.ts';
+import { MAX_ROBOTS_BYTES, type RobotsResponse } from './robots.ts';
 
 /** RFC 9309, section 2.3.1.2: at least five are followed. */
 const MAX_ROBOTS_REDIRECTS = 5;
@@ -11,7 +11,7 @@ const MAX_ROBOTS_REDIRECTS = 5;
  *
  * @throws RetrievalFailure `robots_unreachable` where an answer came that could not be read; what `Requester.ask` throws.
  */
-export async function askRobots(requester: Requester, robots: URL): Promise<RobotsAnswer> {
+export async function fetchRobotsTxt(requester: Requester, robots: URL): Promise<RobotsResponse> {
   let url = robots;
   for (let hops = 0; hops <= MAX_ROBOTS_REDIRECTS; hops += 1) {
     const { status, text, next } = await requester.ask(

@@ -9,7 +9,7 @@ export function requestHeaders(userAgent: string, own: Record<string, string>): 
 }
 
 /** What asks for the bytes only where they are not those of the validators (RFC 9110, section 13.1). */
-export function conditionsOf({ etag, last_modified }: Validators): Record<string, string> {
+export function conditionalHeaders({ etag, last_modified }: Validators): Record<string, string> {
   return {
     ...(etag === null ? {} : { 'if-none-match': etag }),
     ...(last_modified === null ? {} : { 'if-modified-since': last_modified }),
@@ -17,7 +17,7 @@ export function conditionsOf({ etag, last_modified }: Validators): Record<string
 }
 
 /** Headers as they were sent, without the values of the owner's own: those may be secrets, and this is published. */
-export function withoutValuesOf(
+export function redactOwnerHeaders(
   own: Record<string, string>,
   sent: readonly [string, string][],
 ): SentRequest['headers'] {

@@ -1,11 +1,11 @@
-import { MAX_HOLD_MS } from '../schedule/hostRateLimiter.ts';
+import { MAX_BACKOFF_MS } from '../schedule/hostRateLimiter.ts';
 import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';
 import { Deadline } from './deadline.ts';
 import { type Answer, exchange } from './exchange.ts';
 import { requestHeaders } from './requestHeaders.ts';
-import { instantOfRetryAfter } from './retryAfter.ts';
+import { parseRetryAfter } from './retryAfter.ts';
 
-type Rules = Pick<ObjectRequest<unknown>, 'userAgent' | 'timeoutMs' | 'namedByPrivate' | 'signal'>;
+type Rules = Pick<ObjectRequest<unknown>, 'userAgent' | 'timeoutMs' | 'allowPrivateAddress' | 'signal'>;
 type Noted = Pick<Attempt<unknown>, 'answered' | 'isPrivate' | 'retry_at' | 'duration_ms'>;
 
 /** A body that comes more slowly than this, once the time-out is used up, is given up. */
@@ -26,22 +26,22 @@ export class Requester {
     this.#services = services;
     this.#rules = rules;
     this.#noted = noted;
-    this.#sourceIsPrivate = rules.namedByPrivate === false ? false : undefined;
+    this.#sourceIsPrivate = rules.allowPrivateAddress === false ? false : undefined;
   }
 
   /**
    * One polite, timed request and its answer; its headers are made when its turn has come.
    *
-   * @throws RetrievalFailure; HostHeldError; the signal's reason; whatever `receive` throws.
+   * @throws RetrievalFailure; HostBackoffError; the signal's reason; whatever `receive` throws.
    */
   async ask<Result>(
     url: URL,
     headers: () => Promise<Record<string, string>>,
     receive: (answer: Answer) => Promise<Result>,
   ): Promise<Result> {
-    const { politeness, clock, connections, lookup, isPrivateAddress } = this.#services;
+    const { rateLimiter, clock, connections, lookup, isPrivateAddress } = this.#services;
     const { signal, timeoutMs, userAgent } = this.#rules;
-    return politeness.visit(url.hostname, signal, async () => {
+    return rateLimiter.visit(url.hostname, signal, async () => {
       // Made before the time counts: what they wait for is the node's own.
       const own = await headers();
       const started = clock.now();
@@ -74,11 +74,11 @@ export class Requester {
   #noteRetryAfter(url: URL, answer: Answer): void {
     if (answer.status !== 429 && answer.status !== 503) return;
     const now = this.#services.clock.now();
-    const wanted = instantOfRetryAfter(answer.header('retry-after'), now);
+    const wanted = parseRetryAfter(answer.header('retry-after'), now);
     if (wanted === undefined) return;
-    const at = Math.min(wanted, now + MAX_HOLD_MS);
+    const at = Math.min(wanted, now + MAX_BACKOFF_MS);
     this.#noted.retry_at = at;
-    this.#services.politeness.hold(url.hostname, at);
+    this.#services.rateLimiter.hold(url.hostname, at);
   }
 }
 

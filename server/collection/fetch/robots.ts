@@ -1,9 +1,9 @@
 import type { Clock } from '../../../shared/clock.ts';
 import { RetrievalFailure } from './failure.ts';
-import { isAllowedBy, type RobotsRules, readRobots, TooManyStepsError } from './robotsRules.ts';
+import { isAllowedBy, parseRobotsTxt, type RobotsRules, RobotsTooComplexError } from './robotsRules.ts';
 
 /** What asking for a robots.txt came to. */
-export interface RobotsAnswer {
+export interface RobotsResponse {
   status: number;
   /** The first `MAX_ROBOTS_BYTES` of the body. */
   text: string;
@@ -33,7 +33,7 @@ const NO_RULES: RobotsRules = { rules: [], bytes: 0 };
  * `robots_unreachable`; and where the host did not answer at all, the word for that, because the page would have met it
  * as well.
  */
-export class Robots {
+export class RobotsCache {
   readonly #clock: Clock;
   /** By the crawler's name and the origin: of each robots.txt only what is said to that crawler is kept. */
   readonly #kept = new Map<string, Kept>();
@@ -48,16 +48,18 @@ export class Robots {
    * @param ask gets an origin's robots.txt, following redirects; throws RetrievalFailure.
    * @throws RetrievalFailure `robots_unreachable`, also where its rules take too long to apply; whatever `ask` throws.
    */
-  async isAllowed(url: URL, agent: string, ask: (url: URL) => Promise<RobotsAnswer>): Promise<boolean> {
+  async isAllowed(url: URL, agent: string, ask: (url: URL) => Promise<RobotsResponse>): Promise<boolean> {
     const { rules } = await this.#rulesOf(url.origin, agent, ask);
     try {
       return isAllowedBy(rules, url);
     } catch (error) {
-      throw error instanceof TooManyStepsError ? new RetrievalFailure('robots_unreachable', error) : error;
+      throw error instanceof RobotsTooComplexError
+        ? new RetrievalFailure('robots_unreachable', error)
+        : error;
     }
   }
 
-  async #rulesOf(origin: string, agent: string, ask: (url: URL) => Promise<RobotsAnswer>): Promise<Kept> {
+  async #rulesOf(origin: string, agent: string, ask: (url: URL) => Promise<RobotsResponse>): Promise<Kept> {
     const key = `${agent} ${origin}`;
     const kept = this.#kept.get(key);
     const freshFor = kept ? kept.freshUntil - this.#clock.now() : 0;
@@ -100,7 +102,7 @@ export class Robots {
 }
 
 /** @throws RetrievalFailure `robots_unreachable`. */
-function readRules({ status, text }: RobotsAnswer, agent: string): RobotsRules {
+function readRules({ status, text }: RobotsResponse, agent: string): RobotsRules {
   if (status >= 500) throw new RetrievalFailure('robots_unreachable');
-  return status >= 200 && status < 300 ? readRobots(text, agent) : NO_RULES;
+  return status >= 200 && status < 300 ? parseRobotsTxt(text, agent) : NO_RULES;
 }

@@ -15,10 +15,10 @@ interface Rule {
 }
 
 /** Applying the rules to an address takes more steps than anybody's honest rules would. */
-export class TooManyStepsError extends Error {
+export class RobotsTooComplexError extends Error {
   constructor() {
     super('The rules of this robots.txt take too long to apply.');
-    this.name = 'TooManyStepsError';
+    this.name = 'RobotsTooComplexError';
   }
 }
 
@@ -33,7 +33,7 @@ const PLAIN = /^[\w\-./~!'(),;:@&=+*?]*$/;
  * Reads what a robots.txt says to the crawler of this name: all groups that name it, whatever the case, else all that
  * are for everybody. Lines of other kinds are passed over and end no group (section 2.2.4).
  */
-export function readRobots(text: string, agent: string): RobotsRules {
+export function parseRobotsTxt(text: string, agent: string): RobotsRules {
   const wanted = agent.toLowerCase();
   const own: Rule[] = [];
   const everybodys: Rule[] = [];
@@ -75,7 +75,7 @@ function keyAndValue(line: string): [key: string, value: string] {
 /**
  * Whether an address may be asked for: the longest pattern that matches says so, and where none does, it may.
  *
- * @throws TooManyStepsError
+ * @throws RobotsTooComplexError
  */
 export function isAllowedBy({ rules }: RobotsRules, { pathname, search }: URL): boolean {
   // Section 2.2.2: it is allowed, whatever the rules say.
@@ -98,7 +98,7 @@ function matches(pattern: string, path: string, left: { steps: number }): boolea
   let retryFrom = 0;
   for (;;) {
     left.steps -= 1;
-    if (left.steps < 0) throw new TooManyStepsError();
+    if (left.steps < 0) throw new RobotsTooComplexError();
     if (at === length && (!isWhole || inPath === path.length)) return true;
     if (at < length && pattern.charCodeAt(at) === STAR) {
       at += 1;

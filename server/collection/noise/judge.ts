@@ -1,15 +1,15 @@
 import type { NoiseFindings, NoiseRule } from '../../../shared/noise.ts';
-import type { Noticing } from '../../fixity/noticeDamage.ts';
+import type { DamageContext } from '../../fixity/confirmDamage.ts';
 import type { ComparableEvent } from '../../store/sqlite/collection/eventNoise.ts';
 import type { DeriveOptions, Deriver } from '../derived/deriver.ts';
 import { NotDerivableError } from '../derived/notDerivable.ts';
-import { noticeNotDerivable } from '../derived/noticeNotDerivable.ts';
+import { noticeDamagedObjects } from '../derived/noticeDamagedObjects.ts';
 import { objectToRead } from '../derived/objectToRead.ts';
 
 const JUDGE_TIMEOUT_MS = 15_000;
 
 export interface Judge {
-  store: Noticing;
+  store: DamageContext;
   deriver: Deriver;
 }
 
@@ -40,7 +40,7 @@ export async function judgeEvent(
     return { noise };
   } catch (error) {
     if (!(error instanceof NotDerivableError)) throw error;
-    await noticeNotDerivable(store, error, [event.previous_sha256, event.sha256]);
+    await noticeDamagedObjects(store, error, [event.previous_sha256, event.sha256]);
     const isHeld = error.reason !== 'object_missing' && error.reason !== 'object_damaged';
     return { problem: error.message, isHeld };
   }

@@ -4,7 +4,7 @@ interface Branch {
 }
 
 /** Of these elements, in the document's order, those that do not lie within another of them. */
-export function outermost<Element extends object>(
+export function outermostElements<Element extends object>(
   roots: readonly object[],
   elements: readonly Element[],
 ): Element[] {

@@ -16,7 +16,7 @@ import type { Deriver } from '../derived/deriver.ts';
 import type { Diffs } from '../diff/diffs.ts';
 import { judgeEvent, markOf } from './judge.ts';
 import { NoiseFollower } from './noiseFollower.ts';
-import { requireRules } from './requireRules.ts';
+import { requireValidRules } from './requireValidRules.ts';
 
 export interface NoiseConfig {
   store: Store;
@@ -99,7 +99,7 @@ async function previewRules(
   sourceId: string,
   { rules, event: asked }: NewNoisePreview,
 ): Promise<NoisePreview> {
-  await requireRules(rules, '/rules');
+  await requireValidRules(rules, '/rules');
   const total = countComparable(store.read, sourceKey);
   if (asked !== undefined) {
     const event = comparableEvent(store.read, asked);

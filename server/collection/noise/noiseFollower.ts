@@ -2,16 +2,16 @@ import { setImmediate } from 'node:timers/promises';
 import type { Log } from '../../runtime/log.ts';
 import {
   type ComparableEvent,
-  eventsJudged,
   eventsToJudge,
   hasRules,
+  lastJudgedEvent,
   putEventNoise,
-  setEventsJudged,
+  setLastJudgedEvent,
 } from '../../store/sqlite/collection/eventNoise.ts';
 import { lastEventId } from '../../store/sqlite/collection/events.ts';
 import type { Store } from '../../store/store.ts';
 import type { Deriver } from '../derived/deriver.ts';
-import { Quiet } from '../derived/quiet.ts';
+import { IdleMonitor } from '../derived/quiet.ts';
 import { judgeEvent, markOf } from './judge.ts';
 
 /** So many events are looked up in one go. */
@@ -24,7 +24,7 @@ export class NoiseFollower {
   readonly #store: Store;
   readonly #deriver: Deriver;
   readonly #log: Log;
-  readonly #quiet: Quiet;
+  readonly #quiet: IdleMonitor;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #isWoken = false;
@@ -34,8 +34,8 @@ export class NoiseFollower {
     this.#store = store;
     this.#deriver = deriver;
     this.#log = log;
-    this.#quiet = new Quiet(store);
-    this.#after = eventsJudged(store.read);
+    this.#quiet = new IdleMonitor(store);
+    this.#after = lastJudgedEvent(store.read);
   }
 
   start(): void {
@@ -82,7 +82,7 @@ export class NoiseFollower {
       }
       const isFar = Math.floor(until / WRITE_EVERY) > Math.floor(this.#after / WRITE_EVERY);
       this.#after = until;
-      if (isFar) await this.#quiet.write((database) => setEventsJudged(database, until));
+      if (isFar) await this.#quiet.write((database) => setLastJudgedEvent(database, until));
       await setImmediate();
     }
   }
@@ -94,7 +94,7 @@ export class NoiseFollower {
     await this.#quiet.write((database) => {
       if (is_noise !== undefined && rules_digest !== null)
         putEventNoise(database, [{ event: id, is_noise, rules_digest }]);
-      setEventsJudged(database, id);
+      setLastJudgedEvent(database, id);
     });
   }
 }

@@ -4,7 +4,7 @@ import type { NoiseFindings, NoiseRule, RuleOutcome } from '../../../shared/nois
 import { TimeLimitError, withTimeLimit } from '../diff/timeLimit.ts';
 import { compilePath, compilePattern } from './compileRule.ts';
 import { removeNodes, replaceTexts, textsOf } from './jsonNodes.ts';
-import { outermost } from './markupNodes.ts';
+import { outermostElements } from './markupNodes.ts';
 
 /** The older and the newer version of something. */
 export interface Pair<Value> {
@@ -40,7 +40,9 @@ export class RuleRun {
     const documents = both(markup, (text) => load(text, isXml ? { xml: true } : {}));
     this.#each('selector', (selector) => {
       // Looked for first in both and taken out then: a search that is broken off leaves both whole.
-      const found = both(documents, ($) => outermost($.root().toArray(), $.root().find(selector).toArray()));
+      const found = both(documents, ($) =>
+        outermostElements($.root().toArray(), $.root().find(selector).toArray()),
+      );
       return () =>
         eachSide((side) => {
           const $ = documents[side];

@@ -3,7 +3,7 @@ import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompres
 import type { PageLabel } from '../../../shared/event.ts';
 
 /** What of an answer its label is judged by. */
-export interface SeenPage {
+export interface PageResponse {
   url: string;
   final_url: string;
   status: number | null;
@@ -18,7 +18,7 @@ export interface SeenPage {
  * is a remark beside what was recorded and moves nothing. Rules are narrow on purpose: a page wrongly labelled is
  * worse than one without a label.
  */
-export async function labelOf(page: SeenPage): Promise<PageLabel | null> {
+export async function detectPageLabel(page: PageResponse): Promise<PageLabel | null> {
   const html = htmlOf(page);
   const title = await titleIn(html);
   const wall = wallHeader(page) ?? botWallReason(html, title);
@@ -30,7 +30,7 @@ export async function labelOf(page: SeenPage): Promise<PageLabel | null> {
 
 /** The title of an HTML page, its white space folded, or null. */
 export function titleOf(
-  page: Pick<SeenPage, 'headers' | 'content_type' | 'beginning'>,
+  page: Pick<PageResponse, 'headers' | 'content_type' | 'beginning'>,
 ): Promise<string | null> {
   return titleIn(htmlOf(page));
 }
@@ -55,12 +55,12 @@ async function decodedTitle(inner: string): Promise<string> {
   return load(`<title>${inner}</title>`)('title').text();
 }
 
-function header(page: Pick<SeenPage, 'headers'>, name: string): string | undefined {
+function header(page: Pick<PageResponse, 'headers'>, name: string): string | undefined {
   return page.headers.find(([key]) => key.toLowerCase() === name)?.[1];
 }
 
 /** What can be read as HTML of the beginning; empty where the type says that it is none. */
-function htmlOf(page: Pick<SeenPage, 'headers' | 'content_type' | 'beginning'>): string {
+function htmlOf(page: Pick<PageResponse, 'headers' | 'content_type' | 'beginning'>): string {
   const type = page.content_type?.toLowerCase() ?? '';
   if (!/html|xml|^$/.test(type)) return '';
   const bytes = decoded(page.beginning, header(page, 'content-encoding')).subarray(0, MAX_HTML_BYTES);
@@ -111,7 +111,7 @@ function decoded(beginning: Buffer, encoding: string | undefined): Buffer {
 /** Brotli and Zstandard know no bound to what they expand to. */
 const MAX_BROTLI_BYTES = 8_388_608;
 
-function frontPageReason({ url, final_url }: SeenPage): string | undefined {
+function frontPageReason({ url, final_url }: PageResponse): string | undefined {
   if (url === final_url) return undefined;
   const asked = new URL(url);
   const got = new URL(final_url);
@@ -252,7 +252,7 @@ function endOfElement(html: string, from: number, name: string): number {
   return closing.exec(html) ? closing.lastIndex - 1 : -1;
 }
 
-function wallHeader(page: SeenPage): string | undefined {
+function wallHeader(page: PageResponse): string | undefined {
   if (header(page, 'cf-mitigated') === 'challenge') return 'The header cf-mitigated says challenge';
   const waf = header(page, 'x-amzn-waf-action');
   if (waf === 'challenge' || waf === 'captcha') return `The header x-amzn-waf-action says ${waf}`;

@@ -3,7 +3,7 @@ import { Problem } from '../../../shared/problems.ts';
 import type { RetrievalProof } from '../../../shared/source.ts';
 import { GrowingTree } from '../../ledger/merkle.ts';
 import { inclusionPath } from '../../ledger/proofs.ts';
-import { SharedWork } from '../../runtime/sharedWork.ts';
+import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
 import {
   batchOf,
   leavesBetween,
@@ -15,7 +15,7 @@ import type { Store } from '../../store/store.ts';
 import { retrievalLeaf } from './retrievalLeaf.ts';
 
 /** An entry may cover a million retrievals of an older archive: one such proof at a time. */
-const forReaders = new WeakMap<object, SharedWork<RetrievalProof>>();
+const forReaders = new WeakMap<object, WorkCoalescer<RetrievalProof>>();
 
 /**
  * Proves that a retrieval is one of those that its ledger entry covers, without showing the others.
@@ -28,8 +28,8 @@ export async function proveRetrieval({ read }: Pick<Store, 'read'>, id: string):
   const batch = retrieval && batchOf(read, number);
   if (!batch) throw new Problem('not_found', 'There is no such retrieval, or no ledger entry covers it.');
   let shared = forReaders.get(read);
-  if (!shared) forReaders.set(read, (shared = new SharedWork(1)));
-  return shared.ask(id, async () => ({
+  if (!shared) forReaders.set(read, (shared = new WorkCoalescer(1)));
+  return shared.run(id, async () => ({
     retrieval,
     leaf: retrievalLeaf(retrieval).toString('base64'),
     ...batch,

@@ -4,7 +4,7 @@ import type { Settings } from '../../../shared/settings.ts';
 import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
 import { firstEventWith } from '../../store/sqlite/collection/events.ts';
 import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
-import { type SourceRow, sourceByKey, updateStanding } from '../../store/sqlite/collection/sources.ts';
+import { type SourceRow, sourceByKey, updateCheckState } from '../../store/sqlite/collection/sources.ts';
 import { replaceValidators, type Validators } from '../../store/sqlite/collection/validators.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
@@ -26,7 +26,7 @@ export interface RecordedAttempt {
   /** When the source is due again; absent where a retry will follow. */
   nextCheckAt?: string;
   /** Called in the turn in which the object's bytes are seen to be counted by its row. */
-  onShown?: (() => void) | undefined;
+  onVisible?: (() => void) | undefined;
 }
 
 export interface Recorded {
@@ -64,14 +64,14 @@ export function recordRetrieval(
       return { retrieval: id, events, isNewVersion };
     },
     // Nobody waits for one attempt of a round; together they cost the disk less.
-    { patient: true, onShown: attempt.onShown },
+    { patient: true, onVisible: attempt.onVisible },
   );
 }
 
 /** Lets a failure that was kept before count now: it was held back until it was known that the node is online. */
-export function countHeldFailure(
+export function countDeferredFailure(
   store: Pick<Store, 'write' | 'instant'>,
-  retrieval: KeptRetrieval,
+  retrieval: SavedRetrieval,
   settings: CountSettings,
 ): Promise<number[]> {
   return store.write((database) =>
@@ -86,7 +86,7 @@ export function countHeldFailure(
   );
 }
 
-export type KeptRetrieval = NewRetrieval & { id: number };
+export type SavedRetrieval = NewRetrieval & { id: number };
 
 function requireSource(database: WriteDatabase, key: number): SourceRow {
   const source = sourceByKey(database, key);
@@ -98,7 +98,7 @@ function applyOutcome(
   database: WriteDatabase,
   now: string,
   source: SourceRow,
-  retrieval: KeptRetrieval,
+  retrieval: SavedRetrieval,
   { outcome, refusedBytes }: Pick<RecordedAttempt, 'outcome' | 'refusedBytes'>,
   settings: CountSettings,
 ): number[] {
@@ -109,7 +109,7 @@ function applyOutcome(
     refused_bytes: refusedBytes ?? null,
   };
   if (outcome === null) {
-    if (refusedBytes !== undefined) updateStanding(database, source.key, { ...source, ...met });
+    if (refusedBytes !== undefined) updateCheckState(database, source.key, { ...source, ...met });
     return [];
   }
   const { standing, events } = transition(
@@ -120,7 +120,7 @@ function applyOutcome(
     retrieval.observed_at,
   );
   const recorded = events.map((type) => recordOwnEvent(database, now, source, retrieval, type));
-  updateStanding(database, source.key, {
+  updateCheckState(database, source.key, {
     ...standing,
     ...met,
     last_sha256: outcome.kind === 'object' ? outcome.sha256 : source.last_sha256,
@@ -137,7 +137,7 @@ function recordOwnEvent(
   database: WriteDatabase,
   now: string,
   source: SourceRow,
-  retrieval: KeptRetrieval,
+  retrieval: SavedRetrieval,
   type: EventType,
 ): number {
   const isLoss = type === 'unavailable' || type === 'disappeared';

@@ -17,7 +17,7 @@ import { storedRetrievalLeaf } from './retrievalLeaf.ts';
  * recorded; then each leaf that does not follow from its retrieval names the one that was changed. Those of an older
  * archive that was not opened yet wait to be covered: nothing can be said of them.
  */
-export const RETRIEVALS: RecordedSubjects = {
+export const RETRIEVAL_SUBJECTS: RecordedSubjects = {
   types: ['retrievals.recorded'],
   *digests(database) {
     const held = heldLeaves(database);

@@ -10,12 +10,12 @@ import { type Validators, validatorsOf } from '../../store/sqlite/collection/val
 import type { Store } from '../../store/store.ts';
 import type { Attempt, FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
-import { labelOf } from '../record/pageLabels.ts';
-import type { ObjectReceiver, ReceivedObject } from '../record/receiveObject.ts';
-import { type KeptRetrieval, type Recorded, recordRetrieval } from '../record/recordRetrieval.ts';
+import type { ObjectReceiver, ReceivedObject } from '../record/objectReceiver.ts';
+import { detectPageLabel } from '../record/pageLabels.ts';
+import { type Recorded, recordRetrieval, type SavedRetrieval } from '../record/recordRetrieval.ts';
 import type { Outcome } from '../record/transitions.ts';
-import { mayBePrivate } from '../sources/privateSources.ts';
-import { MAX_HOLD_IN_ROUND_MS } from './hostRateLimiter.ts';
+import { allowsPrivateAddress } from '../sources/privateSources.ts';
+import { MAX_BACKOFF_IN_ROUND_MS } from './hostRateLimiter.ts';
 
 export interface CheckServices extends FetchServices {
   store: Store;
@@ -29,16 +29,16 @@ export interface Check {
   error: RetrievalError | null;
   recorded: Recorded;
   /** A failure of the network that was kept but does not count yet. */
-  held: KeptRetrieval | null;
+  held: SavedRetrieval | null;
 }
 
 export interface CheckOptions {
   round: number;
   signal: AbortSignal;
   /** Told as soon as any host answers. */
-  onAnswer: () => void;
+  onResponse: () => void;
   /** Whether a failure of the network is to be held back instead of counting. */
-  mayHold: () => boolean;
+  mayDefer: () => boolean;
   /** When the source is due again, and not before what its host asked for. */
   dueAt: (notBefore: number | null) => string;
 }
@@ -60,7 +60,7 @@ function isOwnRefusal(error: RetrievalError | null): boolean {
  * Checks one source: asks for it, again after each of the growing delays as long as it fails, and keeps every attempt.
  * Only the last attempt counts.
  *
- * @throws HostHeldError; the signal's reason.
+ * @throws HostBackoffError; the signal's reason.
  */
 export async function checkSource(
   services: CheckServices,
@@ -70,7 +70,7 @@ export async function checkSource(
   const { clock, settings } = services;
   for (const delay of [...settings().retry_delays_seconds, null]) {
     const attempt = await askFor(services, source, options.signal);
-    if (attempt.answered) options.onAnswer();
+    if (attempt.answered) options.onResponse();
     const retryIn = waitBefore(attempt, delay, clock.now());
     const check = await record(services, source, attempt, {
       ...options,
@@ -91,7 +91,7 @@ function waitBefore(
 ): number | null {
   if (error === null || delay === null || isOwnRefusal(error)) return null;
   const wait = Math.max(delay * 1000, (retry_at ?? 0) - now);
-  return wait > Math.max(MAX_HOLD_IN_ROUND_MS, delay * 1000) ? null : wait;
+  return wait > Math.max(MAX_BACKOFF_IN_ROUND_MS, delay * 1000) ? null : wait;
 }
 
 async function askFor(
@@ -108,12 +108,12 @@ async function askFor(
     timeoutMs: request_timeout_seconds * 1000,
     maxBytes: Math.floor((source.max_object_mb ?? max_object_mb) * MEGABYTE),
     validators: async () => {
-      await receiver.caughtUp();
+      await receiver.waitForBacklog();
       const validators = validatorsOf(store.read, source.key);
-      return validators && (await receiver.isHeld(validators.sha256)) ? validators : undefined;
+      return validators && (await receiver.isStored(validators.sha256)) ? validators : undefined;
     },
     receive: (chunks, maxBytes) => receiver.receive(chunks, maxBytes),
-    ...(mayBePrivate(source, services.isPrivateAddress) ? {} : { namedByPrivate: false }),
+    ...(allowsPrivateAddress(source, services.isPrivateAddress) ? {} : { allowPrivateAddress: false }),
     signal,
   });
 }
@@ -122,13 +122,13 @@ async function record(
   { store, settings }: CheckServices,
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
-  { round, isLast, mayHold, dueAt }: CheckOptions & { isLast: boolean },
+  { round, isLast, mayDefer, dueAt }: CheckOptions & { isLast: boolean },
 ): Promise<Check> {
   const { received } = attempt;
   const retrieval = await retrievalOf(source, attempt, { round, at: store.instant() });
-  const write = async (held: boolean, onShown?: () => void): Promise<Check> => {
+  const write = async (held: boolean, onVisible?: () => void): Promise<Check> => {
     const kept = held ? retrieval : withoutObject(retrieval);
-    const isHeldBack = isLast && !attempt.answered && !isOwnRefusal(kept.error) && mayHold();
+    const isHeldBack = isLast && !attempt.answered && !isOwnRefusal(kept.error) && mayDefer();
     const refused = kept.error === 'storage_full' ? (received?.bytes ?? 0) : null;
     const recorded = await recordRetrieval(
       store,
@@ -137,7 +137,7 @@ async function record(
         outcome: isLast && !isHeldBack ? outcomeOf(kept) : null,
         validators: validatorsAfter(attempt, kept),
         ...(isLast ? { nextCheckAt: dueAt(attempt.retry_at) } : {}),
-        onShown,
+        onVisible,
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
       settings(),
@@ -180,7 +180,7 @@ async function retrievalOf(
     sha256: received?.sha256 ?? unchanged?.sha256 ?? null,
     bytes: received?.bytes ?? null,
     duration_ms: attempt.duration_ms,
-    page_label: await labelOf({ ...attempt, url: source.url }),
+    page_label: await detectPageLabel({ ...attempt, url: source.url }),
   };
 }
 

@@ -3,12 +3,12 @@ import type { Settings } from '../../../shared/settings.ts';
 import { Pace } from './pace.ts';
 
 /** A host asked (Retry-After) to be left alone for longer than a round waits. */
-export class HostHeldError extends Error {
+export class HostBackoffError extends Error {
   readonly until: number;
 
   constructor(until: number) {
     super('The host asked to be left alone.');
-    this.name = 'HostHeldError';
+    this.name = 'HostBackoffError';
     this.until = until;
   }
 }
@@ -28,9 +28,9 @@ interface Host {
 }
 
 /** A host that asks for more than this is not waited for in a round. */
-export const MAX_HOLD_IN_ROUND_MS = 60_000;
+export const MAX_BACKOFF_IN_ROUND_MS = 60_000;
 /** No host can keep itself from being asked for longer than this. */
-export const MAX_HOLD_MS = 24 * 3_600_000;
+export const MAX_BACKOFF_MS = 24 * 3_600_000;
 /** Hosts that nobody waits for are forgotten beyond this many. */
 const MAX_IDLE_HOSTS = 2_000;
 
@@ -39,7 +39,7 @@ const MAX_IDLE_HOSTS = 2_000;
  * asked to be left alone none, and over all hosts so many at once as the settings and the node's pace allow. A request waits for its host before it takes one of
  * the places shared by all, so that a slow host keeps nobody else waiting.
  */
-export class Politeness {
+export class HostRateLimiter {
   readonly #clock: Clock;
   readonly #limits: () => Limits;
   readonly #hosts = new Map<string, Host>();
@@ -55,7 +55,7 @@ export class Politeness {
   /**
    * Runs one request to a host as soon as that is polite.
    *
-   * @throws HostHeldError where the host is to be left alone for longer than a round waits; the signal's reason.
+   * @throws HostBackoffError where the host is to be left alone for longer than a round waits; the signal's reason.
    */
   async visit<Result>(
     hostname: string,
@@ -76,7 +76,7 @@ export class Politeness {
   /** Leaves a host alone until an instant, as it asked. */
   hold(hostname: string, until: number): void {
     const host = this.#host(hostname);
-    host.heldUntil = Math.max(host.heldUntil, Math.min(until, this.#clock.now() + MAX_HOLD_MS));
+    host.heldUntil = Math.max(host.heldUntil, Math.min(until, this.#clock.now() + MAX_BACKOFF_MS));
   }
 
   #host(hostname: string): Host {
@@ -126,7 +126,7 @@ export class Politeness {
     const lastStart = Math.min(host.lastStart, now);
     return Math.max(
       lastStart + this.#limits().per_host_pause_ms,
-      Math.min(host.heldUntil, now + MAX_HOLD_MS),
+      Math.min(host.heldUntil, now + MAX_BACKOFF_MS),
     );
   }
 
@@ -154,8 +154,8 @@ export class Politeness {
   }
 
   #refuseIfHeld(host: Host, now: number): void {
-    if (host.heldUntil - now <= MAX_HOLD_IN_ROUND_MS) return;
-    for (const { refuse } of host.waiting.splice(0)) refuse(new HostHeldError(host.heldUntil));
+    if (host.heldUntil - now <= MAX_BACKOFF_IN_ROUND_MS) return;
+    for (const { refuse } of host.waiting.splice(0)) refuse(new HostBackoffError(host.heldUntil));
   }
 
   #start(host: Host, now: number): void {

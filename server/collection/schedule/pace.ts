@@ -8,7 +8,7 @@ const FREE_MS = 7;
 const TOO_LONG_MS = 14;
 
 /** Tells, again and again, for how long the event loop was held since it was last told; gives back how to stop that. */
-export type LoopWatch = (tell: (heldMs: number) => void) => () => void;
+export type EventLoopMonitor = (tell: (heldMs: number) => void) => () => void;
 
 /**
  * How many requests may be under way at once, so that whoever reads is answered while a round runs. What an answer
@@ -18,7 +18,7 @@ export type LoopWatch = (tell: (heldMs: number) => void) => () => void;
  */
 export class Pace {
   readonly #onMore: () => void;
-  readonly #watch: LoopWatch;
+  readonly #watch: EventLoopMonitor;
   #stopWatching: (() => void) | undefined;
   #room = FEWEST;
   #underWay = 0;
@@ -26,7 +26,7 @@ export class Pace {
   #isShort = false;
 
   /** @param onMore called when there is room again for who found none: where all that is under way takes long, nothing else would tell. */
-  constructor(onMore: () => void, watch: LoopWatch = watchLoop) {
+  constructor(onMore: () => void, watch: EventLoopMonitor = watchLoop) {
     this.#onMore = onMore;
     this.#watch = watch;
   }

@@ -3,22 +3,22 @@ import { instantOf } from '../../../shared/clock.ts';
 import type { CollectionResult } from '../../../shared/collection.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Log } from '../../runtime/log.ts';
-import { isStorageFailure } from '../../store/room.ts';
 import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
 import { endRound, insertRound } from '../../store/sqlite/collection/rounds.ts';
 import {
   activeSources,
-  type ChosenSource,
-  recordFault,
+  recordInternalFailure,
   type SourceRow,
+  type SourceToCheck,
   sourceById,
   sourceByKey,
 } from '../../store/sqlite/collection/sources.ts';
+import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { countHeldFailure, type KeptRetrieval } from '../record/recordRetrieval.ts';
+import { countDeferredFailure, type SavedRetrieval } from '../record/recordRetrieval.ts';
 import { type Check, type CheckServices, checkSource, nextCheckAt } from './checkSource.ts';
-import { HostHeldError } from './hostRateLimiter.ts';
-import { randomShare } from './randomShare.ts';
+import { HostBackoffError } from './hostRateLimiter.ts';
+import { randomFraction } from './randomFraction.ts';
 
 export interface RoundOptions {
   startedBy: 'schedule' | 'owner';
@@ -26,12 +26,12 @@ export interface RoundOptions {
   progress: (done: number, total: number) => void;
 }
 
-export interface CollectServices extends CheckServices {
+export interface CollectorServices extends CheckServices {
   log: Log;
 }
 
 /** Fewer hosts than this say nothing of the node's own network. */
-export const HOSTS_THAT_TELL = 3;
+export const MIN_HOSTS_FOR_OFFLINE = 3;
 /** Due times are stretched or shrunk by up to this share, each by its own: what was checked at once parts. */
 export const JITTER = 0.05;
 
@@ -40,10 +40,10 @@ const SLICE = 50;
 
 /** Runs rounds, one after the other: a source is never asked for twice at once. */
 export class Collector {
-  readonly #services: CollectServices;
+  readonly #services: CollectorServices;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(services: CollectServices) {
+  constructor(services: CollectorServices) {
     this.#services = services;
   }
 
@@ -52,7 +52,7 @@ export class Collector {
    * removed meanwhile. A round that is cancelled gives back what it had come to. Whatever the check of one source
    * throws is that source's failure; only a disk that fails ends a round.
    */
-  collect(choose: () => ChosenSource[], options: RoundOptions): Promise<CollectionResult> {
+  collect(choose: () => SourceToCheck[], options: RoundOptions): Promise<CollectionResult> {
     const round = this.#last.then(() => new Round(this.#services, options).run(choose));
     this.#last = round.catch(() => {});
     return round;
@@ -68,7 +68,7 @@ export class Collector {
 export function chooseSources(
   store: Pick<Store, 'read'>,
   ids: readonly string[] | undefined,
-): ChosenSource[] {
+): SourceToCheck[] {
   if (ids === undefined) return activeSources(store.read);
   return [...new Set(ids)].map((id) => {
     const source = sourceById(store.read, id);
@@ -82,7 +82,7 @@ export function chooseSources(
 }
 
 class Round {
-  readonly #services: CollectServices;
+  readonly #services: CollectorServices;
   readonly #options: RoundOptions;
   readonly #result: CollectionResult = {
     checked: 0,
@@ -93,19 +93,19 @@ class Round {
     observer_offline: false,
   };
   /** Failures of the network, kept back until it is known that the node itself is online. */
-  readonly #held: KeptRetrieval[] = [];
+  readonly #held: SavedRetrieval[] = [];
   readonly #counting: Promise<void>[] = [];
   #id = 0;
   /** Whether there are hosts enough to tell whether the fault is the node's own. */
   #isTelling = false;
   #anyAnswered = false;
 
-  constructor(services: CollectServices, options: RoundOptions) {
+  constructor(services: CollectorServices, options: RoundOptions) {
     this.#services = services;
     this.#options = options;
   }
 
-  async run(choose: () => ChosenSource[]): Promise<CollectionResult> {
+  async run(choose: () => SourceToCheck[]): Promise<CollectionResult> {
     const { store, clock } = this.#services;
     const chosen = choose();
     const { startedBy, signal, progress } = this.#options;
@@ -136,7 +136,7 @@ class Round {
   }
 
   /** Begins every check, a slice at a time so that requests go on meanwhile; each waits for its own turn. */
-  async #checkAll(chosen: readonly ChosenSource[]): Promise<PromiseSettledResult<void>[]> {
+  async #checkAll(chosen: readonly SourceToCheck[]): Promise<PromiseSettledResult<void>[]> {
     const { progress } = this.#options;
     const checks: Promise<void>[] = [];
     let done = 0;
@@ -154,7 +154,7 @@ class Round {
     return Promise.allSettled(checks);
   }
 
-  async #check({ key, url }: ChosenSource, onDone: () => void): Promise<void> {
+  async #check({ key, url }: SourceToCheck, onDone: () => void): Promise<void> {
     const { signal } = this.#options;
     let source: SourceRow | undefined;
     try {
@@ -165,8 +165,8 @@ class Round {
       const check = await checkSource(this.#services, checked, {
         round: this.#id,
         signal,
-        onAnswer: () => this.#onAnswer(),
-        mayHold: () => this.#isTelling && !this.#anyAnswered,
+        onResponse: () => this.#onResponse(),
+        mayDefer: () => this.#isTelling && !this.#anyAnswered,
         dueAt: (notBefore) => this.#dueAt(checked, notBefore),
       });
       if (check.held) this.#held.push(check.held);
@@ -175,18 +175,18 @@ class Round {
     } catch (error) {
       if (signal.aborted) return onDone();
       if (isStorageFailure(error)) throw error;
-      if (source && error instanceof HostHeldError) await this.#postpone(source, error.until);
-      else await this.#recordFault({ key, url }, error);
+      if (source && error instanceof HostBackoffError) await this.#postpone(source, error.until);
+      else await this.#recordInternalFailure({ key, url }, error);
     }
     onDone();
   }
 
   /** What is held back at the end of a round was met by hosts of which none answered. */
   #isOffline(): boolean {
-    return new Set(this.#held.map(hostOf)).size >= HOSTS_THAT_TELL;
+    return new Set(this.#held.map(hostOf)).size >= MIN_HOSTS_FOR_OFFLINE;
   }
 
-  #onAnswer(): void {
+  #onResponse(): void {
     if (this.#anyAnswered) return;
     this.#anyAnswered = true;
     this.#countHeld();
@@ -195,7 +195,7 @@ class Round {
   #countHeld(): void {
     const { store, settings, log } = this.#services;
     for (const retrieval of this.#held.splice(0)) {
-      const counting = countHeldFailure(store, retrieval, settings()).then(
+      const counting = countDeferredFailure(store, retrieval, settings()).then(
         (events) => void this.#result.events.push(...events),
         (error: unknown) => log.error({ error }, 'A failure that was held back could not be counted'),
       );
@@ -216,21 +216,21 @@ class Round {
   #dueAt({ key, ...asked }: SourceRow, notBefore: number | null): string {
     const { store, clock, settings } = this.#services;
     const source = sourceByKey(store.read, key) ?? { key, ...asked };
-    const jitter = 1 - JITTER + 2 * JITTER * randomShare(store);
+    const jitter = 1 - JITTER + 2 * JITTER * randomFraction(store);
     const due = nextCheckAt(source, settings(), clock.now(), jitter);
     return notBefore !== null && instantOf(notBefore) > due ? instantOf(notBefore) : due;
   }
 
   /** The check failed for a reason of this node's own: said of the source, told in the log, and tried again when it is due. */
-  async #recordFault({ key, url }: ChosenSource, error: unknown): Promise<void> {
+  async #recordInternalFailure({ key, url }: SourceToCheck, error: unknown): Promise<void> {
     const { store, clock, settings, log } = this.#services;
     log.error({ error, url }, 'A source could not be checked');
     this.#result.checked += 1;
     this.#result.failed += 1;
     const every = settings().collection_every_minutes * 60_000;
-    const next_check_at = instantOf(clock.now() + every * (1 - JITTER * randomShare(store)));
+    const next_check_at = instantOf(clock.now() + every * (1 - JITTER * randomFraction(store)));
     await store.write((database) =>
-      recordFault(database, { key, error: 'check_failed', at: store.instant(), next_check_at }),
+      recordInternalFailure(database, { key, error: 'check_failed', at: store.instant(), next_check_at }),
     );
   }
 
@@ -250,7 +250,7 @@ export function hostOf({ url }: { url: string }): string {
 async function haveHostsThatTell(sources: readonly { url: string }[]): Promise<boolean> {
   const hosts = new Set<string>();
   for (const [index, source] of sources.entries()) {
-    if (hosts.add(hostOf(source)).size >= HOSTS_THAT_TELL) return true;
+    if (hosts.add(hostOf(source)).size >= MIN_HOSTS_FOR_OFFLINE) return true;
     if (index % SLICE === SLICE - 1) await setImmediate();
   }
   return false;

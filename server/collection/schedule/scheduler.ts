@@ -2,15 +2,15 @@ import { type Clock, instantOf } from '../../../shared/clock.ts';
 import type { Settings } from '../../../shared/settings.ts';
 import type { Log } from '../../runtime/log.ts';
 import {
-  bringDueTimesNear,
+  clampDueTimes,
   earliestDue,
   rescheduleDefaults,
   sourcesByDueTime,
 } from '../../store/sqlite/collection/dueTimes.ts';
-import type { ChosenSource } from '../../store/sqlite/collection/sources.ts';
+import type { SourceToCheck } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
-import { MAX_HOLD_MS } from './hostRateLimiter.ts';
-import { type Collector, HOSTS_THAT_TELL, hostOf, JITTER } from './round.ts';
+import { MAX_BACKOFF_MS } from './hostRateLimiter.ts';
+import { type Collector, hostOf, JITTER, MIN_HOSTS_FOR_OFFLINE } from './round.ts';
 
 export interface SchedulerServices {
   store: Store;
@@ -93,11 +93,11 @@ export class Scheduler {
   }
 
   /** What is due, and of what is due soon the next ones. */
-  #due(): ChosenSource[] {
+  #due(): SourceToCheck[] {
     const { store, clock, settings } = this.#services;
     const now = clock.now();
     const everyMinutes = settings().collection_every_minutes;
-    const taken: ChosenSource[] = [];
+    const taken: SourceToCheck[] = [];
     const hosts = new Set<string>();
     for (const source of sourcesByDueTime(store.read, {
       now: instantOf(now),
@@ -105,7 +105,7 @@ export class Scheduler {
       ahead: TAKE_ALONG,
     })) {
       const isDue = Date.parse(source.next_check_at) <= now;
-      if (!isDue && taken.length >= MOST_TAKEN_ALONG && hosts.size >= HOSTS_THAT_TELL) break;
+      if (!isDue && taken.length >= MOST_TAKEN_ALONG && hosts.size >= MIN_HOSTS_FOR_OFFLINE) break;
       taken.push(source);
       hosts.add(hostOf(source));
     }
@@ -122,10 +122,10 @@ export class Scheduler {
     const now = clock.now();
     this.#lookedAt = now;
     if (before !== undefined && now >= before) return;
-    const slackMinutes = before === undefined ? MAX_HOLD_MS / 60_000 : 0;
+    const slackMinutes = before === undefined ? MAX_BACKOFF_MS / 60_000 : 0;
     const everyMinutes = settings().collection_every_minutes;
     await store.write((database) =>
-      bringDueTimesNear(database, { now: instantOf(now), everyMinutes, slackMinutes }),
+      clampDueTimes(database, { now: instantOf(now), everyMinutes, slackMinutes }),
     );
   }
 

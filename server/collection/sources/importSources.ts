@@ -1,14 +1,14 @@
 import { instantOf } from '../../../shared/clock.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { NewSource } from '../../../shared/source.ts';
-import type { ListForm, SourceImport } from '../../../shared/sourceList.ts';
+import type { ListFormat, SourceImport } from '../../../shared/sourceList.ts';
 import { runWorker, workerUrl } from '../../runtime/runWorker.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { Network } from '../fetch/attempt.ts';
-import { PrivacyDecision } from './privateSources.ts';
-import type { ReadList } from './sourceList/readSourceList.ts';
-import { FIRST_CHECK_AFTER_MS, FIRST_CHECKS_APART_MS, watchSource } from './sources.ts';
+import { PrivateAddressCheck } from './privateSources.ts';
+import type { ParsedSourceList } from './sourceList/readSourceList.ts';
+import { FIRST_CHECK_DELAY_MS, FIRST_CHECK_SPACING_MS, watchSource } from './sources.ts';
 
 /** So many are written in one change: others are read and written between two. */
 const BATCH = 50;
@@ -24,21 +24,21 @@ type Item = SourceImport['items'][number];
  */
 export async function importSources(
   { store, network }: { store: Store; network: Network },
-  form: ListForm,
+  form: ListFormat,
   bytes: Uint8Array,
   everyMinutes: number,
 ): Promise<SourceImport> {
-  const read = await runWorker<{ list: ReadList } | { refused: string }>(
+  const read = await runWorker<{ list: ParsedSourceList } | { refused: string }>(
     workerUrl('sourceList/readSourceList', import.meta.url),
     { form, bytes },
   );
   if ('refused' in read) throw new Problem('invalid_list', read.refused);
   const { entries, ignoredColumns } = read.list;
-  const privacy = new PrivacyDecision(network, entries.length);
+  const privacy = new PrivateAddressCheck(network, entries.length);
   const items: Item[] = [];
   for (let start = 0; start < entries.length; start += BATCH) {
     const batch = entries.slice(start, start + BATCH);
-    const mayBePrivate = await Promise.all(
+    const allowsPrivateAddress = await Promise.all(
       batch.map(async (entry) => 'source' in entry && (await privacy.of(entry.url))),
     );
     const written = await store.write((database) =>
@@ -48,7 +48,7 @@ export async function importSources(
           return { line, url, outcome: 'refused', code: 'invalid_field', detail: entry.detail };
         const position = { index: start + index, count: entries.length };
         const nextCheck = firstCheck(store, entry.source.every_minutes ?? everyMinutes, position);
-        const allowPrivate = mayBePrivate[index] ?? false;
+        const allowPrivate = allowsPrivateAddress[index] ?? false;
         return { line, url, ...added(database, store, entry.source, nextCheck, allowPrivate) };
       }),
     );
@@ -70,8 +70,8 @@ function firstCheck(
   everyMinutes: number,
   { index, count }: { index: number; count: number },
 ): string {
-  const spread = Math.min(everyMinutes * 60_000, count * FIRST_CHECKS_APART_MS);
-  return instantOf(clock.now() + FIRST_CHECK_AFTER_MS + Math.floor((index / count) * spread));
+  const spread = Math.min(everyMinutes * 60_000, count * FIRST_CHECK_SPACING_MS);
+  return instantOf(clock.now() + FIRST_CHECK_DELAY_MS + Math.floor((index / count) * spread));
 }
 
 function added(

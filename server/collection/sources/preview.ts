@@ -5,14 +5,14 @@ import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
-import { labelOf, titleOf } from '../record/pageLabels.ts';
-import { measure } from './measure.ts';
+import { detectPageLabel, titleOf } from '../record/pageLabels.ts';
+import { hashBody } from './hashBody.ts';
 import { normalizeUrl, sourceIdOf } from './sources.ts';
 
 /**
  * Asks for an address once, as a check would, and says what would be stored; nothing is.
  *
- * @throws HostHeldError; the signal's reason.
+ * @throws HostBackoffError; the signal's reason.
  */
 export async function previewSource(
   { store, ...services }: FetchServices & { store: Store },
@@ -30,7 +30,7 @@ export async function previewSource(
     timeoutMs: settings.request_timeout_seconds * 1000,
     maxBytes: Math.floor(settings.max_object_mb * MEGABYTE),
     validators: async () => undefined,
-    receive: measure,
+    receive: hashBody,
     signal,
   });
   return {
@@ -43,7 +43,7 @@ export async function previewSource(
     bytes: attempt.received?.bytes ?? null,
     title: await titleOf(attempt),
     duration_ms: attempt.duration_ms,
-    page_label: await labelOf({ ...attempt, url }),
+    page_label: await detectPageLabel({ ...attempt, url }),
     watched_as: known && !known.removed ? known.id : null,
   };
 }

@@ -21,7 +21,7 @@ function isPrivateByItself(host: string, isPrivateAddress: Network['isPrivateAdd
 }
 
 /** Whether a source may be at a private address: as was decided when it was added, else as its address says. */
-export function mayBePrivate(
+export function allowsPrivateAddress(
   { url, allow_private }: { url: string; allow_private: boolean | null },
   isPrivateAddress: Network['isPrivateAddress'],
 ): boolean {
@@ -32,7 +32,7 @@ export function mayBePrivate(
  * Decides, at the moment in which owners add their sources, whether each may be at a private address: where the address
  * says so itself, or where its name leads to private addresses alone. A name that cannot be resolved is public.
  */
-export class PrivacyDecision {
+export class PrivateAddressCheck {
   readonly #network: Network;
   readonly #until: number;
   readonly #decided = new Map<string, Promise<boolean>>();

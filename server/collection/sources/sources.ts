@@ -32,14 +32,14 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 import { isPrivateAddress } from '../fetch/addresses.ts';
-import { requireRules } from '../noise/requireRules.ts';
-import { randomShare } from '../schedule/randomShare.ts';
-import { mayBePrivate } from './privateSources.ts';
+import { requireValidRules } from '../noise/requireValidRules.ts';
+import { randomFraction } from '../schedule/randomFraction.ts';
+import { allowsPrivateAddress } from './privateSources.ts';
 
 /** A new source is first checked on schedule after this, unless the owner asks for it before. */
-export const FIRST_CHECK_AFTER_MS = 60_000;
+export const FIRST_CHECK_DELAY_MS = 60_000;
 /** First checks of sources that are added together are this far apart on average. */
-export const FIRST_CHECKS_APART_MS = 500;
+export const FIRST_CHECK_SPACING_MS = 500;
 /** One that is added by itself is put off by no more than this. */
 const CROWDED_MS = 300_000;
 
@@ -69,7 +69,7 @@ export async function addSource(
   source: NewSource,
   allowPrivate: boolean | null = null,
 ): Promise<WatchedSource> {
-  await requireRules(source.noise_rules, '/noise_rules');
+  await requireValidRules(source.noise_rules, '/noise_rules');
   return store.write((database) => {
     const next_check_at = firstCheck(database, store);
     return watchedSource(database, watchSource(database, store, source, next_check_at, allowPrivate));
@@ -78,10 +78,10 @@ export async function addSource(
 
 /** When a source is first checked that was added by itself: in a minute, or later where many others are due then. */
 function firstCheck(database: WriteDatabase, store: Pick<Store, 'clock' | 'randomHex'>): string {
-  const soonest = store.clock.now() + FIRST_CHECK_AFTER_MS;
+  const soonest = store.clock.now() + FIRST_CHECK_DELAY_MS;
   const others = countDueBetween(database, instantOf(soonest - CROWDED_MS), instantOf(soonest + CROWDED_MS));
-  const spread = Math.min(CROWDED_MS, others * FIRST_CHECKS_APART_MS);
-  return instantOf(soonest + Math.floor(spread * randomShare(store)));
+  const spread = Math.min(CROWDED_MS, others * FIRST_CHECK_SPACING_MS);
+  return instantOf(soonest + Math.floor(spread * randomFraction(store)));
 }
 
 /** The same within a change; what it throws is thrown before anything is written. */
@@ -120,7 +120,7 @@ const { url: _example, ...UNSAID } = newSourceSchema.parse({ url: 'http://localh
  *
  * @param at when that is. @returns also whether it was added.
  */
-export function sourceOfCaptures(
+export function findOrAddPausedSource(
   database: WriteDatabase,
   id: string,
   url: string,
@@ -149,7 +149,7 @@ export function sourceOfCaptures(
  * @throws Problem `not_found` where no such source is watched; `invalid_field`.
  */
 export async function changeSource(store: Store, id: string, change: SourceChange): Promise<WatchedSource> {
-  await requireRules(change.noise_rules ?? [], '/noise_rules');
+  await requireValidRules(change.noise_rules ?? [], '/noise_rules');
   return store.write((database) => {
     const source = requireWatched(database, id);
     const changed = { ...source, ...change };
@@ -298,7 +298,7 @@ function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
     ignore_robots: row.ignore_robots,
     headers: row.headers,
     noise_rules: row.noise_rules,
-    allow_private: mayBePrivate(row, isPrivateAddress),
+    allow_private: allowsPrivateAddress(row, isPrivateAddress),
     next_check_at: row.paused || row.removed ? null : row.next_check_at,
     last_status: row.last_status,
     last_error: row.last_error,

@@ -1,8 +1,8 @@
 import type { Event, EventsQuery } from '../../../shared/event.ts';
 import { type CsvCell, csvLines } from '../../csv.ts';
 import { databaseFile } from '../../store/blobs/paths.ts';
-import { nextStretch, type TimelinePlace } from '../../store/sqlite/collection/eventStretch.ts';
 import { eventsByIds } from '../../store/sqlite/collection/events.ts';
+import { scanTimeline, type TimelinePosition } from '../../store/sqlite/collection/timelineScan.ts';
 import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
 import { eventFilterOf } from './events.ts';
@@ -41,9 +41,9 @@ export async function* eventsCsv(
   try {
     const filter = eventFilterOf(database, query);
     yield csvLines([Object.keys(COLUMNS)]);
-    let place: TimelinePlace | null | undefined;
+    let place: TimelinePosition | null | undefined;
     while (place !== null) {
-      const stretch = nextStretch(database, filter, place, STRETCH);
+      const stretch = scanTimeline(database, filter, place, STRETCH);
       const rows = eventsByIds(database, stretch.ids).map((event) =>
         Object.values(COLUMNS).map((cellOf) => cellOf(event)),
       );

@@ -6,8 +6,8 @@ import { eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
 import {
   type EventFilter,
   eventsByDigests,
-  isByTimeAlone,
-  listEventNumbers,
+  filtersByTimeOnly,
+  listEventIds,
 } from '../../store/sqlite/collection/eventList.ts';
 import { eventById, eventsAfter, eventsByIds, lastEventId } from '../../store/sqlite/collection/events.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
@@ -15,10 +15,10 @@ import type { Store } from '../../store/store.ts';
 
 /** One page of the timeline, newest first by `observed_at`, then by number. */
 export async function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): Promise<Slice<Event>> {
-  if (!isByTimeAlone(filterOf(query))) await loadTimeline({ read });
+  if (!filtersByTimeOnly(filterOf(query))) await loadTimeline({ read });
   return read
     .transaction(() => {
-      const page = listEventNumbers(read, eventFilterOf(read, query), query);
+      const page = listEventIds(read, eventFilterOf(read, query), query);
       return { items: eventsByIds(read, page.ids), total: page.total };
     })
     .deferred();

@@ -1,7 +1,7 @@
 import { isDigest } from '../../../shared/digest.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { ObjectMetadata } from '../../../shared/source.ts';
-import { type Noticing, noticeDamage } from '../../fixity/noticeDamage.ts';
+import { confirmDamage, type DamageContext } from '../../fixity/confirmDamage.ts';
 import { rehashForReader } from '../../hashing/hashFiles.ts';
 import {
   contentTypeOfObject,
@@ -31,10 +31,10 @@ export function readObject({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha25
  *
  * @throws Problem `invalid_digest`, `not_found`.
  */
-export async function readObjectMetadata(store: Noticing, sha256: string): Promise<ObjectMetadata> {
+export async function readObjectMetadata(store: DamageContext, sha256: string): Promise<ObjectMetadata> {
   const bytes = requireObject(store.read, sha256);
   const intact = (await rehashForReader(store.blobs, [{ sha256, bytes }])).get(sha256) === sha256;
-  if (!intact) await noticeDamage(store, [sha256]);
+  if (!intact) await confirmDamage(store, [sha256]);
   const retrievals = retrievalsOfObject(store.read, sha256).map((retrieval) => ({
     url: retrieval.url,
     time: retrieval.observed_at,

@@ -1,11 +1,11 @@
 import type { Stats, Status } from '../../../shared/collection.ts';
 import type { Settings } from '../../../shared/settings.ts';
 import { readFixity } from '../../fixity/damages.ts';
-import { noRoomFor } from '../../store/room.ts';
 import { lastEventId } from '../../store/sqlite/collection/events.ts';
 import { lastCompletedRound } from '../../store/sqlite/collection/rounds.ts';
 import { countSourcesIn, failingSources, leastRefusedBytes } from '../../store/sqlite/collection/sources.ts';
 import { counter } from '../../store/sqlite/node/blobs.ts';
+import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 
 /** The system works if a collection that checked a source was completed within this. */
@@ -16,7 +16,7 @@ export async function readStatus(
   store: Pick<Store, 'read' | 'clock' | 'freeBytes' | 'clockBehindMs'>,
   settings: Settings,
 ): Promise<Status> {
-  const storage = await noRoomFor(store, settings, leastRefusedBytes(store.read) ?? 0);
+  const storage = await reachedStorageLimit(store, settings, leastRefusedBytes(store.read) ?? 0);
   return store.read
     .transaction(() => {
       const last = lastCompletedRound(store.read) ?? null;

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
-import { tellMeter } from './requestBody.ts';
+import { reportToMeter } from './requestBody.ts';
 
 /** What a refused client may still send before it is cut off: as much as two of the largest packs. */
 const MAX_DRAINED_BYTES = 2 * MAX_PACK_BYTES;
@@ -20,7 +20,7 @@ export function isStillSending(request: Request): boolean {
  * would lose the answer; so the answer is written whole, what comes is thrown away for a while, and then the
  * connection is closed.
  */
-export function answerEarly(request: Request, response: Response, body: string): void {
+export function respondEarly(request: Request, response: Response, body: string): void {
   response.set({ Connection: 'close', 'Content-Length': String(Buffer.byteLength(body)) });
   response.write(body);
   let drained = 0;
@@ -31,7 +31,7 @@ export function answerEarly(request: Request, response: Response, body: string):
   };
   const drain = (chunk: Buffer) => {
     drained += chunk.length;
-    tellMeter(request, chunk.length);
+    reportToMeter(request, chunk.length);
     if (drained > MAX_DRAINED_BYTES) end();
   };
   const timer = setTimeout(end, MAX_DRAINED_MS);

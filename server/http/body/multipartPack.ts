@@ -11,7 +11,7 @@ import type { NewPack, StagedBlob } from '../../archive/packs/addPack.ts';
 import { packTooLarge, recordTooLarge } from '../../archive/packs/record.ts';
 import type { Store } from '../../store/store.ts';
 import { readBytes } from './readJson.ts';
-import { checkedChunksOf } from './requestBody.ts';
+import { checkedBodyChunks } from './requestBody.ts';
 
 /** The files of the largest pack, its record, and the lines that part 5,000 files with long paths. */
 const MAX_BODY_BYTES = MAX_PACK_BYTES + MAX_RECORD_BYTES + 12 * MEBIBYTE;
@@ -31,7 +31,7 @@ const STAGED_AT_ONCE = 8;
 export async function readMultipartPack(request: Request, { blobs }: Pick<Store, 'blobs'>): Promise<NewPack> {
   const isShort = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= LONG_BODY_BYTES;
   const parts = new PackParts(blobs, { checksRecordFirst: !isShort });
-  const body = checkedChunksOf(request, MAX_BODY_BYTES, packTooLarge);
+  const body = checkedBodyChunks(request, MAX_BODY_BYTES, packTooLarge);
   let parser: busboy.Busboy | undefined;
   try {
     parser = openParser(request);

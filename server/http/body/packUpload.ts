@@ -7,7 +7,7 @@ import { recordTooLarge } from '../../archive/packs/record.ts';
 import type { Store } from '../../store/store.ts';
 import { readMultipartPack } from './multipartPack.ts';
 import { readBytes, requireMediaType, requireUtf8 } from './readJson.ts';
-import { checkedChunksOf } from './requestBody.ts';
+import { checkedBodyChunks } from './requestBody.ts';
 
 /** Reads one kind of upload; the bytes that come with it are staged, and discarded again on any failure. */
 type PackReader = (request: Request, store: Pick<Store, 'blobs'>) => Promise<NewPack>;
@@ -32,11 +32,11 @@ export function readPackUpload(request: Request, store: Pick<Store, 'blobs'>): P
 /** A record whose files the archive holds already. */
 async function readJsonPack(request: Request): Promise<NewPack> {
   requireUtf8(request);
-  const body = checkedChunksOf(request, MAX_RECORD_BYTES, recordTooLarge);
+  const body = checkedBodyChunks(request, MAX_RECORD_BYTES, recordTooLarge);
   return { record: parseJsonBytes(await readBytes(body, MAX_RECORD_BYTES)) };
 }
 
 /** A pack file: a bag in a ZIP, or a bare ZIP. */
 function readZippedPack(request: Request, { blobs }: Pick<Store, 'blobs'>): Promise<NewPack> {
-  return stagePackFile(blobs, checkedChunksOf(request, MAX_PACK_BYTES, packFileTooLarge));
+  return stagePackFile(blobs, checkedBodyChunks(request, MAX_PACK_BYTES, packFileTooLarge));
 }

@@ -22,7 +22,7 @@ export function meterBody(request: Metered, meter: (bytes: number) => void): voi
 }
 
 /** Tells of bytes of the body that were read past `chunksOf`. */
-export function tellMeter(request: Metered, bytes: number): void {
+export function reportToMeter(request: Metered, bytes: number): void {
   request[METER]?.(bytes);
 }
 
@@ -33,7 +33,7 @@ export function tellMeter(request: Metered, bytes: number): void {
  * @throws Problem of `tooLarge` as soon as it is too much, or at once where its length is announced;
  * `digest_mismatch`, `invalid_digest_header`.
  */
-export async function* checkedChunksOf(
+export async function* checkedBodyChunks(
   request: IncomingMessage,
   maxBytes: number,
   tooLarge: () => Problem,

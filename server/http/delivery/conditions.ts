@@ -37,7 +37,7 @@ export function isFresh(request: IncomingMessage, { etag, lastModified }: Valida
 }
 
 /** Whether a Range may be answered with a part: there is no If-Range, or it names exactly what is here. */
-export function rangeHolds(request: IncomingMessage, { etag, lastModified }: Validators): boolean {
+export function ifRangeMatches(request: IncomingMessage, { etag, lastModified }: Validators): boolean {
   const ifRange = request.headers['if-range'];
   if (ifRange === undefined) return true;
   if (typeof ifRange !== 'string') return false;

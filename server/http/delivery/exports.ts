@@ -37,7 +37,8 @@ export class Exports {
   }
 
   async #run(response: Response, reply: WrittenReply): Promise<void> {
-    if (this.#running.size >= this.#limits.exportsAtOnce) throw busy(this.#limits.exportsAtOnce);
+    if (this.#running.size >= this.#limits.maxConcurrentExports)
+      throw busy(this.#limits.maxConcurrentExports);
     if (response.req.method === 'HEAD') return reply.write(response);
     this.#running.add(response);
     this.#watch();
@@ -52,7 +53,7 @@ export class Exports {
   /** What the log has grown to already is not this export's doing: SQLite begins it anew at the next commit if it can. */
   #watch(): void {
     if (this.#unsubscribe) return;
-    this.#endBeyond = Math.max((this.#limits.longestLogBytes * 3) / 4, this.#store.logBytes());
+    this.#endBeyond = Math.max((this.#limits.maxWriteAheadLogBytes * 3) / 4, this.#store.logBytes());
     this.#unsubscribe = this.#store.onCommit(() => this.#endOldest());
   }
 
@@ -65,7 +66,7 @@ export class Exports {
   #endOldest(): void {
     const bytes = this.#store.logBytes();
     if (bytes <= this.#endBeyond) return;
-    this.#endBeyond = bytes + this.#limits.longestLogBytes / 16;
+    this.#endBeyond = bytes + this.#limits.maxWriteAheadLogBytes / 16;
     for (const oldest of this.#running) {
       if (oldest.destroyed) continue;
       oldest.destroy();

@@ -20,7 +20,7 @@ export function serveRenderer(folder: string, hasInterface: () => boolean): Requ
   });
   router.use(express.static(folder, { index: false, redirect: false, maxAge: '1h' }));
   router.use((request, response, next) => {
-    if (isDataPath(request.path) || request.method !== 'GET' || !wantsPage(request)) return next();
+    if (isDataPath(request.path) || request.method !== 'GET' || !acceptsHtml(request)) return next();
     requireInterface();
     response.status(404).set('Cache-Control', 'no-store').sendFile(document);
   });
@@ -28,7 +28,7 @@ export function serveRenderer(folder: string, hasInterface: () => boolean): Requ
 }
 
 /** A browser that a person uses; to an address which is no page the interface answers in words, still with a 404. */
-export function wantsPage(request: Request): boolean {
+export function acceptsHtml(request: Request): boolean {
   return (request.headers.accept ?? '').includes('text/html');
 }
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
-import { isFresh, rangeHolds, requirePreconditions } from './conditions.ts';
+import { ifRangeMatches, isFresh, requirePreconditions } from './conditions.ts';
+import type { PreparedBlob } from './prepareBlob.ts';
 import { type ByteRange, rangesOf } from './ranges.ts';
-import type { ReadyBlob } from './readyBlob.ts';
 import { type Part, sendParts, sizeOf } from './sendParts.ts';
 
 /**
@@ -17,12 +17,12 @@ import { type Part, sendParts, sizeOf } from './sendParts.ts';
 export async function sendBlob(
   request: IncomingMessage,
   response: ServerResponse,
-  ready: ReadyBlob,
+  ready: PreparedBlob,
 ): Promise<void> {
   const { blob, validators, headers } = ready;
   requirePreconditions(request, validators);
   if (isFresh(request, validators)) return void response.writeHead(304, headers).end();
-  const ranges = rangeHolds(request, validators) ? rangesOf(request, blob.bytes) : undefined;
+  const ranges = ifRangeMatches(request, validators) ? rangesOf(request, blob.bytes) : undefined;
   if (ranges === 'unsatisfiable') throw unsatisfiable(blob.bytes);
   const { status, parts, after, more } = bodyOf(ready, ranges);
   const length = parts.reduce((sum, part) => sum + part.before.length + sizeOf(part), after.length);
@@ -44,7 +44,7 @@ interface Body {
   more: Record<string, string>;
 }
 
-function bodyOf({ blob: { sha256, bytes }, type }: ReadyBlob, ranges: ByteRange[] | undefined): Body {
+function bodyOf({ blob: { sha256, bytes }, type }: PreparedBlob, ranges: ByteRange[] | undefined): Body {
   const [first, ...others] = ranges ?? [];
   if (first === undefined) {
     const whole = { before: '', start: 0, end: bytes - 1 };

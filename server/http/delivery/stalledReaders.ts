@@ -17,7 +17,7 @@ export class StalledReaders {
   readonly #seen = new WeakMap<Socket, { taken: number; looks: number }>();
 
   /** Looks at a reader: at how many looks in a row it has taken nothing, 0 where nothing waits for it. */
-  looksInVain(socket: Socket, answer: ServerResponse | undefined): number {
+  checksWithoutProgress(socket: Socket, answer: ServerResponse | undefined): number {
     const handle = (socket as { _handle?: Handle | null })._handle;
     if (!handle) return 0;
     const waits = handle.writeQueueSize > 0 || socket.writableLength > 0 || isHeld(answer);

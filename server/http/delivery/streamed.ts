@@ -53,7 +53,7 @@ async function* paced<Piece>(pieces: Pieces<Piece>): AsyncGenerator<Piece, void>
 }
 
 /** Headers of an answer that a browser keeps as a file. */
-export function asFile(contentType: string, filename: string): Record<string, string> {
+export function attachmentHeaders(contentType: string, filename: string): Record<string, string> {
   return { 'Content-Type': contentType, 'Content-Disposition': `attachment; filename="${filename}"` };
 }
 

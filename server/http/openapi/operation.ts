@@ -5,12 +5,12 @@ import { jobIdSchema } from '../../../shared/job.ts';
 import { nodePathSchema } from '../../../shared/node.ts';
 import type { Access, BodySpec, RouteSpec } from '../../../shared/routes/route.ts';
 import { httpUrlSchema } from '../../../shared/text.ts';
-import { describedResponses } from './responses.ts';
-import type { DescribedSchemas, WantedSchema } from './schemas.ts';
+import { describeResponses } from './responses.ts';
+import type { DescribedSchemas, SchemaUse } from './schemas.ts';
 import type { MediaType, Operation, Parameter } from './types.ts';
 
 /** Every schema that a route speaks of, and whether it is sent or answered with. */
-export function* schemasOf(spec: RouteSpec): Generator<WantedSchema> {
+export function* schemasOf(spec: RouteSpec): Generator<SchemaUse> {
   for (const { schema } of pathParameters(spec)) yield { schema, io: 'input' };
   for (const schema of Object.values(spec.query?.shape ?? {}) as z.ZodType[]) yield { schema, io: 'input' };
   const { body } = spec;
@@ -34,7 +34,7 @@ export function operationOf(name: string, spec: RouteSpec, schemas: DescribedSch
     security: SECURITY[spec.access],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(spec.body ? { requestBody: requestBodyOf(spec.body, schemas) } : {}),
-    responses: describedResponses(spec, schemas),
+    responses: describeResponses(spec, schemas),
   };
 }
 

@@ -1,5 +1,5 @@
 import { PROBLEMS, type ProblemCode } from '../../../shared/problems.ts';
-import type { AnswerSpec, RouteSpec } from '../../../shared/routes/route.ts';
+import type { ResponseSpec, RouteSpec } from '../../../shared/routes/route.ts';
 import { problemsByStatus } from './possibleProblems.ts';
 import type { DescribedSchemas } from './schemas.ts';
 import type { ApiResponse, JsonSchema, MediaType } from './types.ts';
@@ -33,7 +33,7 @@ export const PROBLEM_SCHEMA: JsonSchema = {
 };
 
 /** What an address answers with: its own answers, then the problems it can meet, by status. */
-export function describedResponses(spec: RouteSpec, schemas: DescribedSchemas): Record<string, ApiResponse> {
+export function describeResponses(spec: RouteSpec, schemas: DescribedSchemas): Record<string, ApiResponse> {
   const responses: Record<string, ApiResponse> = {};
   for (const [status, answer] of Object.entries(spec.answers)) {
     const content = contentOf(answer, schemas);
@@ -56,7 +56,7 @@ export function describedResponses(spec: RouteSpec, schemas: DescribedSchemas): 
   return responses;
 }
 
-function contentOf({ schema, mediaTypes = [] }: AnswerSpec, schemas: DescribedSchemas) {
+function contentOf({ schema, mediaTypes = [] }: ResponseSpec, schemas: DescribedSchemas) {
   const content: Record<string, MediaType> = {};
   if (schema) content['application/json'] = { schema: schemas.of(schema, 'output') };
   for (const mediaType of mediaTypes) {

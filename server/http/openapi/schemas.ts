@@ -4,7 +4,7 @@ import type { JsonSchema } from './types.ts';
 /** What is sent has its defaults still to come; what is answered has them all. */
 export type Direction = 'input' | 'output';
 
-export interface WantedSchema {
+export interface SchemaUse {
   schema: z.ZodType;
   io: Direction;
 }
@@ -19,7 +19,7 @@ export interface DescribedSchemas {
  * Describes zod schemas as JSON Schemas that refer to each other under `#/components/schemas`. Where a schema takes
  * less than it gives, because of its defaults, the one for requests is called `<id>Input`.
  */
-export function describeSchemas(wanted: Iterable<WantedSchema>): DescribedSchemas {
+export function describeSchemas(wanted: Iterable<SchemaUse>): DescribedSchemas {
   const described = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() };
   const named = { input: new Map<string, JsonSchema>(), output: new Map<string, JsonSchema>() };
   for (const { schema, io } of wanted) {

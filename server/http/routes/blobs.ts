@@ -1,9 +1,9 @@
 import { readBlob } from '../../archive/blobs.ts';
-import { requireSound } from '../../fixity/requireSound.ts';
+import { requireIntact } from '../../fixity/requireIntact.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { readyBlob, type SentBlobOptions, type StoredBytes } from '../delivery/readyBlob.ts';
-import { sendStored } from '../delivery/sendStored.ts';
+import { prepareBlob, type SentBlobOptions, type StoredBytes } from '../delivery/prepareBlob.ts';
+import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
 
 /** Whatever a blob holds, a browser saves it and runs none of it. */
 const AS_BYTES: SentBlobOptions = {
@@ -16,8 +16,8 @@ export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob'> {
   return {
     readBlob: async ({ params: { sha256 = '' }, request }) => {
       const stored = storedBlob(store, sha256)();
-      await requireSound(store, stored.blob);
-      return { write: (response) => sendStored(store, request, response, readyBlob(stored)) };
+      await requireIntact(store, stored.blob);
+      return { write: (response) => sendStoredBlob(store, request, response, prepareBlob(stored)) };
     },
   };
 }

@@ -5,7 +5,7 @@ import { WARC_MEDIA_TYPES } from '../../../shared/routes/captures.ts';
 import type { Captures } from '../../collection/captures/captures.ts';
 import type { Handlers } from '../app.ts';
 import { checkBody, readJson, requireMediaType } from '../body/readJson.ts';
-import { checkedChunksOf } from '../body/requestBody.ts';
+import { checkedBodyChunks } from '../body/requestBody.ts';
 import { accepted, ok } from '../reply.ts';
 
 /** Third parties' captures. */
@@ -21,7 +21,7 @@ export function captureHandlers(captures: Captures): Pick<Handlers, 'importCaptu
             )
           : await captures.startFile(
               observer,
-              checkedChunksOf(request, MAX_CAPTURE_FILE_BYTES, fileTooLarge),
+              checkedBodyChunks(request, MAX_CAPTURE_FILE_BYTES, fileTooLarge),
             );
       return wait === false ? accepted(job) : ok(await finished);
     },

@@ -1,7 +1,7 @@
 import type { Diffs } from '../../collection/diff/diffs.ts';
 import type { Noise } from '../../collection/noise/noise.ts';
 import type { Handlers } from '../app.ts';
-import { sendTaggedJson } from '../delivery/sendTaggedJson.ts';
+import { sendJsonWithEtag } from '../delivery/sendJsonWithEtag.ts';
 import { accepted, ok } from '../reply.ts';
 
 /** What differs between two versions, and what of it is no news. */
@@ -10,7 +10,7 @@ export function diffHandlers(
   noise: Noise,
 ): Pick<Handlers, 'readDiff' | 'runNoiseRules' | 'previewNoiseRules'> {
   return {
-    readDiff: async ({ params, request }) => sendTaggedJson(request, await diffs.diffOf(params.id ?? '')),
+    readDiff: async ({ params, request }) => sendJsonWithEtag(request, await diffs.diffOf(params.id ?? '')),
     runNoiseRules: ({ params }) => accepted(noise.startRun(params.id ?? '').job),
     previewNoiseRules: async ({ params, body }) => ok(await noise.preview(params.id ?? '', body)),
   };

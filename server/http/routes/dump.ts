@@ -3,13 +3,13 @@ import type { Checkpoints } from '../../ledger/checkpoints.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import type { Exports } from '../delivery/exports.ts';
-import { asFile } from '../delivery/streamed.ts';
+import { attachmentHeaders } from '../delivery/streamed.ts';
 
 export function dumpHandlers(
   store: Store,
   checkpoints: Checkpoints,
   exports: Exports,
 ): Pick<Handlers, 'readDump'> {
-  const headers = asFile('application/x-ndjson; charset=utf-8', 'dump.jsonl');
+  const headers = attachmentHeaders('application/x-ndjson; charset=utf-8', 'dump.jsonl');
   return { readDump: () => exports.streamed(headers, () => writeDump(store, checkpoints)) };
 }

@@ -13,7 +13,7 @@ import type { Handlers } from '../app.ts';
 import { isFresh } from '../delivery/conditions.ts';
 import { openRowStream } from '../delivery/eventStream.ts';
 import type { Exports } from '../delivery/exports.ts';
-import { asFile, CSV_TYPE } from '../delivery/streamed.ts';
+import { attachmentHeaders, CSV_TYPE } from '../delivery/streamed.ts';
 import { ok, page, type Reply } from '../reply.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
 
@@ -29,7 +29,7 @@ export function eventHandlers(
     listEvents: async ({ query: { format, ...query }, request }) => {
       if (format === undefined) return page(request, query, await listEvents(store, query));
       if (format === 'csv')
-        return exports.streamed(asFile(CSV_TYPE, 'events.csv'), () => eventsCsv(store, query));
+        return exports.streamed(attachmentHeaders(CSV_TYPE, 'events.csv'), () => eventsCsv(store, query));
       throw new Problem('invalid_format', 'The timeline is given as JSON, or as CSV with format=csv.');
     },
     readEventFeed: async ({ query, request }) => {

@@ -1,5 +1,5 @@
 import { listDamages } from '../../fixity/damages.ts';
-import { type FixityCare, listAudits } from '../../fixity/fixity.ts';
+import { type FixityService, listAudits } from '../../fixity/fixity.ts';
 import { listLostAndFound } from '../../fixity/lostAndFound.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
@@ -8,7 +8,7 @@ import { accepted, ok, page } from '../reply.ts';
 /** Whether stored bytes are still what they were. */
 export function fixityHandlers(
   store: Store,
-  fixity: FixityCare,
+  fixity: FixityService,
 ): Pick<Handlers, 'listDamages' | 'listAudits' | 'listLostAndFound' | 'startAudit'> {
   return {
     listDamages: ({ query, request }) => page(request, query, listDamages(store, query)),

@@ -1,10 +1,10 @@
 import { Problem } from '../../../shared/problems.ts';
 import {
+  findObservedSource,
   mementoAddresses,
   nearestMoment,
   neighboursOf,
   readMemento,
-  readObserved,
 } from '../../collection/captures/memento/mementos.ts';
 import {
   httpDate,
@@ -12,11 +12,11 @@ import {
   timeMapJson,
   timeMapLinks,
 } from '../../collection/captures/memento/writeTimeMap.ts';
-import { requireSound } from '../../fixity/requireSound.ts';
+import { requireIntact } from '../../fixity/requireIntact.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { readyBlob } from '../delivery/readyBlob.ts';
-import { sendStored } from '../delivery/sendStored.ts';
+import { prepareBlob } from '../delivery/prepareBlob.ts';
+import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
 import { streamed } from '../delivery/streamed.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
 import { sealed } from './objects.ts';
@@ -31,15 +31,15 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
   const originOf = publicAddress.originOf.bind(publicAddress);
   return {
     readTimeMap: ({ params, request }) => {
-      const observed = readObserved(store, params.url ?? '');
+      const observed = findObservedSource(store, params.url ?? '');
       return streamed(LINK_FORMAT, () => timeMapLinks(store, observed, originOf(request)));
     },
     readTimeMapJson: ({ params, request }) => {
-      const observed = readObserved(store, params.url ?? '');
+      const observed = findObservedSource(store, params.url ?? '');
       return streamed(JSON_FORMAT, () => timeMapJson(store, observed, originOf(request)));
     },
     readTimeGate: ({ params, request }) => {
-      const observed = readObserved(store, params.url ?? '');
+      const observed = findObservedSource(store, params.url ?? '');
       const wanted = request.get('Accept-Datetime');
       const moment = nearestMoment(store, observed, wanted === undefined ? undefined : instantOf(wanted));
       const origin = originOf(request);
@@ -58,7 +58,7 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
     },
     readMemento: async ({ params, request }) => {
       const { observed, object, ...place } = readMemento(store, params.time ?? '', params.url ?? '');
-      await requireSound(store, object);
+      await requireIntact(store, object);
       const { blob, options } = sealed(object)(request);
       const headers = {
         ...options.headers,
@@ -67,8 +67,8 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
         // The bytes are for ever, their neighbours are not.
         'Cache-Control': 'no-cache',
       };
-      const ready = readyBlob({ blob, options: { ...options, headers } });
-      return { write: (response) => sendStored(store, request, response, ready) };
+      const ready = prepareBlob({ blob, options: { ...options, headers } });
+      return { write: (response) => sendStoredBlob(store, request, response, ready) };
     },
   };
 }

@@ -5,8 +5,8 @@ import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';
 import type { SharingSwitch } from '../../owner/sharing.ts';
 import type { Jobs } from '../../runtime/jobs.ts';
-import { measureRoom } from '../../store/room.ts';
 import type { SettingsStore } from '../../store/settings.ts';
+import { measureStorage } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
 import type { Handlers } from '../app.ts';
@@ -89,7 +89,7 @@ export function nodeHandlers({
     },
     readSettings: () => ok(settings.current),
     changeSettings: async ({ body }) => ok(await settings.change(body)),
-    readStorage: async () => ok(await measureRoom(store, settings.current)),
+    readStorage: async () => ok(await measureStorage(store, settings.current)),
     readSharing: () => ok(sharing.current),
     setSharing: async ({ body }) => ok(await sharing.set(body)),
     readAddresses: () => {

@@ -1,5 +1,5 @@
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
-import { createNode, readNode, readTree } from '../../archive/tree/treeNodes.ts';
+import { createTreeNode, readTree, readTreeNode } from '../../archive/tree/treeNodes.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { created, ok, okText, withList } from '../reply.ts';
@@ -8,11 +8,11 @@ export function nodesHandlers(store: Store): Pick<Handlers, 'readTree' | 'create
   return {
     readTree: () => ok({ nodes: readTree(store) }),
     createNode: async ({ body }) => {
-      const node = await createNode(store, body);
+      const node = await createTreeNode(store, body);
       return created(node, pathOf(ROUTES.readNode.path, { path: node.path }));
     },
     readNode: ({ params }) => {
-      const { page, packs } = readNode(store, params.path ?? '');
+      const { page, packs } = readTreeNode(store, params.path ?? '');
       return okText(withList(page, 'packs', packs));
     },
   };

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { type ArchivedObject, readObject, readObjectMetadata } from '../../collection/timeline/objects.ts';
-import { requireSound } from '../../fixity/requireSound.ts';
+import { requireIntact } from '../../fixity/requireIntact.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { readyBlob, type StoredBytes } from '../delivery/readyBlob.ts';
-import { sendStored } from '../delivery/sendStored.ts';
+import { prepareBlob, type StoredBytes } from '../delivery/prepareBlob.ts';
+import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
 import { ok } from '../reply.ts';
 
 /** An archived page runs nothing and reaches nothing, wherever a browser shows it. */
@@ -17,8 +17,8 @@ export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'rea
   return {
     readObject: async ({ params: { sha256 = '' }, request }) => {
       const stored = storedObject(store, sha256)(request);
-      await requireSound(store, stored.blob);
-      return { write: (response) => sendStored(store, request, response, readyBlob(stored)) };
+      await requireIntact(store, stored.blob);
+      return { write: (response) => sendStoredBlob(store, request, response, prepareBlob(stored)) };
     },
     readObjectMetadata: async ({ params }) => ok(await readObjectMetadata(store, params.sha256 ?? '')),
   };

@@ -20,8 +20,8 @@ export function packsHandlers(store: Store, limits: WriteLimits): Pick<Handlers,
     listPacks: ({ query, request }) => pageOfTexts(request, query, listPacks(store, query)),
     addPack: async ({ request }) => {
       const upload = await readPackUpload(request, store);
-      const requireRoom = (bytes: number) => limits.requireRoom(bytes);
-      const { id, created, text } = await addPack(store, { ...upload, requireRoom });
+      const reserveSpace = (bytes: number) => limits.reserveSpace(bytes);
+      const { id, created, text } = await addPack(store, { ...upload, reserveSpace });
       return created ? createdText(text, addressOf(id)) : okText(text);
     },
     readPack: ({ params }) => okText(readPackText(store.read, params.id ?? '')),

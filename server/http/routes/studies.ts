@@ -4,7 +4,7 @@ import { createStudy, listStudies, readStudy, setStudyStatus } from '../../archi
 import { readStudyTable, studyTableCsv } from '../../archive/studies/studyTable.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { asFile, CSV_TYPE } from '../delivery/streamed.ts';
+import { attachmentHeaders, CSV_TYPE } from '../delivery/streamed.ts';
 import { created, ok, page, type Reply } from '../reply.ts';
 
 type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus' | 'readStudyTable';
@@ -31,6 +31,6 @@ export function studiesHandlers(store: Store): Pick<Handlers, StudyRoutes> {
 function csv(text: string, filename: string): Reply {
   return {
     write: (response) =>
-      void response.set({ 'Cache-Control': 'no-store', ...asFile(CSV_TYPE, filename) }).send(text),
+      void response.set({ 'Cache-Control': 'no-store', ...attachmentHeaders(CSV_TYPE, filename) }).send(text),
   };
 }

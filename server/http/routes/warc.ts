@@ -2,7 +2,7 @@ import { type Exporter, exportWarc } from '../../collection/captures/warc/export
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import type { Exports } from '../delivery/exports.ts';
-import { asFile } from '../delivery/streamed.ts';
+import { attachmentHeaders } from '../delivery/streamed.ts';
 
 /** What was collected as a WARC file. */
 export function warcHandlers(
@@ -13,7 +13,7 @@ export function warcHandlers(
   return {
     exportWarc: ({ query }) => {
       const { filename, bytes } = exportWarc(store, exporter, query);
-      return exports.streamed(asFile('application/warc', filename), bytes);
+      return exports.streamed(attachmentHeaders('application/warc', filename), bytes);
     },
   };
 }

@@ -18,7 +18,7 @@ export interface Visitor {
   /** The secret of the browser's session, where it has one. */
   session: string | undefined;
   /** Whether that session made it the owner, and its use is to be noted again. */
-  sessionIsToBeNoted?: boolean;
+  sessionNeedsUseUpdate?: boolean;
   /** The id of the invitation whose token was sent. It opens contributions and nothing else. */
   invitation: string | undefined;
   /** Whether a token was sent that is neither the owner's nor looks like an invitation's. */
@@ -55,8 +55,8 @@ export function identify(request: IncomingMessage, secrets: Secrets): Visitor {
   const shown = bearer ?? cookieOf(request, invitationCookie(cookieName));
   const invitation = owner || shown === undefined ? undefined : invitations.idOf(shown);
   const wrongToken = !owner && bearer !== undefined && !bearer.startsWith(INVITATION_TOKEN_PREFIX);
-  const sessionIsToBeNoted = held?.isToBeNoted ?? false;
-  return { owner, loopback, address, session, sessionIsToBeNoted, invitation, wrongToken };
+  const sessionNeedsUseUpdate = held?.needsUseUpdate ?? false;
+  return { owner, loopback, address, session, sessionNeedsUseUpdate, invitation, wrongToken };
 }
 
 export function cookieOf(request: IncomingMessage, name: string): string | undefined {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
-import { foreignTarget, namedHost, requireOneHost, wasAbsolute } from './hostHeader.ts';
-import { isLoopback, isMachineName, plainAddress } from './network.ts';
+import { foreignTarget, hadAbsoluteTarget, parseHost, requireSingleHost } from './hostHeader.ts';
+import { isLoopback, isOwnHostname, unmappedAddress } from './network.ts';
 import type { PublicAddress } from './publicAddress.ts';
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -21,13 +21,13 @@ export interface HostGuardConfig {
 export function hostGuard(config: HostGuardConfig): (request: IncomingMessage) => void {
   const { listenHost, isShared, publicAddress } = config;
   return (request) => {
-    requireOneHost(request);
+    requireSingleHost(request);
     const { method = '', headers, socket } = request;
-    const { name } = namedHost(headers.host);
+    const { name } = parseHost(headers.host);
     const isOwn =
       (name !== '' && name === publicAddress.name) ||
       isOwnName(name, socket, { listenHost, isShared: isShared() });
-    if (!isOwn && wasAbsolute(request)) throw foreignTarget();
+    if (!isOwn && hadAbsoluteTarget(request)) throw foreignTarget();
     if (!isOwn) {
       throw new Problem(
         'unknown_host',
@@ -51,5 +51,5 @@ function isOwnName(
   if (name === 'localhost' || isLoopback(name) || name === listenHost) return true;
   if (isLoopback(listenHost) && !isShared) return false;
   // To list all of the machine's addresses costs more than answering does; most name the one that they came to.
-  return name === plainAddress(localAddress) || isMachineName(name);
+  return name === unmappedAddress(localAddress) || isOwnHostname(name);
 }

@@ -2,23 +2,23 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
 
 /** What a Host header names: the host in lowercase without brackets, and the port, empty where none is said. */
-export interface NamedHost {
+export interface ParsedHost {
   name: string;
   port: string;
 }
 
-const NONE: NamedHost = { name: '', port: '' };
+const NONE: ParsedHost = { name: '', port: '' };
 
 // Nearly every request says the same Host as the one before; reading it costs as much as routing the request.
-let last: { host: string | undefined; named: NamedHost } = { host: undefined, named: NONE };
+let last: { host: string | undefined; named: ParsedHost } = { host: undefined, named: NONE };
 
 /** The host that a Host header names; none where it holds more than a name and a port (a path, a user). */
-export function namedHost(host: string | undefined): NamedHost {
+export function parseHost(host: string | undefined): ParsedHost {
   if (host !== last.host) last = { host, named: read(host) };
   return last.named;
 }
 
-function read(host: string | undefined): NamedHost {
+function read(host: string | undefined): ParsedHost {
   const url = URL.parse(`http://${host ?? ''}`);
   if (url === null || url.username !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
     return NONE;
@@ -30,9 +30,9 @@ type Targeted = Pick<IncomingMessage, 'url' | 'headers' | 'rawHeaders'> & { [ABS
 
 /**
  * Brings a request target in absolute form (RFC 9112, section 3.2.2) into origin form, where it names the same host as
- * the Host header. What names another is left as it is, and refused by `requireOneHost`.
+ * the Host header. What names another is left as it is, and refused by `requireSingleHost`.
  */
-export function inOriginForm(answer: RequestListener): RequestListener {
+export function normalizeRequestTarget(answer: RequestListener): RequestListener {
   return (request: Parameters<RequestListener>[0] & Targeted, response) => {
     const { url = '' } = request;
     if (!url.startsWith('/')) {
@@ -47,7 +47,7 @@ export function inOriginForm(answer: RequestListener): RequestListener {
 }
 
 /** Whether a request target was in absolute form, and named the host that the Host header names. */
-export function wasAbsolute(request: Targeted): boolean {
+export function hadAbsoluteTarget(request: Targeted): boolean {
   return request[ABSOLUTE] === true;
 }
 
@@ -57,7 +57,7 @@ export function wasAbsolute(request: Targeted): boolean {
  *
  * @throws Problem `invalid_request`
  */
-export function requireOneHost({ url = '', headers, rawHeaders }: Targeted): void {
+export function requireSingleHost({ url = '', headers, rawHeaders }: Targeted): void {
   if (headers.host === undefined)
     throw invalid('A request names the host that it is for, in one Host header.');
   let hosts = 0;

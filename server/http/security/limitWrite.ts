@@ -7,7 +7,7 @@ import { meterBody } from '../body/requestBody.ts';
 import type { Visitor } from './access.ts';
 
 /** A POST of the data-pack archive: it is known who asks, and nothing of its body was taken yet. */
-export interface ComingWrite {
+export interface IncomingWrite {
   visitor: Visitor;
   request: Request;
   response: Response;
@@ -20,7 +20,7 @@ export interface ComingWrite {
  */
 export async function limitWrite<Result>(
   limits: WriteLimits,
-  { visitor, request, response }: ComingWrite,
+  { visitor, request, response }: IncomingWrite,
   write: () => Promise<Result>,
 ): Promise<Result> {
   const coming = limits.coming(visitor);

@@ -7,8 +7,8 @@ import { Problem } from '../../../shared/problems.ts';
 import { READER_LIMITS } from '../../config.ts';
 import type { Log } from '../../runtime/log.ts';
 import { StalledReaders } from '../delivery/stalledReaders.ts';
-import { answerUnreadable } from './malformedRequest.ts';
-import { isLoopback, type MachineAddress, machineAddresses, plainAddress, urlOf } from './network.ts';
+import { answerMalformedRequests } from './malformedRequest.ts';
+import { isLoopback, type MachineAddress, machineAddresses, unmappedAddress, urlOf } from './network.ts';
 
 /** Requests that run when the node is closed have this long to finish. */
 const CLOSE_GRACE_MS = 10_000;
@@ -23,7 +23,7 @@ const CUT_GRACE_MS = 500;
 const LOOK_AGAIN_MS = 15_000;
 
 /** An address that the node is reached at from the network. */
-export interface ReachedAt extends MachineAddress {
+export interface NetworkAddress extends MachineAddress {
   url: string;
 }
 
@@ -35,7 +35,7 @@ export interface ListenersConfig {
   /** What is listened on for the network where the configured host is loopback. */
   addresses?: () => MachineAddress[];
   /** A reader that takes no byte of its answer for so long is cut off. */
-  stalledAfterMs?: number;
+  stallTimeoutMs?: number;
   /** So many connections are open at once on each address that is listened on; more are closed unanswered. */
   connections?: number;
 }
@@ -71,16 +71,16 @@ export class Listeners {
   /** Opens the configured host; answers with the address of the node on this machine. */
   async open(answer: RequestListener): Promise<string> {
     this.#answer = answer;
-    const { host, port, stalledAfterMs = READER_LIMITS.stalledAfterMs } = this.#config;
+    const { host, port, stallTimeoutMs = READER_LIMITS.stallTimeoutMs } = this.#config;
     this.#main = await this.#listen(host, port);
-    this.#looking = setInterval(() => this.#cutStalled(LOOKS), stalledAfterMs / LOOKS).unref();
+    this.#looking = setInterval(() => this.#cutStalled(LOOKS), stallTimeoutMs / LOOKS).unref();
     this.#port = (this.#main.address() as AddressInfo).port;
     this.#url = urlOf(host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, this.#port);
     return this.#url;
   }
 
   /** The addresses that others reach the node at now; none while it is not shared. */
-  get reachedAt(): ReachedAt[] {
+  get networkAddresses(): NetworkAddress[] {
     if (!this.#isShared) return [];
     const { host } = this.#config;
     const all = this.#addresses();
@@ -150,7 +150,7 @@ export class Listeners {
   /** Cuts readers that have taken nothing at so many looks: what is made for them would be held as long as they like. */
   #cutStalled(looks: number): void {
     for (const [socket, answer] of this.#sockets) {
-      if (this.#stalled.looksInVain(socket, answer) >= looks) socket.destroy();
+      if (this.#stalled.checksWithoutProgress(socket, answer) >= looks) socket.destroy();
     }
   }
 
@@ -205,7 +205,7 @@ export class Listeners {
       },
     );
     server.maxConnections = this.#config.connections ?? READER_LIMITS.connections;
-    answerUnreadable(server, (socket) => this.#sockets.get(socket as Socket));
+    answerMalformedRequests(server, (socket) => this.#sockets.get(socket as Socket));
     server.on('connection', (socket) => {
       this.#sockets.set(socket, undefined);
       socket.once('close', () => {
@@ -261,7 +261,7 @@ function isAnyOf(host: string, address: string): boolean {
 }
 
 function isFromNetwork(socket: Socket): boolean {
-  return !isLoopback(plainAddress(socket.remoteAddress));
+  return !isLoopback(unmappedAddress(socket.remoteAddress));
 }
 
 /** No new connection is taken from here on, and the port is free at once; connections that are open go on. */

@@ -11,7 +11,7 @@ const MAX_WAIT_MS = 2000;
  *
  * @param latestOn the answer that was begun last on a connection
  */
-export function answerUnreadable(
+export function answerMalformedRequests(
   server: Server,
   latestOn: (socket: Duplex) => ServerResponse | undefined,
 ): void {

@@ -15,12 +15,12 @@ export function isLoopback(host: string): boolean {
 const MAPPED = '::ffff:';
 
 /** The address of one end of a connection, as a socket tells it; empty where it tells none any more. */
-export function plainAddress(address = ''): string {
+export function unmappedAddress(address = ''): string {
   return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
 }
 
 /** Whether the machine itself bears this name (lowercase), or has this address. */
-export function isMachineName(name: string): boolean {
+export function isOwnHostname(name: string): boolean {
   const machine = hostname().toLowerCase();
   if (name === machine || name === `${machine}.local`) return true;
   return Object.values(networkInterfaces()).some((addresses) =>

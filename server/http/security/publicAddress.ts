@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { isOrigin, ORIGIN_RULE } from '../../../shared/settings.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { isForwarded, lastForwardedFor } from './forwarded.ts';
-import { namedHost } from './hostHeader.ts';
-import { isLoopback, plainAddress } from './network.ts';
+import { parseHost } from './hostHeader.ts';
+import { isLoopback, unmappedAddress } from './network.ts';
 
 /** Where a request comes from. */
 export interface Peer {
@@ -54,13 +54,13 @@ export class PublicAddress {
 
   /** Where a request comes from. Without a public address there is no proxy, and no header is believed. */
   peerOf({ headers, socket }: Asked): Peer {
-    const address = plainAddress(socket.remoteAddress);
+    const address = unmappedAddress(socket.remoteAddress);
     const loopback = isLoopback(address);
     const known = this.#current;
     if (!known) return { address, loopback, isPublic: false };
     const isTrusted = loopback || address === this.#settings.current.trusted_proxy;
     const isByProxy = isTrusted && isForwarded(headers);
-    const { name, port } = namedHost(headers.host);
+    const { name, port } = parseHost(headers.host);
     const isNamed = name === known.name;
     return {
       address: (isByProxy ? lastForwardedFor(headers) : undefined) ?? address,

@@ -2,7 +2,7 @@ import { type Request, type RequestHandler, type Response, Router } from 'expres
 import { Problem } from '../../../shared/problems.ts';
 import { browserName } from '../../owner/browserName.ts';
 import { SESSION_MS } from '../../owner/sessions.ts';
-import { interfaceMissing, wantsPage } from '../delivery/renderer.ts';
+import { acceptsHtml, interfaceMissing } from '../delivery/renderer.ts';
 import { cookieOf, type Secrets } from './access.ts';
 
 /**
@@ -14,7 +14,7 @@ export function signIn(secrets: Secrets, hasInterface: () => boolean): RequestHa
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/sign-in/:code', async (request, response) => {
     // A person would have nothing to go on to. A program, which asks for no page, wants the session alone.
-    if (wantsPage(request) && !hasInterface())
+    if (acceptsHtml(request) && !hasInterface())
       throw interfaceMissing('Then open this link again: it is not used up.');
     // A HEAD, as link previews send it, must not spend the code.
     if (request.method !== 'GET' || !keys.spendSignInCode(request.params.code)) {
@@ -32,7 +32,7 @@ export function signIn(secrets: Secrets, hasInterface: () => boolean): RequestHa
 }
 
 /** Notes that a session is used, and lets its cookie live as long from now on as the session itself. */
-export function keepSignedIn(secrets: Secrets, secret: string, request: Request, response: Response): void {
+export function renewSession(secrets: Secrets, secret: string, request: Request, response: Response): void {
   secrets.sessions.note(secret);
   setCookie(secrets, secret, request, response);
 }

@@ -1,20 +1,20 @@
 import { createReadStream, type ReadStream } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { BlobKeeper } from './blobKeeper.ts';
+import { BlobWriter } from './blobWriter.ts';
 import { digestOf } from './digestOf.ts';
 import { createFolder } from './durableFile.ts';
+import { isMissing, isNoSpace } from './fileErrors.ts';
 import { LostAndFound, type LostFile } from './lostAndFound.ts';
 import { marksIn } from './markers.ts';
-import { isMissing, isNoSpace } from './missing.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
+import { type Rows, UnderWay } from './pendingBlobs.ts';
 import { recoverJournal } from './recoverJournal.ts';
+import { rewriteBlobs } from './rewriteBlobs.ts';
 import { type Chunks, type StagedBlob, type StagedFile, Staging } from './staging.ts';
-import { type Rows, UnderWay } from './underWay.ts';
-import { writeAnew } from './writeAnew.ts';
 
-export { isMissing, isUnreadable } from './missing.ts';
-export { type KeptBy, type StagedBlob, type StagedFile, TooManyBytesError } from './staging.ts';
+export { isMissing, isUnreadable } from './fileErrors.ts';
+export { type StagedBlob, type StagedFile, TooManyBytesError, type WriteVia } from './staging.ts';
 
 /** What is committed, and when more is. */
 export interface CommittedRows extends Rows {
@@ -25,7 +25,7 @@ export interface Recovery {
   /** Whether the rows are known to be all that were ever acknowledged: else nobody knows what is a leftover. */
   mayDelete: boolean;
   /** Asked once `tmp/` is empty. */
-  hasRoom: () => boolean;
+  hasSpace: () => boolean;
 }
 
 /**
@@ -36,7 +36,7 @@ export interface Recovery {
  */
 export class BlobStore {
   readonly #folder: string;
-  readonly #keeper: BlobKeeper;
+  readonly #keeper: BlobWriter;
   readonly #lost: LostAndFound;
   readonly #underWay: UnderWay;
   readonly #staging: Staging;
@@ -46,7 +46,7 @@ export class BlobStore {
 
   constructor(folder: string) {
     this.#folder = folder;
-    this.#keeper = new BlobKeeper(folder);
+    this.#keeper = new BlobWriter(folder);
     this.#lost = new LostAndFound(folder);
     this.#underWay = new UnderWay(folder, this.#lost);
     this.#staging = new Staging(folder, this.#keeper, this.#underWay);
@@ -68,7 +68,7 @@ export class BlobStore {
   }
 
   /** As `stage`, for bytes that came whole; whoever gives them lets go of them. */
-  stageWhole(bytes: Buffer): Promise<StagedBlob> {
+  stageBytes(bytes: Buffer): Promise<StagedBlob> {
     return this.#staging.takeWhole(bytes);
   }
 
@@ -115,11 +115,11 @@ export class BlobStore {
    * marker knows and no row names are the leftovers of writes that were never acknowledged. Where the disk has no room,
    * all that stays as it is for the next start.
    */
-  async recover(isNamed: (sha256: string) => boolean, { mayDelete, hasRoom }: Recovery): Promise<void> {
+  async recover(isNamed: (sha256: string) => boolean, { mayDelete, hasSpace }: Recovery): Promise<void> {
     await createFolder(join(this.#folder, 'blobs'));
     const marks = marksIn(await this.#emptyTemporary());
     await this.#lost.open();
-    if (!hasRoom()) return;
+    if (!hasSpace()) return;
     try {
       await this.#dealWithLeftovers(marks, isNamed, mayDelete);
     } catch (error) {
@@ -161,7 +161,7 @@ export class BlobStore {
     await recoverJournal(this.#folder, isNamed, async (blobs, folders) => {
       const unseen = blobs.filter(({ sha256 }) => !left.has(sha256));
       // Their files may be gone or cut short; what is not deleted is to be whole.
-      if (!mayDelete) await writeAnew(this.#folder, unseen, folders);
+      if (!mayDelete) await rewriteBlobs(this.#folder, unseen, folders);
       for (const { sha256 } of unseen) await leave(sha256);
     });
     for (const sha256 of marks.keys()) if (!isNamed(sha256)) await leave(sha256);
@@ -188,7 +188,7 @@ export class BlobStore {
    *
    * @param found the digest of its bytes, or that they cannot be read.
    */
-  async moveUnnamed(sha256: string, found: string): Promise<boolean> {
+  async moveToLostAndFound(sha256: string, found: string): Promise<boolean> {
     return this.#underWay.isNobodys(sha256) && this.#lost.put(sha256, found);
   }
 

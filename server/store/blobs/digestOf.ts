@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { isMissing } from './missing.ts';
+import { isMissing } from './fileErrors.ts';
 
 const READ_SIZE = 1_048_576;
 

@@ -2,11 +2,11 @@ import { closeSync, fdatasyncSync, openSync, renameSync, unlinkSync, writeSync }
 import { readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createFolder, syncFile, syncFolder } from './durableFile.ts';
+import { isMissing } from './fileErrors.ts';
 import { blobsIn, type JournaledBlob, recordOf } from './journalRecords.ts';
-import { isMissing } from './missing.ts';
 import { blobPath, journalFolder } from './paths.ts';
+import { rewriteBlobs } from './rewriteBlobs.ts';
 import type { ShardFolders } from './shardFolders.ts';
-import { writeAnew } from './writeAnew.ts';
 
 /** A blob on its way, by way of the journal, to the name that it is kept under. */
 export interface JournaledKeeping extends JournaledBlob {
@@ -150,7 +150,7 @@ export class BlobJournal {
 
   async #settleOldest(segment: Segment): Promise<void> {
     end(segment);
-    if (segment.isMistrusted) await this.#writeAnew(segment);
+    if (segment.isMistrusted) await this.#rewriteBlobs(segment);
     else await this.#sync(segment);
     await unlink(segment.file);
   }
@@ -168,9 +168,9 @@ export class BlobJournal {
     segment.isMistrusted = false;
   }
 
-  async #writeAnew({ file, targets }: Segment): Promise<void> {
+  async #rewriteBlobs({ file, targets }: Segment): Promise<void> {
     const blobs = [...blobsIn(await readFile(file))];
-    await writeAnew(
+    await rewriteBlobs(
       this.#dataFolder,
       blobs.filter(({ sha256 }) => targets.has(blobPath(this.#dataFolder, sha256))),
       this.#folders,

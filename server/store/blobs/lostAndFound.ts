@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDigest } from '../../../shared/digest.ts';
 import { digestOf } from './digestOf.ts';
 import { createFolder, syncFile, syncFolder } from './durableFile.ts';
-import { isMissing, isUnreadable } from './missing.ts';
+import { isMissing, isUnreadable } from './fileErrors.ts';
 import { blobPath, lostAndFoundFolder } from './paths.ts';
 import { setAside } from './setAside.ts';
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { createFolder } from './durableFile.ts';
 import { blobsIn, type JournaledBlob } from './journalRecords.ts';
 import { journalFolder } from './paths.ts';
+import { rewriteBlobs } from './rewriteBlobs.ts';
 import { ShardFolders } from './shardFolders.ts';
-import { writeAnew } from './writeAnew.ts';
 
 /**
  * Reads what a crash left in the journal and empties it: each blob that a row names is on stable storage under its name
@@ -22,7 +22,7 @@ export async function recoverJournal(
   for (const name of await readdir(folder)) {
     const file = join(folder, name);
     const blobs = [...blobsIn(await readFile(file))];
-    await writeAnew(
+    await rewriteBlobs(
       dataFolder,
       blobs.filter(({ sha256 }) => isNamed(sha256)),
       folders,

@@ -3,7 +3,7 @@ import { copyFile, link } from 'node:fs/promises';
 import { join } from 'node:path';
 import { digestOf } from './digestOf.ts';
 import { createFolder, syncFolder } from './durableFile.ts';
-import { isMissing } from './missing.ts';
+import { isMissing } from './fileErrors.ts';
 import { blobPath } from './paths.ts';
 
 /** File systems that know no second name for a file say so by one of these. */

@@ -1,9 +1,9 @@
 import { createHash, type Hash, hash } from 'node:crypto';
 import { open, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BlobKeeper } from './blobKeeper.ts';
+import type { BlobWriter } from './blobWriter.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
-import type { UnderWay } from './underWay.ts';
+import type { UnderWay } from './pendingBlobs.ts';
 import { FIRST_BUFFER_BYTES, WriteBehind } from './writeBehind.ts';
 
 /**
@@ -11,7 +11,7 @@ import { FIRST_BUFFER_BYTES, WriteBehind } from './writeBehind.ts';
  * others, and in their own file later; or whichever is less work, which is the file where the journal is long already.
  * Bytes that are not small have their own file in any case.
  */
-export type KeptBy = 'file' | 'journal' | 'either';
+export type WriteVia = 'file' | 'journal' | 'either';
 
 /** Bytes that came whole and were hashed, until they are kept or discarded. */
 export interface StagedBlob {
@@ -21,7 +21,7 @@ export interface StagedBlob {
    * Puts the bytes on stable storage under their name. The caller then names the blob in a row, in a transaction. What
    * could not be kept is gone and has to be staged again.
    */
-  keep(by?: KeptBy): Promise<void>;
+  keep(by?: WriteVia): Promise<void>;
   /**
    * Always called in the end, when the rows are committed or will not be: lets the bytes go, and where they were kept
    * and no row names them, their file too.
@@ -58,12 +58,12 @@ const HELD_OVERHEAD_BYTES = 1_024;
  */
 export class Staging {
   readonly #folder: string;
-  readonly #keeper: BlobKeeper;
+  readonly #keeper: BlobWriter;
   readonly #underWay: UnderWay;
   #heldBytes = 0;
   #named = 0;
 
-  constructor(folder: string, keeper: BlobKeeper, underWay: UnderWay) {
+  constructor(folder: string, keeper: BlobWriter, underWay: UnderWay) {
     this.#folder = folder;
     this.#keeper = keeper;
     this.#underWay = underWay;
@@ -132,7 +132,7 @@ export class Staging {
       if (held) this.#heldBytes -= cost;
       held = undefined;
     };
-    const take = (by: KeptBy) => {
+    const take = (by: WriteVia) => {
       if (!held) throw new Error('These bytes were let go already.');
       const keeping = { file: this.#temporaryFile(), bytes: held };
       return by === 'file' ? keeping : { ...keeping, by, sha256 };
@@ -143,11 +143,11 @@ export class Staging {
   /** @param take gives what is handed to the thread, once; `letGo` is called after that, or instead of it. */
   #staged(
     { sha256, bytes }: { sha256: string; bytes: number },
-    take: (by: KeptBy) => Given,
+    take: (by: WriteVia) => Given,
     letGo: () => void | Promise<void>,
   ): StagedBlob {
     const target = blobPath(this.#folder, sha256);
-    const keep = (by: KeptBy) =>
+    const keep = (by: WriteVia) =>
       this.#underWay.keep(sha256, async (isShared, tell) => {
         const keeping = { ...take(by), target, isShared };
         try {

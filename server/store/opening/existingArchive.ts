@@ -1,6 +1,6 @@
 import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { isMissing } from '../blobs/missing.ts';
+import { isMissing } from '../blobs/fileErrors.ts';
 import { databaseFile, journalFolder } from '../blobs/paths.ts';
 import { headFile } from './headFile.ts';
 

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { isMissing } from '../blobs/missing.ts';
+import { isMissing } from '../blobs/fileErrors.ts';
 import { databaseFile } from '../blobs/paths.ts';
 
 /** Another node has this data folder open. */

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { closeSync, fdatasync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileDurably } from '../blobs/durableFile.ts';
-import { isMissing } from '../blobs/missing.ts';
+import { isMissing } from '../blobs/fileErrors.ts';
 
 /** The last entry of the ledger: its number (0 where there is none) and its hash. */
-export interface KeptHead {
+export interface RecordedHead {
   seq: number;
   hash: string;
 }
@@ -36,7 +36,7 @@ export function headFile(folder: string): string {
  *
  * @throws HeadFileError where none of its slots can be read
  */
-export function readKeptHead(folder: string): KeptHead | undefined {
+export function readHeadFile(folder: string): RecordedHead | undefined {
   const slots = readSlots(folder);
   if (!slots) return undefined;
   const newest = newestOf(slots);
@@ -45,7 +45,7 @@ export function readKeptHead(folder: string): KeptHead | undefined {
 }
 
 /** Keeps a head in a new file, durably; what was kept before is replaced. */
-export async function createHeadFile(folder: string, head: KeptHead): Promise<void> {
+export async function createHeadFile(folder: string, head: RecordedHead): Promise<void> {
   const text = Array.from({ length: SLOTS }, () => lineOf(head).padEnd(SLOT_BYTES - 1)).join('\n');
   await writeFileDurably(headFile(folder), `${text}\n`, 0o600);
 }
@@ -62,7 +62,7 @@ export class HeadFile {
   /** Undefined once it is closed. */
   #descriptor: number | undefined;
   readonly #warn: (error: unknown) => void;
-  #last: KeptHead;
+  #last: RecordedHead;
   #slot: number;
   #timer: NodeJS.Timeout | undefined;
   #syncing: Promise<void> = Promise.resolve();
@@ -78,7 +78,7 @@ export class HeadFile {
     this.#descriptor = openSync(headFile(folder), 'r+');
   }
 
-  record(head: KeptHead): void {
+  record(head: RecordedHead): void {
     if (this.#descriptor === undefined || head.seq === this.#last.seq) return;
     const slot = (this.#slot + 1) % SLOTS;
     try {
@@ -114,7 +114,7 @@ export class HeadFile {
   }
 }
 
-function lineOf({ seq, hash: entry }: KeptHead): string {
+function lineOf({ seq, hash: entry }: RecordedHead): string {
   const text = `strongroom-head-1 ${String(seq).padStart(16, '0')} ${entry}`;
   return `${text} ${checksumOf(text)}\n`;
 }
@@ -124,7 +124,7 @@ function checksumOf(text: string): string {
 }
 
 /** What each slot holds, undefined where it cannot be read; undefined where there is no file. */
-function readSlots(folder: string): (KeptHead | undefined)[] | undefined {
+function readSlots(folder: string): (RecordedHead | undefined)[] | undefined {
   let bytes: Buffer;
   try {
     bytes = readFileSync(headFile(folder));
@@ -135,14 +135,14 @@ function readSlots(folder: string): (KeptHead | undefined)[] | undefined {
   return Array.from({ length: SLOTS }, (_, slot) => readSlot(bytes.toString('latin1', slot * SLOT_BYTES)));
 }
 
-function readSlot(text: string): KeptHead | undefined {
+function readSlot(text: string): RecordedHead | undefined {
   const [line = '', seq = '', entry = '', checksum] = LINE.exec(text) ?? [];
   const isRight = line !== '' && checksumOf(line.slice(0, -(checksum?.length ?? 0) - 2)) === checksum;
   return isRight ? { seq: Number(seq), hash: entry } : undefined;
 }
 
-function newestOf(slots: readonly (KeptHead | undefined)[]): KeptHead | undefined {
-  let newest: KeptHead | undefined;
+function newestOf(slots: readonly (RecordedHead | undefined)[]): RecordedHead | undefined {
+  let newest: RecordedHead | undefined;
   for (const slot of slots) if (slot && slot.seq >= (newest?.seq ?? 0)) newest = slot;
   return newest;
 }

@@ -2,21 +2,21 @@ import { instantOf } from '../../../shared/clock.ts';
 import type { LedgerVerification } from '../../../shared/ledger.ts';
 import type { LedgerFindings } from '../../ledger/verifyLedger.ts';
 import { runWorker, workerUrl } from '../../runtime/runWorker.ts';
-import { SharedWork } from '../../runtime/sharedWork.ts';
+import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
 import { databaseFile } from '../../store/blobs/paths.ts';
-import { requireSettled } from '../../store/sqlite/engine/writeAheadLog.ts';
+import { requireSynced } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
  * Verifies the whole ledger in a worker thread while requests go on. `tell` hears how many entries were checked.
  *
- * @throws Problem as `requireSettled`
+ * @throws Problem as `requireSynced`
  */
 export async function runLedgerVerification(
   { folder, clock }: Pick<Store, 'folder' | 'clock'>,
   { signal, tell }: { signal?: AbortSignal; tell?: (checked: number) => void } = {},
 ): Promise<LedgerVerification> {
-  requireSettled(databaseFile(folder));
+  requireSynced(databaseFile(folder));
   const started = clock.now();
   const { size, head, root, problems } = await runWorker<LedgerFindings, number>(
     workerUrl('verifyLedger', import.meta.url),
@@ -35,11 +35,11 @@ export async function runLedgerVerification(
   };
 }
 
-const forReaders = new WeakMap<object, SharedWork<LedgerVerification>>();
+const forReaders = new WeakMap<object, WorkCoalescer<LedgerVerification>>();
 
 /** The same for whoever may read: one at a time, and who asks while it waits to begin shares it. */
 export function verifyLedgerForReader(store: Pick<Store, 'folder' | 'clock'>): Promise<LedgerVerification> {
   let shared = forReaders.get(store);
-  if (!shared) forReaders.set(store, (shared = new SharedWork(1)));
-  return shared.ask('ledger', () => runLedgerVerification(store));
+  if (!shared) forReaders.set(store, (shared = new WorkCoalescer(1)));
+  return shared.run('ledger', () => runLedgerVerification(store));
 }

@@ -2,8 +2,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { NO_HASH } from '../../../shared/ledger.ts';
 import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
 import { isDatabaseDamage } from '../../store/databaseDamage.ts';
-import { stepBack } from '../../store/lowerThreadPriority.ts';
-import { requireSchema } from '../../store/sqlite/engine/migrate.ts';
+import { lowerThreadPriority } from '../../store/lowerThreadPriority.ts';
+import { requireCurrentSchema } from '../../store/sqlite/engine/migrate.ts';
 import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
 import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
 
@@ -13,7 +13,7 @@ let checked = 0;
 async function verify(file: string): Promise<LedgerFindings> {
   const database = await openSnapshot(file);
   try {
-    requireSchema(database);
+    requireCurrentSchema(database);
     return verifyLedger(database, RECORDED_SUBJECTS, (progress) => {
       checked = progress;
       parentPort?.postMessage({ progress });
@@ -39,7 +39,7 @@ function damaged(actual: string): LedgerFindings {
   return { size: checked, head: NO_HASH, root: NO_HASH, problems: [problem] };
 }
 
-stepBack();
+lowerThreadPriority();
 try {
   const { file } = workerData as { file: string };
   const result = await verify(file).catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PROBLEMS } from '../../../shared/problems.ts';
-import { BAG, HONEST } from '../../support/packFiles.ts';
+import { BAG, VALID_PACK_FILE } from '../../support/packFiles.ts';
 import { openPool, type Pool } from '../../support/refusals.ts';
 import { buildZip } from '../../support/zipBuilder.ts';
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-const good = fc.constantFrom(HONEST, buildZip(BAG.map((entry) => ({ ...entry, method: 8 }))));
+const good = fc.constantFrom(VALID_PACK_FILE, buildZip(BAG.map((entry) => ({ ...entry, method: 8 }))));
 /** Places near the end, where a ZIP says what it is, come as often as all others. */
 const place = fc.oneof(
   fc.nat(100_000),

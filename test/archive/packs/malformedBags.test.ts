@@ -6,12 +6,12 @@ import {
   plus,
   ROOT,
   recordFor,
-  resealed,
-  retagged,
-  SOME_FILES,
-  spoiled,
+  SAMPLE_FILES,
   tagFile,
+  withChangedEntry,
   without,
+  withTagFile,
+  withTagManifest,
 } from '../../support/packFiles.ts';
 import { openPool, type Pool, type Refused } from '../../support/refusals.ts';
 import { buildZip } from '../../support/zipBuilder.ts';
@@ -42,20 +42,30 @@ const REFUSED: Refused[] = [
   ],
 
   // Manifests.
-  ['a changed file', 'manifest_mismatch', buildZip(spoiled('notes.txt', { data: 'Measured by foot.\n' }))],
+  [
+    'a changed file',
+    'manifest_mismatch',
+    buildZip(withChangedEntry('notes.txt', { data: 'Measured by foot.\n' })),
+  ],
   [
     'a longer file',
     'manifest_mismatch',
-    buildZip(spoiled('notes.txt', { data: 'Measured by hand. Truly.\n' })),
+    buildZip(withChangedEntry('notes.txt', { data: 'Measured by hand. Truly.\n' })),
   ],
   ['a missing file', 'manifest_mismatch', buildZip(without('notes.txt'))],
   ['a file too many', 'manifest_mismatch', buildZip(plus({ name: `${ROOT}data/more.txt`, data: '' }))],
   [
     'a changed record',
     'manifest_mismatch',
-    buildZip(spoiled('pack.json', { data: JSON.stringify(recordFor(SOME_FILES, { title: 'Other' })) })),
+    buildZip(
+      withChangedEntry('pack.json', { data: JSON.stringify(recordFor(SAMPLE_FILES, { title: 'Other' })) }),
+    ),
   ],
-  ['a changed manifest', 'manifest_mismatch', buildZip(spoiled('/manifest-sha256.txt', { data: '' }))],
+  [
+    'a changed manifest',
+    'manifest_mismatch',
+    buildZip(withChangedEntry('/manifest-sha256.txt', { data: '' })),
+  ],
   ['a missing manifest', 'manifest_mismatch', buildZip(without('/manifest-sha256.txt'))],
   [
     'no manifest, and no tag manifest',
@@ -106,33 +116,33 @@ const REFUSED: Refused[] = [
   [
     'a tag manifest that leaves the manifest out',
     'manifest_mismatch',
-    buildZip(spoiled('tagmanifest-sha256.txt', { data: '' })),
+    buildZip(withChangedEntry('tagmanifest-sha256.txt', { data: '' })),
   ],
   [
     'a wrong count in bag-info.txt',
     'manifest_mismatch',
-    buildZip(retagged('bag-info.txt', (text) => text.replace(/(Oxum: \d+)\.3/, '$1.4'))),
+    buildZip(withTagFile('bag-info.txt', (text) => text.replace(/(Oxum: \d+)\.3/, '$1.4'))),
   ],
 
   // Declarations and records.
   [
     'a byte order mark in bagit.txt',
     'invalid_pack_file',
-    buildZip(retagged('bagit.txt', (text) => `\ufeff${text}`)),
+    buildZip(withTagFile('bagit.txt', (text) => `\ufeff${text}`)),
   ],
   [
     'BagIt of the future',
     'invalid_pack_file',
-    buildZip(retagged('bagit.txt', (text) => text.replace('1.0', '2.0'))),
+    buildZip(withTagFile('bagit.txt', (text) => text.replace('1.0', '2.0'))),
   ],
   [
     'tag files in UTF-16',
     'invalid_pack_file',
-    buildZip(retagged('bagit.txt', (text) => text.replace('UTF-8', 'UTF-16'))),
+    buildZip(withTagFile('bagit.txt', (text) => text.replace('UTF-8', 'UTF-16'))),
   ],
-  ['an empty bagit.txt', 'invalid_pack_file', buildZip(retagged('bagit.txt', () => ''))],
-  ['a manifest without bagit.txt', 'invalid_pack_file', buildZip(resealed(without('bagit.txt')))],
-  ['no record', 'invalid_pack_file', buildZip(resealed(without('pack.json')))],
+  ['an empty bagit.txt', 'invalid_pack_file', buildZip(withTagFile('bagit.txt', () => ''))],
+  ['a manifest without bagit.txt', 'invalid_pack_file', buildZip(withTagManifest(without('bagit.txt')))],
+  ['no record', 'invalid_pack_file', buildZip(withTagManifest(without('pack.json')))],
   ['a ZIP of something else', 'invalid_pack_file', buildZip([{ name: 'holiday.jpg', data: 'x' }])],
   ['a record that is no JSON', 'invalid_pack_file', buildZip([{ name: 'pack.json', data: '{' }])],
   ['a key twice in the record', 'not_canonical', buildZip([{ name: 'pack.json', data: '{"a":1,"a":2}' }])],
@@ -163,7 +173,7 @@ const REFUSED: Refused[] = [
     'files_mismatch',
     buildZip([...bareEntries(), { name: 'data/more.txt' }]),
   ],
-  ['a file that only the record names', 'files_mismatch', buildZip(bareEntries({}, recordFor(SOME_FILES)))],
+  ['a file that only the record names', 'files_mismatch', buildZip(bareEntries({}, recordFor(SAMPLE_FILES)))],
   [
     'other bytes than the record says',
     'digest_mismatch',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bareEntries, plus, ROOT, recordFor, spoiled } from '../../support/packFiles.ts';
+import { bareEntries, plus, ROOT, recordFor, withChangedEntry } from '../../support/packFiles.ts';
 import { filesOf } from '../../support/packs.ts';
 import { openPool, type Pool, type Refused } from '../../support/refusals.ts';
 import { type BuiltEntry, buildZip, extraField } from '../../support/zipBuilder.ts';
@@ -56,20 +56,20 @@ const REFUSED: Refused[] = [
   [
     'a second name of Info-ZIP',
     'invalid_name_encoding',
-    buildZip(spoiled('notes.txt', { central: { extra: unicodePath('other.txt', 0) } })),
+    buildZip(withChangedEntry('notes.txt', { central: { extra: unicodePath('other.txt', 0) } })),
   ],
   [
     'a second name before the data alone',
     'invalid_name_encoding',
-    buildZip(spoiled('notes.txt', { local: { extra: unicodePath('other.txt', 0) } })),
+    buildZip(withChangedEntry('notes.txt', { local: { extra: unicodePath('other.txt', 0) } })),
   ],
 
   // Entries that are no plain files.
-  ['a symbolic link', 'symlink_entry', buildZip(spoiled('notes.txt', { mode: 0o120777 }))],
+  ['a symbolic link', 'symlink_entry', buildZip(withChangedEntry('notes.txt', { mode: 0o120777 }))],
   [
     'a symbolic link said to be made on DOS',
     'symlink_entry',
-    buildZip(spoiled('notes.txt', { mode: 0o120777, madeBy: 20 })),
+    buildZip(withChangedEntry('notes.txt', { mode: 0o120777, madeBy: 20 })),
   ],
   [
     'a symbolic link to a folder',
@@ -79,28 +79,32 @@ const REFUSED: Refused[] = [
   [
     'a junction of Windows',
     'symlink_entry',
-    buildZip(spoiled('notes.txt', { externalAttributes: 0x420, madeBy: 20 })),
+    buildZip(withChangedEntry('notes.txt', { externalAttributes: 0x420, madeBy: 20 })),
   ],
-  ['a named pipe', 'invalid_pack_file', buildZip(spoiled('notes.txt', { mode: 0o010644 }))],
-  ['a device', 'invalid_pack_file', buildZip(spoiled('notes.txt', { mode: 0o060644 }))],
-  ['a file said to be a folder', 'invalid_pack_file', buildZip(spoiled('notes.txt', { mode: 0o040755 }))],
+  ['a named pipe', 'invalid_pack_file', buildZip(withChangedEntry('notes.txt', { mode: 0o010644 }))],
+  ['a device', 'invalid_pack_file', buildZip(withChangedEntry('notes.txt', { mode: 0o060644 }))],
+  [
+    'a file said to be a folder',
+    'invalid_pack_file',
+    buildZip(withChangedEntry('notes.txt', { mode: 0o040755 })),
+  ],
   ['a folder with bytes', 'invalid_pack_file', buildZip(plus({ name: `${ROOT}data/f/`, data: 'x' }))],
 
   // Encryption in all its signs.
-  ['an encrypted entry', 'encrypted_entry', buildZip(spoiled('notes.txt', { flags: 0x0801 }))],
+  ['an encrypted entry', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { flags: 0x0801 }))],
   [
     'an encrypted, deflated entry',
     'encrypted_entry',
-    buildZip(spoiled('notes.txt', { flags: 0x0801, method: 8 })),
+    buildZip(withChangedEntry('notes.txt', { flags: 0x0801, method: 8 })),
   ],
-  ['strong encryption', 'encrypted_entry', buildZip(spoiled('notes.txt', { flags: 0x0841 }))],
-  ['strong encryption alone', 'encrypted_entry', buildZip(spoiled('notes.txt', { flags: 0x0840 }))],
-  ['a hidden directory', 'encrypted_entry', buildZip(spoiled('notes.txt', { flags: 0x2800 }))],
-  ['AES by its method', 'encrypted_entry', buildZip(spoiled('notes.txt', { method: 99 }))],
+  ['strong encryption', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { flags: 0x0841 }))],
+  ['strong encryption alone', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { flags: 0x0840 }))],
+  ['a hidden directory', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { flags: 0x2800 }))],
+  ['AES by its method', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { method: 99 }))],
   [
     'AES by its extra field',
     'encrypted_entry',
-    buildZip(spoiled('notes.txt', { central: { extra: extraField(0x9901, Buffer.alloc(7)) } })),
+    buildZip(withChangedEntry('notes.txt', { central: { extra: extraField(0x9901, Buffer.alloc(7)) } })),
   ],
 
   // Two entries of one name.

@@ -6,11 +6,11 @@ import {
   changed,
   DIRECTORY_START,
   directoryBytes,
-  HONEST,
   plus,
   ROOT,
   recordFor,
-  spoiled,
+  VALID_PACK_FILE,
+  withChangedEntry,
 } from '../../support/packFiles.ts';
 import { openPool, type Pool, type Refused } from '../../support/refusals.ts';
 import { buildZip, dataDescriptor, extraField, zip64End } from '../../support/zipBuilder.ts';
@@ -58,19 +58,21 @@ const REFUSED: Refused[] = [
   [
     'a ratio that deflate cannot reach',
     'excessive_compression',
-    buildZip(spoiled('notes.txt', { method: 8, raw: deflateRawSync('x'), both: { uncompressed: 40_000 } })),
+    buildZip(
+      withChangedEntry('notes.txt', { method: 8, raw: deflateRawSync('x'), both: { uncompressed: 40_000 } }),
+    ),
   ],
   [
     'fewer bytes than declared',
     'invalid_pack_file',
     buildZip(changed(bareEntries(), 'notes.txt', () => ({ method: 8, both: { uncompressed: 30 } }))),
   ],
-  ['a wrong CRC', 'invalid_pack_file', buildZip(spoiled('notes.txt', { both: { crc: 1 } }))],
+  ['a wrong CRC', 'invalid_pack_file', buildZip(withChangedEntry('notes.txt', { both: { crc: 1 } }))],
   [
     'bytes hidden behind deflated data',
     'invalid_pack_file',
     buildZip(
-      spoiled('notes.txt', {
+      withChangedEntry('notes.txt', {
         method: 8,
         raw: Buffer.concat([deflateRawSync('Measured by hand.\n'), Buffer.from('hidden')]),
       }),
@@ -79,14 +81,20 @@ const REFUSED: Refused[] = [
   [
     'deflated data that is none',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { method: 8, raw: Buffer.alloc(18, 0xff) })),
+    buildZip(withChangedEntry('notes.txt', { method: 8, raw: Buffer.alloc(18, 0xff) })),
   ],
   [
     'deflated data that ends early',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { method: 8, raw: deflateRawSync('Measured by hand.\n').subarray(0, 9) })),
+    buildZip(
+      withChangedEntry('notes.txt', { method: 8, raw: deflateRawSync('Measured by hand.\n').subarray(0, 9) }),
+    ),
   ],
-  ['a compression that is not read', 'invalid_pack_file', buildZip(spoiled('notes.txt', { method: 12 }))],
+  [
+    'a compression that is not read',
+    'invalid_pack_file',
+    buildZip(withChangedEntry('notes.txt', { method: 12 })),
+  ],
   [
     'more entries than a pack can have',
     'invalid_pack_file',
@@ -97,29 +105,29 @@ const REFUSED: Refused[] = [
   ['no bytes', 'invalid_pack_file', Buffer.alloc(0)],
   ['text', 'invalid_pack_file', Buffer.from('This is no ZIP, but as long as the end record of one.')],
   ['an empty ZIP', 'invalid_pack_file', buildZip([])],
-  ['a ZIP without its end', 'invalid_pack_file', HONEST.subarray(0, -30)],
-  ['a ZIP without its last byte', 'invalid_pack_file', HONEST.subarray(0, -1)],
+  ['a ZIP without its end', 'invalid_pack_file', VALID_PACK_FILE.subarray(0, -30)],
+  ['a ZIP without its last byte', 'invalid_pack_file', VALID_PACK_FILE.subarray(0, -1)],
   [
     'a ZIP without its middle',
     'invalid_pack_file',
-    Buffer.concat([HONEST.subarray(0, 500), HONEST.subarray(900)]),
+    Buffer.concat([VALID_PACK_FILE.subarray(0, 500), VALID_PACK_FILE.subarray(900)]),
   ],
-  ['bytes before the ZIP', 'invalid_pack_file', Buffer.concat([Buffer.from('#!/bin/sh\n'), HONEST])],
+  ['bytes before the ZIP', 'invalid_pack_file', Buffer.concat([Buffer.from('#!/bin/sh\n'), VALID_PACK_FILE])],
   [
     'bytes before the first entry',
     'invalid_pack_file',
-    buildZip(spoiled('bagit.txt', { before: Buffer.from('MZ') })),
+    buildZip(withChangedEntry('bagit.txt', { before: Buffer.from('MZ') })),
   ],
-  ['bytes behind the ZIP', 'invalid_pack_file', Buffer.concat([HONEST, Buffer.from('x')])],
+  ['bytes behind the ZIP', 'invalid_pack_file', Buffer.concat([VALID_PACK_FILE, Buffer.from('x')])],
   [
     'bytes between entries',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { before: Buffer.from('hidden') })),
+    buildZip(withChangedEntry('notes.txt', { before: Buffer.from('hidden') })),
   ],
   [
     'an entry that is not in the directory',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { before: buildZip([{ name: 'x', data: 'y' }]).subarray(0, 32) })),
+    buildZip(withChangedEntry('notes.txt', { before: buildZip([{ name: 'x', data: 'y' }]).subarray(0, 32) })),
   ],
   [
     'bytes between the directory and the end',
@@ -136,57 +144,61 @@ const REFUSED: Refused[] = [
     'invalid_pack_file',
     buildZip(plus({ name: `${ROOT}data/x`, onlyInDirectory: true, offset: 0 })),
   ],
-  ['an entry within another', 'invalid_pack_file', buildZip(spoiled('notes.txt', { offset: 40 }))],
+  ['an entry within another', 'invalid_pack_file', buildZip(withChangedEntry('notes.txt', { offset: 40 }))],
   [
     'an entry behind the end of the file',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { offset: 0xffff_fff0 })),
+    buildZip(withChangedEntry('notes.txt', { offset: 0xffff_fff0 })),
   ],
   [
     'another name before the data',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { local: { name: Buffer.from(`${ROOT}data/other.txt`) } })),
+    buildZip(withChangedEntry('notes.txt', { local: { name: Buffer.from(`${ROOT}data/other.txt`) } })),
   ],
   [
     'an unsafe name before the data',
     'unsafe_path',
-    buildZip(spoiled('notes.txt', { local: { name: Buffer.from('../other.txt') } })),
+    buildZip(withChangedEntry('notes.txt', { local: { name: Buffer.from('../other.txt') } })),
   ],
   [
     'another size before the data',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { local: { uncompressed: 17 } })),
+    buildZip(withChangedEntry('notes.txt', { local: { uncompressed: 17 } })),
   ],
-  ['another CRC before the data', 'invalid_pack_file', buildZip(spoiled('notes.txt', { local: { crc: 7 } }))],
+  [
+    'another CRC before the data',
+    'invalid_pack_file',
+    buildZip(withChangedEntry('notes.txt', { local: { crc: 7 } })),
+  ],
   [
     'another method before the data',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { local: { method: 8 } })),
+    buildZip(withChangedEntry('notes.txt', { local: { method: 8 } })),
   ],
   [
     'encrypted before the data alone',
     'encrypted_entry',
-    buildZip(spoiled('notes.txt', { local: { flags: 0x0801 } })),
+    buildZip(withChangedEntry('notes.txt', { local: { flags: 0x0801 } })),
   ],
   [
     'sizes behind the data that are not those of the directory',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { flags: 0x0808, behind: dataDescriptor('Measured by foot.\n') })),
+    buildZip(withChangedEntry('notes.txt', { flags: 0x0808, behind: dataDescriptor('Measured by foot.\n') })),
   ],
   [
     'sizes said to be behind the data, and not there',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { flags: 0x0808 })),
+    buildZip(withChangedEntry('notes.txt', { flags: 0x0808 })),
   ],
   [
     'two sizes for stored data',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { both: { uncompressed: 17 } })),
+    buildZip(withChangedEntry('notes.txt', { both: { uncompressed: 17 } })),
   ],
   [
     'an extra field beyond its end',
     'invalid_pack_file',
-    buildZip(spoiled('notes.txt', { central: { extra: Buffer.from([1, 0, 99, 0, 0]) } })),
+    buildZip(withChangedEntry('notes.txt', { central: { extra: Buffer.from([1, 0, 99, 0, 0]) } })),
   ],
   ['several disks', 'invalid_pack_file', buildZip(BAG, { disk: 1, directoryDisk: 1 })],
   [
@@ -222,7 +234,7 @@ const REFUSED: Refused[] = [
     'a ZIP64 size beyond what numbers hold',
     'excessive_compression',
     buildZip(
-      spoiled('notes.txt', {
+      withChangedEntry('notes.txt', {
         central: { uncompressed: 0xffff_ffff, extra: extraField(1, Buffer.alloc(8, 0xff)) },
       }),
     ),

@@ -5,16 +5,16 @@ import {
   bareEntries,
   DIRECTORY_START,
   directoryBytes,
-  HONEST,
   manifestOf,
   manifestWith,
   ROOT,
   recordFor,
-  resealed,
-  retagged,
-  SOME_FILES,
+  SAMPLE_FILES,
   tagFile,
+  VALID_PACK_FILE,
   without,
+  withTagFile,
+  withTagManifest,
 } from '../../support/packFiles.ts';
 import { openPool, type Pool } from '../../support/refusals.ts';
 import { buildZip, dataDescriptor, zip64End } from '../../support/zipBuilder.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => pool.close());
 
 const TAKEN: [what: string, zip: Buffer][] = [
-  ['a bag in a folder', HONEST],
+  ['a bag in a folder', VALID_PACK_FILE],
   [
     'a bag in a folder of another name',
     buildZip(BAG.map((entry) => ({ ...entry, name: entry.name.toString().replace(ROOT, 'My pack (2)/') }))),
@@ -90,7 +90,7 @@ const TAKEN: [what: string, zip: Buffer][] = [
   [
     'tag files with CRLF',
     buildZip(
-      resealed(
+      withTagManifest(
         BAG.map((entry) =>
           /\/(bag|manifest)[^/]*\.txt$/.test(entry.name.toString())
             ? { ...entry, data: entry.data?.toString().replaceAll('\n', '\r\n') }
@@ -99,7 +99,7 @@ const TAKEN: [what: string, zip: Buffer][] = [
       ),
     ),
   ],
-  ['BagIt 0.97', buildZip(retagged('bagit.txt', (text) => text.replace('1.0', '0.97')))],
+  ['BagIt 0.97', buildZip(withTagFile('bagit.txt', (text) => text.replace('1.0', '0.97')))],
   [
     'digests in capitals and asterisks',
     buildZip(
@@ -110,14 +110,16 @@ const TAKEN: [what: string, zip: Buffer][] = [
   ],
   ['a manifest without its last line end', buildZip(manifestWith((text) => text.trimEnd()))],
   ['no tag manifest', buildZip(BAG.filter(({ name }) => !name.toString().includes('tagmanifest-')))],
-  ['no bag-info.txt', buildZip(resealed(without('bag-info.txt')))],
+  ['no bag-info.txt', buildZip(withTagManifest(without('bag-info.txt')))],
   [
     'a record with spaces and its keys in another order',
-    buildZip(bareEntries(SOME_FILES, Object.fromEntries(Object.entries(recordFor(SOME_FILES)).reverse()))),
+    buildZip(
+      bareEntries(SAMPLE_FILES, Object.fromEntries(Object.entries(recordFor(SAMPLE_FILES)).reverse())),
+    ),
   ],
   [
     'manifests of more algorithms that match',
-    buildZip(resealed(tagFile('manifest-md5.txt', manifestOf(SOME_FILES, 'md5')), 'sha512')),
+    buildZip(withTagManifest(tagFile('manifest-md5.txt', manifestOf(SAMPLE_FILES, 'md5')), 'sha512')),
   ],
 ];
 

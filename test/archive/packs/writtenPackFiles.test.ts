@@ -11,7 +11,7 @@ import { filePathFault, foldedPath } from '../../../shared/filePath.ts';
 import type { PackRecord } from '../../../shared/pack.ts';
 import { EXTRACTORS, isInstalled, run } from '../../support/extract.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
-import { FULL_RECORD, recordFor, SOME_FILES } from '../../support/packFiles.ts';
+import { FULL_RECORD, recordFor, SAMPLE_FILES } from '../../support/packFiles.ts';
 import { type Files, sha256Of } from '../../support/packs.ts';
 
 afterEach(closeTestNodes);
@@ -29,7 +29,7 @@ async function packFile(record: PackRecord, files: Files): Promise<Buffer> {
 }
 
 test('a record gives these bytes, on every machine and in every release', async () => {
-  const bytes = await packFile(FULL_RECORD, SOME_FILES);
+  const bytes = await packFile(FULL_RECORD, SAMPLE_FILES);
   expect(sha256Of(bytes)).toBe('352ca7c29355365c66ed149071d9588aeac9c117977e85402a2a629eed33eeae');
 });
 
@@ -38,7 +38,7 @@ test.for(Object.keys(EXTRACTORS))(
   async (name, { skip }) => {
     skip(!(await isInstalled(name)), `${name} is not installed`);
     const folder = await temporaryFolder();
-    await writeFile(join(folder, 'x.pack.zip'), await packFile(FULL_RECORD, SOME_FILES));
+    await writeFile(join(folder, 'x.pack.zip'), await packFile(FULL_RECORD, SAMPLE_FILES));
     await run(name, EXTRACTORS[name]?.('x.pack.zip') ?? [], folder);
     const bag = join(folder, bagOf(FULL_RECORD).id);
     for (const manifest of ['manifest-sha256.txt', 'tagmanifest-sha256.txt']) {
@@ -56,7 +56,7 @@ test.for(Object.keys(EXTRACTORS))(
 );
 
 test('every entry is stored, dated 1980, without extra fields, its CRC and sizes before its data', async () => {
-  const bytes = await packFile(FULL_RECORD, SOME_FILES);
+  const bytes = await packFile(FULL_RECORD, SAMPLE_FILES);
   let at = 0;
   let entries = 0;
   for (; bytes.readUInt32LE(at) === 0x04034b50; entries += 1) {
@@ -82,9 +82,11 @@ test('a record without files gives a bag with an empty data/', async () => {
 });
 
 test('a file whose bytes are not those of the record is never packed up', async () => {
-  await expect(packFile(FULL_RECORD, { ...SOME_FILES, 'notes.txt': 'Other bytes.' })).rejects.toMatchObject({
-    code: 'blob_damaged',
-  });
+  await expect(packFile(FULL_RECORD, { ...SAMPLE_FILES, 'notes.txt': 'Other bytes.' })).rejects.toMatchObject(
+    {
+      code: 'blob_damaged',
+    },
+  );
 });
 
 test('a file that changes between two readings breaks the stream', async () => {

@@ -1,7 +1,7 @@
 import { nodeDigest } from '../../../server/archive/recordedSubjects.ts';
 import { appendEntry } from '../../../server/ledger/appendEntry.ts';
 import { entryText, unsealedText } from '../../../server/ledger/entry.ts';
-import { insertNode } from '../../../server/store/sqlite/archive/treeNodes.ts';
+import { insertTreeNode } from '../../../server/store/sqlite/archive/treeNodes.ts';
 import { openStore } from '../../../server/store/store.ts';
 import { canonicalText } from '../../../shared/canonicalJson.ts';
 import { systemClock } from '../../../shared/clock.ts';
@@ -28,7 +28,7 @@ export async function fillLedger(folder: string, entries: number): Promise<Uint1
           digest: nodeDigest(node),
           at: AT,
         });
-        insertNode(database, { ...node, parent: null, ledger_entry: entry.seq });
+        insertTreeNode(database, { ...node, parent: null, ledger_entry: entry.seq });
         sizes.set(
           [unsealedText(entry).length, 1 + entryText(entry).length, 65, canonicalText(node).length],
           (number - 1) * 4,

@@ -5,7 +5,7 @@ import { createFolder } from '../../../server/store/blobs/durableFile.ts';
 import { databaseFile } from '../../../server/store/blobs/paths.ts';
 import { insertCapture } from '../../../server/store/sqlite/collection/captures.ts';
 import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
-import { updateStanding } from '../../../server/store/sqlite/collection/sources.ts';
+import { updateCheckState } from '../../../server/store/sqlite/collection/sources.ts';
 import { migrate } from '../../../server/store/sqlite/engine/migrate.ts';
 import { openForWriting, statement, type WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
@@ -170,7 +170,7 @@ function captureTypeOf({ versions }: Standing, observer: string): EventType {
 }
 
 function writeStanding(database: WriteDatabase, { key, isUp, versions, lastType, lastAt }: Standing): void {
-  updateStanding(database, key, {
+  updateCheckState(database, key, {
     state: isUp ? 'available' : 'unavailable',
     failures: isUp ? 0 : 1,
     missing_since: isUp ? null : lastAt,

@@ -1,5 +1,5 @@
-import { aRecord } from '../../support/packs.ts';
-import type { OwnedNode } from './ownedNode.ts';
+import { sampleRecord } from '../../support/packs.ts';
+import type { OwnerNode } from './ownerNode.ts';
 
 const BOUNDARY = 'strongroom-bench';
 
@@ -7,7 +7,7 @@ const BOUNDARY = 'strongroom-bench';
 export function packBody(title: string, content: Uint8Array): Buffer<ArrayBuffer> {
   return Buffer.concat([
     Buffer.from(
-      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="record"\r\n\r\n${JSON.stringify(aRecord({ title }))}\r\n` +
+      `--${BOUNDARY}\r\nContent-Disposition: form-data; name="record"\r\n\r\n${JSON.stringify(sampleRecord({ title }))}\r\n` +
         `--${BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="data.bin"\r\n\r\n`,
     ),
     content,
@@ -19,7 +19,7 @@ export const PACK_BODY_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
 
 /** Uploads a pack that must be accepted as new. */
 export async function sendPack(
-  node: OwnedNode,
+  node: OwnerNode,
   { title, content }: { title: string; content: Uint8Array },
 ): Promise<void> {
   const answer = await fetch(`${node.url}/api/packs`, {

@@ -198,7 +198,7 @@ test.each([
   ['an unknown parameter', '?observer=A&x=1', 'application/warc', 400, 'unknown_parameter'],
   ['another type', '?observer=A', 'text/plain', 415, 'unsupported_media_type'],
 ])('refused: %s', async (_what, query, type, status, code) => {
-  const answer = await node.node.askAsOwner(`/manage/captures${query}`, {
+  const answer = await node.node.fetchAsOwner(`/manage/captures${query}`, {
     method: 'POST',
     body: new Uint8Array(whole[0] as Buffer),
     headers: { 'Content-Type': type },

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { fetchObject } from '../../../server/collection/fetch/fetchObject.ts';
-import { Robots } from '../../../server/collection/fetch/robots.ts';
-import { Politeness } from '../../../server/collection/schedule/hostRateLimiter.ts';
-import { measure } from '../../../server/collection/sources/measure.ts';
+import { RobotsCache } from '../../../server/collection/fetch/robots.ts';
+import { HostRateLimiter } from '../../../server/collection/schedule/hostRateLimiter.ts';
+import { hashBody } from '../../../server/collection/sources/hashBody.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { DEFAULT_SETTINGS } from '../../../shared/settings.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
@@ -15,13 +15,13 @@ test.each([
   [undefined, null],
 ])(
   'an address at a private host that is named by one at a private host %s ends with %s',
-  async (namedByPrivate, error) => {
+  async (allowPrivateAddress, error) => {
     const web = await ScriptedWeb.open();
     web.script('/memento', page('inside'));
     const services = {
       clock: systemClock,
-      politeness: new Politeness(systemClock, () => DEFAULT_SETTINGS),
-      robots: new Robots(systemClock),
+      rateLimiter: new HostRateLimiter(systemClock, () => DEFAULT_SETTINGS),
+      robots: new RobotsCache(systemClock),
       lookup: async () => [{ address: '127.0.0.1', family: 4 }],
       isPrivateAddress: () => true,
     };
@@ -33,8 +33,8 @@ test.each([
       timeoutMs: 10_000,
       maxBytes: 1_000,
       validators: async () => undefined,
-      receive: measure,
-      namedByPrivate,
+      receive: hashBody,
+      allowPrivateAddress,
       signal: new AbortController().signal,
     });
     expect(attempt.error).toBe(error);

@@ -21,7 +21,7 @@ test('captures verify in the ledger, and a dump that is read back has them and k
   expect(verified).toMatchObject({ ok: true, size: 5 });
   const events = await node.events();
   const folder = await temporaryFolder();
-  await writeFile(join(folder, 'dump.jsonl'), await (await node.node.ask('/api/dump.jsonl')).text());
+  await writeFile(join(folder, 'dump.jsonl'), await (await node.node.fetch('/api/dump.jsonl')).text());
   const data = join(folder, 'again');
   expect(await runCommand(['import', join(folder, 'dump.jsonl'), '--data', data])).toMatchObject({ code: 0 });
   const again = new CollectingNode(await openTestNode({ dataFolder: data }));

@@ -194,7 +194,7 @@ describe('an archive that speaks Memento (contract, section 3)', () => {
       progress: { done: 1, total: 2, unit: 'records' },
     });
     const ended = (await (
-      await node.node.askAsOwner(`/manage/jobs/${job.id}`, { method: 'DELETE' })
+      await node.node.fetchAsOwner(`/manage/jobs/${job.id}`, { method: 'DELETE' })
     ).json()) as Job;
     expect(ended).toMatchObject({
       state: 'cancelled',

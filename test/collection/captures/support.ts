@@ -8,7 +8,7 @@ export function sendFile(
   file: Buffer,
   { observer = 'Archive', type = 'application/warc', query = '' } = {},
 ): Promise<Response> {
-  return node.node.askAsOwner(`/manage/captures?observer=${encodeURIComponent(observer)}${query}`, {
+  return node.node.fetchAsOwner(`/manage/captures?observer=${encodeURIComponent(observer)}${query}`, {
     method: 'POST',
     body: new Uint8Array(file),
     headers: { 'Content-Type': type },
@@ -28,7 +28,7 @@ export async function imported(
 }
 
 export async function bytesOf(node: CollectingNode, sha256: string): Promise<string> {
-  return Buffer.from(await (await node.node.ask(`/archive/${sha256}`)).arrayBuffer()).toString('latin1');
+  return Buffer.from(await (await node.node.fetch(`/archive/${sha256}`)).arrayBuffer()).toString('latin1');
 }
 
 export async function sourceNamed(node: CollectingNode, url: string) {

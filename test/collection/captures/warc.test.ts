@@ -190,7 +190,7 @@ describe('a WARC file (contract, section 3)', () => {
   });
 
   test('runs as a job where that is asked for', async () => {
-    const answer = await node.node.askAsOwner('/manage/captures?observer=A&wait=false', {
+    const answer = await node.node.fetchAsOwner('/manage/captures?observer=A&wait=false', {
       method: 'POST',
       body: new Uint8Array(response(PAGE)),
       headers: { 'Content-Type': 'application/warc' },

@@ -63,7 +63,7 @@ describe('hostile objects', () => {
       let longest = 0;
       while (!isOver) {
         const since = performance.now();
-        expect((await texts.node.node.ask('/api/health')).status).toBe(200);
+        expect((await texts.node.node.fetch('/api/health')).status).toBe(200);
         longest = Math.max(longest, performance.now() - since);
         await Promise.race([asked, wait(20)]);
       }

@@ -166,7 +166,7 @@ describe('an encoded body is decoded for its text alone', () => {
   ])('%s', async (encoding, encoded) => {
     const document = await texts.textOf(encoded, 'text/html', encoding);
     expect(document.text).toBe('Read behind the encoding');
-    const stored = await texts.node.node.ask(`/archive/${document.sha256}`);
+    const stored = await texts.node.node.fetch(`/archive/${document.sha256}`);
     expect(Buffer.from(await stored.arrayBuffer())).toEqual(encoded);
   });
 });

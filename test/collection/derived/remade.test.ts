@@ -96,7 +96,7 @@ test('an object that has no text is tried once, not with every start', async () 
   expect(kept?.outcome).toBe('unsupported');
   await reopenAfter("DELETE FROM derived_documents WHERE outcome = 'made'");
   await untilFound();
-  expect((await node.node.ask(`/archive/${sha256(PICTURE)}/text`)).status).toBe(404);
+  expect((await node.node.fetch(`/archive/${sha256(PICTURE)}/text`)).status).toBe(404);
   expect(outcomes()).toEqual([kept]);
   expect(readDocuments('SELECT * FROM wanted_texts')).toEqual([]);
 });
@@ -114,7 +114,7 @@ test('nothing is made from bytes that are not the object; once they are mended, 
   const bytes = await readFile(file);
   const reasonOf = async () => {
     await reopenAfter('DELETE FROM derived_documents');
-    const answer = await node.node.ask(`/archive/${digest}/text`);
+    const answer = await node.node.fetch(`/archive/${digest}/text`);
     return answer.status === 200 ? 'made' : ((await answer.json()) as { reason: string }).reason;
   };
   await writeFile(file, '<p>the badger');
@@ -126,7 +126,7 @@ test('nothing is made from bytes that are not the object; once they are mended, 
 });
 
 test('derived documents are in no dump', async () => {
-  const dump = await (await node.node.ask('/api/dump.jsonl')).text();
+  const dump = await (await node.node.fetch('/api/dump.jsonl')).text();
   expect(dump).toContain(sha256(BODY));
   expect(dump).not.toContain('strongroom-html-text');
 });

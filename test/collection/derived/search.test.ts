@@ -86,7 +86,7 @@ describe('searching the texts of the current versions', () => {
     await node.check();
     await untilFound('second', 1);
     expect((await search('first')).total).toBe(0);
-    expect((await node.node.ask(`/archive/${sha256('<p>first words')}/text`)).status).toBe(200);
+    expect((await node.node.fetch(`/archive/${sha256('<p>first words')}/text`)).status).toBe(200);
     await node.check();
     await untilFound('second', 0);
   });
@@ -115,7 +115,7 @@ describe('searching the texts of the current versions', () => {
     expect([next.items.map(({ source }) => source.name), next.next]).toEqual([['one'], null]);
     expect((await search('')).total).toBe(3);
     for (const q of ['"', 'AND', '*', 'a NEAR(b', '{x', "'", '\u0000', '\ud800']) {
-      expect((await node.node.ask(`/api/search?q=${encodeURIComponent(q.toWellFormed())}`)).status, q).toBe(
+      expect((await node.node.fetch(`/api/search?q=${encodeURIComponent(q.toWellFormed())}`)).status, q).toBe(
         200,
       );
     }
@@ -124,7 +124,7 @@ describe('searching the texts of the current versions', () => {
       ['offset=x', 'invalid_offset'],
       ['rank=1', 'unknown_parameter'],
     ]) {
-      const answer = await node.node.ask(`/api/search?${query}`);
+      const answer = await node.node.fetch(`/api/search?${query}`);
       expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([400, code]);
     }
   });

@@ -33,7 +33,7 @@ export class TextNode {
   }
 
   ask(digest: string): Promise<Response> {
-    return this.node.node.ask(`/archive/${digest}/text`);
+    return this.node.node.fetch(`/archive/${digest}/text`);
   }
 
   /** Archives a body and asks for its text. */

@@ -28,7 +28,7 @@ async function diffOf(type: string, from: Version, to: Version, toType = type): 
 }
 
 async function problemOf(path: string): Promise<ProblemDocument> {
-  return (await (await node.node.ask(path)).json()) as ProblemDocument;
+  return (await (await node.node.fetch(path)).json()) as ProblemDocument;
 }
 
 describe('the diff of an event', () => {
@@ -94,12 +94,12 @@ describe('the diff of an event', () => {
     // Texts are made in the background and counted too: here they are there already.
     for (const { sha256 } of await node.events()) await node.read(`/archive/${sha256}/text`);
     const before = await node.read<Stats>('/api/stats');
-    const answers = await Promise.all([1, 2, 3].map(() => node.node.ask(`/api/events/${event}/diff`)));
+    const answers = await Promise.all([1, 2, 3].map(() => node.node.fetch(`/api/events/${event}/diff`)));
     const texts = await Promise.all(answers.map((answer) => answer.text()));
     expect(new Set(texts).size).toBe(1);
     expect((await node.read<Stats>('/api/stats')).derived_documents).toBe(before.derived_documents + 1);
     const etag = answers[0]?.headers.get('ETag') ?? '';
-    const again = await node.node.ask(`/api/events/${event}/diff`, { headers: { 'If-None-Match': etag } });
+    const again = await node.node.fetch(`/api/events/${event}/diff`, { headers: { 'If-None-Match': etag } });
     expect(again.status).toBe(304);
   });
 });

@@ -123,7 +123,7 @@ describe('a hostile change is compared, bounded, while the node answers:', () =>
       hostile.push(await change('text/html', nested(end), nested(`${end}!`)));
     let pending = hostile.length;
     const asked = hostile.map((event) =>
-      node.node.ask(`/api/events/${event}/diff`).finally(() => {
+      node.node.fetch(`/api/events/${event}/diff`).finally(() => {
         pending -= 1;
       }),
     );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseJson, UnwalkableJsonError } from '../../../server/collection/diff/parseJson.ts';
+import { parseJson, UncomparableJsonError } from '../../../server/collection/diff/parseJson.ts';
 import { compareStructure } from '../../../server/collection/diff/structure.ts';
 
 function changes(from: unknown, to: unknown): string[] {
@@ -76,8 +76,8 @@ describe('parsing for a comparison', () => {
 
   test('refuses what would not fit the stack, and what is no JSON', () => {
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);
-    expect(() => parseJson(deep)).toThrow(UnwalkableJsonError);
-    expect(() => parseJson('{"a":')).toThrow(UnwalkableJsonError);
+    expect(() => parseJson(deep)).toThrow(UncomparableJsonError);
+    expect(() => parseJson('{"a":')).toThrow(UncomparableJsonError);
     expect(parseJson(`{"a":"${'[{'.repeat(1_000)}"}`)).toBeTypeOf('object');
   });
 });

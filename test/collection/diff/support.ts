@@ -39,7 +39,7 @@ export async function collectChange(
 }
 
 export async function readDiff(node: CollectingNode, event: number): Promise<Diff> {
-  const answer = await node.node.ask(`/api/events/${event}/diff`);
+  const answer = await node.node.fetch(`/api/events/${event}/diff`);
   expect(answer.status).toBe(200);
   return (await answer.json()) as Diff;
 }
@@ -56,12 +56,12 @@ export async function diffWhileAlive(
 ): Promise<{ diff: Diff; text: string; health: number[] }> {
   const health: number[] = [];
   let isOver = false;
-  const asked = node.node.ask(`/api/events/${event}/diff`).finally(() => {
+  const asked = node.node.fetch(`/api/events/${event}/diff`).finally(() => {
     isOver = true;
   });
   while (!isOver) {
     const started = performance.now();
-    await node.node.ask('/api/health');
+    await node.node.fetch('/api/health');
     health.push(performance.now() - started);
     await wait(10);
   }

@@ -88,6 +88,6 @@ describe('conditional requests', () => {
     await rm(join(node.node.dataFolder, 'blobs', digest.slice(0, 2), digest.slice(2, 4), digest));
     await node.check();
     expect(web.requests('/page')[1]?.headers).not.toHaveProperty('if-none-match');
-    expect(await (await node.node.ask(`/archive/${digest}`)).text()).toBe('text');
+    expect(await (await node.node.fetch(`/archive/${digest}`)).text()).toBe('text');
   });
 });

@@ -7,7 +7,6 @@ import {
   closeScriptedWebs,
   cutChunks,
   cutShort,
-  deadUrl,
   endless,
   LOOPBACK_CERTIFICATE,
   page,
@@ -16,6 +15,7 @@ import {
   reset,
   ScriptedWeb,
   type Step,
+  unreachableUrl,
 } from '../../support/scriptedWeb.ts';
 
 let node: TestNode;
@@ -42,7 +42,7 @@ async function retrieve(urls: readonly string[]): Promise<Retrieval[]> {
   expect((await node.sendJson('POST', '/manage/collections?wait=true', { sources: ids })).status).toBe(200);
   const found: Retrieval[] = [];
   for (const id of ids) {
-    const { items } = (await (await node.askAsOwner(`/manage/sources/${id}/retrievals`)).json()) as {
+    const { items } = (await (await node.fetchAsOwner(`/manage/sources/${id}/retrievals`)).json()) as {
       items: Retrieval[];
     };
     expect(items).toHaveLength(1);
@@ -107,7 +107,7 @@ test('a failure has an error word of its own, by what went wrong', async () => {
     ]),
   );
   expect(told).toEqual(Object.fromEntries(Object.entries(WRONG).map(([title, [, word]]) => [title, word])));
-  const stats = (await (await node.ask('/api/stats')).json()) as object;
+  const stats = (await (await node.fetch('/api/stats')).json()) as object;
   expect(stats, 'no failure is an observation').toMatchObject({ observations: 0, events: 0 });
 });
 
@@ -115,7 +115,7 @@ test('a host that does not answer, that no name leads to or that shows a wrong c
   const secure = await ScriptedWeb.open({ secure: true });
   const found = await retrieve([
     web.url('/'),
-    await deadUrl('/'),
+    await unreachableUrl('/'),
     'http://no-such-name.invalid/',
     secure.url('/'),
   ]);
@@ -186,7 +186,7 @@ describe('the size limit', () => {
     await node.sendJson('PATCH', '/manage/settings', { max_object_mb: 1 });
     const found = await retrieve([web.url('/endless'), web.url('/declared'), web.url('/fits')]);
     expect(found.map(({ error }) => error)).toEqual(['object_too_large', 'object_too_large', null]);
-    const { archived_objects } = (await (await node.ask('/api/stats')).json()) as {
+    const { archived_objects } = (await (await node.fetch('/api/stats')).json()) as {
       archived_objects: number;
     };
     expect(archived_objects).toBe(1);
@@ -216,7 +216,7 @@ test('the bytes are stored exactly as they came after transfer decoding, encoded
   expect(found.map(({ error }) => error)).toEqual([null, null, null, null]);
   const bodies: Buffer[] = [];
   for (const { sha256 } of found) {
-    const answer = await node.ask(`/archive/${sha256}`);
+    const answer = await node.fetch(`/archive/${sha256}`);
     expect(answer.headers.get('content-encoding')).toBeNull();
     bodies.push(Buffer.from(await answer.arrayBuffer()));
   }

@@ -2,12 +2,12 @@ import { EventEmitter, once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Attempt, FetchServices } from '../../../server/collection/fetch/attempt.ts';
 import { fetchObject } from '../../../server/collection/fetch/fetchObject.ts';
-import { Robots } from '../../../server/collection/fetch/robots.ts';
-import { Politeness } from '../../../server/collection/schedule/hostRateLimiter.ts';
+import { RobotsCache } from '../../../server/collection/fetch/robots.ts';
+import { HostRateLimiter } from '../../../server/collection/schedule/hostRateLimiter.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { DEFAULT_SETTINGS } from '../../../shared/settings.ts';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb, silence, stall } from '../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 
 afterEach(closeScriptedWebs);
 
@@ -26,8 +26,8 @@ async function ask(
   return fetchObject(
     {
       clock,
-      politeness: new Politeness(clock, () => ({ ...DEFAULT_SETTINGS, per_host_pause_ms: 0 })),
-      robots: new Robots(clock),
+      rateLimiter: new HostRateLimiter(clock, () => ({ ...DEFAULT_SETTINGS, per_host_pause_ms: 0 })),
+      robots: new RobotsCache(clock),
       lookup: async () => {
         throw new Error('No name is looked up.');
       },
@@ -116,7 +116,7 @@ describe('time-outs', () => {
   test('a host that never answers is given up after the time-out', async () => {
     const web = await ScriptedWeb.open();
     web.script('/page', silence);
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const asking = ask(web.url('/page'), { clock, timeoutMs: 5_000 });
     await web.asked('/page');
     await clock.turn(5_000);
@@ -126,7 +126,7 @@ describe('time-outs', () => {
   test('a body that stops coming is given up after the time-out', async () => {
     const web = await ScriptedWeb.open();
     web.script('/page', stall);
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const asking = ask(web.url('/page'), {
       clock,
       timeoutMs: 5_000,
@@ -140,7 +140,7 @@ describe('time-outs', () => {
     ['60 kB each half second is waited for', 60_000, null],
   ])('a body of which come %s', async (_title, size, error) => {
     const web = await ScriptedWeb.open();
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const reader = new EventEmitter();
     let expected = 0;
     let received = 0;

@@ -35,7 +35,7 @@ async function outcomes(pages: Record<string, Step>, rounds = 3): Promise<Record
     const attempts = await node.retrievals(id);
     told[path] = await Promise.all(
       attempts.map(async ({ error, sha256 }) =>
-        sha256 === null ? String(error) : (await node.node.ask(`/archive/${sha256}`)).text(),
+        sha256 === null ? String(error) : (await node.node.fetch(`/archive/${sha256}`)).text(),
       ),
     );
   }

@@ -151,7 +151,7 @@ test('a list decides for each of its names', async () => {
   );
   const headers = { 'Content-Type': 'text/plain' };
   const body = urls.join('\n');
-  const answer = await node.node.askAsOwner('/manage/sources/import', { method: 'POST', headers, body });
+  const answer = await node.node.fetchAsOwner('/manage/sources/import', { method: 'POST', headers, body });
   expect(answer.status).toBe(200);
   const { items } = await node.read<{ items: { url: string; allow_private: boolean }[] }>('/manage/sources');
   const allowed = items.filter(({ allow_private }) => allow_private).map(({ url }) => url);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import {
   closeScriptedWebs,
@@ -10,15 +11,14 @@ import {
   ScriptedWeb,
   silence,
 } from '../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;
 let node: CollectingNode;
-let clock: TurnedClock;
+let clock: ManualClock;
 
 beforeEach(async () => {
-  clock = new TurnedClock();
+  clock = new ManualClock();
   web = await ScriptedWeb.open();
   web.script('/private/page', page('text'));
   node = await openCollectingNode({}, { clock });

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { isAllowedBy, readRobots, TooManyStepsError } from '../../../server/collection/fetch/robotsRules.ts';
+import {
+  isAllowedBy,
+  parseRobotsTxt,
+  RobotsTooComplexError,
+} from '../../../server/collection/fetch/robotsRules.ts';
 
 /** Whether a robots.txt lets a crawler ask for a path. */
 function allows(robots: string, path: string, agent = 'ExampleBot'): boolean {
-  return isAllowedBy(readRobots(robots, agent), new URL(path, 'https://example.com'));
+  return isAllowedBy(parseRobotsTxt(robots, agent), new URL(path, 'https://example.com'));
 }
 
 const forAll = (...rules: string[]) => `User-agent: *\n${rules.join('\n')}\n`;
@@ -104,7 +108,10 @@ describe('hostile rules', () => {
   const long = `/${'a'.repeat(15_000)}`;
 
   test('250 rules of 1,000 wildcards on a path of 15,000 characters are answered for, or given up, at once', () => {
-    const rules = readRobots(forAll(...Array<string>(250).fill(`Disallow: /${'*a'.repeat(1_000)}*b`)), 'x');
+    const rules = parseRobotsTxt(
+      forAll(...Array<string>(250).fill(`Disallow: /${'*a'.repeat(1_000)}*b`)),
+      'x',
+    );
     const started = process.cpuUsage();
     for (let times = 0; times < 5; times += 1) isAllowedBy(rules, new URL(long, 'https://example.com'));
     // Without a bound each took fifteen seconds and more.
@@ -112,17 +119,17 @@ describe('hostile rules', () => {
   });
 
   test('what takes more steps than anybody’s honest rules is told as that', () => {
-    const rules = readRobots(forAll(...Array<string>(250).fill(`Disallow: /*${'a'.repeat(900)}b`)), 'x');
-    expect(() => isAllowedBy(rules, new URL(long, 'https://example.com'))).toThrow(TooManyStepsError);
+    const rules = parseRobotsTxt(forAll(...Array<string>(250).fill(`Disallow: /*${'a'.repeat(900)}b`)), 'x');
+    expect(() => isAllowedBy(rules, new URL(long, 'https://example.com'))).toThrow(RobotsTooComplexError);
   });
 
   test('20,000 rules with wildcards on an ordinary address are no such thing', () => {
-    const rules = readRobots(forAll(...Array<string>(20_000).fill('Disallow: /*/private*.pdf$')), 'x');
+    const rules = parseRobotsTxt(forAll(...Array<string>(20_000).fill('Disallow: /*/private*.pdf$')), 'x');
     expect(isAllowedBy(rules, new URL('https://example.com/a/b/c/d/e.html?x=1'))).toBe(true);
   });
 
   test('as many names as rules cost no more than each by itself', () => {
     const robots = `${'User-agent: x\n'.repeat(15_000)}${'Disallow: /a\n'.repeat(15_000)}`;
-    expect(readRobots(robots, 'x').rules).toHaveLength(15_000);
+    expect(parseRobotsTxt(robots, 'x').rules).toHaveLength(15_000);
   });
 });

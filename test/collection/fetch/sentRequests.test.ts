@@ -2,11 +2,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { closeTestNodes } from '../../support/node.ts';
 import {
   closeScriptedWebs,
-  deadUrl,
   page,
   redirect,
   ScriptedWeb,
   tagged,
+  unreachableUrl,
 } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
@@ -22,7 +22,7 @@ interface DumpedRetrieval {
 
 /** What the dump says was sent, attempt by attempt. */
 async function requestsInDump(node: CollectingNode): Promise<DumpedRetrieval['request'][]> {
-  const dump = await (await node.node.ask('/api/dump.jsonl')).text();
+  const dump = await (await node.node.fetch('/api/dump.jsonl')).text();
   return dump
     .trimEnd()
     .split('\n')
@@ -62,7 +62,7 @@ describe('what was asked is kept with each attempt', () => {
     from.script('/from', redirect(to.url('/to')));
     to.script('/to', page('here'));
     await node.watch(from.url('/from'), { ignore_robots: true, headers: { 'X-Token': 'hunter2' } });
-    await node.watch(await deadUrl('/dead'), { ignore_robots: true });
+    await node.watch(await unreachableUrl('/dead'), { ignore_robots: true });
     await node.check();
     const requests = await requestsInDump(node);
     expect(requests).toHaveLength(2);

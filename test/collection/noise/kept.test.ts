@@ -49,7 +49,7 @@ async function restored(dump: string): Promise<CollectingNode> {
 
 test('a dump holds the rules and what they marked, and is read back with both', async () => {
   const node = await nodeWithNoise();
-  const dump = await (await node.node.ask('/api/dump.jsonl')).text();
+  const dump = await (await node.node.fetch('/api/dump.jsonl')).text();
   const again = await restored(dump);
   expect(await again.events()).toEqual(await node.events());
   const rules = await again.read<{ items: { noise_rules: object[] }[] }>('/manage/sources');
@@ -59,7 +59,7 @@ test('a dump holds the rules and what they marked, and is read back with both', 
 
 test('what the ledger recorded of events and of sources without rules is what it was before there were rules', async () => {
   const node = await nodeWithNoise();
-  const dump = await (await node.node.ask('/api/dump.jsonl')).text();
+  const dump = await (await node.node.fetch('/api/dump.jsonl')).text();
   const lines = dump
     .trimEnd()
     .split('\n')
@@ -93,12 +93,12 @@ test('who asks for more diffs than can be made at once is told to come again, an
   await node.check();
   const changes = await node.events('event_type=changed');
   expect(changes).toHaveLength(40);
-  const asked = await Promise.all(changes.map(({ id }) => node.node.ask(`/api/events/${id}/diff`)));
+  const asked = await Promise.all(changes.map(({ id }) => node.node.fetch(`/api/events/${id}/diff`)));
   const refused = asked.filter(({ status }) => status === 503);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused[0]?.headers.get('Retry-After')).toBe('30');
   expect(asked.filter(({ status }) => status === 200)).toHaveLength(40 - refused.length);
-  for (const { id } of changes) expect((await node.node.ask(`/api/events/${id}/diff`)).status).toBe(200);
+  for (const { id } of changes) expect((await node.node.fetch(`/api/events/${id}/diff`)).status).toBe(200);
 });
 
 test('diffs of one source alone do not use up what can be made at once', async () => {
@@ -113,8 +113,8 @@ test('diffs of one source alone do not use up what can be made at once', async (
   for (let round = 0; round < 2; round += 1) await node.check([one.id]);
   const changes = await node.events('event_type=changed');
   const [newest, ...others] = changes;
-  const asked = others.map(({ id }) => node.node.ask(`/api/events/${id}/diff`));
-  const own = await node.node.ask(`/api/events/${newest?.id}/diff`);
+  const asked = others.map(({ id }) => node.node.fetch(`/api/events/${id}/diff`));
+  const own = await node.node.fetch(`/api/events/${newest?.id}/diff`);
   expect(newest?.source.id).toBe(one.id);
   expect(own.status).toBe(200);
   const statuses = (await Promise.all(asked)).map(({ status }) => status);

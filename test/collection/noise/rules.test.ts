@@ -196,7 +196,7 @@ describe('new rules for old versions', () => {
     await node.node.sendJson('PATCH', `/manage/sources/${source.id}`, { noise_rules: [hostile] });
     const answer = await node.node.sendJson('POST', `/manage/sources/${source.id}/noise`, undefined);
     const { id } = (await answer.json()) as Job;
-    const ended = await node.node.askAsOwner(`/manage/jobs/${id}`, { method: 'DELETE' });
+    const ended = await node.node.fetchAsOwner(`/manage/jobs/${id}`, { method: 'DELETE' });
     const job = (await ended.json()) as Job;
     expect(job.state).toBe('cancelled');
     expect(job.progress.done).toBeLessThan(3);
@@ -233,7 +233,7 @@ describe('new rules for old versions', () => {
 
   test('are the owner’s alone, of a source that is there', async () => {
     const { id } = await node.watch(web.url('/a'));
-    expect((await node.node.ask(`/manage/sources/${id}/noise`, { method: 'POST' })).status).toBe(401);
+    expect((await node.node.fetch(`/manage/sources/${id}/noise`, { method: 'POST' })).status).toBe(401);
     const unknown = '/manage/sources/so_00000000000000000000/noise';
     expect((await node.node.sendJson('POST', unknown, undefined)).status).toBe(404);
     expect((await node.node.sendJson('POST', `${unknown}/preview`, { rules: [] })).status).toBe(404);

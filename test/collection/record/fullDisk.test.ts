@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { ObjectReceiver } from '../../../server/collection/record/receiveObject.ts';
+import { ObjectReceiver } from '../../../server/collection/record/objectReceiver.ts';
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../../server/store/store.ts';
 import { systemClock } from '../../../shared/clock.ts';

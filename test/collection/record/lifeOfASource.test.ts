@@ -122,7 +122,7 @@ describe('a life of a source, seen from outside', () => {
       sha256: sha256('no such page'),
       bytes: 12,
     });
-    expect(await (await node.node.ask(`/archive/${sha256('no such page')}`)).text()).toBe('no such page');
+    expect(await (await node.node.fetch(`/archive/${sha256('no such page')}`)).text()).toBe('no such page');
     expect(await node.source(id)).toMatchObject({ state: 'new', last_sha256: null });
     expect(await node.read('/api/stats')).toMatchObject({ observations: 0, archived_objects: 1, events: 0 });
   });

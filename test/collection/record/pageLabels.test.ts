@@ -1,8 +1,8 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { labelOf, type SeenPage, titleOf } from '../../../server/collection/record/pageLabels.ts';
+import { detectPageLabel, type PageResponse, titleOf } from '../../../server/collection/record/pageLabels.ts';
 
-function seen(page: Partial<SeenPage> & { html?: string } = {}): SeenPage {
+function seen(page: Partial<PageResponse> & { html?: string } = {}): PageResponse {
   return {
     url: 'https://agency.example/reports/7',
     final_url: page.url ?? 'https://agency.example/reports/7',
@@ -31,13 +31,13 @@ describe('an error page that answers 200', () => {
     'Internal Server Error',
     'PAGE NOT FOUND',
   ])('is labelled by the status phrase that is its title: %s', async (title) => {
-    expect(await labelOf(titled(title))).toMatchObject({
+    expect(await detectPageLabel(titled(title))).toMatchObject({
       label: 'error_page',
       reason: expect.stringContaining(title),
     });
   });
   test('is labelled where it was redirected to its host’s front page', async () => {
-    expect(await labelOf(seen({ final_url: 'https://www.agency.example/' }))).toEqual({
+    expect(await detectPageLabel(seen({ final_url: 'https://www.agency.example/' }))).toEqual({
       label: 'error_page',
       reason: 'Redirected to the front page of www.agency.example',
     });
@@ -52,21 +52,21 @@ describe('an error page that answers 200', () => {
     '500 days of summer',
     'Highway 404',
   ])('is not seen in a title that only sounds like one: %s', async (title) => {
-    expect(await labelOf(titled(title))).toBeNull();
+    expect(await detectPageLabel(titled(title))).toBeNull();
   });
   test.each([
     ['to another page', 'https://agency.example/reports/seven'],
     ['to the front page of another site', 'https://other.example/'],
     ['to a search on the front page', 'https://agency.example/?q=7'],
   ])('is not seen in a redirect %s', async (_title, final_url) => {
-    expect(await labelOf(seen({ final_url }))).toBeNull();
+    expect(await detectPageLabel(seen({ final_url }))).toBeNull();
   });
   test('is not seen in a front page that was asked for', async () => {
     const front = { url: 'http://agency.example/', final_url: 'https://agency.example/' };
-    expect(await labelOf(seen(front))).toBeNull();
+    expect(await detectPageLabel(seen(front))).toBeNull();
   });
   test('is not said of an answer that says itself that it is an error', async () => {
-    expect(await labelOf({ ...titled('404 Not Found'), status: 404 })).toBeNull();
+    expect(await detectPageLabel({ ...titled('404 Not Found'), status: 404 })).toBeNull();
   });
 });
 
@@ -81,7 +81,7 @@ describe('a bot wall', () => {
     'Security check',
     'CAPTCHA',
   ])('is labelled by its title: %s', async (title) => {
-    expect(await labelOf(titled(title))).toMatchObject({
+    expect(await detectPageLabel(titled(title))).toMatchObject({
       label: 'bot_wall',
       reason: expect.stringContaining(title),
     });
@@ -91,25 +91,27 @@ describe('a bot wall', () => {
     ['x-amzn-waf-action', 'captcha', 405],
     ['x-datadome', 'protected', 403],
   ])('is labelled by the header %s, whatever the status', async (name, value, status) => {
-    expect((await labelOf(seen({ headers: [[name, value]], status })))?.label).toBe('bot_wall');
+    expect((await detectPageLabel(seen({ headers: [[name, value]], status })))?.label).toBe('bot_wall');
   });
   test('is labelled by what only such a page holds', async () => {
     const html = '<title>agency.example</title><script>window._cf_chl_opt = {};</script>';
-    expect(await labelOf(seen({ html }))).toEqual({
+    expect(await detectPageLabel(seen({ html }))).toEqual({
       label: 'bot_wall',
       reason: 'The page is a Cloudflare challenge',
     });
   });
   test('is labelled where a short page says little else', async () => {
     const html = '<body>Checking your browser before accessing agency.example.';
-    expect((await labelOf(seen({ html })))?.label).toBe('bot_wall');
-    expect(await labelOf(seen({ html: `${html}${' A long article follows.'.repeat(200)}` }))).toBeNull();
+    expect((await detectPageLabel(seen({ html })))?.label).toBe('bot_wall');
+    expect(
+      await detectPageLabel(seen({ html: `${html}${' A long article follows.'.repeat(200)}` })),
+    ).toBeNull();
   });
   test('is not seen in a page that is merely guarded by such a service', async () => {
     const html =
       '<title>Report 7</title><script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script>';
     expect(
-      await labelOf(
+      await detectPageLabel(
         seen({
           html,
           headers: [
@@ -133,7 +135,7 @@ describe('the title', () => {
         beginning: bytes.subarray(0, bytes.length / 2),
         headers: [['Content-Encoding', encoding]],
       });
-      expect((await labelOf(page))?.label).toBe('error_page');
+      expect((await detectPageLabel(page))?.label).toBe('error_page');
     }
   });
   test('has its entities and its charset read', async () => {
@@ -152,6 +154,6 @@ describe('the title', () => {
     ],
     ['no bytes', { beginning: Buffer.alloc(0) }],
   ])('of %s gives no label and no error', async (_title, page) => {
-    expect(await labelOf(seen(page))).toBeNull();
+    expect(await detectPageLabel(seen(page))).toBeNull();
   });
 });

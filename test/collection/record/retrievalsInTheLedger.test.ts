@@ -149,7 +149,7 @@ describe('every retrieval is covered by the ledger', () => {
       expect(reached?.toString('hex')).toBe(root);
     }
     for (const id of ['7', '0', 'x', '1e3'])
-      expect((await node.node.ask(`/api/retrievals/${id}/proof`)).status, id).toBe(404);
+      expect((await node.node.fetch(`/api/retrievals/${id}/proof`)).status, id).toBe(404);
   });
 
   test('the leaf that is written out by hand is that of the canonical record', async () => {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import {
   closeScriptedWebs,
@@ -8,16 +9,15 @@ import {
   ScriptedWeb,
   type Step,
 } from '../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const MINUTE = 60_000;
-let clock: TurnedClock;
+let clock: ManualClock;
 let web: ScriptedWeb;
 let node: CollectingNode;
 
 beforeEach(async () => {
-  clock = new TurnedClock();
+  clock = new ManualClock();
   web = await ScriptedWeb.open();
   node = await openCollectingNode({}, { clock });
 });

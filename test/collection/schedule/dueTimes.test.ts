@@ -1,17 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { WatchedSource } from '../../../shared/source.ts';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const MINUTE = 60_000;
 const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
 let webs: ScriptedWeb[];
-let clock: TurnedClock;
+let clock: ManualClock;
 
 beforeEach(async () => {
-  clock = new TurnedClock();
+  clock = new ManualClock();
   webs = await Promise.all(HOSTS.map((host) => ScriptedWeb.open({ host })));
 });
 afterEach(async () => {
@@ -29,7 +29,7 @@ function pages(count: number): string[] {
 }
 
 async function watchList(node: CollectingNode, urls: readonly string[]): Promise<void> {
-  const answer = await node.node.askAsOwner('/manage/sources/import', {
+  const answer = await node.node.fetchAsOwner('/manage/sources/import', {
     method: 'POST',
     body: urls.join('\n'),
     headers: { 'Content-Type': 'text/plain' },

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let dataFolder: string;
@@ -12,7 +12,7 @@ let node: CollectingNode;
 let ids: string[];
 
 /** An archive of three sources; the second is damaged while no node has it open. */
-async function openDamaged(sql: string, { clock }: { clock?: TurnedClock } = {}): Promise<void> {
+async function openDamaged(sql: string, { clock }: { clock?: ManualClock } = {}): Promise<void> {
   const config = { dataFolder, ...(clock && { clock }) };
   const before = await openCollectingNode({}, config);
   ids = [];
@@ -68,7 +68,7 @@ describe('one source’s fault never fails a round:', () => {
   });
 
   test('a round on schedule is over too, and such a source waits for its next turn as others do', async () => {
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     await openDamaged(
       `tags = '{', url = 'mailto:x@example.org', next_check_at = '2000-01-01T00:00:00.000Z'`,
       {

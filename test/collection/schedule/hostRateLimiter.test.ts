@@ -1,20 +1,20 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { HostHeldError, Politeness } from '../../../server/collection/schedule/hostRateLimiter.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
+import { HostBackoffError, HostRateLimiter } from '../../../server/collection/schedule/hostRateLimiter.ts';
+import { ManualClock } from '../../support/manualClock.ts';
 
 const LIMITS = { per_host_concurrency: 2, per_host_pause_ms: 1000, collection_concurrency: 32 };
 const signal = new AbortController().signal;
-let politeness: Politeness;
+let rateLimiter: HostRateLimiter;
 
-afterEach(() => politeness.close());
+afterEach(() => rateLimiter.close());
 
 /** Requests that go on until they are ended, and how many have begun. */
-function requests(clock: TurnedClock, limits = LIMITS) {
-  politeness = new Politeness(clock, () => limits);
+function requests(clock: ManualClock, limits = LIMITS) {
+  rateLimiter = new HostRateLimiter(clock, () => limits);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const visit = (host: string, given = signal) =>
-    politeness.visit(host, given, () => {
+    rateLimiter.visit(host, given, () => {
       begun.push(host);
       return new Promise<void>((end) => {
         ends.push(end);
@@ -24,7 +24,7 @@ function requests(clock: TurnedClock, limits = LIMITS) {
 }
 
 test('per host, requests start a pause apart and at most 2 are under way', async () => {
-  const clock = new TurnedClock();
+  const clock = new ManualClock();
   const { begun, visit, endOldest } = requests(clock);
   const all = [visit('a'), visit('a'), visit('a')];
   await clock.turn(0);
@@ -44,7 +44,7 @@ test('per host, requests start a pause apart and at most 2 are under way', async
 });
 
 test('hosts that take for ever keep none of the others waiting', async () => {
-  const clock = new TurnedClock();
+  const clock = new ManualClock();
   const { begun, visit, endOldest } = requests(clock);
   const hosts = Array.from({ length: 12 }, (_, number) => `host-${number}`);
   const all = hosts.map((host) => visit(host));
@@ -56,7 +56,7 @@ test('hosts that take for ever keep none of the others waiting', async () => {
 });
 
 test('hosts do not wait for each other, except for the places shared by all', async () => {
-  const clock = new TurnedClock();
+  const clock = new ManualClock();
   const { begun, visit, endOldest } = requests(clock, { ...LIMITS, collection_concurrency: 3 });
   const all = ['a', 'a', 'a', 'b', 'c', 'd'].map((host) => visit(host));
   await clock.turn(0);
@@ -73,9 +73,9 @@ test('hosts do not wait for each other, except for the places shared by all', as
 });
 
 test('a host that asks to be left alone is left alone, until the very instant', async () => {
-  const clock = new TurnedClock();
+  const clock = new ManualClock();
   const { begun, visit, endOldest } = requests(clock);
-  politeness.hold('a', clock.now() + 30_000);
+  rateLimiter.hold('a', clock.now() + 30_000);
   const visiting = visit('a');
   await clock.turn(29_999);
   expect(begun).toEqual([]);
@@ -86,20 +86,20 @@ test('a host that asks to be left alone is left alone, until the very instant', 
 });
 
 test('one that asks for longer than a round waits is not waited for, also by those who wait already', async () => {
-  const clock = new TurnedClock();
+  const clock = new ManualClock();
   const { visit, endOldest } = requests(clock, { ...LIMITS, per_host_concurrency: 1 });
   const first = visit('a');
   const second = visit('a');
   await clock.turn(0);
-  politeness.hold('a', clock.now() + 3_600_000);
+  rateLimiter.hold('a', clock.now() + 3_600_000);
   endOldest();
   await first;
-  await expect(second).rejects.toThrow(HostHeldError);
+  await expect(second).rejects.toThrow(HostBackoffError);
   await expect(visit('a')).rejects.toMatchObject({ until: clock.now() + 3_600_000 });
 });
 
 test('who stops waiting takes nobody’s place', async () => {
-  const clock = new TurnedClock();
+  const clock = new ManualClock();
   const { begun, visit, endOldest } = requests(clock);
   const abort = new AbortController();
   const all = [visit('a'), visit('a', abort.signal), visit('a')];

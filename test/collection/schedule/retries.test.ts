@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 import { openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;
@@ -19,7 +19,7 @@ const broken = page('broken', { status: 500 });
 
 describe('retries within a round', () => {
   test('a failure is retried with growing delays before it counts; every attempt is kept', async () => {
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const node = await openCollectingNode(
       { retry_delays_seconds: [2, 10], unavailable_after_failures: 1 },
       { clock },
@@ -45,7 +45,7 @@ describe('retries within a round', () => {
   });
 
   test('Retry-After is honoured, in seconds and as a date, also where the delay is shorter', async () => {
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const node = await openCollectingNode({ retry_delays_seconds: [2, 2] }, { clock });
     const busy = (after: string) => page('later', { status: 503, headers: { 'Retry-After': after } });
     web.script('/page', busy('30'), busy(new Date(clock.now() + 50_000).toUTCString()), found('1'));
@@ -60,7 +60,7 @@ describe('retries within a round', () => {
   });
 
   test('a host that asks for an hour is not waited for, nor asked before; its source is due after that', async () => {
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
     web.script('/page', page('later', { status: 429, headers: { 'Retry-After': '7200' } }), found('1'));
     const { id } = await node.watch(web.url('/page'), { every_minutes: 1 });
@@ -75,7 +75,7 @@ describe('retries within a round', () => {
   test.each(['9'.repeat(400), '99999999999999', '31536000', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
     'nobody can ask for more than a day (Retry-After: %s)',
     async (after) => {
-      const clock = new TurnedClock();
+      const clock = new ManualClock();
       const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
       web.script('/page', page('later', { status: 503, headers: { 'Retry-After': after } }));
       const { id } = await node.watch(web.url('/page'));
@@ -87,7 +87,7 @@ describe('retries within a round', () => {
   test.each(['soon', '', '-30', '1.5', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
     'what says nothing, or the past, changes nothing (Retry-After: %s)',
     async (after) => {
-      const clock = new TurnedClock();
+      const clock = new ManualClock();
       const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
       web.script('/page', page('later', { status: 503, headers: { 'Retry-After': after } }), found('1'));
       await node.watch(web.url('/page'));

@@ -20,7 +20,7 @@ describe('rounds', () => {
     const node = await openCollectingNode();
     web.script('/page', found('1'));
     await node.watch(web.url('/page'));
-    const answer = await node.node.askAsOwner('/manage/collections', { method: 'POST' });
+    const answer = await node.node.fetchAsOwner('/manage/collections', { method: 'POST' });
     expect(answer.status).toBe(202);
     const { id } = (await answer.json()) as { id: string };
     await node.check();
@@ -73,12 +73,12 @@ describe('rounds', () => {
     web.script('/page', silence);
     const { id } = await node.watch(web.url('/page'));
     const { id: job } = (await (
-      await node.node.askAsOwner('/manage/collections', { method: 'POST' })
+      await node.node.fetchAsOwner('/manage/collections', { method: 'POST' })
     ).json()) as {
       id: string;
     };
     await web.asked('/page');
-    const cancelled = await node.node.askAsOwner(`/manage/jobs/${job}`, { method: 'DELETE' });
+    const cancelled = await node.node.fetchAsOwner(`/manage/jobs/${job}`, { method: 'DELETE' });
     expect(await cancelled.json()).toMatchObject({ state: 'cancelled' });
     expect(await node.retrievals(id)).toEqual([]);
     expect(await node.status(), 'it was not completed').toMatchObject({ ok: false });
@@ -91,7 +91,7 @@ describe('rounds', () => {
     await node.node.sendJson('PATCH', `/manage/sources/${id}`, { paused: true });
     expect(await node.check()).toMatchObject({ checked: 0 });
     expect(await node.check([id, id])).toMatchObject({ checked: 1 });
-    await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
+    await node.node.fetchAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
     for (const unknown of [id, `so_${'0'.repeat(20)}`]) {
       const answer = await node.node.sendJson('POST', '/manage/collections?wait=true', {
         sources: [unknown],

@@ -1,18 +1,18 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb, stall } from '../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const MINUTE = 60_000;
 let web: ScriptedWeb;
-let clock: TurnedClock;
+let clock: ManualClock;
 let node: CollectingNode;
 
 beforeEach(async () => {
-  clock = new TurnedClock();
+  clock = new ManualClock();
   web = await ScriptedWeb.open();
   web.script('/page', page('text'));
 });
@@ -94,7 +94,7 @@ describe('on schedule', () => {
 
   test('nor does one that was years ahead until the node was closed', async () => {
     const dataFolder = join(await temporaryFolder(), 'data');
-    const wrong = new TurnedClock('2099-01-01T00:00:00.000Z');
+    const wrong = new ManualClock('2099-01-01T00:00:00.000Z');
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock: wrong, dataFolder });
     await node.watch(web.url('/page'));
     await node.check();
@@ -110,7 +110,7 @@ describe('on schedule', () => {
     const { id } = await node.watch(web.url('/page'));
     const { id: removed } = await node.watch(web.url('/removed'));
     await node.node.sendJson('PATCH', `/manage/sources/${id}`, { paused: true });
-    await node.node.askAsOwner(`/manage/sources/${removed}`, { method: 'DELETE' });
+    await node.node.fetchAsOwner(`/manage/sources/${removed}`, { method: 'DELETE' });
     expect((await node.source(id)).next_check_at).toBeNull();
     await clock.turn(300 * MINUTE);
     expect([web.requests('/page'), web.requests('/removed')]).toEqual([[], []]);
@@ -154,7 +154,7 @@ describe('closing', () => {
       await node.watch(web.url('/page'));
       const round = collect
         ? clock.turn(61_000)
-        : node.node.askAsOwner('/manage/collections', { method: 'POST' });
+        : node.node.fetchAsOwner('/manage/collections', { method: 'POST' });
       await round;
       await web.asked('/page');
       const started = performance.now();

@@ -68,7 +68,7 @@ test('of an address that is refused, the beginning is told', async () => {
   const node = await openTestNode();
   const headers = { 'Content-Type': 'text/plain' };
   const body = `# kept\n\n${'x'.repeat(100_000)}\r\rhttps://a.example/`;
-  const answer = await node.askAsOwner('/manage/sources/import', { method: 'POST', headers, body });
+  const answer = await node.fetchAsOwner('/manage/sources/import', { method: 'POST', headers, body });
   const { items } = (await answer.json()) as SourceImport;
   expect(items).toMatchObject([
     { line: 3, outcome: 'refused', url: `${'x'.repeat(300)}…` },

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WatchedSource } from '../../../shared/source.ts';
 import { MAX_LIST_BYTES, MAX_LIST_ENTRIES, type SourceImport } from '../../../shared/sourceList.ts';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 
 afterEach(closeTestNodes);
 
 function send(node: TestNode, mediaType: string, body: string | Buffer<ArrayBuffer>): Promise<Response> {
   const headers = { 'Content-Type': mediaType };
-  return node.askAsOwner('/manage/sources/import', { method: 'POST', headers, body });
+  return node.fetchAsOwner('/manage/sources/import', { method: 'POST', headers, body });
 }
 
 async function imported(
@@ -22,7 +22,7 @@ async function imported(
 }
 
 async function watched(node: TestNode): Promise<WatchedSource[]> {
-  const answer = await node.askAsOwner('/manage/sources?limit=500');
+  const answer = await node.fetchAsOwner('/manage/sources?limit=500');
   return ((await answer.json()) as { items: WatchedSource[] }).items.reverse();
 }
 
@@ -123,13 +123,13 @@ describe('a list of sources', () => {
   test('is the owner’s alone to send', async () => {
     const node = await openTestNode();
     const init = { method: 'POST', body: 'https://a.example/', headers: { 'Content-Type': 'text/plain' } };
-    expect((await node.ask('/manage/sources/import', init)).status).toBe(401);
+    expect((await node.fetch('/manage/sources/import', init)).status).toBe(401);
   });
 });
 
 describe('a long list', () => {
   test('is first checked bit by bit, and its entries are in the ledger', async () => {
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const node = await openTestNode({ clock });
     const urls = Array.from({ length: 1_000 }, (_, index) => `https://h${index}.example/`);
     expect((await imported(node, 'text/plain', urls.join('\n'))).added).toBe(1_000);
@@ -139,7 +139,7 @@ describe('a long list', () => {
     expect(Math.min(...due)).toBeGreaterThanOrEqual(60_000);
     expect(Math.max(...due)).toBeLessThanOrEqual(60_000 + 500_000);
     expect(new Set(due).size).toBe(due.length);
-    const ledger = (await (await node.ask('/api/ledger/verify')).json()) as { ok: boolean; size: number };
+    const ledger = (await (await node.fetch('/api/ledger/verify')).json()) as { ok: boolean; size: number };
     expect(ledger).toMatchObject({ ok: true, size: 1_000 });
   });
 
@@ -149,7 +149,7 @@ describe('a long list', () => {
     let done = false;
     const importing = imported(node, 'text/plain', urls.join('\n')).finally(() => (done = true));
     let asked = 0;
-    for (; !done; asked += 1) await node.ask('/api/health');
+    for (; !done; asked += 1) await node.fetch('/api/health');
     expect((await importing).added).toBe(MAX_LIST_ENTRIES);
     expect(asked).toBeGreaterThan(50);
   }, 60_000);

@@ -113,7 +113,7 @@ describe('POST /manage/sources', () => {
     web.script('/page', page('1'), page('2'));
     const { id } = await node.watch(web.url('/page'), { name: 'Before' });
     await node.check();
-    expect((await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' })).status).toBe(204);
+    expect((await node.node.fetchAsOwner(`/manage/sources/${id}`, { method: 'DELETE' })).status).toBe(204);
     expect(await node.watch(web.url('/page'), { name: 'After' })).toMatchObject({
       id,
       name: 'After',
@@ -157,12 +157,12 @@ describe('PATCH and DELETE /manage/sources/<id>', () => {
     web.script('/page', page('1'));
     const { id } = await node.watch(web.url('/page'));
     await node.check();
-    await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
+    await node.node.fetchAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
     expect(await node.read('/api/sources')).toMatchObject({ items: [], total: 0 });
     expect(await node.read('/api/stats')).toMatchObject({ sources: 0, events: 1, archived_objects: 1 });
     expect(await node.status()).toMatchObject({ sources: { total: 0, available: 0 } });
     const [event] = await node.events(`source=${id}`);
-    expect((await node.node.ask(`/archive/${event?.sha256}`)).status).toBe(200);
+    expect((await node.node.fetch(`/archive/${event?.sha256}`)).status).toBe(200);
     expect(await node.source(id)).toMatchObject({ removed: true, next_check_at: null });
     for (const method of ['PATCH', 'DELETE'])
       expect(await refusal(method, `/manage/sources/${id}`, {})).toMatchObject({
@@ -192,7 +192,7 @@ describe('PATCH and DELETE /manage/sources/<id>', () => {
       ['POST', '/manage/collections'],
       ['POST', '/manage/sources/preview'],
     ] as const) {
-      expect((await node.node.ask(path, { method })).status, `${method} ${path}`).toBe(401);
+      expect((await node.node.fetch(path, { method })).status, `${method} ${path}`).toBe(401);
     }
   });
 });
@@ -206,7 +206,7 @@ describe('the ledger', () => {
     await node.node.sendJson('PATCH', `/manage/sources/${id}`, { name: 'Two' });
     await node.node.sendJson('PATCH', `/manage/sources/${id}`, { name: 'Two' });
     await node.node.sendJson('PATCH', `/manage/sources/${id}`, { paused: true });
-    await node.node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
+    await node.node.fetchAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
     await node.watch('http://example.org/');
     const { items } = await node.read<{ items: { type: string; subject: string }[] }>('/api/ledger');
     expect(items.map(({ type, subject }) => [type, subject])).toEqual([
@@ -264,7 +264,7 @@ describe('POST /manage/sources/preview', () => {
 test('the values of the owner’s headers are in no answer that is not the owner’s, and in no ledger record', async () => {
   await node.watch('http://example.org/', { headers: { 'X-Key': 'sesame-sesame' } });
   for (const path of ['/api/sources', '/api/ledger', '/api/status', '/api/events'])
-    expect(await (await node.node.ask(path)).text()).not.toContain('sesame');
+    expect(await (await node.node.fetch(path)).text()).not.toContain('sesame');
   await node.node.close();
   const database = await readFile(join(node.node.dataFolder, 'strongroom.db'), 'latin1');
   expect(database.match(/sesame-sesame/g), 'once, in the source’s own row').toHaveLength(1);

@@ -21,20 +21,20 @@ test('a source tells its owner the last checks, oldest first, and when its last 
   web.script('/', page('one'), page('gone', { status: 404 }), page('one'));
   const { id } = await json<WatchedSource>(node.sendJson('POST', '/manage/sources', { url: web.url('/') }));
   for (let round = 0; round < 3; round += 1) await node.sendJson('POST', '/manage/collections?wait=true', {});
-  const source = await json<WatchedSource>(node.askAsOwner(`/manage/sources/${id}`));
+  const source = await json<WatchedSource>(node.fetchAsOwner(`/manage/sources/${id}`));
   expect(source.recent_checks).toEqual([null, 'http_error', null]);
-  const { items } = await json<{ items: { observed_at: string }[] }>(node.ask(`/api/events?source=${id}`));
+  const { items } = await json<{ items: { observed_at: string }[] }>(node.fetch(`/api/events?source=${id}`));
   expect(source.last_event_at).toBe(items[0]?.observed_at);
 });
 
 test('anyone may read one source, also after it is no longer watched; its id in another form is none', async () => {
   web.script('/', page('one'));
   const { id } = await json<WatchedSource>(node.sendJson('POST', '/manage/sources', { url: web.url('/') }));
-  const listed = await json<{ items: Source[] }>(node.ask('/api/sources'));
-  expect(await json<Source>(node.ask(`/api/sources/${id}`))).toEqual(listed.items[0]);
-  await node.askAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
-  expect((await json<Source>(node.ask(`/api/sources/${id}`))).id).toBe(id);
-  expect((await node.ask(`/api/sources/${id.toUpperCase()}`)).status).toBe(404);
+  const listed = await json<{ items: Source[] }>(node.fetch('/api/sources'));
+  expect(await json<Source>(node.fetch(`/api/sources/${id}`))).toEqual(listed.items[0]);
+  await node.fetchAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
+  expect((await json<Source>(node.fetch(`/api/sources/${id}`))).id).toBe(id);
+  expect((await node.fetch(`/api/sources/${id.toUpperCase()}`)).status).toBe(404);
 });
 
 async function json<Answer>(response: Promise<Response>): Promise<Answer> {

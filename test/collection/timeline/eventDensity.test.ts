@@ -15,15 +15,15 @@ describe('/api/events/density', () => {
     ['since=soon', 'invalid_parameter'],
     ['limit=5', 'unknown_parameter'],
   ])('density?%s is refused with %s', async (query, code) => {
-    const answer = await node.ask(`/api/events/density?${query}`);
+    const answer = await node.fetch(`/api/events/density?${query}`);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code });
   });
 
   test('the density of nothing is nothing, and of a span without events it is zeros', async () => {
-    const empty = await node.ask('/api/events/density');
+    const empty = await node.fetch('/api/events/density');
     expect(await empty.json()).toEqual({ since: null, until: null, total: 0, counts: [] });
-    const span = await node.ask('/api/events/density?since=2026-01-01&until=2026-01-02&buckets=2');
+    const span = await node.fetch('/api/events/density?since=2026-01-01&until=2026-01-02&buckets=2');
     expect(await span.json()).toEqual({
       since: '2026-01-01T00:00:00.000Z',
       until: '2026-01-02T23:59:59.999Z',

@@ -2,17 +2,17 @@ import { parse } from 'csv-parse/sync';
 import { XMLParser } from 'fast-xml-parser';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Event } from '../../../shared/event.ts';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
-let clock: TurnedClock;
+let clock: ManualClock;
 let node: CollectingNode;
 let web: ScriptedWeb;
 
 beforeEach(async () => {
-  clock = new TurnedClock('2026-11-20T10:00:00.123Z');
+  clock = new ManualClock('2026-11-20T10:00:00.123Z');
   node = await openCollectingNode({}, { clock });
   web = await ScriptedWeb.open();
 });
@@ -41,7 +41,7 @@ async function filled(): Promise<Event[]> {
 }
 
 async function rowsOf(query: string): Promise<Record<string, string>[]> {
-  const answer = await node.node.ask(`/api/events?format=csv&${query}`);
+  const answer = await node.node.fetch(`/api/events?format=csv&${query}`);
   expect(answer.headers.get('Content-Type')).toBe('text/csv; charset=utf-8; header=present');
   expect(answer.headers.get('Content-Disposition')).toBe('attachment; filename="events.csv"');
   const text = await answer.text();
@@ -96,9 +96,9 @@ describe('GET /api/events?format=csv', () => {
         query,
       ).toEqual(ids);
     }
-    const odd = await node.node.ask('/api/events?format=xml');
+    const odd = await node.node.fetch('/api/events?format=xml');
     expect([odd.status, await odd.json()]).toMatchObject([400, { code: 'invalid_format' }]);
-    const head = await node.node.ask('/api/events?format=csv', { method: 'HEAD' });
+    const head = await node.node.fetch('/api/events?format=csv', { method: 'HEAD' });
     expect([head.status, head.headers.get('Content-Type')]).toEqual([
       200,
       'text/csv; charset=utf-8; header=present',
@@ -122,7 +122,7 @@ interface AtomFeed {
 }
 
 async function feedOf(path: string): Promise<AtomFeed['feed']> {
-  const answer = await node.node.ask(path);
+  const answer = await node.node.fetch(path);
   expect(answer.headers.get('Content-Type')).toBe('application/atom+xml; charset=utf-8');
   const parser = new XMLParser({
     ignoreAttributes: false,
@@ -166,15 +166,15 @@ describe('GET /api/events.atom', () => {
     other.hostname = 'localhost';
     const text = await (await fetch(new URL('/api/events.atom', other))).text();
     for (const { id } of all.entry) expect(text).toContain(id);
-    expect((await node.node.ask('/api/events.atom?nonsense=1')).status).toBe(400);
+    expect((await node.node.fetch('/api/events.atom?nonsense=1')).status).toBe(400);
   });
 
   test('is not sent again to who has it', async () => {
     await filled();
-    const first = await node.node.ask('/api/events.atom');
+    const first = await node.node.fetch('/api/events.atom');
     expect(first.headers.get('Last-Modified')).toBe('Fri, 20 Nov 2026 10:01:00 GMT');
     const ask = async (headers: Record<string, string>) =>
-      (await node.node.ask('/api/events.atom', { headers })).status;
+      (await node.node.fetch('/api/events.atom', { headers })).status;
     const etag = first.headers.get('ETag') ?? '';
     expect(await ask({ 'If-None-Match': etag })).toBe(304);
     expect(await ask({ 'If-Modified-Since': 'Fri, 20 Nov 2026 10:01:00 GMT' })).toBe(304);

@@ -31,7 +31,7 @@ class Reader {
 
   static async open(lastEventId?: string): Promise<Reader> {
     const headers: Record<string, string> = lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId };
-    return new Reader(await node.node.ask('/api/events/stream', { headers }));
+    return new Reader(await node.node.fetch('/api/events/stream', { headers }));
   }
 
   get type(): string | null {
@@ -117,7 +117,7 @@ test('a slow reader gets a long backlog whole', async () => {
 });
 
 test('HEAD has the headers alone; a node that closes ends its streams', async () => {
-  const head = await node.node.ask('/api/events/stream', { method: 'HEAD' });
+  const head = await node.node.fetch('/api/events/stream', { method: 'HEAD' });
   expect([head.status, await head.text()]).toEqual([200, '']);
   expect(head.headers.get('content-type')).toMatch(/^text\/event-stream/);
   const reader = await Reader.open();

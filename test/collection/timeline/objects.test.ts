@@ -45,7 +45,7 @@ describe('/archive/<sha256>', () => {
     );
     await node.watch(web.url('/page'));
     await node.check();
-    const answer = await node.node.ask(`/archive/${sha256(body)}`);
+    const answer = await node.node.fetch(`/archive/${sha256(body)}`);
     expect(answer.status).toBe(200);
     expect(await answer.text()).toBe(body);
     expect(Object.fromEntries(answer.headers)).toMatchObject({
@@ -70,7 +70,7 @@ describe('/archive/<sha256>', () => {
     );
     await node.watch(web.url('/page'));
     await node.check();
-    const answer = await node.node.ask(`/archive/${sha256('hi')}`);
+    const answer = await node.node.fetch(`/archive/${sha256('hi')}`);
     expect(answer.status).toBe(type?.includes('\u0007') ? 404 : 200);
     if (answer.status === 200) expect(answer.headers.get('content-type')).toBe('application/octet-stream');
   });
@@ -109,7 +109,7 @@ describe('/archive/<sha256>', () => {
     await node.watch(web.url('/page'));
     await node.check();
     await node.check();
-    const answer = await node.node.ask(`/archive/${sha256('same')}`);
+    const answer = await node.node.fetch(`/archive/${sha256('same')}`);
     expect(answer.headers.get('content-type')).toBe('text/csv');
   });
 
@@ -118,11 +118,11 @@ describe('/archive/<sha256>', () => {
     await node.watch(web.url('/page'));
     await node.check();
     const path = `/archive/${sha256('0123456789')}`;
-    const part = await node.node.ask(path, { headers: { Range: 'bytes=2-4' } });
+    const part = await node.node.fetch(path, { headers: { Range: 'bytes=2-4' } });
     expect([part.status, await part.text()]).toEqual([206, '234']);
-    const head = await node.node.ask(path, { method: 'HEAD' });
+    const head = await node.node.fetch(path, { method: 'HEAD' });
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([200, '10', '']);
-    const same = await node.node.ask(path, { headers: { 'If-None-Match': `"${sha256('0123456789')}"` } });
+    const same = await node.node.fetch(path, { headers: { 'If-None-Match': `"${sha256('0123456789')}"` } });
     expect(same.status).toBe(304);
     for (const answer of [part, head, same])
       expect(answer.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'");
@@ -134,7 +134,7 @@ describe('/archive/<sha256>', () => {
     ['0'.repeat(64), 404, 'not_found'],
   ])('%s is answered %i', async (digest, status, code) => {
     for (const path of [`/archive/${digest}`, `/archive/${digest}/metadata`]) {
-      const answer = await node.node.ask(path);
+      const answer = await node.node.fetch(path);
       expect(answer.status).toBe(status);
       expect(await answer.json()).toMatchObject({ code });
     }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, deadUrl, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
+import { closeScriptedWebs, page, ScriptedWeb, unreachableUrl } from '../../support/scriptedWeb.ts';
 import { openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;
@@ -18,9 +18,9 @@ const found = (body: string) => page(body);
 
 describe('/api/status', () => {
   test('503 until a collection that checked a source was completed, and again 24 hours after it', async () => {
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const node = await openCollectingNode({}, { clock });
-    const status = async () => (await node.node.ask('/api/status')).status;
+    const status = async () => (await node.node.fetch('/api/status')).status;
     expect(await status()).toBe(503);
     await node.check();
     expect(await status(), 'a round that checked nothing is none').toBe(503);
@@ -39,13 +39,13 @@ describe('/api/status', () => {
   });
 
   test('lists every source that fails, since when and how often, those of state new and 4xx too', async () => {
-    const clock = new TurnedClock();
+    const clock = new ManualClock();
     const node = await openCollectingNode({}, { clock });
     web.script('/forbidden', page('no', { status: 403 }));
     web.script('/fine', found('1'));
     await node.watch(web.url('/forbidden'), { name: 'F' });
     await clock.turn(1);
-    await node.watch(await deadUrl(), { name: 'D' });
+    await node.watch(await unreachableUrl(), { name: 'D' });
     await node.watch(web.url('/fine'));
     await node.check();
     await clock.turn(60_000);

@@ -9,9 +9,9 @@ import type { WriteDatabase } from '../../../server/store/sqlite/engine/open.ts'
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../../server/store/store.ts';
 import { EVENT_TYPES, type Event, eventDensityQuery, eventsQuery } from '../../../shared/event.ts';
+import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
 import { seededRandom } from '../../support/seededRandom.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 const WORDS = ['river', 'été', 'Łódź', 'annual', 'beta', 'dead', 'cafe', '2026'];
@@ -23,7 +23,7 @@ let store: Store;
 let node: TestNode;
 
 beforeAll(async () => {
-  store = await openStore({ folder: await temporaryFolder(), clock: new TurnedClock() });
+  store = await openStore({ folder: await temporaryFolder(), clock: new ManualClock() });
   node = await openTestNode();
 });
 afterAll(async () => {
@@ -268,7 +268,7 @@ describe('/api/events', () => {
     ['since=2026-02-30', 'invalid_parameter'],
     ['order=asc', 'unknown_parameter'],
   ])('%s is refused with %s', async (query, code) => {
-    const answer = await node.ask(`/api/events?${query}`);
+    const answer = await node.fetch(`/api/events?${query}`);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code });
   });
@@ -276,7 +276,7 @@ describe('/api/events', () => {
   test.each(['"', 'NEAR(', 'a AND', '*', "'; DROP TABLE events", 'url:x', '-', '\u0000', '“', '(', '%'])(
     'any text is a query: %j',
     async (q) => {
-      const answer = await node.ask(`/api/events?q=${encodeURIComponent(q)}`);
+      const answer = await node.fetch(`/api/events?q=${encodeURIComponent(q)}`);
       expect(answer.status).toBe(200);
       expect(await answer.json()).toMatchObject({ items: [], total: 0, next: null });
     },

@@ -1,6 +1,6 @@
 import { type Dataset, readDataset } from '../datasets.ts';
 import type { OwnerApi } from '../ownerApi.ts';
-import { meanDifference, outcomeOf, rounded, shareDifference, verdictOf } from '../statistics.ts';
+import { meanDifference, outcomeOf, proportionDifference, rounded, verdictOf } from '../statistics.ts';
 import { OUTCOME_RULE, publish } from './draft.ts';
 
 const NODE = 'earth/weather';
@@ -55,7 +55,7 @@ async function publishRain(
 ) {
   const [weekend, weekdays] = [days.filter((day) => day.weekend), days.filter((day) => !day.weekend)];
   const wet = (some: Day[]) => ({ count: some.filter((day) => day.wet).length, of: some.length });
-  const found = shareDifference(wet(weekend), wet(weekdays));
+  const found = proportionDifference(wet(weekend), wet(weekdays));
   const percent = (share: number) => rounded(share * 100, 1);
   return publish(api, {
     dataset,

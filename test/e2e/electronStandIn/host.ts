@@ -13,7 +13,7 @@ interface OpenRequest {
 }
 
 /** The app that runs on the stand-in, as a test meets it. */
-export interface StandIn {
+export interface FakeElectron {
   firstWindow(): Promise<Page>;
   evaluate(source: string, arg: unknown): Promise<unknown>;
   /** What the person does at the window's frame. */
@@ -28,12 +28,12 @@ export interface StandIn {
 }
 
 /** Runs the built main process in Node, with `electron` stood in for, and opens its window in the browser. */
-export function launchStandIn(browser: Browser, mainFile: string, args: string[]): StandIn {
+export function launchFakeElectron(browser: Browser, mainFile: string, args: string[]): FakeElectron {
   const child = fork(mainFile, args, {
     execArgv: ['--import', resolve(import.meta.dirname, 'register.ts')],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const errorBoxes: StandIn['errorBoxes'] = [];
+  const errorBoxes: FakeElectron['errorBoxes'] = [];
   const secondInstances: string[][] = [];
   const opened = Promise.withResolvers<Page>();
   let page: Page | undefined;

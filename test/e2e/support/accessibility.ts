@@ -13,7 +13,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
  *
  * The rules stay in the page for the next time, and run in its own document alone: none of our pages has frames.
  */
-export async function complaintsAbout(
+export async function accessibilityViolations(
   page: Page,
   colorScheme: ColorScheme,
   parts?: readonly string[],

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { type Browser, type ElectronApplication, _electron as electron, type Page } from '@playwright/test';
-import { launchStandIn, type StandIn } from '../electronStandIn/host.ts';
+import { type FakeElectron, launchFakeElectron } from '../electronStandIn/host.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const mainFile = join(root, 'out/main/main.js');
@@ -50,14 +50,14 @@ export async function launchDesktop(browser: Browser, args: string[]): Promise<D
 }
 
 function onStandIn(browser: Browser, args: string[]): DesktopApp {
-  const app: StandIn = launchStandIn(browser, mainFile, args);
+  const app: FakeElectron = launchFakeElectron(browser, mainFile, args);
   return {
     kind: 'stand-in',
     firstWindow: () => app.firstWindow(),
     evaluate: async (run, arg) => (await app.evaluate(String(run), arg)) as never,
     closeWindow: () => app.closeByPerson(),
     startAgain: async (...files) => {
-      const second = launchStandIn(browser, mainFile, [...args, ...files]);
+      const second = launchFakeElectron(browser, mainFile, [...args, ...files]);
       const code = await second.exited;
       for (const argv of second.secondInstances) await app.tellSecondInstance(argv);
       return code;

@@ -1,5 +1,5 @@
 import { expect, type Page } from '@playwright/test';
-import { complaintsAbout } from './accessibility.ts';
+import { accessibilityViolations } from './accessibility.ts';
 
 /** What a page must not do while a test runs: complain in its console, throw, or ask anybody but this machine. */
 export interface PageChecks {
@@ -40,7 +40,7 @@ export function createPageChecks(): PageChecks {
 
 async function expectAccessible(page: Page): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
-    const complaints = await complaintsAbout(page, colorScheme);
+    const complaints = await accessibilityViolations(page, colorScheme);
     // Softly, so that one run tells of every page.
     expect.soft(complaints, `accessibility of ${page.url()} in ${colorScheme}`).toBe('');
   }

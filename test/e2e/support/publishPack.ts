@@ -1,6 +1,6 @@
 import { expect } from '@playwright/test';
 import type { Pack, PackRecordInput } from '../../../shared/pack.ts';
-import { aRecord, packForm } from '../../support/packs.ts';
+import { packForm, sampleRecord } from '../../support/packs.ts';
 import type { NodeProcess } from './nodeProcess.ts';
 
 /** Publishes a pack of one small file as the owner, without the interface. */
@@ -11,7 +11,7 @@ export async function publishPack(
   const response = await fetch(new URL('/api/packs', node.url), {
     method: 'POST',
     headers: { Authorization: `Bearer ${node.token}` },
-    body: packForm(aRecord(changes), { 'data.txt': `the data of ${changes.title}` }),
+    body: packForm(sampleRecord(changes), { 'data.txt': `the data of ${changes.title}` }),
   });
   expect(response.status).toBe(201);
   return (await response.json()) as Pack;

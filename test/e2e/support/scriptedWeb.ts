@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export interface ScriptedAnswer {
+export interface ScriptedResponse {
   status?: number;
   headers?: Record<string, string>;
   body?: string | Buffer;
@@ -12,7 +12,7 @@ export interface ScriptedAnswer {
 export interface ScriptedWeb {
   url(path: string): string;
   /** From now on the path answers with this. */
-  publish(path: string, answer: ScriptedAnswer | string): void;
+  publish(path: string, answer: ScriptedResponse | string): void;
   /** How often the path was asked for. */
   requests(path: string): number;
   close(): Promise<void>;
@@ -20,7 +20,7 @@ export interface ScriptedWeb {
 
 /** Opens the web on a free port; every path that nothing was published at answers 404. */
 export async function openScriptedWeb(): Promise<ScriptedWeb> {
-  const pages = new Map<string, ScriptedAnswer>();
+  const pages = new Map<string, ScriptedResponse>();
   const counts = new Map<string, number>();
   const server = createServer((request, response) => {
     const path = request.url ?? '/';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { Listeners } from '../../../server/http/security/listeners.ts';
 import type { MachineAddress } from '../../../server/http/security/network.ts';
 import { createLog } from '../../../server/runtime/log.ts';
-import { TurnedClock } from '../../support/turnedClock.ts';
+import { ManualClock } from '../../support/manualClock.ts';
 
 /** Linux answers on all of 127.0.0.0/8, so these stand for addresses that a network gives and takes away. */
 const HOME = { address: '127.0.0.2', interface: 'home' };
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 async function openListeners(addresses: MachineAddress[]) {
-  const clock = new TurnedClock();
+  const clock = new ManualClock();
   const listeners = new Listeners({
     host: '127.0.0.1',
     port: 0,
@@ -58,11 +58,11 @@ describe.skipIf(process.platform !== 'linux')('a shared node (contract, section 
     await clock.turn(15_000);
     await expect.poll(() => answers(OFFICE, port)).toBe(true);
     expect(await answers(HOME, port)).toBe(false);
-    expect(listeners.reachedAt).toEqual([{ ...OFFICE, url: `http://127.0.0.3:${port}` }]);
+    expect(listeners.networkAddresses).toEqual([{ ...OFFICE, url: `http://127.0.0.3:${port}` }]);
 
     await listeners.unshare();
     expect(await answers(OFFICE, port)).toBe(false);
-    expect(listeners.reachedAt).toEqual([]);
+    expect(listeners.networkAddresses).toEqual([]);
   });
 
   test('opens all addresses or none when sharing begins', async () => {
@@ -70,14 +70,14 @@ describe.skipIf(process.platform !== 'linux')('a shared node (contract, section 
     await block(OFFICE, port);
     await expect(listeners.share()).rejects.toMatchObject({ code: 'port_taken' });
     expect(await answers(HOME, port)).toBe(false);
-    expect(listeners.reachedAt).toEqual([]);
+    expect(listeners.networkAddresses).toEqual([]);
   });
 
   test('that cannot be reached when it starts is reached as soon as the port is free', async () => {
     const { listeners, clock, port } = await openListeners([HOME]);
     const blocker = await block(HOME, port);
     await listeners.resume();
-    expect(listeners.reachedAt).toEqual([]);
+    expect(listeners.networkAddresses).toEqual([]);
     const closed = once(blocker, 'close');
     blocker.close();
     await closed;

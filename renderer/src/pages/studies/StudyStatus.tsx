@@ -5,7 +5,7 @@ import { zod4Resolver } from 'mantine-form-zod-resolver';
 import { useState } from 'react';
 import {
   newStatusSchema,
-  STUDY_MOVES,
+  STUDY_TRANSITIONS,
   type StudyStatus as Status,
   type Study,
 } from '../../../../shared/study.ts';
@@ -31,7 +31,7 @@ export function StudyStatus({ study }: { study: Study }) {
   if (!mayContribute) return null;
   return (
     <>
-      {STUDY_MOVES[study.status].map((to) => (
+      {STUDY_TRANSITIONS[study.status].map((to) => (
         <Button key={to} variant="default" onClick={() => setTarget(to)}>
           {transitionLabel(study.status, to)}
         </Button>

@@ -115,7 +115,7 @@ export function checkOxum({ oxum }: BagTags, payload: Iterable<{ bytes: number }
 }
 
 /** Takes the digests of bytes that pass by. */
-export function digester(algorithms: Iterable<string>) {
+export function createDigester(algorithms: Iterable<string>) {
   const hashes = new Map([...algorithms].map((algorithm) => [algorithm, createHash(algorithm)]));
   return {
     update: (chunk: Uint8Array) => {
@@ -126,7 +126,7 @@ export function digester(algorithms: Iterable<string>) {
 }
 
 /** @throws Problem `invalid_pack_file` where the file is larger. */
-export async function readWhole(name: string, file: BagFile, maxBytes: number): Promise<Buffer> {
+export async function readTagFile(name: string, file: BagFile, maxBytes: number): Promise<Buffer> {
   requireAtMost(name, file, maxBytes);
   const chunks: Uint8Array[] = [];
   for await (const chunk of file.read()) chunks.push(chunk);

@@ -1,5 +1,5 @@
 import { Problem } from '../../../../shared/problems.ts';
-import { isDamageMet, type Noticing, noticeDamage } from '../../../fixity/noticeDamage.ts';
+import { confirmDamage, type DamageContext, isBlobDamageError } from '../../../fixity/confirmDamage.ts';
 import { recordTexts } from '../../../store/sqlite/archive/packs.ts';
 import { requirePack } from '../readPack.ts';
 import { checkRecord } from '../record.ts';
@@ -11,7 +11,7 @@ import { type PackFileOutput, writePackFile } from './writePackFile.ts';
  * @throws Problem `not_found`; `blob_damaged`, here or as it is opened, where the record or a file is not what it was:
  * what is damaged is never packed up as if it were whole, and is recorded as damaged.
  */
-export function packFileOf(store: Noticing, id: string): PackFileOutput {
+export function packFileOf(store: DamageContext, id: string): PackFileOutput {
   const row = requirePack(store.read, id);
   const [stored] = recordTexts(store.read, [row.ledger_entry]);
   const { record, digest } = checkRecord(JSON.parse(stored?.record ?? 'null'));
@@ -25,8 +25,8 @@ export function packFileOf(store: Noticing, id: string): PackFileOutput {
     try {
       yield* store.blobs.createReadStream(sha256) as AsyncIterable<Uint8Array>;
     } catch (error) {
-      if (!isDamageMet(error)) throw error;
-      await noticeDamage(store, [sha256]);
+      if (!isBlobDamageError(error)) throw error;
+      await confirmDamage(store, [sha256]);
       throw new Problem('blob_damaged', 'A file of this pack is lost or cannot be read.', { cause: error });
     }
   });
@@ -34,7 +34,7 @@ export function packFileOf(store: Noticing, id: string): PackFileOutput {
     ...output,
     open: () =>
       output.open().catch(async (error: unknown) => {
-        if (current !== undefined && isDamageMet(error)) await noticeDamage(store, [current]);
+        if (current !== undefined && isBlobDamageError(error)) await confirmDamage(store, [current]);
         throw error;
       }),
   };

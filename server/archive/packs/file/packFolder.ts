@@ -8,11 +8,11 @@ import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../shared/limits.ts';
 import { packUploadRecordSchema } from '../../../../shared/pack.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { checkRecord, packTooLarge } from '../record.ts';
-import { requireSameFiles } from '../sameFiles.ts';
+import { requireMatchingFiles } from '../sameFiles.ts';
 import { listFolder } from './listFolder.ts';
-import { readPackFile, type TakenFile } from './readPackFile.ts';
+import { type ReceivedFile, readPackFile } from './readPackFile.ts';
 import { packFileTooLarge } from './stagePackFile.ts';
-import { leavesFilesOut, withFiles } from './withFiles.ts';
+import { omitsFiles, withFiles } from './withFiles.ts';
 import { writePackFile } from './writePackFile.ts';
 
 export interface PackFolderInput {
@@ -44,9 +44,9 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   checkBody(packUploadRecordSchema, record);
   const paths = (await listFolder(folder)).filter((path) => !except.has(path));
   const files = await readFolder(folder, paths);
-  const sent = leavesFilesOut(record) ? withFiles(record, paths, files) : record;
+  const sent = omitsFiles(record) ? withFiles(record, paths, files) : record;
   const checked = checkRecord(sent);
-  requireSameFiles(checked, files);
+  requireMatchingFiles(checked, files);
   const output = writePackFile(checked.record, ({ path }) => createReadStream(join(folder, path)));
   if (output.bytes > MAX_PACK_BYTES) throw packFileTooLarge();
   const file = fileOf(output.id);
@@ -62,7 +62,7 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
 }
 
 /** Sizes are summed before anything is read: a folder may hold a hundred times what a pack may. */
-async function readFolder(folder: string, paths: readonly string[]): Promise<Map<string, TakenFile>> {
+async function readFolder(folder: string, paths: readonly string[]): Promise<Map<string, ReceivedFile>> {
   if (paths.length > MAX_PACK_FILES) {
     throw new Problem(
       'invalid_field',
@@ -72,7 +72,7 @@ async function readFolder(folder: string, paths: readonly string[]): Promise<Map
   let total = 0;
   for (const path of paths) total += (await stat(join(folder, path))).size;
   if (total > MAX_PACK_BYTES) throw packTooLarge();
-  const files = new Map<string, TakenFile>();
+  const files = new Map<string, ReceivedFile>();
   for (const path of paths) files.set(path, await HASHED.take(createReadStream(join(folder, path))));
   return files;
 }

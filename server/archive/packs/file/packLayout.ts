@@ -1,8 +1,8 @@
 import { filePathFault, pathConflicts } from '../../../../shared/filePath.ts';
 import { CRATE_FILE, DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../bag/bag.ts';
 import { ALGORITHMS, manifestKind } from '../bag/manifest.ts';
-import { refuse } from '../zip/bytesAt.ts';
 import type { ZipMember } from '../zip/openZip.ts';
+import { refuse } from '../zip/readBytesAt.ts';
 
 /** The files of a pack file by what they are; folders are left out, they say nothing. */
 export interface PackLayout {

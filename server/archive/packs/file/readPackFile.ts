@@ -9,29 +9,29 @@ import {
   checkOxum,
   comparePayload,
   compareTags,
+  createDigester,
   type Digests,
-  digester,
   MAX_PACK_TAG_BYTES,
   readBagTags,
-  readWhole,
+  readTagFile,
 } from '../bag/bagCheck.ts';
 import type { ManifestFinding } from '../bag/manifest.ts';
 import { FileFaults } from '../fileFaults.ts';
 import { type CheckedRecord, checkRecord } from '../record.ts';
-import { requireSameFiles } from '../sameFiles.ts';
-import { refuse } from '../zip/bytesAt.ts';
+import { requireMatchingFiles } from '../sameFiles.ts';
 import { openZip, type ZipMember } from '../zip/openZip.ts';
+import { refuse } from '../zip/readBytesAt.ts';
 import { type PackLayout, packLayout } from './packLayout.ts';
-import { leavesFilesOut, withFiles } from './withFiles.ts';
+import { omitsFiles, withFiles } from './withFiles.ts';
 
 /** What is known of a file once it was read. */
-export interface TakenFile {
+export interface ReceivedFile {
   sha256: string;
   bytes: number;
 }
 
 /** What becomes of the files of a pack as they are read. */
-export interface PackFileReceiver<Taken extends TakenFile> {
+export interface PackFileReceiver<Taken extends ReceivedFile> {
   /** Takes the bytes of one file; they are the declared number or the stream throws. */
   take(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<Taken>;
   /** Undoes `take` for a pack that is refused in the end. */
@@ -60,7 +60,7 @@ const AT_ONCE = 8;
  *
  * @throws Problem with the code of the first thing that is wrong, after every file taken is dropped.
  */
-export async function readPackFile<Taken extends TakenFile>(
+export async function readPackFile<Taken extends ReceivedFile>(
   file: string,
   receiver: PackFileReceiver<Taken>,
 ): Promise<ReadPack<Taken>> {
@@ -71,18 +71,18 @@ export async function readPackFile<Taken extends TakenFile>(
     checkPayloadSize(layout);
     const tags = layout.isBag ? await readBag(layout) : undefined;
     const told = await readRecord(layout);
-    if (leavesFilesOut(told)) checkBody(packUploadRecordSchema, told);
+    if (omitsFiles(told)) checkBody(packUploadRecordSchema, told);
     else requireSameNames(checkRecord(told), layout);
     const digests = new Map<string, Digests>();
     await forEach(layout.payload, async ([path, member]) => {
-      const tap = digester(algorithmsOf(tags));
+      const tap = createDigester(algorithmsOf(tags));
       files.set(path, await receiver.take(tapped(member, tap.update), member.bytes));
       digests.set(PAYLOAD_FOLDER + path, tap.digests());
     });
     if (tags) refuseMismatch(comparePayload(tags, digests));
-    const sent = leavesFilesOut(told) ? withFiles(told, [...layout.payload.keys()], files) : told;
+    const sent = omitsFiles(told) ? withFiles(told, [...layout.payload.keys()], files) : told;
     const checked = checkRecord(sent);
-    requireSameFiles(checked, files);
+    requireMatchingFiles(checked, files);
     return { sent, checked, files };
   } catch (error) {
     await Promise.all([...files.values()].map((taken) => receiver.drop(taken)));
@@ -104,7 +104,7 @@ async function readBag({ tagFiles, payload }: PackLayout): Promise<BagTags> {
   const algorithms = new Set(tags.tagManifests.map(({ algorithm }) => algorithm));
   const digests = new Map<string, Digests>();
   for (const [name, member] of tagFiles) {
-    const { update, digests: take } = digester(algorithms);
+    const { update, digests: take } = createDigester(algorithms);
     for await (const chunk of member.read()) update(chunk);
     digests.set(name, take());
   }
@@ -125,7 +125,7 @@ async function readRecord({ tagFiles }: PackLayout): Promise<unknown> {
   if (member.bytes > MAX_RECORD_BYTES) {
     refuse('body_too_large', `pack.json may have at most ${MAX_RECORD_BYTES} bytes.`);
   }
-  const bytes = await readWhole(RECORD_FILE, member, MAX_RECORD_BYTES);
+  const bytes = await readTagFile(RECORD_FILE, member, MAX_RECORD_BYTES);
   try {
     return parseJsonBytes(bytes);
   } catch (error) {

@@ -2,7 +2,7 @@ import mime from 'mime-types';
 import type { PackFile } from '../../../../shared/pack.ts';
 
 /** Whether a record, whatever it is, is one that says nothing of its files. */
-export function leavesFilesOut(record: unknown): record is object {
+export function omitsFiles(record: unknown): record is object {
   return typeof record === 'object' && record !== null && !Object.hasOwn(record, 'files');
 }
 

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { bytesAt, refuse } from './bytesAt.ts';
+import { readBytesAt, refuse } from './readBytesAt.ts';
 
 /** Where the central directory lies and how many entries it says it has. */
 export interface CentralDirectory {
@@ -25,7 +25,7 @@ const END_SIGNATURE_64 = 0x06064b50;
 export async function readCentralDirectory(file: FileHandle, fileBytes: number): Promise<CentralDirectory> {
   if (fileBytes < END_RECORD) refuse('invalid_pack_file', 'This is not a ZIP: it is too short.');
   const tailBytes = Math.min(fileBytes, END_RECORD_64 + LOCATOR + END_RECORD + MAX_COMMENT);
-  const tail = await bytesAt(file, fileBytes - tailBytes, tailBytes);
+  const tail = await readBytesAt(file, fileBytes - tailBytes, tailBytes);
   const end = findEndRecord(tail);
   const record = tail.subarray(end);
   if (record.readUInt16LE(20) !== record.length - END_RECORD) {

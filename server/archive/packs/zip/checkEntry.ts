@@ -1,5 +1,5 @@
 import type { Entry } from 'yauzl';
-import { refuse } from './bytesAt.ts';
+import { refuse } from './readBytesAt.ts';
 
 const STORED = 0;
 const DEFLATED = 8;

@@ -1,9 +1,9 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Entry, ExtraField, LocalFileHeader, ZipFile } from 'yauzl';
-import { bytesAt, refuse } from './bytesAt.ts';
 import type { CentralDirectory } from './centralDirectory.ts';
 import { ENCRYPTION_FLAGS } from './checkEntry.ts';
 import { entryName, extraFieldsOf } from './entryName.ts';
+import { readBytesAt, refuse } from './readBytesAt.ts';
 
 const CENTRAL_RECORD = 46;
 const LOCAL_HEADER = 30;
@@ -94,7 +94,7 @@ async function checkBehind(handle: FileHandle, entry: Entry, at: number, bytes: 
   const is64 = bytes === 20 || bytes === 24;
   const isSigned = bytes === 16 || bytes === 24;
   if (!is64 && bytes !== 12 && bytes !== 16) return wrong();
-  const descriptor = await bytesAt(handle, at, bytes);
+  const descriptor = await readBytesAt(handle, at, bytes);
   if (isSigned && descriptor.readUInt32LE(0) !== DESCRIPTOR_SIGNATURE) return wrong();
   const rest = descriptor.subarray(isSigned ? 4 : 0);
   const size = (index: number) =>

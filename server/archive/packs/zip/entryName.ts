@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
 import { type ExtraField, parseExtraFields } from 'yauzl';
-import { refuse } from './bytesAt.ts';
+import { refuse } from './readBytesAt.ts';
 
 /** The extra field of Info-ZIP that gives a name in UTF-8 beside one in another encoding. */
 const UNICODE_PATH = 0x7075;

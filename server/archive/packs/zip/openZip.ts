@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
 import { Problem } from '../../../../shared/problems.ts';
-import { refuse } from './bytesAt.ts';
 import { readCentralDirectory } from './centralDirectory.ts';
 import { checkEntry } from './checkEntry.ts';
 import { checkLayout } from './checkLayout.ts';
 import { entryName } from './entryName.ts';
+import { refuse } from './readBytesAt.ts';
 
 /** A file or folder in a ZIP. */
 export interface ZipMember {

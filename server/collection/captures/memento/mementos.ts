@@ -1,4 +1,4 @@
-import { stampOf } from '../../../../shared/memento.ts';
+import { mementoTimestamp } from '../../../../shared/memento.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { isHttpUrl } from '../../../../shared/text.ts';
 import {
@@ -41,7 +41,7 @@ export interface Memento {
  *
  * @throws Problem `not_found` where it was never observed.
  */
-export function readObserved({ read }: Pick<Store, 'read'>, address: string): Observed {
+export function findObservedSource({ read }: Pick<Store, 'read'>, address: string): Observed {
   const url = addressOf(address);
   const source = url === undefined ? undefined : sourceById(read, sourceIdOf(url));
   const [first] = source ? momentsAfter(read, source.key, BEGINNING, 1) : [];
@@ -83,7 +83,7 @@ export function nearestMoment({ read }: Pick<Store, 'read'>, observed: Observed,
 
 /** @throws Problem `not_found` where the address was not observed at that time. */
 export function readMemento(store: Pick<Store, 'read' | 'blobs'>, stamp: string, address: string): Memento {
-  const observed = readObserved(store, address);
+  const observed = findObservedSource(store, address);
   const [from, until] = rangeOf(stamp);
   const found = from && until ? mementoBetween(store.read, observed.key, from, until) : undefined;
   if (!found)
@@ -129,6 +129,6 @@ export function mementoAddresses(origin: string, url: string) {
     timegate: `${origin}/timegate/${url}`,
     timemap: `${origin}/timemap/${url}`,
     timemapJson: `${origin}/timemap/json/${url}`,
-    memento: (moment: string) => `${origin}/memento/${stampOf(moment)}/${url}`,
+    memento: (moment: string) => `${origin}/memento/${mementoTimestamp(moment)}/${url}`,
   };
 }

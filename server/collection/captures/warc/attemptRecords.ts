@@ -2,7 +2,7 @@ import { SELF } from '../../../../shared/event.ts';
 import {
   attemptWithBody,
   eventsOfAttempt,
-  noteWrittenObject,
+  insertWrittenObject,
   type WarcRow,
   type WrittenObject,
   writtenObject,
@@ -11,7 +11,7 @@ import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { requestBlock, responseHead } from './httpBlocks.ts';
 import { readStoredBody } from './storedBody.ts';
-import { namedLines, recordId, type WarcRecord } from './warcRecord.ts';
+import { formatNamedFields, recordId, type WarcRecord } from './warcRecord.ts';
 
 const SAME_PAYLOAD = 'http://netpreserve.org/warc/1.1/revisit/identical-payload-digest';
 const NOT_MODIFIED = 'http://netpreserve.org/warc/1.1/revisit/server-not-modified';
@@ -55,7 +55,7 @@ export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): Async
     ...common(source, row, 'metadata'),
     fields: { ...about(source, row), 'WARC-Concurrent-To': main?.id },
     contentType: 'application/warc-fields',
-    head: Buffer.from(namedLines(knownOf(source, row, main !== undefined))),
+    head: Buffer.from(formatNamedFields(knownOf(source, row, main !== undefined))),
   };
 }
 
@@ -77,7 +77,7 @@ async function whole(source: WarcSource, row: WarcRow, sha256: string): Promise<
     return undefined;
   }
   const record = common(source, row, isResource ? 'resource' : 'response');
-  noteWrittenObject(database, sha256, {
+  insertWrittenObject(database, sha256, {
     retrieval: row.id,
     record: record.id,
     url: targetOf(row),

@@ -1,10 +1,10 @@
 import { Problem } from '../../../../shared/problems.ts';
 import type { WarcQuery } from '../../../../shared/warc.ts';
-import { noticeDamage } from '../../../fixity/noticeDamage.ts';
+import { confirmDamage } from '../../../fixity/confirmDamage.ts';
 import { databaseFile } from '../../../store/blobs/paths.ts';
 import { sourceById } from '../../../store/sqlite/collection/sources.ts';
 import {
-  beginWrittenObjects,
+  createWrittenObjectsTable,
   iterateWarcRows,
   newestAttemptAt,
   type WarcFilter,
@@ -15,7 +15,7 @@ import { lastEntry } from '../../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../../store/store.ts';
 import { firstInstantOf, lastInstantOf } from '../../timeline/events.ts';
 import { recordsOfAttempt } from './attemptRecords.ts';
-import { namedLines, recordId, serialize, type WarcRecord } from './warcRecord.ts';
+import { formatNamedFields, recordId, serialize, type WarcRecord } from './warcRecord.ts';
 
 /** Who exports. */
 export interface Exporter {
@@ -72,10 +72,10 @@ async function* write(store: Store, exporter: Exporter, what: What): AsyncGenera
     if (damaged.size < least) return;
     const met = [...damaged];
     damaged.clear();
-    await noticeDamage(store, met);
+    await confirmDamage(store, met);
   };
   try {
-    beginWrittenObjects(database);
+    createWrittenObjectsTable(database);
     const info = warcinfo(database, exporter, what);
     yield* serialize(info, what.isPacked);
     const onDamaged = (sha256: string) => void damaged.add(sha256);
@@ -119,7 +119,7 @@ function warcinfo(
     fields: { 'WARC-Filename': filename },
     contentType: 'application/warc-fields',
     head: Buffer.from(
-      namedLines({
+      formatNamedFields({
         software: `Strongroom/${version}`,
         format: 'WARC File Format 1.1',
         conformsTo: 'http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/',

@@ -62,11 +62,11 @@ function fieldsOf(
     'Content-Type': contentType,
     'Content-Length': String(length),
   };
-  return Buffer.from(`WARC/1.1\r\n${namedLines(named)}\r\n`);
+  return Buffer.from(`WARC/1.1\r\n${formatNamedFields(named)}\r\n`);
 }
 
 /** Named fields, a line each, as they stand in a record's head and in `application/warc-fields`. */
-export function namedLines(fields: Record<string, string | undefined>): string {
+export function formatNamedFields(fields: Record<string, string | undefined>): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}: ${String(value).replace(/[\r\n]+/g, ' ')}\r\n`)

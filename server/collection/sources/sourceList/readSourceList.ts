@@ -1,5 +1,5 @@
 import { type NewSource, newSourceSchema } from '../../../../shared/source.ts';
-import { type ListForm, MAX_LIST_ENTRIES } from '../../../../shared/sourceList.ts';
+import { type ListFormat, MAX_LIST_ENTRIES } from '../../../../shared/sourceList.ts';
 import { type ListedEntry, SourceListError } from './listedEntry.ts';
 import { readCsv } from './readCsv.ts';
 import { readOpml } from './readOpml.ts';
@@ -8,7 +8,7 @@ import { readText } from './readText.ts';
 /** An entry that may be watched, or why it may not. */
 export type CheckedEntry = { line: number; url: string } & ({ source: NewSource } | { detail: string });
 
-export interface ReadList {
+export interface ParsedSourceList {
   entries: CheckedEntry[];
   ignoredColumns: string[];
 }
@@ -18,7 +18,7 @@ export interface ReadList {
  *
  * @throws SourceListError where it is not UTF-8, not of its form, or longer than a list may be.
  */
-export function readSourceList(form: ListForm, bytes: Uint8Array): ReadList {
+export function readSourceList(form: ListFormat, bytes: Uint8Array): ParsedSourceList {
   const text = decoded(bytes);
   const { entries, ignoredColumns = [] } = READERS[form](text);
   const taken: CheckedEntry[] = [];
@@ -38,7 +38,7 @@ const MOST_TOLD_COLUMNS = 50;
 
 type Read = { entries: Iterable<ListedEntry>; ignoredColumns?: string[] };
 
-const READERS: Record<ListForm, (text: string) => Read> = {
+const READERS: Record<ListFormat, (text: string) => Read> = {
   text: (text) => ({ entries: readText(text) }),
   csv: readCsv,
   opml: readOpml,

@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ListForm } from '../../../../shared/sourceList.ts';
+import type { ListFormat } from '../../../../shared/sourceList.ts';
 import { SourceListError } from './listedEntry.ts';
 import { readSourceList } from './readSourceList.ts';
 
-const { form, bytes } = workerData as { form: ListForm; bytes: Uint8Array };
+const { form, bytes } = workerData as { form: ListFormat; bytes: Uint8Array };
 try {
   parentPort?.postMessage({ result: { list: readSourceList(form, bytes) } });
 } catch (error) {

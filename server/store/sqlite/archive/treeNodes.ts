@@ -3,7 +3,7 @@ import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open
 
 const COLUMNS = 'path, title, description, created_at, ledger_entry FROM nodes';
 
-export function insertNode(database: WriteDatabase, node: ArchiveNode & { parent: string | null }): void {
+export function insertTreeNode(database: WriteDatabase, node: ArchiveNode & { parent: string | null }): void {
   statement(
     database,
     `INSERT INTO nodes (ledger_entry, path, parent, title, description, created_at)
@@ -11,12 +11,12 @@ export function insertNode(database: WriteDatabase, node: ArchiveNode & { parent
   ).run(node);
 }
 
-export function nodeAt(database: ReadDatabase, path: string): ArchiveNode | undefined {
+export function treeNodeAt(database: ReadDatabase, path: string): ArchiveNode | undefined {
   return statement<ArchiveNode>(database, `SELECT ${COLUMNS} WHERE path = ?`).get(path);
 }
 
 /** The nodes at these paths, those above first. */
-export function nodesAt(database: ReadDatabase, paths: readonly string[]): ArchiveNode[] {
+export function treeNodesAt(database: ReadDatabase, paths: readonly string[]): ArchiveNode[] {
   return statement<ArchiveNode>(
     database,
     `SELECT ${COLUMNS} WHERE path IN (SELECT value FROM json_each(?)) ORDER BY length(path)`,
@@ -24,12 +24,12 @@ export function nodesAt(database: ReadDatabase, paths: readonly string[]): Archi
 }
 
 /** Every node, by path, so that each comes after the one it hangs from. */
-export function allNodes(database: ReadDatabase): ArchiveNode[] {
+export function allTreeNodes(database: ReadDatabase): ArchiveNode[] {
   return statement<ArchiveNode>(database, `SELECT ${COLUMNS} ORDER BY path`).all();
 }
 
 /** Every node with the entry that recorded it, in the order of the ledger. */
-export function iterateNodes(database: ReadDatabase): IterableIterator<ArchiveNode> {
+export function iterateTreeNodes(database: ReadDatabase): IterableIterator<ArchiveNode> {
   return statement<ArchiveNode>(database, `SELECT ${COLUMNS} ORDER BY ledger_entry`).iterate();
 }
 

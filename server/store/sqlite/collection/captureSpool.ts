@@ -68,7 +68,7 @@ export class CaptureSpool {
   }
 
   /** Gives an object's bytes out, once. To delete them would take longer, and the file is removed soon. */
-  takeObject(sha256: string): Buffer | undefined {
+  consumeObject(sha256: string): Buffer | undefined {
     const found = this.#statement('SELECT n, content FROM objects WHERE sha256 = ?').get(sha256);
     const row = found as { n: number; content: Buffer } | undefined;
     if (!row || this.#taken[row.n] === 1) return undefined;

@@ -18,7 +18,7 @@ export interface DerivedDocumentRow {
   /** The sentence for why nothing could be made. */
   detail: string | null;
   title: string | null;
-  /** `packContent` of the document; null where nothing was made. */
+  /** `compressContent` of the document; null where nothing was made. */
   content: Uint8Array | null;
 }
 

@@ -1,14 +1,14 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 /** A source whose current version has no text that could be found yet. */
-export interface WantedText {
+export interface PendingText {
   source_key: number;
   sha256: string;
 }
 
 /** Some of the sources whose version changed, in the order of their keys. */
-export function wantedTexts(database: ReadDatabase, limit: number): WantedText[] {
-  return statement<WantedText>(
+export function pendingTexts(database: ReadDatabase, limit: number): PendingText[] {
+  return statement<PendingText>(
     database,
     `SELECT w.source_key, s.last_sha256 AS sha256 FROM wanted_texts w JOIN sources s ON s.key = w.source_key
      ORDER BY w.source_key LIMIT ?`,
@@ -37,12 +37,12 @@ export function sourcesWithoutText(
     .map(({ source_key, wanted }) => ({ source_key, isWanted: wanted === 1 }));
 }
 
-export function wantTexts(database: WriteDatabase, sourceKeys: readonly number[]): void {
+export function queueTexts(database: WriteDatabase, sourceKeys: readonly number[]): void {
   for (const key of sourceKeys) statement(database, 'INSERT OR IGNORE INTO wanted_texts VALUES (?)').run(key);
 }
 
 /** Nothing more is wanted of a source, unless its version has changed once more in the meantime. */
-export function textIsDone(database: WriteDatabase, { source_key, sha256 }: WantedText): void {
+export function dequeueText(database: WriteDatabase, { source_key, sha256 }: PendingText): void {
   statement(
     database,
     `DELETE FROM wanted_texts WHERE source_key = ?
@@ -53,7 +53,7 @@ export function textIsDone(database: WriteDatabase, { source_key, sha256 }: Want
 /** Lets a source be found by the text of a version; undefined where that version has none. */
 export function indexText(
   database: WriteDatabase,
-  { source_key, sha256 }: WantedText,
+  { source_key, sha256 }: PendingText,
   document: { title: string; text: string } | undefined,
 ): void {
   statement(database, 'DELETE FROM document_text WHERE rowid = ?').run(source_key);

@@ -1,5 +1,5 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { type ChosenSource, WATCHED } from './sources.ts';
+import { type SourceToCheck, WATCHED } from './sources.ts';
 
 /** A share of an interval from 0.95 to 1, by the source's number: what is made due anew together is due one by one. */
 const PARTED = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
@@ -12,8 +12,8 @@ const PARTED = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
 export function sourcesByDueTime(
   database: ReadDatabase,
   soon: { now: string; everyMinutes: number; ahead: number },
-): IterableIterator<ChosenSource & { next_check_at: string }> {
-  return statement<ChosenSource & { next_check_at: string }>(
+): IterableIterator<SourceToCheck & { next_check_at: string }> {
+  return statement<SourceToCheck & { next_check_at: string }>(
     database,
     `SELECT key, url, next_check_at FROM sources WHERE ${WATCHED} AND next_check_at <= strftime('%Y-%m-%dT%H:%M:%fZ', @now,
        (coalesce(every_minutes, @everyMinutes) * @ahead) || ' minutes')
@@ -61,7 +61,7 @@ export function rescheduleDefaults(database: WriteDatabase, everyMinutes: number
  *
  * @param slackMinutes how much later than its interval a source may rightly be due.
  */
-export function bringDueTimesNear(
+export function clampDueTimes(
   database: WriteDatabase,
   { now, everyMinutes, slackMinutes }: { now: string; everyMinutes: number; slackMinutes: number },
 ): void {

@@ -4,7 +4,7 @@ import { type ReadDatabase, statement } from '../engine/open.ts';
 import { lastEventId } from './events.ts';
 
 /** Which events are counted; null stands for all. */
-export interface EventChoice {
+export interface EventCriteria {
   /** Sources by their keys. */
   sources: readonly number[] | null;
   /** Events by their numbers, whatever their source. Only where `sources` are named. */
@@ -17,7 +17,7 @@ export interface EventChoice {
 }
 
 /** The numbers of one page of events, newest first, and how many there are. */
-export interface EventNumbers {
+export interface EventIdPage {
   ids: number[];
   total: number;
 }
@@ -158,7 +158,7 @@ export class EventColumns {
   }
 
   /** One page of the events that are chosen, and how many there are. */
-  list(choice: EventChoice, { limit, offset }: { limit: number; offset: number }): EventNumbers {
+  list(choice: EventCriteria, { limit, offset }: { limit: number; offset: number }): EventIdPage {
     const from = choice.since === null ? 0 : this.#after(Date.parse(choice.since) - 1);
     const to = choice.until === null ? this.#length : this.#after(Date.parse(choice.until));
     const chosen = this.#chosen(choice);
@@ -183,7 +183,7 @@ export class EventColumns {
     return ids;
   }
 
-  #chosen({ event_type, observer, sources, ids }: EventChoice): Chosen {
+  #chosen({ event_type, observer, sources, ids }: EventCriteria): Chosen {
     const kinds = new Uint8Array(this.#observers.size * EVENT_TYPES.length);
     for (const [name, number] of this.#observers) {
       if (observer !== null && name !== observer) continue;

@@ -1,6 +1,6 @@
 import type { EventType } from '../../../../shared/event.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
-import { type EventNumbers, eventColumns } from './eventColumns.ts';
+import { type EventIdPage, eventColumns } from './eventColumns.ts';
 import { countUntil, idsByRank } from './eventRanks.ts';
 import { type SourceFilter, sourceConditions } from './sources.ts';
 
@@ -20,19 +20,19 @@ export interface EventFilter extends Omit<SourceFilter, 'state'> {
  * One page of the events that a filter names. Those that time alone chooses lie beside each other in the timeline and
  * are found by their ranks; any others by going over the columns, which must be loaded.
  */
-export function listEventNumbers(
+export function listEventIds(
   database: ReadDatabase,
   filter: EventFilter,
   page: { limit: number; offset: number },
-): EventNumbers {
-  if (isByTimeAlone(filter)) return listByRank(database, filter, page);
+): EventIdPage {
+  if (filtersByTimeOnly(filter)) return listByRank(database, filter, page);
   const columns = eventColumns(database);
   columns.catchUp();
   return columns.list({ ...filter, sources: sourceKeys(database, filter) }, page);
 }
 
 /** Whether nothing but time chooses the events. */
-export function isByTimeAlone(filter: Omit<EventFilter, 'ids'>): boolean {
+export function filtersByTimeOnly(filter: Omit<EventFilter, 'ids'>): boolean {
   return keysOf(filter) === undefined && filter.event_type === null && filter.observer === null;
 }
 
@@ -74,7 +74,7 @@ function listByRank(
   database: ReadDatabase,
   { since, until }: Pick<EventFilter, 'since' | 'until'>,
   { limit, offset }: { limit: number; offset: number },
-): EventNumbers {
+): EventIdPage {
   const before = since === null ? 0 : countUntil(database, since, { inclusive: false });
   const last = until === null ? countUntil(database) : countUntil(database, until, { inclusive: true });
   const total = Math.max(0, last - before);

@@ -119,13 +119,13 @@ export function eventsToJudge(
 }
 
 /** The number up to which events were looked at as they came. */
-export function eventsJudged(database: ReadDatabase): number {
+export function lastJudgedEvent(database: ReadDatabase): number {
   return (
     statement<{ value: number }>(database, "SELECT value FROM counters WHERE name = 'events_judged'").get()
       ?.value ?? 0
   );
 }
 
-export function setEventsJudged(database: WriteDatabase, id: number): void {
+export function setLastJudgedEvent(database: WriteDatabase, id: number): void {
   statement(database, "UPDATE counters SET value = ? WHERE name = 'events_judged'").run(id);
 }

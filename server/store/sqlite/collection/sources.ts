@@ -21,7 +21,7 @@ export interface SourceSettings {
 }
 
 /** How a source stands: what the table of states counts, and what the last check met. */
-export interface SourceStanding {
+export interface SourceCheckState {
   state: SourceState;
   failures: number;
   missing_since: string | null;
@@ -29,7 +29,7 @@ export interface SourceStanding {
   failing_since: string | null;
 }
 
-export interface SourceRow extends SourceSettings, SourceStanding {
+export interface SourceRow extends SourceSettings, SourceCheckState {
   key: number;
   id: string;
   url: string;
@@ -213,10 +213,10 @@ function readableUrl(url: string): string {
 }
 
 /** Writes where a source stands after a check that counted. */
-export function updateStanding(
+export function updateCheckState(
   database: WriteDatabase,
   key: number,
-  standing: SourceStanding &
+  standing: SourceCheckState &
     Pick<
       SourceRow,
       'last_checked_at' | 'last_status' | 'last_error' | 'last_sha256' | 'last_event_type' | 'refused_bytes'
@@ -233,7 +233,7 @@ export function updateStanding(
 }
 
 /** Writes that the node itself failed to check a source; the row may be damaged, and is not read. Its state stays. */
-export function recordFault(
+export function recordInternalFailure(
   database: WriteDatabase,
   fault: { key: number; error: RetrievalError; at: string; next_check_at: string },
 ): void {
@@ -249,11 +249,11 @@ export function recordFault(
 export const WATCHED = 'removed = 0 AND paused = 0';
 
 /** A source that is to be checked: of thousands, the whole rows are read as their turn comes. */
-export type ChosenSource = Pick<SourceRow, 'key' | 'url'>;
+export type SourceToCheck = Pick<SourceRow, 'key' | 'url'>;
 
 /** Sources that are watched and not paused, in the order they were added. */
-export function activeSources(database: ReadDatabase): ChosenSource[] {
-  return statement<ChosenSource>(
+export function activeSources(database: ReadDatabase): SourceToCheck[] {
+  return statement<SourceToCheck>(
     database,
     `SELECT key, url FROM sources WHERE ${WATCHED} ORDER BY key`,
   ).all();

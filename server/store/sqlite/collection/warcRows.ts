@@ -117,14 +117,14 @@ export function newestAttemptAt(database: ReadDatabase): string | undefined {
 }
 
 /** Makes room beside the database, and for this connection alone, to note which objects were written where. */
-export function beginWrittenObjects(database: ReadDatabase): void {
+export function createWrittenObjectsTable(database: ReadDatabase): void {
   database.exec(
     `CREATE TEMP TABLE written_objects (sha256 TEXT PRIMARY KEY, retrieval INTEGER NOT NULL, record TEXT NOT NULL,
        url TEXT NOT NULL, date TEXT NOT NULL) STRICT, WITHOUT ROWID`,
   );
 }
 
-export function noteWrittenObject(database: ReadDatabase, sha256: string, written: WrittenObject): void {
+export function insertWrittenObject(database: ReadDatabase, sha256: string, written: WrittenObject): void {
   statement(
     database,
     'INSERT INTO temp.written_objects VALUES (@sha256, @retrieval, @record, @url, @date)',

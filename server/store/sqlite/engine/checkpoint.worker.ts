@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { stepBack } from '../../lowerThreadPriority.ts';
+import { lowerThreadPriority } from '../../lowerThreadPriority.ts';
 import type { CheckpointAnswer, CheckpointTask } from './checkpointer.ts';
 
-stepBack();
+lowerThreadPriority();
 const database = new Database(workerData as string, { fileMustExist: true });
 database.pragma('synchronous = FULL');
 

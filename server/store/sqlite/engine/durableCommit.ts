@@ -27,7 +27,7 @@ export class DurableCommit {
   /** Commits that are left to a thread before the disk is tried again. */
   #byThread: number;
   #nextByThread = SOME;
-  #isUnsettled = false;
+  #hasUnsyncedCommit = false;
 
   constructor(
     writing: WriteDatabase,
@@ -44,21 +44,21 @@ export class DurableCommit {
   }
 
   /** Whether something is committed of which it is not known that it is on stable storage; for good where a sync failed. */
-  get isUnsettled(): boolean {
-    return this.#isUnsettled;
+  get hasUnsyncedCommit(): boolean {
+    return this.#hasUnsyncedCommit;
   }
 
   /**
-   * Runs `commit` and resolves when it is on stable storage. One at a time. `onShown` is called in the turn in which the
+   * Runs `commit` and resolves when it is on stable storage. One at a time. `onVisible` is called in the turn in which the
    * readers come to see it: whatever is counted until then by other means is neither missed nor counted twice.
    *
    * @throws what `commit` throws: then nothing is committed. What the sync fails with: then it is not known whether it
    * is, the readers keep what was there before, and nothing may be written any more.
    */
-  async commit(commit: () => void, onShown: () => void): Promise<void> {
+  async commit(commit: () => void, onVisible: () => void): Promise<void> {
     if (this.#byThread > 0) await this.#syncedByThread(commit);
     else this.#syncedAtOnce(commit);
-    onShown();
+    onVisible();
   }
 
   #syncedAtOnce(commit: () => void): void {
@@ -81,9 +81,9 @@ export class DurableCommit {
       endSnapshot(this.#reading);
       throw error;
     }
-    this.#isUnsettled = true;
+    this.#hasUnsyncedCommit = true;
     await this.#log.sync();
-    this.#isUnsettled = false;
+    this.#hasUnsyncedCommit = false;
     endSnapshot(this.#reading);
     this.#byThread -= 1;
     if (this.#byThread === 0) this.#writing.pragma('synchronous = FULL');

@@ -43,17 +43,17 @@ export class NewerDatabaseError extends Error {
 }
 
 /** The database is of another version than this program, which cannot bring it up to date by only reading it. */
-export class OtherSchemaError extends Error {
+export class SchemaMismatchError extends Error {
   constructor() {
     super(
       'The database in this data folder is of another version. Close the node that runs on it, if any, and open it with this version first.',
     );
-    this.name = 'OtherSchemaError';
+    this.name = 'SchemaMismatchError';
   }
 }
 
 /** The number of the last step that a database has had; 0 where it has no table yet. */
-export function schemaOf(database: ReadDatabase): number {
+export function databaseSchemaVersion(database: ReadDatabase): number {
   return database.pragma('user_version', { simple: true }) as number;
 }
 
@@ -63,12 +63,13 @@ export function requireKnownSchema(
   migrations: readonly Migration[] = MIGRATIONS,
 ): void {
   const known = migrations.at(-1)?.number ?? 0;
-  if (schemaOf(database) > known) throw new NewerDatabaseError(schemaOf(database), known);
+  if (databaseSchemaVersion(database) > known)
+    throw new NewerDatabaseError(databaseSchemaVersion(database), known);
 }
 
-/** @throws OtherSchemaError where the schema is not exactly this version's */
-export function requireSchema(database: ReadDatabase): void {
-  if (schemaOf(database) !== MIGRATIONS.at(-1)?.number) throw new OtherSchemaError();
+/** @throws SchemaMismatchError where the schema is not exactly this version's */
+export function requireCurrentSchema(database: ReadDatabase): void {
+  if (databaseSchemaVersion(database) !== MIGRATIONS.at(-1)?.number) throw new SchemaMismatchError();
 }
 
 /**
@@ -79,7 +80,7 @@ export function requireSchema(database: ReadDatabase): void {
  */
 export function migrate(database: WriteDatabase, migrations: readonly Migration[] = MIGRATIONS): void {
   requireKnownSchema(database, migrations);
-  const found = schemaOf(database);
+  const found = databaseSchemaVersion(database);
   const missing = migrations.filter(({ number }) => number > found);
   for (const steps of found === 0 ? [missing] : missing.map((step) => [step])) {
     database

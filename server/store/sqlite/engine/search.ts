@@ -41,7 +41,7 @@ const ROUGH_WORDS = 12;
  *
  * @returns undefined where that is all of them.
  */
-export function roughExpression(q: string): string | undefined {
+export function approximateExpression(q: string): string | undefined {
   const terms = termsOf(q);
   const byLength = terms.toSorted((left, right) => right.length - left.length);
   let words = 0;

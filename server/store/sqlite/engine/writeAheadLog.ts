@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, rmSync, statSync, writeFileSync } from
 import { dirname } from 'node:path';
 import { Problem } from '../../../../shared/problems.ts';
 import { syncFolder } from '../../blobs/durableFile.ts';
-import { dataSync, type SyncFile } from '../../blobs/keepRound.ts';
+import { dataSync, type SyncFile } from '../../blobs/writeBlobBatch.ts';
 import { openForReading, type ReadDatabase, statement, type WriteDatabase } from './open.ts';
 
 /**
@@ -69,7 +69,7 @@ function markOf(databaseFile: string): string {
  *
  * @throws Problem `storage_failed` where it is not known whether all that is committed is on stable storage
  */
-export function requireSettled(databaseFile: string): void {
+export function requireSynced(databaseFile: string): void {
   if (!existsSync(markOf(databaseFile))) return;
   throw new Problem(
     'storage_failed',
@@ -81,7 +81,7 @@ export function requireSettled(databaseFile: string): void {
  * Opens a reading connection with a snapshot begun: all that is read over it is of one moment and on stable storage.
  * Without the sync it might see what was committed a moment ago and is lost if the power goes.
  *
- * @throws Problem as `requireSettled`
+ * @throws Problem as `requireSynced`
  */
 export async function openSnapshot(file: string, options?: { isMapped?: boolean }): Promise<ReadDatabase> {
   const database = openForReading(file, options);
@@ -89,7 +89,7 @@ export async function openSnapshot(file: string, options?: { isMapped?: boolean 
   try {
     beginSnapshot(database);
     await log.sync();
-    requireSettled(file);
+    requireSynced(file);
     return database;
   } catch (error) {
     database.close();

@@ -10,12 +10,12 @@ export interface WriteOptions {
   /** Waits a moment for others: each commit waits for the disk. */
   patient?: boolean;
   /** Called in the turn in which readers come to see the change, before anything else can be done. */
-  onShown?: (() => void) | undefined;
+  onVisible?: (() => void) | undefined;
 }
 
 interface Waiting {
   change: (database: WriteDatabase) => unknown;
-  onShown: (() => void) | undefined;
+  onVisible: (() => void) | undefined;
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -94,10 +94,10 @@ export class Writer {
   /** Runs the change in a transaction and resolves with its result when it is durable; rejects with what it threw. */
   write<Result>(
     change: (database: WriteDatabase) => Synchronous<Result>,
-    { patient = false, onShown }: WriteOptions = {},
+    { patient = false, onVisible }: WriteOptions = {},
   ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.#waiting.push({ change, onShown, resolve: resolve as (result: unknown) => void, reject });
+      this.#waiting.push({ change, onVisible, resolve: resolve as (result: unknown) => void, reject });
       if (patient && !this.#scheduled && this.#waiting.length < ENOUGH)
         this.#patience ??= setTimeout(() => this.#schedule(), PATIENCE_MS);
       else this.#schedule();
@@ -226,14 +226,14 @@ export class Writer {
     }
   }
 
-  #runInSavepoint({ change, onShown, resolve, reject }: Waiting): () => void {
+  #runInSavepoint({ change, onVisible, resolve, reject }: Waiting): () => void {
     this.#run.savepoint();
     try {
       const result = change(this.#database);
       this.#run.release();
       return () => {
         try {
-          onShown?.();
+          onVisible?.();
         } finally {
           resolve(result);
         }
@@ -264,7 +264,7 @@ export class Writer {
         },
       );
     }
-    if (isStorageError(error) || this.#durable.isUnsettled) this.#failure = stopped(error);
+    if (isStorageError(error) || this.#durable.hasUnsyncedCommit) this.#failure = stopped(error);
     return this.#failure ?? error;
   }
 }

@@ -52,7 +52,7 @@ export function endAudit(
 }
 
 /** Ends audits without completing them: those that a process took with it when it ended, or that are of no more use. */
-export function breakOffAudits(database: WriteDatabase, startedBy: StartedBy, at: string): void {
+export function abortAudits(database: WriteDatabase, startedBy: StartedBy, at: string): void {
   statement(database, 'UPDATE audits SET ended_at = ? WHERE started_by = ? AND ended_at IS NULL').run(
     at,
     startedBy,

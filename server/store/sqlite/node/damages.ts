@@ -29,7 +29,7 @@ export function insertRestoration(database: WriteDatabase, restoration: Restorat
 }
 
 /** The ledger entry of the damage that an object has now, or undefined. */
-export function lastingDamageOf(database: ReadDatabase, sha256: string): number | undefined {
+export function currentDamageOf(database: ReadDatabase, sha256: string): number | undefined {
   return statement<{ damage: number }>(database, 'SELECT damage FROM damaged_objects WHERE sha256 = ?').get(
     sha256,
   )?.damage;
@@ -39,7 +39,7 @@ const DAMAGES = `SELECT d.sha256, d.bytes, d.problem, d.found, d.at, d.ledger_en
     r.ledger_entry AS restored_entry`;
 
 /** The first of the objects that are damaged now, by their digests. */
-export function lastingDamages(database: ReadDatabase, limit: number): Damage[] {
+export function currentDamages(database: ReadDatabase, limit: number): Damage[] {
   return statement<Damage>(
     database,
     `${DAMAGES} FROM damaged_objects o JOIN object_damages d ON d.ledger_entry = o.damage

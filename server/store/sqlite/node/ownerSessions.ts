@@ -43,7 +43,7 @@ export function sessionsUsedSince(
   return { items, total: counted?.total ?? 0 };
 }
 
-export function noteSessionUse(database: WriteDatabase, tokenSha256: string, at: string): void {
+export function recordSessionUse(database: WriteDatabase, tokenSha256: string, at: string): void {
   statement(database, 'UPDATE owner_sessions SET last_used_at = ? WHERE token_sha256 = ?').run(
     at,
     tokenSha256,

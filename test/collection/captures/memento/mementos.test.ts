@@ -6,22 +6,22 @@ import { insertRetrieval, type NewRetrieval } from '../../../../server/store/sql
 import { sourceById } from '../../../../server/store/sqlite/collection/sources.ts';
 import { createBlobRowIfAbsent } from '../../../../server/store/sqlite/node/blobs.ts';
 import { openStore } from '../../../../server/store/store.ts';
-import { stampOf } from '../../../../shared/memento.ts';
+import { mementoTimestamp } from '../../../../shared/memento.ts';
 import { pathOf, ROUTES } from '../../../../shared/routes.ts';
 import { newSourceSchema } from '../../../../shared/source.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
 
 const HOUR = 3_600_000;
 
-let clock: TurnedClock;
+let clock: ManualClock;
 let node: CollectingNode;
 let web: ScriptedWeb;
 
 beforeEach(async () => {
-  clock = new TurnedClock('2026-11-20T10:00:00.123Z');
+  clock = new ManualClock('2026-11-20T10:00:00.123Z');
   node = await openCollectingNode({}, { clock });
   web = await ScriptedWeb.open();
 });
@@ -107,7 +107,7 @@ const RETRIEVAL: Omit<NewRetrieval, 'source_key' | 'observed_at' | 'original_obs
 describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
   test('lists each observation, also those that found the same bytes, and no error page', async () => {
     const url = await observed();
-    const answer = await node.node.ask(`/timemap/${url}`);
+    const answer = await node.node.fetch(`/timemap/${url}`);
     expect(answer.headers.get('Content-Type')).toMatch(/^application\/link-format\b/);
     const text = await answer.text();
     expect(linksOf(text).map(({ rel, uri, datetime }) => [rel, uri, datetime])).toEqual([
@@ -123,7 +123,7 @@ describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
       from: 'Fri, 20 Nov 2026 10:00:00 GMT',
       until: 'Fri, 20 Nov 2026 12:00:00 GMT',
     });
-    const json = (await (await node.node.ask(`/timemap/json/${url}`)).json()) as {
+    const json = (await (await node.node.fetch(`/timemap/json/${url}`)).json()) as {
       mementos: { list: { uri: string }[] };
     };
     expect(json.mementos.list.map(({ uri }) => uri)).toEqual(STAMPS.map((stamp) => memento(stamp, url)));
@@ -137,8 +137,8 @@ describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
       url.replace('http://', 'http:/'),
       `http%3A%2F%2F${host}%2Fcaf%25C3%25A9%2F%25E9?x=%2520&y`,
     ];
-    for (const form of forms) expect((await node.node.ask(`/timemap/${form}`)).status, form).toBe(200);
-    expect((await node.node.ask(pathOf(ROUTES.readTimeMap.path, { url }))).status).toBe(200);
+    for (const form of forms) expect((await node.node.fetch(`/timemap/${form}`)).status, form).toBe(200);
+    expect((await node.node.fetch(pathOf(ROUTES.readTimeMap.path, { url }))).status).toBe(200);
   });
 
   test('of an address that was never observed is a problem, not a page', async () => {
@@ -151,7 +151,7 @@ describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
       'http%3A%2F%2Fx%zz',
     ]) {
       for (const way of ['timemap', 'timemap/json', 'timegate', `memento/${STAMPS[0]}`]) {
-        const answer = await node.node.ask(`/${way}/${url}`, { headers: { Accept: 'text/html' } });
+        const answer = await node.node.fetch(`/${way}/${url}`, { headers: { Accept: 'text/html' } });
         expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([404, 'not_found']);
       }
     }
@@ -168,11 +168,11 @@ describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
       { observed_at: instant(5), original_observed_at: null, observer: 'other' },
     ]);
     const many = await openTestNode({ dataFolder });
-    const links = linksOf(await (await many.ask(`/timemap/${url}`)).text());
+    const links = linksOf(await (await many.fetch(`/timemap/${url}`)).text());
     const stamps = links.slice(3).map(({ uri }) => /memento\/(\d+)\//.exec(uri)?.[1]);
     expect(stamps).toEqual([
       '19991231235959000',
-      ...Array.from({ length: 1_201 }, (_, index) => stampOf(instant(index))),
+      ...Array.from({ length: 1_201 }, (_, index) => mementoTimestamp(instant(index))),
     ]);
     expect(links[3]).toMatchObject({ rel: 'first memento', datetime: 'Fri, 31 Dec 1999 23:59:59 GMT' });
   });
@@ -191,12 +191,12 @@ describe('GET /timegate/<url> (RFC 7089, section 4)', () => {
     ];
     for (const [datetime, stamp] of wanted) {
       const headers = datetime === undefined ? undefined : { 'Accept-Datetime': datetime };
-      const answer = await node.node.ask(`/timegate/${url}`, headers && { headers });
+      const answer = await node.node.fetch(`/timegate/${url}`, headers && { headers });
       expect([answer.status, answer.headers.get('Location')], datetime).toEqual([302, memento(stamp, url)]);
       expect(answer.headers.get('Vary')).toBe('accept-datetime');
       expect(answer.headers.get('Memento-Datetime')).toBeNull();
     }
-    const answer = await node.node.ask(`/timegate/${url}`, {
+    const answer = await node.node.fetch(`/timegate/${url}`, {
       headers: { 'Accept-Datetime': 'Fri, 20 Nov 2026 11:00:00 GMT' },
     });
     expect(linksOf(answer.headers.get('Link') ?? '').map(({ rel, uri }) => [rel, uri])).toEqual([
@@ -212,7 +212,7 @@ describe('GET /timegate/<url> (RFC 7089, section 4)', () => {
   test('refuses what is no HTTP date', async () => {
     const url = await observed();
     for (const datetime of ['2026-11-20T10:00:00Z', 'yesterday', 'Fri, 31 Feb 2026 10:00:00 GMT', '']) {
-      const answer = await node.node.ask(`/timegate/${url}`, { headers: { 'Accept-Datetime': datetime } });
+      const answer = await node.node.fetch(`/timegate/${url}`, { headers: { 'Accept-Datetime': datetime } });
       expect(answer.status, datetime).toBe(400);
       expect(await answer.json()).toMatchObject({ code: 'invalid_datetime' });
     }
@@ -222,7 +222,7 @@ describe('GET /timegate/<url> (RFC 7089, section 4)', () => {
 describe('GET /memento/<time>/<url>', () => {
   test('gives the bytes of that time under the seal of archived objects', async () => {
     const url = await observed();
-    const answer = await node.node.ask(`/memento/${STAMPS[1]}/${url}`);
+    const answer = await node.node.fetch(`/memento/${STAMPS[1]}/${url}`);
     expect(answer.status).toBe(200);
     expect(await answer.text()).toBe('two');
     expect(answer.headers.get('Memento-Datetime')).toBe('Fri, 20 Nov 2026 11:00:00 GMT');
@@ -232,21 +232,23 @@ describe('GET /memento/<time>/<url>', () => {
     expect(answer.headers.get('Content-Type')).toBe('text/html');
     expect(answer.headers.get('Link')).toContain('rel="first prev memento"');
     const etag = answer.headers.get('ETag') ?? '';
-    const again = await node.node.ask(`/memento/${STAMPS[1]}/${url}`, { headers: { 'If-None-Match': etag } });
+    const again = await node.node.fetch(`/memento/${STAMPS[1]}/${url}`, {
+      headers: { 'If-None-Match': etag },
+    });
     expect([again.status, again.headers.get('Memento-Datetime')]).toEqual([
       304,
       'Fri, 20 Nov 2026 11:00:00 GMT',
     ]);
-    expect(await (await node.node.ask(`/memento/${STAMPS[0].slice(0, 14)}/${url}`)).text()).toBe('one');
+    expect(await (await node.node.fetch(`/memento/${STAMPS[0].slice(0, 14)}/${url}`)).text()).toBe('one');
     for (const stamp of ['20261120100000124', '20261120130000123', '2026', 'now'])
-      expect((await node.node.ask(`/memento/${stamp}/${url}`)).status, stamp).toBe(404);
+      expect((await node.node.fetch(`/memento/${stamp}/${url}`)).status, stamp).toBe(404);
   });
 
   test('takes other methods as other addresses do', async () => {
     const url = await observed();
-    const head = await node.node.ask(`/timegate/${url}`, { method: 'HEAD' });
+    const head = await node.node.fetch(`/timegate/${url}`, { method: 'HEAD' });
     expect(head.status).toBe(302);
-    const post = await node.node.ask(`/timegate/${url}`, { method: 'POST' });
+    const post = await node.node.fetch(`/timegate/${url}`, { method: 'POST' });
     expect([post.status, post.headers.get('Allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
@@ -254,11 +256,11 @@ describe('GET /memento/<time>/<url>', () => {
     const url = await observed();
     const init = { headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' } };
     for (const way of ['timemap', 'timegate', `memento/${STAMPS[0]}`]) {
-      const answer = await node.node.ask(`/${way}/${url}`, init);
+      const answer = await node.node.fetch(`/${way}/${url}`, init);
       expect(answer.status, way).toBe(403);
     }
     await node.node.sendJson('PUT', '/manage/sharing', { mode: 'read', require_invitation: false });
-    const shared = await node.node.ask(`/memento/${STAMPS[0]}/${url}`, init);
+    const shared = await node.node.fetch(`/memento/${STAMPS[0]}/${url}`, init);
     expect([shared.status, shared.headers.get('Access-Control-Allow-Origin')]).toEqual([200, '*']);
     expect(shared.headers.get('Access-Control-Expose-Headers')).toContain('Memento-Datetime');
   });

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../../support/manualClock.ts';
 import { closeTestNodes } from '../../../support/node.ts';
 import {
   chunked,
@@ -13,16 +14,15 @@ import {
   ScriptedWeb,
   tagged,
 } from '../../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../../support/turnedClock.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
 import { checkedInTime, exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
 
-let clock: TurnedClock;
+let clock: ManualClock;
 let node: CollectingNode;
 let web: ScriptedWeb;
 
 beforeEach(async () => {
-  clock = new TurnedClock('2026-11-20T10:00:00.123Z');
+  clock = new ManualClock('2026-11-20T10:00:00.123Z');
   node = await openCollectingNode({}, { clock });
   web = await ScriptedWeb.open();
 });
@@ -39,7 +39,7 @@ describe('a source as WARC', () => {
   test('is a response, a request and what is known, and later the same bytes by name', async () => {
     web.script('/page', page('one'), page('two'), page('one'));
     const id = await checked('/page', 3, { headers: { 'X-Token': 'hunter2' } });
-    const answer = await node.node.ask(`/api/warc?source=${id}`);
+    const answer = await node.node.fetch(`/api/warc?source=${id}`);
     const filename = `strongroom_${id}.warc`;
     expect(answer.headers.get('Content-Disposition')).toBe(`attachment; filename="${filename}"`);
     const file = Buffer.from(await answer.arrayBuffer());
@@ -196,11 +196,11 @@ describe('a source as WARC', () => {
     expect(await dated('until=2026-11-19')).toEqual([]);
     const codes = [];
     for (const query of ['sauce=1', 'source=so_1', 'since=now', `source=so_${'0'.repeat(20)}`]) {
-      const answer = await node.node.ask(`/api/warc?${query}`);
+      const answer = await node.node.fetch(`/api/warc?${query}`);
       codes.push(((await answer.json()) as { code: string }).code);
     }
     expect(codes).toEqual(['unknown_parameter', 'invalid_parameter', 'invalid_parameter', 'not_found']);
-    expect((await node.node.ask('/api/warc', { method: 'HEAD' })).headers.get('Content-Type')).toBe(
+    expect((await node.node.fetch('/api/warc', { method: 'HEAD' })).headers.get('Content-Type')).toBe(
       'application/warc',
     );
   });

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CaptureResult } from '../../../../shared/captures.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../../support/node.ts';
 import { chunked, closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/scriptedWeb.ts';
-import { TurnedClock } from '../../../support/turnedClock.ts';
 import { NOON, record } from '../../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
 import { checkedInTime, exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
 
-let clock: TurnedClock;
+let clock: ManualClock;
 let node: CollectingNode;
 let web: ScriptedWeb;
 
 beforeEach(async () => {
-  clock = new TurnedClock('2026-11-20T10:00:00.123Z');
+  clock = new ManualClock('2026-11-20T10:00:00.123Z');
   node = await openCollectingNode({}, { clock });
   web = await ScriptedWeb.open();
 });
@@ -27,7 +27,7 @@ const checked = (path: string, times = 1, said: object = {}) =>
 
 describe('a WARC file of ours', () => {
   async function imported(into: TestNode, file: Buffer): Promise<CaptureResult> {
-    const answer = await into.askAsOwner('/manage/captures?observer=first%20node', {
+    const answer = await into.fetchAsOwner('/manage/captures?observer=first%20node', {
       method: 'POST',
       headers: { 'Content-Type': 'application/warc' },
       body: new Uint8Array(file),
@@ -47,12 +47,12 @@ describe('a WARC file of ours', () => {
     const { captures, refused } = await imported(other, await exported(node.node, query));
     expect([captures, refused]).toEqual([6, []]);
     for (const body of ['one', 'two', 'abcd', 'gone']) {
-      const answer = await other.ask(`/archive/${sha256(body).slice(7)}`);
+      const answer = await other.fetch(`/archive/${sha256(body).slice(7)}`);
       expect(await answer.text()).toBe(body);
     }
     const timeMap = async (from: TestNode) =>
       (
-        (await (await from.ask(`/timemap/json/${web.url('/page')}`)).json()) as {
+        (await (await from.fetch(`/timemap/json/${web.url('/page')}`)).json()) as {
           mementos: { list: { datetime: string }[] };
         }
       ).mementos.list.map(({ datetime }) => datetime);
@@ -102,7 +102,7 @@ describe('a WARC file of ours', () => {
     expect(saidIn(metadata)).toMatchObject({ observer: 'Archive', 'fetched-from': web.url(memento) });
     const other = await openTestNode();
     expect((await imported(other, file)).captures).toBe(1);
-    const mementos = await other.ask(`/timemap/json/${original}`);
+    const mementos = await other.fetch(`/timemap/json/${original}`);
     expect([mementos.status, await mementos.text()]).toEqual([
       200,
       expect.stringContaining('20200101120000'),

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { WARCParser } from 'warcio';
+import type { ManualClock } from '../../../support/manualClock.ts';
 import type { TestNode } from '../../../support/node.ts';
 import type { ScriptedWeb } from '../../../support/scriptedWeb.ts';
-import type { TurnedClock } from '../../../support/turnedClock.ts';
 import type { CollectingNode } from '../../support.ts';
 
 /** The WARC file that a node gives out. */
 export async function exported(from: TestNode, query = ''): Promise<Buffer> {
-  const answer = await from.ask(`/api/warc?${query}`);
+  const answer = await from.fetch(`/api/warc?${query}`);
   expect(answer.status).toBe(200);
   expect(answer.headers.get('Content-Type')).toBe('application/warc');
   return Buffer.from(await answer.arrayBuffer());
@@ -65,7 +65,7 @@ export function saidIn(record: Found | undefined): Record<string, string> {
 
 /** Watches a path and checks it so many times, a minute of the turned clock apart; gives back the source's id. */
 export async function checkedInTime(
-  { node, web, clock }: { node: CollectingNode; web: ScriptedWeb; clock: TurnedClock },
+  { node, web, clock }: { node: CollectingNode; web: ScriptedWeb; clock: ManualClock },
   path: string,
   times: number,
   said: object,

@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ListForm, SourceImport } from '../../../../../shared/sourceList.ts';
+import type { ListFormat, SourceImport } from '../../../../../shared/sourceList.ts';
 import { sendStream } from '../../../api/sendStream.ts';
 import { callKey } from '../../../api/useCall.ts';
 import { ListFields } from './ListFields.tsx';
@@ -32,10 +32,10 @@ export function AddList({ opened, onClose }: AddListProps) {
 
 function ListDialog({ onClose }: { onClose: () => void }) {
   const { text, change, clear } = useListDraft();
-  const [sent, setSent] = useState<ListForm>('text');
+  const [sent, setSent] = useState<ListFormat>('text');
   const client = useQueryClient();
   const send = useMutation({
-    mutationFn: (form: ListForm): Promise<SourceImport> =>
+    mutationFn: (form: ListFormat): Promise<SourceImport> =>
       sendStream('importSources', { body: text, mediaType: listMediaType(form) }),
     onSuccess: ({ refused }) => {
       if (refused === 0) clear();

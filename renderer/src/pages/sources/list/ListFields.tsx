@@ -1,6 +1,6 @@
 import { FileButton, SegmentedControl, Textarea, UnstyledButton } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { type ListForm, MAX_LIST_BYTES } from '../../../../../shared/sourceList.ts';
+import { type ListFormat, MAX_LIST_BYTES } from '../../../../../shared/sourceList.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
 import { useFileDrop } from '../../../components/forms/useFileDrop.ts';
@@ -12,7 +12,7 @@ import { detectListFormat, LIST_FORMATS, listSizeText } from './listFormat.ts';
 export interface ListFieldsProps {
   isSending: boolean;
   error: unknown;
-  onSend: (form: ListForm) => void;
+  onSend: (form: ListFormat) => void;
   onClose: () => void;
 }
 
@@ -64,7 +64,7 @@ export function ListFields({ isSending, error, onSend, onClose }: ListFieldsProp
           size="xs"
           aria-label="List format"
           value={form}
-          onChange={(value) => change({ form: value as ListForm })}
+          onChange={(value) => change({ form: value as ListFormat })}
           data={Object.entries(LIST_FORMATS).map(([value, { label }]) => ({ value, label }))}
         />
         <p className="small muted" aria-live="polite">

@@ -1,6 +1,6 @@
 import { create } from 'zustand';
 import { createJSONStorage, persist } from 'zustand/middleware';
-import type { ListForm } from '../../../../../shared/sourceList.ts';
+import type { ListFormat } from '../../../../../shared/sourceList.ts';
 
 /** Longer lists are kept only while the page is open: sessionStorage has little space. */
 const MAX_KEPT = 500_000;
@@ -10,7 +10,7 @@ interface ListDraft {
   /** The name of the file that the text was read from. */
   fileName: string;
   /** The format chosen by hand, or null for the detected one. */
-  form: ListForm | null;
+  form: ListFormat | null;
   change: (change: Partial<Pick<ListDraft, 'text' | 'fileName' | 'form'>>) => void;
   clear: () => void;
 }

@@ -1,8 +1,8 @@
-import { LIST_MEDIA_TYPES, type ListForm } from '../../../../../shared/sourceList.ts';
+import { LIST_MEDIA_TYPES, type ListFormat } from '../../../../../shared/sourceList.ts';
 import { countOf } from '../../../format/size.ts';
 
 /** The name and description of each list format. */
-export const LIST_FORMATS: Record<ListForm, { label: string; description: string }> = {
+export const LIST_FORMATS: Record<ListFormat, { label: string; description: string }> = {
   text: { label: 'URLs', description: 'One URL per line. Lines that begin with # are comments.' },
   csv: {
     label: 'CSV',
@@ -16,12 +16,12 @@ export const LIST_FORMATS: Record<ListForm, { label: string; description: string
 };
 
 /** The media type of a list. */
-export function listMediaType(form: ListForm): string {
+export function listMediaType(form: ListFormat): string {
   return Object.entries(LIST_MEDIA_TYPES).find(([, named]) => named === form)?.[0] ?? 'text/plain';
 }
 
 /** Detects the format from the beginning of the text or, if that is ambiguous, from the file name. */
-export function detectListFormat(text: string, fileName = ''): ListForm {
+export function detectListFormat(text: string, fileName = ''): ListFormat {
   const beginning = text.replace(/^\uFEFF/, '').trimStart();
   if (beginning.startsWith('<')) return 'opml';
   const [first = ''] = beginning.split(/\r?\n/, 1);
@@ -37,7 +37,7 @@ export function detectListFormat(text: string, fileName = ''): ListForm {
 }
 
 /** An estimate of the number of entries; the node counts exactly. */
-export function listSizeText(text: string, form: ListForm): string {
+export function listSizeText(text: string, form: ListFormat): string {
   if (form === 'opml') {
     return countOf(text.match(/\b(?:xmlUrl|htmlUrl|url)\s*=/gi)?.length ?? 0, 'URL', 'URLs');
   }

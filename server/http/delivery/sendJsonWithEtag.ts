@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+import type { Request } from 'express';
+import type { Reply } from '../reply.ts';
+import { isFresh, requirePreconditions, type Validators } from './conditions.ts';
+
+/**
+ * JSON with an entity tag, for what seldom changes: whoever holds it already is told so.
+ *
+ * @throws Problem `precondition_failed`.
+ */
+export function sendJsonWithEtag(request: Request, json: unknown): Reply {
+  const text = JSON.stringify(json);
+  const etag = `"${createHash('sha256').update(text).digest('base64url')}"`;
+  const validators: Validators = { etag, lastModified: undefined };
+  requirePreconditions(request, validators);
+  return {
+    write: (response) => {
+      response.set({ ETag: etag, 'Cache-Control': 'no-cache' });
+      if (isFresh(request, validators)) response.status(304).end();
+      else response.type('application/json').send(text);
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { BlobWriter } from '../../server/store/blobs/blobWriter.ts';
+import { openStore, type Store } from '../../server/store/store.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { sha256Of } from '../support/packs.ts';
+
+const open: Store[] = [];
+afterEach(async () => {
+  for (const store of open.splice(0)) await store.close();
+  await closeTestNodes();
+});
+
+async function openTestStore(): Promise<Store> {
+  const store = await openStore({ folder: await temporaryFolder(), clock: systemClock });
+  open.push(store);
+  return store;
+}
+
+/** What lies in `tmp/`, but for the markers of what is kept and in no row yet. */
+async function inTmp(store: Store): Promise<string[]> {
+  const names = await readdir(join(store.folder, 'tmp'));
+  return names.filter((name) => !name.startsWith('keeping-'));
+}
+
+const MOST = 1_000_000;
+const contentOf = (number: number) => `The content of blob ${number}.`;
+
+function stageText(store: Store, text: string) {
+  return store.blobs.stage([Buffer.from(text)], MOST);
+}
+
+describe('blobs that are kept at once', () => {
+  test('are all there, whole, whatever their size', async () => {
+    const store = await openTestStore();
+    const texts = Array.from({ length: 200 }, (_, number) =>
+      contentOf(number).repeat(number % 10 === 0 ? 9_000 : 1),
+    );
+    const staged = await Promise.all(texts.map((text) => stageText(store, text)));
+    await Promise.all(staged.map((blob) => blob.keep()));
+    for (const text of texts) {
+      expect(await readFile(store.blobs.fileOf(sha256Of(text)), 'utf8')).toBe(text);
+    }
+    expect(await inTmp(store)).toEqual([]);
+  });
+
+  test('fail by themselves: one whose place is taken is told so, the others are kept', async () => {
+    const store = await openTestStore();
+    const shard = dirname(store.blobs.fileOf(sha256Of(contentOf(3))));
+    await mkdir(dirname(shard), { recursive: true });
+    await writeFile(shard, 'in the way');
+    const staged = await Promise.all([1, 2, 3, 4].map((number) => stageText(store, contentOf(number))));
+    const outcomes = await Promise.allSettled(staged.map((blob) => blob.keep()));
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(outcomes[2]).toMatchObject({ reason: { code: 'EEXIST' } });
+    expect(await inTmp(store)).toEqual([]);
+    expect(await store.blobs.bytesOf(sha256Of(contentOf(4)))).toBe(contentOf(4).length);
+  });
+
+  test('have their folders made ahead where they are expected, and a folder that cannot be made is no failure', async () => {
+    const store = await openTestStore();
+    const expected = Array.from({ length: 320 }, (_, number) => sha256Of(contentOf(number)));
+    const [first = '', ...others] = expected.map((sha256) => dirname(store.blobs.fileOf(sha256)));
+    await mkdir(dirname(first), { recursive: true });
+    await writeFile(first, 'in the way');
+    for (const sha256 of expected) store.blobs.expect(sha256);
+    const [blocked, kept] = await Promise.all([0, 1].map((number) => stageText(store, contentOf(number))));
+    await expect(blocked?.keep()).rejects.toMatchObject({ code: 'EEXIST' });
+    await kept?.keep();
+    for (const shard of others) expect((await stat(shard)).isDirectory(), shard).toBe(shard !== first);
+  });
+
+  test('are waited for when the store closes', async () => {
+    const store = await openTestStore();
+    const staged = await Promise.all(
+      Array.from({ length: 100 }, (_, number) => stageText(store, contentOf(number))),
+    );
+    const kept = Promise.all(staged.map((blob) => blob.keep()));
+    await store.close();
+    open.length = 0;
+    await kept;
+    const names = await readdir(join(store.folder, 'blobs'), { recursive: true });
+    expect(names.filter((name) => name.length > 64)).toHaveLength(100);
+  });
+});
+
+describe('what is staged', () => {
+  test('waits in memory where it is small, and a discarded blob was never on the disk', async () => {
+    const store = await openTestStore();
+    const staged = await stageText(store, 'small');
+    expect(await inTmp(store)).toEqual([]);
+    await staged.discard();
+    await expect(staged.keep()).rejects.toThrow('let go');
+    expect(await store.blobs.bytesOf(staged.sha256)).toBeUndefined();
+  });
+
+  test('waits in tmp where it is large, or where much waits in memory already', async () => {
+    const store = await openTestStore();
+    const large = await stageText(store, 'x'.repeat(100_000));
+    expect(await readdir(join(store.folder, 'tmp'))).toHaveLength(1);
+    await large.discard();
+    const many = await Promise.all(
+      Array.from({ length: 200 }, (_, number) => stageText(store, contentOf(number).repeat(2_400))),
+    );
+    const inFiles = (await readdir(join(store.folder, 'tmp'))).length;
+    expect(inFiles).toBeGreaterThan(0);
+    expect(inFiles).toBeLessThan(200);
+    await Promise.all(many.map((blob) => blob.keep()));
+    expect(await inTmp(store)).toEqual([]);
+    // What was kept makes room again.
+    await stageText(store, 'small');
+    expect(await inTmp(store)).toEqual([]);
+  });
+});
+
+test('whoever waits for a thread that ends is told that nothing is known to be kept', async () => {
+  const keeper = new BlobWriter('/nowhere', new URL('data:text/javascript,process.exit(3)'));
+  const keeping = { file: '/nowhere/a', target: '/nowhere/b' };
+  await expect(keeper.keep(keeping)).rejects.toThrow('The thread that keeps blobs ended.');
+  await expect(keeper.keep(keeping)).rejects.toThrow('The thread that keeps blobs ended.');
+  await keeper.close();
+});

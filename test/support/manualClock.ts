@@ -1,0 +1,85 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../../shared/clock.ts';
+
+interface Sleeper {
+  wakeAt: number;
+  wake: () => void;
+}
+
+/** A clock that stands still until a test turns it. */
+export class ManualClock implements Clock {
+  readonly #sleepers = new Set<Sleeper>();
+  readonly #waiting: { ms: number; seen: () => void }[] = [];
+  #now: number;
+
+  constructor(start = '2026-11-20T10:00:00.000Z') {
+    this.#now = Date.parse(start);
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted || ms <= 0) return resolve();
+      const end = () => {
+        this.#sleepers.delete(sleeper);
+        signal?.removeEventListener('abort', end);
+        resolve();
+      };
+      const sleeper = { wakeAt: this.#now + ms, wake: end };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener('abort', end, { once: true });
+      this.#tellWhoWaits();
+    });
+  }
+
+  /** Moves time on, waking every sleeper at its own instant and letting it act before time goes on. */
+  async turn(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      const next = [...this.#sleepers].sort((left, right) => left.wakeAt - right.wakeAt)[0];
+      if (!next || next.wakeAt > end) break;
+      this.#now = Math.max(this.#now, next.wakeAt);
+      next.wake();
+      await setImmediate();
+    }
+    this.#now = end;
+    await setImmediate();
+  }
+
+  /** Moves time on at once, as a machine that slept does: who should have woken meanwhile wakes late. */
+  async jump(ms: number): Promise<void> {
+    this.#now += ms;
+    for (const sleeper of this.#sleepers) if (sleeper.wakeAt <= this.#now) sleeper.wake();
+    await setImmediate();
+  }
+
+  /** Wakes every sleeper, as timers do that count what really passed while the clock was set anew. */
+  async wakeAll(): Promise<void> {
+    for (const sleeper of this.#sleepers) sleeper.wake();
+    await setImmediate();
+  }
+
+  /** Resolves as soon as somebody sleeps who is to be woken in exactly this many milliseconds. */
+  async sleeperOf(ms: number): Promise<void> {
+    if (this.#hasSleeperOf(ms)) return;
+    await new Promise<void>((seen) => {
+      this.#waiting.push({ ms, seen });
+    });
+  }
+
+  #hasSleeperOf(ms: number): boolean {
+    return [...this.#sleepers].some(({ wakeAt }) => wakeAt - this.#now === ms);
+  }
+
+  #tellWhoWaits(): void {
+    for (let index = this.#waiting.length - 1; index >= 0; index -= 1) {
+      const waiting = this.#waiting[index];
+      if (!waiting || !this.#hasSleeperOf(waiting.ms)) continue;
+      this.#waiting.splice(index, 1);
+      waiting.seen();
+    }
+  }
+}
