@@ -6,7 +6,7 @@ import renderer from './vite.config.ts';
 
 const root = import.meta.dirname;
 
-/** electron-vite forces './', which breaks deep links when the node serves the page over HTTP. */
+/** electron-vite sets the base to './', which breaks deep links when the node serves the page over HTTP. */
 const rootBase: Plugin = {
   name: 'strongroom:root-base',
   enforce: 'post',
@@ -29,7 +29,7 @@ export default defineConfig({
       emptyOutDir: true,
       rolldownOptions: {
         input: { main: resolve(root, 'electron/main.ts'), cli: resolve(root, 'server/cli.ts'), ...workers },
-        // Everything in one folder: workers are started by a URL relative to the file that starts them.
+        // One folder for everything, because a worker's URL is relative to the file that starts it.
         output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
       },
     },

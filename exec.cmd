@@ -1,2 +1,2 @@
-@rem package.json starts programs with "exec", which the shells of other systems have built in.
+@rem package.json starts programs with "exec", which is built into the shells of other systems.
 @%*

@@ -2,7 +2,7 @@ import { defineConfig } from '@playwright/test';
 import { enableCodeCache } from './server/cli/compileCache.ts';
 import { chromiumLaunchOptions } from './test/support/chromium.ts';
 
-// For what is started beside the command line: the demonstration, `npm start`, the stand-in for Electron.
+// For processes other than the command line: the demo, `npm start`, the stand-in for Electron.
 enableCodeCache();
 
 export default defineConfig({
@@ -12,7 +12,7 @@ export default defineConfig({
   outputDir: 'test-results',
   workers: 2,
   retries: 0,
-  // Generous: a slow machine is no fault, and what is there is not waited for.
+  // Generous, because a slow machine is not a failure. Tests do not wait longer than necessary.
   timeout: 120_000,
   expect: { timeout: 15_000 },
   forbidOnly: Boolean(process.env.CI),
@@ -20,10 +20,10 @@ export default defineConfig({
   use: {
     browserName: 'chromium',
     launchOptions: chromiumLaunchOptions(),
-    // What is recorded of every test is paid for by every test: the pages as they were, without a film of them.
+    // Tracing slows every test, so traces contain DOM snapshots but no screenshots.
     trace: { mode: 'retain-on-failure', screenshots: false },
     screenshot: 'only-on-failure',
-    // What moves would be measured half way.
+    // Animations would be measured half way.
     contextOptions: { reducedMotion: 'reduce' },
   },
 });

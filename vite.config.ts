@@ -4,7 +4,7 @@ import { defineConfig } from 'vite';
 
 const root = import.meta.dirname;
 
-/** The renderer: built by `npm run build` (through electron.vite.config.ts) and served by the node to any browser. */
+/** The renderer. `npm run build` builds it through electron.vite.config.ts, and the node serves it to any browser. */
 export default defineConfig({
   root: resolve(root, 'renderer'),
   base: '/',
@@ -13,10 +13,10 @@ export default defineConfig({
   build: {
     outDir: resolve(root, 'out/renderer'),
     emptyOutDir: true,
-    // Browsers on the local network, not only the app's own Chromium.
+    // Visitors use other browsers than the app's Chromium.
     target: 'es2022',
     minify: true,
-    // The server's policy allows no data: scripts or fonts beyond what it names, so nothing is inlined.
+    // The server's content security policy forbids data: URLs for scripts and fonts.
     assetsInlineLimit: 0,
     rolldownOptions: { input: resolve(root, 'renderer/index.html') },
   },

@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config';
 import { enableCodeCache } from './server/cli/compileCache.ts';
 
-// Threads and processes that the tests start read their code compiled, as those of the command line do.
+// Threads and processes started by tests use the compile cache, as the command line does.
 enableCodeCache();
 
-/** What measures how soon a node answers while it works hard: nothing else may run beside it. */
+/** Tests that measure response times under load. They run alone. */
 const MEASURED = ['test/**/hostile.test.ts', 'test/netns/*.test.ts'];
 const BROWSER_AND_BENCH = ['test/e2e/**', 'test/bench/**'];
 
@@ -13,7 +13,7 @@ export default defineConfig({
     environment: 'node',
     globalSetup: ['test/support/requireNode24.ts'],
     pool: 'forks',
-    // Nothing is done at import time, so files may share a process: five times faster than one each.
+    // Modules have no side effects on import, so test files can share a process. This is five times as fast.
     isolate: false,
     testTimeout: 20_000,
     hookTimeout: 20_000,
@@ -25,7 +25,7 @@ export default defineConfig({
           name: 'together',
           include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
           exclude: [...BROWSER_AND_BENCH, ...MEASURED],
-          // Much of what they do is waiting: for disks, for processes, for work that others go before.
+          // Tests spend much of their time waiting for disks and processes.
           maxWorkers: '100%',
           sequence: { groupOrder: 0 },
         },

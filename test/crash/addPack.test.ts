@@ -106,14 +106,14 @@ const ALL = {
   blobs: Object.values(FILES).map(sha256Of).sort(),
 };
 
-describe('a pack is there wholly or not at all, whichever step fails', () => {
+describe('a pack is stored completely or not at all, whichever step fails', () => {
   test.each([
     ['the first rename fails', failingKeep('a.txt', false), NOTHING],
     ['the last rename fails', failingKeep('c.txt', false), NOTHING],
-    ['a rename is done and told as failed', failingKeep('b.txt', true), NOTHING],
-    ['the change throws after it wrote its rows', failingChange, NOTHING],
+    ['a rename succeeds and reports failure', failingKeep('b.txt', true), NOTHING],
+    ['the change throws after writing its rows', failingChange, NOTHING],
     ['the commit fails', failingWrite(false), NOTHING],
-    ['the commit is done and told as failed', failingWrite(true), ALL],
+    ['the commit succeeds and reports failure', failingWrite(true), ALL],
   ])('%s', async (_name, failure, expected) => {
     const folder = await temporaryFolder();
     const store = await openAt(folder);
@@ -132,7 +132,7 @@ describe('a pack is there wholly or not at all, whichever step fails', () => {
     expect(await found(folder)).toEqual(ALL);
   });
 
-  test('bytes that stop coming while they are staged', async () => {
+  test('the upload ends while its bytes are staged', async () => {
     const folder = await temporaryFolder();
     const store = await openAt(folder);
     const cut = (async function* () {
@@ -145,7 +145,7 @@ describe('a pack is there wholly or not at all, whichever step fails', () => {
     expect(await found(folder)).toEqual(NOTHING);
   });
 
-  test('a crash that leaves staged and kept files: the next start removes both', async () => {
+  test('the next start removes staged and stored files left by a crash', async () => {
     const folder = await temporaryFolder();
     const store = await openAt(folder);
     const [first] = await stageInFiles(store);
@@ -157,7 +157,7 @@ describe('a pack is there wholly or not at all, whichever step fails', () => {
   });
 });
 
-test('a refusal discards what was staged and keeps what others have', async () => {
+test('a refusal discards staged bytes and keeps those of other packs', async () => {
   const folder = await temporaryFolder();
   const store = await openAt(folder);
   await addPack(store, { record: RECORD, staged: await stageAll(store) });

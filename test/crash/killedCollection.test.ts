@@ -66,7 +66,7 @@ async function runRound(folder: string, after: number, events: number): Promise<
   return told;
 }
 
-test('however a node is killed while it collects, what it told of stays, whole and once', async () => {
+test('a node killed during a collection keeps everything it reported, complete and exactly once', async () => {
   const random = seededRandom(SEED);
   const web = await ScriptedWeb.open();
   const folder = join(await temporaryFolder(), 'data');

@@ -101,7 +101,7 @@ async function expectWhole(node: TestNode, events: readonly Event[]): Promise<vo
   expect(total, 'no source is there without its capture').toBe(versions.size);
 }
 
-test('however a node is killed while it imports, what it told to be recorded stays, and importing again adds the rest', async () => {
+test('a node killed during an import keeps every reported capture, and a repeated import adds the rest', async () => {
   const random = seededRandom(SEED);
   const file = fileOfCaptures(random);
   const folder = join(await temporaryFolder(), 'data');

@@ -144,7 +144,7 @@ async function blobsOf(folder: string): Promise<{ lying: string[]; named: string
   };
 }
 
-test(`kill -9 during uploads loses nothing that was acknowledged and leaves nothing half (seed ${SEED})`, async () => {
+test(`kill -9 during uploads loses no acknowledged pack and leaves none incomplete (seed ${SEED})`, async () => {
   const folder = join(await temporaryFolder(), 'data');
   const random = seededRandom(SEED);
   const acknowledged: string[] = [];

@@ -74,7 +74,7 @@ describe.each([
   const sha256 = sha256Of(text);
   const row = { sha256, bytes: text.length, stored_at: '2026-10-01T00:00:00.000Z' };
 
-  test('of a write that was refused goes at once, and is never found uncounted', async () => {
+  test('is deleted at once when its write is refused, and is always counted until then', async () => {
     const store = await openAt(await temporaryFolder());
     await expect(addPackOf({ ...store, write: refuse }, await stage(store, text), text, 'One')).rejects.toBe(
       LOST,
@@ -82,7 +82,7 @@ describe.each([
     expect(await lying(store.folder)).toEqual(NOTHING);
   });
 
-  test('stays for the one of two uploads that is accepted, whichever of them is over first', async () => {
+  test('is kept if one of two uploads is accepted, whichever ends first', async () => {
     for (const refusedFirst of [true, false]) {
       const store = await openAt(await temporaryFolder());
       const [accepted, refused] = [await stage(store, text), await stage(store, text)];
@@ -115,7 +115,7 @@ describe.each([
     }
   });
 
-  test('of two uploads that are both refused goes with the last', async () => {
+  test('is deleted with the last of two refused uploads', async () => {
     const store = await openAt(await temporaryFolder());
     const [one, two] = [await keep(store, text), await keep(store, text)];
     await one.discard();
@@ -124,7 +124,7 @@ describe.each([
     expect(await lying(store.folder)).toEqual(NOTHING);
   });
 
-  test('stays for the next start where it is not known what was committed, which then decides', async () => {
+  test('is kept if the outcome of the commit is unknown, and the next start decides', async () => {
     const store = await openAt(await temporaryFolder());
     const staged = await keep(store, text);
     const failing = store.write(() => {
@@ -137,7 +137,7 @@ describe.each([
     expect(await lying(open.at(-1)?.folder ?? '')).toEqual(NOTHING);
   });
 
-  test('that a kill left before its row was committed is removed by the next start', async () => {
+  test('is removed by the next start if its row was not committed before a kill', async () => {
     const store = await openAt(await temporaryFolder());
     await keep(store, text);
     const folder = await killed(store);
@@ -146,7 +146,7 @@ describe.each([
     expect(await lying(folder)).toEqual(NOTHING);
   });
 
-  test('that a kill left after its row was committed stays', async () => {
+  test('is kept if its row was committed before a kill', async () => {
     const store = await openAt(await temporaryFolder());
     await keep(store, text);
     await store.write((database) => createBlobRowIfAbsent(database, row));
@@ -155,7 +155,7 @@ describe.each([
     expect(await lying(folder)).toEqual({ ...NOTHING, blobs: [sha256] });
   });
 
-  test('is no leftover where rows that were acknowledged may be missing: it goes to lost-and-found, whole', async () => {
+  test('is moved to lost-and-found if acknowledged rows may be missing', async () => {
     const store = await openAt(await temporaryFolder());
     await keep(store, text);
     const folder = await killed(store);
@@ -167,7 +167,7 @@ describe.each([
     expect(await readFile(join(folder, 'lost-and-found', sha256), 'utf8')).toBe(text);
   });
 
-  test('that was there before a write of the same bytes is not that write’s to delete', async () => {
+  test('is not deleted by a refused write of the same bytes if it existed before', async () => {
     const store = await openAt(await temporaryFolder());
     await overwrite(store.folder, sha256, text);
     const staged = await keep(store, text);

@@ -45,7 +45,7 @@ async function losePower(folder: string, count: number): Promise<void> {
   for (const [index, file] of files.entries()) await (index % 2 === 0 ? rm(file) : truncate(file, 0));
 }
 
-test('every object of an answered round is whole after a power cut that took its file or emptied it', async () => {
+test('every object of a completed round survives a power cut that removed or emptied its file', async () => {
   const web = await ScriptedWeb.open();
   const folder = await temporaryFolder();
   running = await serveNode(folder);
@@ -71,7 +71,7 @@ test('every object of an answered round is whole after a power cut that took its
   expect(await readdir(join(folder, 'journal'))).toEqual([]);
 });
 
-test('every small pack that was answered is whole after a power cut that took its files or emptied them', async () => {
+test('every acknowledged small pack survives a power cut that removed or emptied its files', async () => {
   const folder = await temporaryFolder();
   running = await serveNode(folder);
   const { url, token_file } = running;

@@ -28,7 +28,7 @@ async function changesOf(node: TestNode): Promise<KeyChange[]> {
   return ((await (await node.fetch('/api/ledger/keys')).json()) as List<KeyChange>).items;
 }
 
-test('a rollback that is accepted gets a new key and an entry that names both heads, and deletes no blob', async () => {
+test('an accepted rollback creates a new key and an entry that names both heads, and deletes no blob', async () => {
   const folder = await withoutLog();
   const blobs = await blobFiles(folder);
   const oldKey = await keyOf(folder);
@@ -60,7 +60,7 @@ test('a rollback that is accepted gets a new key and an entry that names both he
   expect(await (await again.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 3 });
 });
 
-test('what was signed and the log are kept as evidence, and the old key under another name', async () => {
+test('an accepted rollback keeps the checkpoints, the log and the old key', async () => {
   const folder = await copyOf(archive.folder);
   await cp(archive.olderDatabase, join(folder, 'strongroom.db'));
   await rm(join(folder, 'strongroom.db-wal'));
@@ -79,7 +79,7 @@ test('what was signed and the log are kept as evidence, and the old key under an
   expect((await stat(join(folder, retired[0] ?? ''))).mode & 0o777).toBe(0o600);
 });
 
-test('a checkpoint by the key from before is told by which key it is, and what became of that', async () => {
+test('verification names the old key that signed a checkpoint and the entry that replaced it', async () => {
   const folder = await withoutLog();
   await run('key', '--accept-rollback', '--data', folder);
   const file = join(await temporaryFolder(), 'old.checkpoint');
@@ -91,7 +91,7 @@ test('a checkpoint by the key from before is told by which key it is, and what b
   );
 });
 
-test('a crash right after a rollback was recorded does not bring the refusal back', async () => {
+test('an archive opens after a crash right after the rollback was recorded', async () => {
   const folder = await withoutLog();
   const before = await copyOf(folder);
   await run('key', '--accept-rollback', '--data', folder);
@@ -106,7 +106,7 @@ test('a crash right after a rollback was recorded does not bring the refusal bac
   expect((await readdir(folder)).filter((name) => name === 'key.next')).toEqual([]);
 });
 
-test('where nothing is wrong there is nothing to accept, and the key stays', async () => {
+test('--accept-rollback changes nothing in an intact archive', async () => {
   const folder = await copyOf(archive.folder);
   const key = await keyOf(folder);
   const { code, told } = await run('key', '--accept-rollback', '--data', folder);

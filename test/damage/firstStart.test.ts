@@ -19,17 +19,17 @@ async function emptyArchive(): Promise<string> {
 const LEFT: Record<string, (from: string, folder: string) => Promise<unknown>> = {
   'nothing but a lock': (_, folder) => writeFile(join(folder, 'lock'), ''),
   'a database of 0 bytes': (_, folder) => writeFile(join(folder, 'strongroom.db'), ''),
-  'a database whose key was not kept yet': async (from, folder) => {
+  'a database without its key': async (from, folder) => {
     await cp(from, folder, { recursive: true });
     await forgetKey(folder);
     for (const name of ['key', 'checkpoint']) await rm(join(folder, name));
   },
-  'a key that waits to be taken into use': async (from, folder) => {
+  'a next key': async (from, folder) => {
     await cp(from, folder, { recursive: true });
     await cp(join(folder, 'key'), join(folder, 'key.next'));
     for (const name of ['key', 'checkpoint']) await rm(join(folder, name));
   },
-  'a key that the database does not name, as versions before left it': async (from, folder) => {
+  'a key that the database does not name, as left by older versions': async (from, folder) => {
     await cp(from, folder, { recursive: true });
     await forgetKey(folder);
     for (const name of ['head', 'checkpoint']) await rm(join(folder, name));
@@ -42,7 +42,7 @@ async function forgetKey(folder: string): Promise<void> {
   database.close();
 }
 
-test.each(Object.keys(LEFT))('a first start that was killed and left %s is gone on with', async (what) => {
+test.each(Object.keys(LEFT))('a start continues after a killed first start that left %s', async (what) => {
   const folder = join(await temporaryFolder(), 'data');
   await mkdir(folder);
   await LEFT[what]?.(await emptyArchive(), folder);
@@ -56,7 +56,7 @@ test.each(Object.keys(LEFT))('a first start that was killed and left %s is gone 
   expect(await keyOf(folder)).toMatch(/^node-[0-9a-f]{10}\.local\/strongroom\+/);
 });
 
-test('an archive of a version that kept no head and no checkpoint opens, deletes nothing, and keeps both from then on', async () => {
+test('an archive without head and checkpoint opens, loses nothing, and gets both', async () => {
   const first = await openTestNode();
   await uploadNewPack(first);
   await first.close();

@@ -100,7 +100,7 @@ async function expectReadable(node: TestNode, pack: Pick<Pack, 'id'>, bytes: str
   expect((await (await node.fetch('/api/dump.jsonl')).text()).trimEnd()).toMatch(/\{"kind":"trailer".*\}$/);
 }
 
-test('an archive on a disk that is full to its last byte can be read, and nothing is written', async (context) => {
+test('an archive on a completely full disk can be read, and writes are refused', async (context) => {
   if (!isMounted) context.skip('Only root can mount a disk to fill.');
   const first = await open();
   await useAll(first.url, first.token);
@@ -123,7 +123,7 @@ test('an archive on a disk that is full to its last byte can be read, and nothin
   expect(await readdir(join(disk, 'data'))).toContain('reserve');
 });
 
-test('what a killed node left in its journal stays there until there is room, and can be read', async (context) => {
+test('on a full disk, the journal of a killed node is kept until there is room, and its objects can be read', async (context) => {
   if (!isMounted) context.skip('Only root can mount a disk to fill.');
   const folder = join(disk, 'data');
   const killed = await serveNode(folder);

@@ -36,7 +36,7 @@ async function expectAllThere(): Promise<void> {
   await node.close();
 }
 
-test('a database that was removed is made anew of the newest dump, with the same key', async () => {
+test('a removed database is rebuilt from the newest dump with the same key', async () => {
   await rm(join(folder, 'strongroom.db'));
   const { code, told } = await run('rebuild', folder);
   expect([code, told]).toEqual([
@@ -48,7 +48,7 @@ test('a database that was removed is made anew of the newest dump, with the same
   await expectAllThere();
 });
 
-test('a database that cannot be read is kept under another name', async () => {
+test('an unreadable database is kept under another name', async () => {
   const file = join(folder, 'strongroom.db');
   const bytes = await readFile(file);
   for (let page = 4_096; page < bytes.length; page += 4_096) bytes.fill(0xa5, page, page + 200);
@@ -59,7 +59,7 @@ test('a database that cannot be read is kept under another name', async () => {
   await expectAllThere();
 });
 
-test('serve --rebuild makes it anew and serves it; an empty file is no database either', async () => {
+test('serve --rebuild rebuilds an empty database and serves it', async () => {
   await truncate(join(folder, 'strongroom.db'), 0);
   const node = await serveNode(folder, '--rebuild');
   for (const id of ids) expect((await fetch(new URL(`/api/packs/${id}`, node.url))).status).toBe(200);
@@ -68,14 +68,14 @@ test('serve --rebuild makes it anew and serves it; an empty file is no database 
   expect(await end(again, 'SIGTERM')).toBe(0);
 });
 
-test('a database that can be read is not replaced', async () => {
+test('a readable database is not replaced', async () => {
   const before = await digestsIn(folder);
   const { code, told } = await run('rebuild', folder);
   expect([code, told]).toEqual([2, expect.stringContaining('can be read, so it is not replaced')]);
   expect(await digestsIn(folder)).toEqual(before);
 });
 
-test('a dump that is behind is taken only where a rollback is accepted', async () => {
+test('an outdated dump is used only with --accept-rollback', async () => {
   await rm(join(folder, 'strongroom.db'));
   await rm(join(folder, 'dumps', 'second.jsonl'));
   const before = await digestsIn(folder);
@@ -98,7 +98,7 @@ test('a dump that is behind is taken only where a rollback is accepted', async (
   });
 });
 
-test('bytes that are gone are counted and named, and it ends with 1', async () => {
+test('rebuild lists missing blobs and exits with 1', async () => {
   await rm(join(folder, 'strongroom.db'));
   const [blob = ''] = await blobFiles(folder);
   await rm(join(folder, 'blobs', blob));
@@ -108,7 +108,7 @@ test('bytes that are gone are counted and named, and it ends with 1', async () =
   expect(told).toMatch(/^1 of 2 objects/m);
 });
 
-test('a key that is gone too is told, and the database is made all the same', async () => {
+test('rebuild reports a missing key and still rebuilds the database', async () => {
   await rm(join(folder, 'strongroom.db'));
   await rm(join(folder, 'key'));
   const { code, told } = await run('rebuild', folder);
@@ -116,7 +116,7 @@ test('a key that is gone too is told, and the database is made all the same', as
   expect((await run('key', '--renew', '--data', folder)).code).toBe(0);
 });
 
-test('a damaged dump is passed over, and one of another archive too; without any, nothing is made', async () => {
+test('damaged dumps and dumps of other archives are skipped; without a usable dump nothing is rebuilt', async () => {
   const other = await openTestNode();
   for (const title of ['a', 'b', 'c']) await uploadNewPack(other, { title });
   const foreign = await (await other.fetch('/api/dump.jsonl')).text();

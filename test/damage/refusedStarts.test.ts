@@ -67,7 +67,7 @@ const DAMAGES: Damage[] = [
     ledger: 1,
   },
   {
-    what: 'the log was cut in its last page',
+    what: 'the log was truncated in its last page',
     of: () => unsigned,
     damage: async (folder) => truncate(join(folder, LOG), (await readFile(join(folder, LOG))).length - 100),
     says: /not the one that this archive was written with last/,
@@ -88,14 +88,14 @@ const DAMAGES: Damage[] = [
     ledger: 1,
   },
   {
-    what: 'an older database was put back, no checkpoint given out',
+    what: 'an older database was restored, and no checkpoint was ever signed',
     of: () => unsigned,
     damage: putOlderBack,
     says: behind,
     ledger: 1,
   },
   {
-    what: 'an older database was put back, and the head is gone',
+    what: 'an older database was restored, and the head is missing',
     of: () => signed,
     damage: async (folder) => {
       await cp(signed.olderDatabase, join(folder, DATABASE));
@@ -106,7 +106,7 @@ const DAMAGES: Damage[] = [
     ledger: 1,
   },
   {
-    what: 'the database of another archive was put there',
+    what: 'the database was replaced by that of another archive',
     of: () => signed,
     damage: async (folder) => {
       await cp(join(other, DATABASE), join(folder, DATABASE));
@@ -130,7 +130,7 @@ const DAMAGES: Damage[] = [
     ledger: 2,
   },
   {
-    what: 'the database has no table, and head and checkpoint are gone with its log',
+    what: 'the database has no tables, and log, head and checkpoint are missing',
     of: () => signed,
     damage: async (folder) => {
       for (const name of [LOG, DATABASE, 'head', 'checkpoint']) await rm(join(folder, name));
@@ -142,7 +142,7 @@ const DAMAGES: Damage[] = [
     ledger: 2,
   },
   {
-    what: 'the database is no database',
+    what: 'the database file is not a database',
     of: () => unsigned,
     damage: (folder) => writeFile(join(folder, DATABASE), 'This is no database. '.repeat(400)),
     says: /strongroom\.db is no database/,
@@ -156,21 +156,21 @@ const DAMAGES: Damage[] = [
     ledger: 0,
   },
   {
-    what: 'the key is another one',
+    what: 'the key was replaced',
     of: () => unsigned,
     damage: (folder) => cp(join(other, 'key'), join(folder, 'key')),
     says: /key .*is another key than the one this archive was made with/,
     ledger: 0,
   },
   {
-    what: 'the kept head was overwritten',
+    what: 'the head was overwritten',
     of: () => unsigned,
     damage: (folder) => writeFile(join(folder, 'head'), 'nothing'),
     says: /head, which says how far the ledger went, is damaged/,
     ledger: 1,
   },
   {
-    what: 'the kept checkpoint was altered',
+    what: 'the checkpoint was altered',
     of: () => signed,
     damage: (folder) => flip(join(folder, 'checkpoint'), (bytes) => bytes.indexOf('\n') + 1),
     says: /kept checkpoint .*checkpoint cannot be believed/,
@@ -179,7 +179,7 @@ const DAMAGES: Damage[] = [
 ];
 
 describe.each(DAMAGES)('$what', ({ of, damage, says, ledger }) => {
-  test('every command refuses it with one sentence, and changes no file', async () => {
+  test('every command refuses the folder with one sentence and changes no file', async () => {
     const folder = await copyOf(of().folder);
     await damage(folder);
     const before = await digestsIn(folder);
@@ -212,7 +212,7 @@ describe.each(DAMAGES)('$what', ({ of, damage, says, ledger }) => {
   });
 });
 
-test('an archive whose node was killed, and to which nothing was done, opens with everything in it', async () => {
+test('an undamaged archive of a killed node opens with all its data', async () => {
   for (const { folder, packs } of [unsigned, signed]) {
     const node = await openTestNode({ dataFolder: await copyOf(folder) });
     for (const { id } of packs) expect((await node.fetch(`/api/packs/${id}`)).status).toBe(200);
@@ -220,7 +220,7 @@ test('an archive whose node was killed, and to which nothing was done, opens wit
   }
 });
 
-test('an archive that was refused opens once what was taken from it is put back', async () => {
+test('a refused archive opens once the missing files are restored', async () => {
   const folder = await copyOf(unsigned.folder);
   await rm(join(folder, LOG));
   await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(behind);

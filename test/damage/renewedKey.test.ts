@@ -28,7 +28,7 @@ async function newestChange(folder: string): Promise<KeyChange | undefined> {
   return items[0];
 }
 
-test('a key that is renewed is named by an entry that the old key has signed', async () => {
+test('renewing a key adds an entry signed by the old key', async () => {
   const { folder, checkpoint } = await closedArchive();
   const oldKey = await keyOf(folder);
   const renewed = await run('key', '--renew', '--data', folder);
@@ -57,7 +57,7 @@ test('a key that is renewed is named by an entry that the old key has signed', a
   ]);
 });
 
-test('a key that is lost, or another one, is renewed without its signature, and only where that is asked for', async () => {
+test('a lost or replaced key is renewed without a signature, and only on request', async () => {
   const { folder } = await closedArchive();
   const lost = await copyOf(folder);
   await rm(join(lost, 'key'));
@@ -74,7 +74,7 @@ test('a key that is lost, or another one, is renewed without its signature, and 
   }
 });
 
-test('what is recorded of a key is covered by the ledger, and goes through a dump', async () => {
+test('key changes are covered by the ledger and survive a dump', async () => {
   const { folder } = await closedArchive();
   await run('key', '--renew', '--data', folder);
   const node = await openTestNode({ dataFolder: folder });

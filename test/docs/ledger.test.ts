@@ -32,7 +32,7 @@ async function goFolder(): Promise<{ cwd: string; env: NodeJS.ProcessEnv }> {
   return { cwd, env };
 }
 
-test('the vector of ledger.md is what a key with that seed signs', async () => {
+test('the test vector in ledger.md is valid', async () => {
   const seed = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
   const key = nodeKeyOf('node.local/strongroom', privateKeyOfSeed(seed));
   const tree = new GrowingTree();
@@ -48,7 +48,7 @@ test('the vector of ledger.md is what a key with that seed signs', async () => {
 });
 
 describe('Go’s own package opens checkpoints', () => {
-  test('the published one, and only as it was signed', { timeout: GO_TAKES_MS }, async ({ skip }) => {
+  test('the test vector, and only unaltered', { timeout: GO_TAKES_MS }, async ({ skip }) => {
     await requireGo(skip);
     const { cwd, env } = await goFolder();
     const files = await codeBlocksOf('ledger.md', 'text');
@@ -65,7 +65,7 @@ describe('Go’s own package opens checkpoints', () => {
     );
   });
 
-  test('that of a node, with the key that the node tells', { timeout: GO_TAKES_MS }, async ({ skip }) => {
+  test('the checkpoint of a node with the key of the node', { timeout: GO_TAKES_MS }, async ({ skip }) => {
     await requireGo(skip);
     const node = await openTestNode();
     for (const path of ['a', 'b']) await node.sendJson('POST', '/api/nodes', { path, title: path });

@@ -51,9 +51,7 @@ async function output(name: string): Promise<string> {
   return (await run('sh', ['-ec', block('sh', name)], { cwd: folder, env })).stdout;
 }
 
-test('every command of pack-format.md says what it should of a pack file that a node made', async ({
-  skip,
-}) => {
+test('the commands in pack-format.md accept a pack file created by a node', async ({ skip }) => {
   for (const program of ['unzip', 'zip', 'curl', 'python3', 'sha256sum']) {
     skip(!(await isInstalled(program)), `${program} is not installed`);
   }
@@ -94,7 +92,7 @@ test('rhash and hashdeep agree with the manifests', async ({ skip }) => {
   }
 });
 
-test('the page names every tag file, every field of the record and every code of a refusal', () => {
+test('pack-format.md documents every tag file, record field and refusal code', () => {
   for (const { name } of bagOf(FULL_RECORD).tagFiles) expect(document).toContain(`\`${name}\``);
   for (const field of Object.keys(FULL_RECORD)) expect(document).toContain(`\`${field}\``);
   const codes = Object.entries(PROBLEMS).filter(([, { title }]) => /pack file/.test(title));

@@ -51,7 +51,7 @@ async function publish(node: TestNode): Promise<{ id: string; ledger_entry: numb
   return (await response.json()) as { id: string; ledger_entry: number };
 }
 
-test('every command of verify-by-hand.md says what it should of an honest node', async () => {
+test('the commands in verify-by-hand.md accept an honest node', async () => {
   const node = await openTestNode();
   for (const path of ['a', 'b', 'c', 'd']) await node.sendJson('POST', '/api/nodes', { path, title: 'É' });
   const pack = await publish(node);
@@ -86,7 +86,7 @@ test('every command of verify-by-hand.md says what it should of an honest node',
   expect(stdout).toMatch(/^NOT IN the ledger of/);
 });
 
-test('a retrieval is proven by hand, and one that was altered is not', async () => {
+test('the proof script accepts a retrieval and rejects an altered one', async () => {
   const dataFolder = join(await temporaryFolder(), 'data');
   const web = await ScriptedWeb.open();
   const urls = ['/a', '/b', '/c'].map((path) => {

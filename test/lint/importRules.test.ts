@@ -113,7 +113,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('no import of this checkout breaks a rule', () => {
+test('every import in this checkout obeys the rules', () => {
   expect(checkImports(root)).toEqual([]);
 });
 

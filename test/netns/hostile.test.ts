@@ -54,7 +54,7 @@ async function check(id: string): Promise<Retrieval | undefined> {
   return items[0];
 }
 
-test('a name that was public and then leads to a private address is refused, whichever it is', async () => {
+test('a public name that later resolves to any private address is refused', async () => {
   // A kept connection leads to the public address for another 250 ms; here each check has to look the name up.
   open().script({ '/page': { headers: { Connection: 'close' }, body: 'text' } });
   await open().resolve({ 'rebound.example': PUBLIC });
@@ -71,7 +71,7 @@ test('a name that was public and then leads to a private address is refused, whi
   expect(failing.map(({ error }) => error)).toEqual(['redirect_refused']);
 }, 60_000);
 
-test('a redirect from a public name to a private one is refused', async () => {
+test('a redirect from a public to a private name is refused', async () => {
   open().script({
     '/away': { status: 302, headers: { Location: 'http://inside.example/secret' }, body: '' },
   });
@@ -84,7 +84,7 @@ test('a redirect from a public name to a private one is refused', async () => {
   expect(open().asked('10.9.9.9')).toEqual([]);
 }, 60_000);
 
-test('a name that is private when it is added is watched there', async () => {
+test('a name that is private when added is checked at its private address', async () => {
   open().script({ '/wiki': { body: 'text' } });
   await open().resolve({ 'wiki.example': '192.168.7.7' });
   const { id, allow_private } = await watch('http://wiki.example/wiki');
@@ -93,7 +93,7 @@ test('a name that is private when it is added is watched there', async () => {
   expect(open().asked('192.168.7.7')).toEqual(['/robots.txt', '/wiki']);
 }, 60_000);
 
-test('a hostile robots.txt and redirects to long paths hold up nobody who asks the node meanwhile', async () => {
+test('the node stays responsive during a hostile robots.txt and redirects to long paths', async () => {
   const path = (hop: number) => `/${'a'.repeat(15_000)}${hop}`;
   const rules = Array<string>(250).fill(`Disallow: /${'*a'.repeat(1_000)}*b`);
   open().script({ '/robots.txt': { body: `User-agent: *\n${rules.join('\n')}\n` } });

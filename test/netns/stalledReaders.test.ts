@@ -110,7 +110,7 @@ async function oneMore(): Promise<number | undefined> {
 const isWhole = ({ lastBytes }: LeftOver) => lastBytes.endsWith('0\r\n\r\n');
 const isExport = ({ path }: LeftOver) => path !== BLOB;
 
-test('of two hundred that read nothing four exports run, the others are busy, and all are cut off', async () => {
+test('of two hundred stalled export requests four run, the others get busy, and all are disconnected', async () => {
   const { namespace, ports, before } = await askedNode({ stallTimeoutMs: 10_000 });
   const connected = async () => {
     const now = await namespace.connectedPorts();
@@ -152,7 +152,7 @@ test('of two hundred that read nothing four exports run, the others are busy, an
   expect(namespace.nodeLog).toEqual([]);
 }, 60_000);
 
-test('while two hundred read nothing the log stays within its bound, and the node ends soon', async () => {
+test('with two hundred stalled readers the log stays bounded and the node closes promptly', async () => {
   const { namespace, dataFolder } = await askedNode({ maxWriteAheadLogBytes: LONGEST_LOG });
   const logBytes = () => statSync(join(dataFolder, 'strongroom.db-wal')).size;
   let longest = 0;

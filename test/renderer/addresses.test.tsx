@@ -64,20 +64,20 @@ test.each(['linux', 'darwin', 'win32'] as const)('every menu item leads to a pag
   expect(addresses.filter((address) => !isPage(address))).toEqual([]);
 });
 
-test('every item of the tray leads to a page', async () => {
+test('every tray item leads to a page', async () => {
   vi.spyOn(globalThis, 'setInterval').mockReturnValue(undefined as never);
   const { setUpTray } = await import('../../electron/tray.ts');
   const addresses = await addressesBehind((window) => setUpTray(node, window));
   expect(addresses.filter((address) => !isPage(address))).toEqual([]);
 });
 
-test('every place of the navigation and the palette is a page', () => {
+test('every entry of the navigation and the palette leads to a page', () => {
   const places = NAV_GROUPS.flatMap(({ items }) => items.map(({ to }) => to));
   expect(places).toContain('/ledger');
   expect(places.filter((place) => !isPage(place))).toEqual([]);
 });
 
-test('whatever is pasted into the palette leads to a page', () => {
+test('every pasted id or address in the palette leads to a page', () => {
   const hex = 'abcdef0123456789abcd';
   const pasted = [
     `pk_${hex}`,
@@ -98,7 +98,7 @@ test('whatever is pasted into the palette leads to a page', () => {
   }
 });
 
-test('the node knows the address of every page, and no other', () => {
+test('the node serves the address of every page and no other', () => {
   const paths = pageRoutes[0]?.children?.flatMap(({ path = '' }) =>
     path.endsWith('/:id?') ? [path.slice(0, -'/:id?'.length), path.slice(0, -1)] : path,
   );

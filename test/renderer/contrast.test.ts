@@ -28,11 +28,11 @@ function contrast(one: string, other: string): number {
 const TEXTS = ['text', 'muted', 'accent', 'accent-strong', 'good', 'warn', 'bad'];
 const GROUNDS = ['paper', 'sheet', 'sunk'];
 
-describe.each(['light', 'dark'] as const)('the colours of the %s look', (look) => {
+describe.each(['light', 'dark'] as const)('the colours of the %s theme', (look) => {
   const tokens = tokensOf(look);
   const of = (name: string) => tokens.get(name) ?? expect.fail(`there is no --${name}`);
 
-  test('every text reaches 4.5:1 on every ground (WCAG 2.2, 1.4.3)', () => {
+  test('all text has a contrast of 4.5:1 on every background (WCAG 2.2, 1.4.3)', () => {
     const pairs = TEXTS.flatMap((text) => GROUNDS.map((ground) => [text, ground] as const));
     const soft = ['good', 'warn', 'bad', 'accent'].map((tone) => [tone, `${tone}-soft`] as const);
     for (const [text, ground] of [...pairs, ...soft, ['on-accent', 'accent'] as const]) {
@@ -40,7 +40,7 @@ describe.each(['light', 'dark'] as const)('the colours of the %s look', (look) =
     }
   });
 
-  test('the edge of a field reaches 3:1 (WCAG 2.2, 1.4.11)', () => {
+  test('field borders have a contrast of 3:1 (WCAG 2.2, 1.4.11)', () => {
     for (const ground of ['paper', 'sheet']) {
       expect(contrast(of('line-strong'), of(ground)), `line-strong on ${ground}`).toBeGreaterThanOrEqual(3);
     }

@@ -10,8 +10,8 @@ import {
 const YEAR = frameOf('2025-01-03T10:00:00.000Z', '2025-12-31T23:00:00.000Z', 'utc');
 const WEEK = frameOf('2025-03-01T10:00:00.000Z', '2025-03-07T00:00:00.000Z', 'utc');
 
-describe('the strip over time', () => {
-  test('is cut into whole days, at most ninety bars of them', () => {
+describe('the event histogram', () => {
+  test('is divided into whole days, with at most ninety bars', () => {
     expect(WEEK).toEqual({
       firstDay: '2025-03-01',
       step: 1,
@@ -23,7 +23,7 @@ describe('the strip over time', () => {
     expect(frameOf('2025-03-01T10:00:00.000Z', '2025-03-01T22:00:00.000Z', 'utc')).toBeUndefined();
   });
 
-  test('any span of bars is the same bars again after it was days', () => {
+  test('maps any span of bars to days and back to the same bars', () => {
     for (const frame of [WEEK, YEAR]) {
       if (!frame) throw new Error('There is no frame.');
       for (let from = 0; from < frame.bars; from += 1) {
@@ -35,7 +35,7 @@ describe('the strip over time', () => {
     }
   });
 
-  test('as far as there is anything, no day is set; days of elsewhere and no days at all leave a bar at least', () => {
+  test('sets no day for the whole range, and selects at least one bar for days outside it', () => {
     if (!WEEK) throw new Error('There is no frame.');
     expect(daysOf(WEEK, [0, 7])).toEqual({ since: '', until: '' });
     expect(daysOf(WEEK, [2, 3])).toEqual({ since: '2025-03-03', until: '2025-03-03' });

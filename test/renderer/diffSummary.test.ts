@@ -31,8 +31,8 @@ function words(unit: 'words' | 'lines' | 'whole', added: number, removed: number
   return { ...shared, kind: 'html', summary: { unit, added, removed }, hunks: changes };
 }
 
-describe('a diff is summed up in a line', () => {
-  test('of words, lines and texts that have too little in common', () => {
+describe('a diff is summarised in one line', () => {
+  test('for words, lines and very different texts', () => {
     expect(diffSummary(words('words', 41, 12, 3))).toBe('3 passages, 41 words added, 12 removed');
     expect(diffSummary(words('lines', 0, 1))).toBe('1 passage, 1 line removed');
     expect(diffSummary(words('words', 0, 0))).toBe('1 passage, whitespace only');
@@ -43,7 +43,7 @@ describe('a diff is summed up in a line', () => {
     );
   });
 
-  test('of values, of rows and columns, of pixels, of bytes', () => {
+  test('for values, rows and columns, pixels, and bytes', () => {
     const json = { ...shared, kind: 'json' as const, changes: [] };
     expect(diffSummary({ ...json, summary: { added: 2, removed: 0, changed: 0, moved: 1 } })).toBe(
       '2 values added, 1 moved',
@@ -80,20 +80,20 @@ describe('a diff is summed up in a line', () => {
   });
 });
 
-describe('what is drawn of a diff', () => {
-  test('says how many unchanged lines lie before each passage', () => {
+describe('the display of a diff', () => {
+  test('shows the number of unchanged lines before each hunk', () => {
     const first = hunk(3, { op: 'same', text: 'a\nb\n' }, { op: 'added', text: 'x\ny\nz\n' });
     const second = hunk(10, { op: 'removed', text: 'c\n' });
     const third = hunk(11, { op: 'added', text: 'd' });
     expect(unchangedBefore([first, second, third])).toEqual([2, 5, 0]);
   });
 
-  test('shows white space that is all of a change, and leaves other text alone', () => {
+  test('makes white space visible only if it is the whole change', () => {
     expect(visibleText(' \n\t')).toBe('·↵\n⇥');
     expect(visibleText('a b\n')).toBe('a b\n');
   });
 
-  test('marks the bytes that differ, also where one version ends', () => {
+  test('marks differing bytes, also past the end of the shorter version', () => {
     expect(hexBytes('00ff', '00')).toEqual([
       { hex: '00', differs: false },
       { hex: 'ff', differs: true },
@@ -102,11 +102,11 @@ describe('what is drawn of a diff', () => {
   });
 });
 
-describe('a snippet is cut at its marks', () => {
+describe('a snippet is split at its marks', () => {
   const textOf = (parts: ReturnType<typeof snippetParts>) =>
     parts.map(({ text, isMarked }) => (isMarked ? `[${text}]` : text)).join('');
 
-  test('by UTF-16 code units, in order, and nothing is lost where they overlap', () => {
+  test('by UTF-16 code units, in order, without losing text where marks overlap', () => {
     expect(
       textOf(
         snippetParts({

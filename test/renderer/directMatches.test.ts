@@ -5,7 +5,7 @@ const ORIGIN = 'http://127.0.0.1:7717';
 const digits = '0123456789abcdef'.repeat(4);
 const targets = (text: string) => directMatches(text, ORIGIN).map(({ to }) => to);
 
-test('an id, a digest, an entry, a path or an address leads where it points, whatever surrounds it', () => {
+test('ids, digests, entries, paths and addresses are recognised within surrounding text', () => {
   expect(targets(` pk_${digits.slice(0, 20)} `)).toEqual([`/packs/pk_${digits.slice(0, 20)}`]);
   expect(targets(`st_${digits.slice(0, 20)}`)).toEqual([`/studies/st_${digits.slice(0, 20)}`]);
   expect(targets(`so_${digits.slice(0, 20)}`)).toEqual([`/sources/so_${digits.slice(0, 20)}`]);
@@ -22,7 +22,7 @@ test('an id, a digest, an entry, a path or an address leads where it points, wha
   ]);
 });
 
-test('words are words: nothing is guessed from them', () => {
+test('plain words have no direct match', () => {
   for (const words of ['', 'gulls at noon', 'pk_123', '0', 'javascript:alert(1)', digits.slice(1)]) {
     expect(targets(words)).toEqual([]);
   }

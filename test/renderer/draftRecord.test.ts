@@ -43,8 +43,8 @@ function aFile(id: string, path: string, changes: Partial<DraftFile> = {}): Draf
 const fieldsOf = (draft: Draft, files: DraftFile[] = []) =>
   checkDraft(draft, files).issues.map(({ field }) => field);
 
-describe('what is missing in a draft', () => {
-  test('nothing, and the record is the one that will be published, files in its order', () => {
+describe('the faults of a draft', () => {
+  test('a complete draft has none and becomes the published record with sorted files', () => {
     const { record, issues } = checkDraft(aDraft({ title: '  Sea level ' }), [
       aFile('b', 'z.txt'),
       aFile('a', 'a.txt'),
@@ -54,12 +54,12 @@ describe('what is missing in a draft', () => {
     expect(record?.files.map(({ path }) => path)).toEqual(['a.txt', 'z.txt']);
   });
 
-  test('is told in the order of the page, each point with its field', () => {
+  test('are listed in page order, each with its field', () => {
     const empty = aDraft({ title: '', outcome: null, license: null, acceptsTerms: false });
     expect(fieldsOf(empty)).toEqual(['field/title', 'field/outcome', 'field/license', 'field/terms_version']);
   });
 
-  test('an ORCID iD may be pasted as an address, and its check digit is checked', () => {
+  test('an ORCID iD may be pasted as a URL, and its check digit is verified', () => {
     const author = { key: 'a', name: 'Ada', orcid: 'https://orcid.org/0000-0002-1825-0097', affiliation: '' };
     expect(checkDraft(aDraft({ authors: [author] }), []).record?.authors[0]?.orcid).toBe(
       '0000-0002-1825-0097',
@@ -68,7 +68,7 @@ describe('what is missing in a draft', () => {
     expect(fieldsOf(aDraft({ authors: [wrong] }))).toEqual(['field/authors/0/orcid']);
   });
 
-  test('a result needs a name of its own and, where it is a number, one that a double holds exactly', () => {
+  test('a result needs a unique name, and a number must be exact as a double', () => {
     const result = (key: string, name: string, value: string) => ({
       key,
       name,
@@ -90,7 +90,7 @@ describe('what is missing in a draft', () => {
     );
   });
 
-  test('a file that waits for its hash, was lost, or has a path that Windows forbids', () => {
+  test('a file without a hash, a lost file, and a path that Windows forbids are faults', () => {
     const files = [
       aFile('a', 'a.txt', { sha256: undefined }),
       aFile('b', 'con.txt'),
@@ -105,7 +105,7 @@ describe('what is missing in a draft', () => {
     ]);
   });
 
-  test('files beyond 52,428,800 bytes', () => {
+  test('files of more than 52,428,800 bytes are a fault', () => {
     const { issues } = checkDraft(aDraft(), [
       aFile('a', 'a.bin', { bytes: 52_428_800 }),
       aFile('b', 'b.bin'),
@@ -115,7 +115,7 @@ describe('what is missing in a draft', () => {
   });
 });
 
-test('what the node says of a place in the record is told at the field that it came from', () => {
+test('an error from the node is shown at the field of the record it refers to', () => {
   const draft = aDraft({ results: [{ key: 'r7', name: 'a/b', type: 'text', value: '' }] });
   const files = [aFile('second', 'z.txt'), aFile('first', 'a.txt')];
   const at = (path: string) => issueAt({ path, message: 'No.' }, draft, files)[0]?.field;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { formatBytes, formatDuration } from '../../renderer/src/format/size.ts';
 import { dayOf, exactTime, relativeTime } from '../../renderer/src/format/time.ts';
 
-test('bytes are written with three digits in powers of ten', () => {
+test('bytes are formatted with three digits and decimal prefixes', () => {
   expect([0, 999, 1000, 52_428_800, 999_500_000, 3e15].map(formatBytes)).toEqual([
     '0 B',
     '999 B',
@@ -13,7 +13,7 @@ test('bytes are written with three digits in powers of ten', () => {
   ]);
 });
 
-test('durations and distances are written as a person says them', () => {
+test('durations and relative times are formatted for people', () => {
   expect([0.4, 8.2, 200, 7500].map(formatDuration)).toEqual(['under 1 s', '8 s', '3 min', '2 h 5 min']);
   const now = Date.parse('2026-11-20T12:00:00.000Z');
   const near = (instant: string) => relativeTime(instant, now);
@@ -23,7 +23,7 @@ test('durations and distances are written as a person says them', () => {
   expect(near('2026-11-20T14:00:00.000Z')).toBe('in 2 hours');
 });
 
-test('an instant is told exactly, with its zone, and by its day', () => {
+test('instants are formatted exactly with their time zone, and by day', () => {
   expect(exactTime('2026-11-20T10:14:21.592Z', 'utc')).toBe('20 Nov 2026, 10:14:21 UTC');
   expect(dayOf('2026-11-20T23:59:59.999Z', 'utc')).toBe('2026-11-20');
 });

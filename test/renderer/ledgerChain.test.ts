@@ -51,7 +51,7 @@ async function hold(saved: SavedCheckpoint) {
 }
 
 describe('the browser recomputes the ledger', () => {
-  test('every size of ledger comes to the hash and the root that the node announces', async () => {
+  test('the hash and root match the node’s for every ledger size', async () => {
     for (let size = 0; size <= 9; size += 1) {
       const { items, head } = await readLedger();
       const check = new ChainCheck();
@@ -63,7 +63,7 @@ describe('the browser recomputes the ledger', () => {
     }
   });
 
-  test('an altered entry, a missing one and a false head are each reported', async () => {
+  test('an altered entry, a missing entry and a false head are reported', async () => {
     await record(5);
     const { items, head } = await readLedger();
     const faultsOf = (entries: LedgerEntry[], announced = head) => {
@@ -90,7 +90,7 @@ describe('the browser recomputes the ledger', () => {
 });
 
 describe('a checkpoint is compared with the ledger', () => {
-  test('whatever came since, the node can prove that the saved ledger is its beginning', async () => {
+  test('the node proves that the saved ledger is the beginning of any later one', async () => {
     const heads: LedgerHead[] = [];
     for (let size = 1; size <= 9; size += 1) {
       await record(1);
@@ -102,7 +102,7 @@ describe('a checkpoint is compared with the ledger', () => {
     }
   });
 
-  test('another hash, another root and a shorter ledger are reported with both values', async () => {
+  test('a different hash, a different root and a shorter ledger are reported with both values', async () => {
     await record(4);
     const { head } = await readLedger();
     await record(3);

@@ -18,8 +18,8 @@ function pageOf(total: number, offset: number, limit: number): EventPage {
   return { items, total, offset };
 }
 
-describe('rows keep their place while events come in', () => {
-  test('an event has the same rank however many came after it', () => {
+describe('rows keep their place while events arrive', () => {
+  test('the rank of an event does not depend on later events', () => {
     for (const total of [250, 251, 999]) {
       const { offset, limit } = sliceOf(1, total);
       const page = pageOf(total, offset, limit);
@@ -29,7 +29,7 @@ describe('rows keep their place while events come in', () => {
     }
   });
 
-  test('what the newest page holds is not asked for again, and everything else in sight is', () => {
+  test('visible rows are requested unless the newest page contains them', () => {
     const total = 1_000;
     const newest = pageOf(total, 0, BLOCK);
     expect(blocksFor(0, 99, total, newest)).toEqual([]);
@@ -39,13 +39,13 @@ describe('rows keep their place while events come in', () => {
     expect(blocksFor(0, 20, 3, pageOf(3, 0, BLOCK))).toEqual([]);
   });
 
-  test('a list that shows fewer rows than there are events shows the older ones', () => {
+  test('a list with fewer rows than events shows the older ones', () => {
     expect(rankOf(0, 10)).toBe(9);
     expect(eventAt(pageOf(13, 0, BLOCK), rankOf(0, 10))?.id).toBe(10);
   });
 });
 
-describe('a list taller than any element is scrolled', () => {
+describe('a list taller than the maximum element height scrolls', () => {
   const VIEW = 700;
 
   function opened(listHeight: number): ScaledScroll {
@@ -54,14 +54,14 @@ describe('a list taller than any element is scrolled', () => {
     return scroll;
   }
 
-  test('a list that fits is scrolled as it is', () => {
+  test('a list that fits scrolls natively', () => {
     const scroll = opened(50_000);
     scroll.scrolled(12_345);
     expect([scroll.offset, scroll.shift]).toEqual([12_345, 0]);
     expect(elementHeightOf(50_000)).toBe(50_000);
   });
 
-  test('a wheel moves by its pixels wherever the list is, and resting moves nothing that is seen', () => {
+  test('the wheel scrolls by its pixels anywhere, and coming to rest moves no visible row', () => {
     const height = 62_000_000;
     for (const start of [0, 500_000, 30_000_000, 61_500_000]) {
       const scroll = opened(height);
@@ -75,7 +75,7 @@ describe('a list taller than any element is scrolled', () => {
     }
   });
 
-  test('the scroll bar stands for the whole list: its ends are the ends, its middle the middle', () => {
+  test('the scroll bar represents the whole list: ends map to ends, the middle to the middle', () => {
     const height = 62_000_000;
     const maxTop = elementHeightOf(height) - VIEW;
     const scroll = opened(height);
@@ -87,7 +87,7 @@ describe('a list taller than any element is scrolled', () => {
     expect([scroll.offset, scroll.shift]).toEqual([0, 0]);
   });
 
-  test('every position in the list is reached and led back to the same scroll position', () => {
+  test('every list position maps to a scroll position and back', () => {
     const scroll = opened(62_000_000);
     for (let offset = 0; offset <= 62_000_000 - VIEW; offset += 1_234_567) {
       const top = scroll.goTo(offset);
@@ -97,8 +97,8 @@ describe('a list taller than any element is scrolled', () => {
   });
 });
 
-describe('the filters of the address', () => {
-  test('what no rule allows is left out, and a day is the whole of that day in the zone', () => {
+describe('the filters in the address', () => {
+  test('invalid filters are ignored, and a day means the whole day in the time zone', () => {
     const query = queryOf(
       { q: 'water', event_type: 'exploded', source: 'so_1', since: '2026-11-20', until: '2026-11-20' },
       'utc',

@@ -5,8 +5,8 @@ import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 
-describe('work that anybody may ask for', () => {
-  test('is shared by who asks before it begins, and done anew for who asks after', async () => {
+describe('shared work', () => {
+  test('is shared by callers before it starts and repeated for callers after', async () => {
     const shared = new WorkCoalescer<number>(1);
     const ends: (() => void)[] = [];
     let begun = 0;
@@ -30,7 +30,7 @@ describe('work that anybody may ask for', () => {
     expect(await other).toBe(3);
   });
 
-  test('that fails is told to all who shared it, and can be asked for again', async () => {
+  test('rejects for all callers if it fails, and can be requested again', async () => {
     const shared = new WorkCoalescer<number>(1);
     const fails = () => Promise.reject(new Error('The disk is gone.'));
     const asked = [shared.run('a', fails), shared.run('a', fails)];
@@ -38,7 +38,7 @@ describe('work that anybody may ask for', () => {
     expect(await shared.run('a', () => Promise.resolve(1))).toBe(1);
   });
 
-  test('a ledger that many visitors have verified at once is verified a few times, and each is answered', async () => {
+  test('many concurrent requests to verify the ledger share a few verifications', async () => {
     const node = await openTestNode();
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () => {

@@ -23,7 +23,7 @@ test.each([
   [`SHA2-256(notes.txt)= ${DIGEST}`, 'notes.txt'],
   [`\ufeff${DIGEST}  notes.txt\r\n`, 'notes.txt'],
   [`# made by hand\n\n${DIGEST}  notes.txt\n`, 'notes.txt'],
-])('a line of a list is read: %j', (text, name) => {
+])('a line of a checksum list is parsed: %j', (text, name) => {
   expect(parseChecksums(text)).toEqual({ entries: [{ name, sha256: DIGEST }], faults: [] });
 });
 
@@ -34,18 +34,18 @@ test.each([
   [`${DIGEST}0  notes.txt`],
   [`MD5 (notes.txt) = ${'a'.repeat(32)}`],
   ['notes.txt'],
-])('a line that is no SHA-256 digest and name is a fault: %j', (line) => {
+])('a line without a SHA-256 digest and a name is a fault: %j', (line) => {
   expect(parseChecksums(`${DIGEST}  a\n${line}\n`)).toMatchObject({ entries: [{ name: 'a' }], faults: [2] });
 });
 
-test('a text is known as a list by what it says', () => {
+test('a checksum list is recognised by its content', () => {
   expect(isChecksumList(`${DIGEST}  a\n`)).toBe(true);
   expect(isChecksumList('time,level\n1,2.5\n')).toBe(false);
   expect(isChecksumList('')).toBe(false);
 });
 
 test.for<string[]>([[], ['--tag']])(
-  'what sha256sum %j writes of any name is read back',
+  'the output of sha256sum %j is parsed for any file name',
   async (options, { skip }) => {
     skip(!(await isInstalled('sha256sum')), 'sha256sum is not installed');
     const folder = await temporaryFolder();

@@ -55,7 +55,7 @@ async function findings(path: string): Promise<Finding[]> {
 const lines = (files: Record<string, string>) =>
   Object.entries(files).map(([path, content]) => `${sha256Of(content)}  ${path}\n`);
 
-test('a list says which of its files are intact, changed or missing', async () => {
+test('the files of a checksum list are intact, changed or missing', async () => {
   await write({ 'kept.txt': 'a', 'changed.txt': 'b' });
   await write({ SHA256SUMS: lines({ 'kept.txt': 'a', 'changed.txt': 'x', 'lost.txt': '' }).join('') });
   expect(await verdicts(['SHA256SUMS'])).toEqual({
@@ -65,7 +65,7 @@ test('a list says which of its files are intact, changed or missing', async () =
   });
 });
 
-test('a line of a list that says nothing is told, so that no file goes unchecked in silence', async () => {
+test('an unreadable line of a list is reported', async () => {
   await write({ a: 'a', SHA256SUMS: `${lines({ a: 'a' }).join('')}not a line\n` });
   const found = await findings('SHA256SUMS');
   expect(found.map(({ state, detail }) => [state, detail])).toEqual([
@@ -74,7 +74,7 @@ test('a line of a list that says nothing is told, so that no file goes unchecked
   ]);
 });
 
-test('a folder is held against a list from elsewhere: what the list does not name is unknown', async () => {
+test('a folder is compared with a list from elsewhere, and unlisted files are unknown', async () => {
   await write({
     'data/sub/a': 'a',
     'data/b': 'b',
@@ -90,7 +90,7 @@ test('a folder is held against a list from elsewhere: what the list does not nam
   });
 });
 
-test('a list is also read from where it lies, and one file is found in it by its name', async () => {
+test('a list is resolved relative to its own folder, and a single file is found by name', async () => {
   await write({
     'x/data/a': 'a',
     'elsewhere/a': 'a',
@@ -101,7 +101,7 @@ test('a list is also read from where it lies, and one file is found in it by its
   expect(await verdicts(['elsewhere/a'], { list })).toEqual({ 'elsewhere/a': 'intact' });
 });
 
-test('a folder with a SHA256SUMS is held against it, and pack files and bags in it vouch for themselves', async () => {
+test('a folder is compared with its SHA256SUMS, and pack files and bags in it are verified by themselves', async () => {
   await write({
     listed: 'a',
     unlisted: 'b',
@@ -122,12 +122,12 @@ test('a folder with a SHA256SUMS is held against it, and pack files and bags in 
   expect(Object.keys(said)).toHaveLength(2 + 8 + 8);
 });
 
-test('a file that is named by a digest, as blobs are, is held against its name', async () => {
+test('a file named by a digest is compared with its name', async () => {
   await write({ [sha256Of('a')]: 'a', [sha256Of('b')]: 'damaged' });
   expect(await verdicts([''])).toEqual({ [sha256Of('a')]: 'intact', [sha256Of('b')]: 'changed' });
 });
 
-test('symbolic links are told and not followed, and what cannot be read or is no file is told too', async () => {
+test('symbolic links are reported but not followed, and unreadable or special files are reported', async () => {
   await write({ a: 'a', SHA256SUMS: lines({ a: 'a', link: 'a' }).join('') });
   await symlink('a', join(folder, 'link'));
   await symlink('.', join(folder, 'circle'));
@@ -161,14 +161,14 @@ test.each([
   });
 });
 
-test('a file that is gone from a bag is missing', async () => {
+test('a file removed from a bag is missing', async () => {
   await write({ 'x.zip': VALID_PACK_FILE });
   await extract(join(folder, 'x.zip'), folder);
   await rm(join(folder, ROOT, 'data/notes.txt'));
   expect(await verdicts([ROOT])).toMatchObject({ [`${ROOT}data/notes.txt`]: 'missing' });
 });
 
-test('files, manifests and record rewritten together are found out by the fingerprint that names the folder', async () => {
+test('rewriting files, manifests and record together is detected by the folder name', async () => {
   const forged = bareEntries({ 'notes.txt': 'forged' }).map((entry) => ({
     ...entry,
     name: ROOT + entry.name.toString(),
@@ -181,20 +181,20 @@ test('files, manifests and record rewritten together are found out by the finger
   });
 });
 
-test('manifests of every algorithm count', async () => {
+test('manifests of every algorithm are checked', async () => {
   const wrong = manifestOf({ ...SAMPLE_FILES, 'notes.txt': 'other' }, 'sha512');
   await write({ 'x.pack.zip': buildZip(withTagManifest(tagFile('manifest-sha512.txt', wrong))) });
   expect(await verdicts(['x.pack.zip'])).toMatchObject({ 'x.pack.zip/data/notes.txt': 'changed' });
 });
 
-test('a malformed pack file is changed, and says why', async () => {
+test('a malformed pack file is reported as changed with a reason', async () => {
   await write({ 'x.pack.zip': buildZip([...BAG, { name: `${ROOT}data/../../x` }]) });
   expect(await findings('x.pack.zip')).toEqual([
     expect.objectContaining({ state: 'changed', detail: expect.stringContaining('(unsafe_path)') as string }),
   ]);
 });
 
-test('a ZIP that is no pack file is a file like any other', async () => {
+test('a ZIP that is not a pack file is an ordinary file', async () => {
   await write({ 'x.zip': buildZip([{ name: 'holiday.jpg' }]), 'y.zip': buildZip(bareEntries()) });
   expect(await verdicts(['x.zip', 'y.zip'])).toMatchObject({
     'x.zip': 'unknown',
@@ -202,7 +202,7 @@ test('a ZIP that is no pack file is a file like any other', async () => {
   });
 });
 
-test('a dump is held against the digest in its last line, and a cut one is known as cut', async () => {
+test('a dump is compared with its trailer, and a truncated dump is reported as truncated', async () => {
   const dump = await olderDump();
   const body = dump.slice(0, dump.lastIndexOf('{"kind":"trailer"'));
   await write({
@@ -221,7 +221,7 @@ test('a dump is held against the digest in its last line, and a cut one is known
   });
 });
 
-test('a node, or its data folder, says which files it holds', async () => {
+test('a node or its data folder confirms which files it holds', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, {}, SAMPLE_FILES);
   await write({
@@ -244,7 +244,7 @@ test('a node, or its data folder, says which files it holds', async () => {
   await expect(closed.holds(sha256Of(''), 0)).rejects.toThrow('cannot be reached');
 });
 
-test('a large set is hashed in threads, in order, and every byte is told', async () => {
+test('a large set is hashed in threads, in order, with complete progress', async () => {
   const files = Object.fromEntries(
     Array.from({ length: 300 }, (_, index) => [`f${1000 + index}`, `file ${index}`]),
   );
@@ -263,6 +263,6 @@ test('a large set is hashed in threads, in order, and every byte is told', async
   expect(await verdicts([''])).toMatchObject({ elsewhere: 'unknown', f1000: 'missing' });
 });
 
-test('nothing at all is not intact', () => {
+test('an empty set is not intact', () => {
   expect(new Tally().summary.ok).toBe(false);
 });

@@ -16,7 +16,7 @@ afterEach(async () => {
 
 const run = promisify(execFile);
 
-test('every command of giving-back.md does what it says', async () => {
+test('the commands in exports.md work', async () => {
   const node = await openCollectingNode();
   const web = await ScriptedWeb.open();
   web.script('/page?a=1', page('one'), page('two'), page('one'));
@@ -24,9 +24,9 @@ test('every command of giving-back.md does what it says', async () => {
   const { id: SOURCE } = await node.watch(URL, { ignore_robots: true });
   for (let round = 0; round < 3; round += 1) await node.check();
   const folder = await temporaryFolder();
-  for (const [name, program] of await codeBlocksOf('giving-back.md', 'python'))
+  for (const [name, program] of await codeBlocksOf('exports.md', 'python'))
     await writeFile(join(folder, name), program);
-  const commands = await codeBlocksOf('giving-back.md', 'sh');
+  const commands = await codeBlocksOf('exports.md', 'sh');
   const env = { PATH: process.env.PATH, NODE: node.node.url, SOURCE, URL };
   const output = async (name: string) =>
     (await run('sh', ['-ec', commands.get(name) ?? 'exit 9'], { cwd: folder, env })).stdout;
