@@ -1,35 +1,15 @@
+import { isIPv6 } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
 /**
- * Whom an address stands for: an IPv4 address for itself, also where it comes mapped into IPv6; an IPv6 address for its
- * /64, because every device has as many addresses in one as it likes.
+ * Whom an address stands for: an IPv4 address for itself, also where it is mapped into IPv6; an IPv6 address for its
+ * /64, because every device has as many addresses in one as it likes. What is no address stands for itself.
  */
 export function addressGroup(address: string): string {
-  const plain = address.toLowerCase().replace(/%.*$/, '');
-  if (!plain.includes(':')) return plain;
-  const groups = expand(plain);
-  const [high, low] = [groups[6] ?? 0, groups[7] ?? 0];
-  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  if (isMapped) return [high >> 8, high & 255, low >> 8, low & 255].join('.');
-  const network = groups.slice(0, 4).map((group) => group.toString(16));
+  const bare = address.replace(/%.*$/, '');
+  if (!isIPv6(bare)) return bare;
+  const plain = ipaddr.process(bare);
+  if (plain instanceof ipaddr.IPv4) return plain.toString();
+  const network = plain.parts.slice(0, 4).map((group) => group.toString(16));
   return `${network.join(':')}::/64`;
-}
-
-/** The eight groups of an IPv6 address as numbers. */
-function expand(address: string): number[] {
-  const [before = '', after] = withoutDots(address).split('::', 2);
-  const head = groupsOf(before);
-  const tail = after === undefined ? [] : groupsOf(after);
-  const missing = Math.max(0, 8 - head.length - tail.length);
-  return [...head, ...Array<number>(missing).fill(0), ...tail];
-}
-
-function groupsOf(text: string): number[] {
-  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
-}
-
-/** The last 32 bits may be written as an IPv4 address (RFC 4291, section 2.2). */
-function withoutDots(address: string): string {
-  const [whole, a, b, c, d] = (/(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address) ?? []).map(Number);
-  if (whole === undefined) return address;
-  const [high, low] = [((a ?? 0) << 8) | (b ?? 0), ((c ?? 0) << 8) | (d ?? 0)];
-  return `${address.slice(0, address.lastIndexOf(':') + 1)}${high.toString(16)}:${low.toString(16)}`;
 }

@@ -1,72 +1,67 @@
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
-/** Private, loopback, link-local and otherwise not public addresses: IANA's special-purpose registries. */
-const NOT_PUBLIC_V4 = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-] as const;
-const NOT_PUBLIC_V6 = [
-  ['::', 128],
-  ['::1', 128],
-  // For translation within one network (RFC 8215), for discarding, and Teredo, which leads to whatever IPv4 it carries.
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
-  ['2001::', 32],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['fec0::', 10],
-  ['ff00::', 8],
-] as const;
-
-const notPublicV4 = new BlockList();
-for (const [network, prefix] of NOT_PUBLIC_V4) notPublicV4.addSubnet(network, prefix, 'ipv4');
-const notPublicV6 = new BlockList();
-for (const [network, prefix] of NOT_PUBLIC_V6) notPublicV6.addSubnet(network, prefix, 'ipv6');
+const { IPv4, IPv6, parse } = ipaddr;
 
 /**
- * Whether an address is private, loopback, link-local or else not of the public internet. IPv6 addresses that carry an
- * IPv4 address (mapped, compatible, NAT64, 6to4) are judged by it. What is no address is not public.
+ * Networks that are not of the public internet (IANA's special-purpose registries). The list is ours, not the library's
+ * `range()`, because that calls networks for documentation reserved, too, and a change of it would change what a node
+ * connects to.
+ */
+const PRIVATE_V4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+].map((network) => IPv4.parseCIDR(network));
+const PRIVATE_V6 = [
+  '::/128',
+  '::1/128',
+  // For translation within one network (RFC 8215), for discarding, and Teredo, which leads to whatever IPv4 it carries.
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/32',
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+].map((network) => IPv6.parseCIDR(network));
+
+/** IPv6 networks whose addresses carry an IPv4 address, and the byte at which it begins. */
+const CARRIERS = [
+  { network: IPv6.parseCIDR('::/96'), at: 12 },
+  { network: IPv6.parseCIDR('::ffff:0:0/96'), at: 12 },
+  { network: IPv6.parseCIDR('::ffff:0:0:0/96'), at: 12 },
+  { network: IPv6.parseCIDR('64:ff9b::/32'), at: 12 },
+  { network: IPv6.parseCIDR('2002::/16'), at: 2 },
+] as const;
+
+/**
+ * Whether an address is private, loopback, link-local or otherwise not of the public internet. IPv6 addresses that carry
+ * an IPv4 address (mapped, compatible, translated, NAT64, 6to4) are judged by it. What is no address is not public.
  */
 export function isPrivateAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
-  const family = isIP(bare);
-  if (family === 4) return notPublicV4.check(bare, 'ipv4');
-  if (family !== 6) return true;
-  if (notPublicV6.check(bare, 'ipv6')) return true;
-  const carried = carriedIPv4(bare);
-  return carried !== undefined && notPublicV4.check(carried, 'ipv4');
+  // The library also reads addresses with fewer or with octal parts, which `isIP` refuses.
+  if (isIP(bare) === 0) return true;
+  const parsed = parse(bare);
+  return parsed instanceof IPv4 ? isPrivateV4(parsed) : isPrivateV6(parsed);
 }
 
-function carriedIPv4(address: string): string | undefined {
-  const groups = groupsOf(address);
-  const [first = 0, second = 0, third = 0] = groups;
-  const startsWithZeros = (count: number) => groups.slice(0, count).every((group) => group === 0);
-  if (startsWithZeros(5) && (groups[5] === 0xffff || groups[5] === 0)) return dotted(groups[6], groups[7]);
-  if (startsWithZeros(4) && groups[4] === 0xffff && groups[5] === 0) return dotted(groups[6], groups[7]);
-  if (first === 0x64 && second === 0xff9b) return dotted(groups[6], groups[7]);
-  if (first === 0x2002) return dotted(second, third);
-  return undefined;
+function isPrivateV4(address: ipaddr.IPv4): boolean {
+  return PRIVATE_V4.some((network) => address.match(network));
 }
 
-/** The eight groups of an IPv6 address, as WHATWG's URL parser writes them out. */
-function groupsOf(address: string): number[] {
-  const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1);
-  const [head = '', tail] = canonical.split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = tail === undefined ? 0 : 8 - left.length - right.length;
-  return [...left, ...Array<string>(zeros).fill('0'), ...right].map((group) => Number.parseInt(group, 16));
-}
-
-function dotted(high = 0, low = 0): string {
-  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
+function isPrivateV6(address: ipaddr.IPv6): boolean {
+  if (PRIVATE_V6.some((network) => address.match(network))) return true;
+  const carrier = CARRIERS.find(({ network }) => address.match(network));
+  if (carrier === undefined) return false;
+  return isPrivateV4(new IPv4(address.toByteArray().slice(carrier.at, carrier.at + 4)));
 }

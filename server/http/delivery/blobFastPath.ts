@@ -9,7 +9,6 @@ import { storedBlob } from '../routes/blobs.ts';
 import { storedObject } from '../routes/objects.ts';
 import type { Guards } from '../security/guards.ts';
 import { type PreparedBlob, prepareBlob, type StoredBytes } from './prepareBlob.ts';
-import { isPlainSmallRequest, sendSmallBlob } from './sendSmallBlob.ts';
 import { sendStoredBlob } from './sendStoredBlob.ts';
 
 export interface BlobFastPathConfig {
@@ -42,8 +41,7 @@ export function blobFastPath(config: BlobFastPathConfig, otherwise: RequestListe
       guards.admit(request, url);
       guards.allow(request, 'read');
       const ready = readyAt(url)(request, guards.headersFor(request, url));
-      if (isPlainSmallRequest(request, ready)) sendSmallBlob(response, ready);
-      else sendStoredBlob(store, request, response, ready).catch(fail);
+      sendStoredBlob(store, request, response, ready).catch(fail);
     } catch (error) {
       fail(error);
     }

@@ -52,18 +52,6 @@ export function readRanges({ file, bytes }: BlobFile, ranges: readonly ByteRange
   });
 }
 
-/**
- * Reads all of a file to the beginning of `into`, which has room for one byte more: that is asked for too, so that the
- * one read tells whether the file has just its size.
- *
- * @throws Problem `blob_damaged`
- */
-export function readWhole({ file, bytes }: BlobFile, into: Buffer): void {
-  withOpened(file, (descriptor) => {
-    if (readSync(descriptor, into, 0, bytes + 1, 0) !== bytes) throw damaged();
-  });
-}
-
 function withOpened<Result>(file: string, use: (descriptor: number) => Result): Result {
   const descriptor = openAtOnce(file);
   try {

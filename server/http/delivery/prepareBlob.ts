@@ -31,17 +31,14 @@ export interface PreparedBlob {
   type: string;
   /** The headers of every answer, whichever part of the bytes it has. */
   headers: Record<string, string>;
-  /** The head of an answer with all of the bytes: names and values by turns, as `writeHead` takes them. */
-  wholeHead: string[];
 }
 
 export function prepareBlob({ blob, options }: StoredBytes): PreparedBlob {
-  const { sha256, bytes } = blob;
+  const { sha256 } = blob;
   const validators: Validators = { etag: `"${sha256}"`, lastModified: lastModifiedOf(blob) };
   const type = sendableType(options.contentType);
   const headers = { ...commonHeaders(sha256, validators, options.disposition), ...options.headers };
-  const whole = { ...headers, 'Content-Type': type, 'Content-Length': String(bytes) };
-  return { blob, validators, type, headers, wholeHead: Object.entries(whole).flat() };
+  return { blob, validators, type, headers };
 }
 
 function commonHeaders(

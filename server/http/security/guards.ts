@@ -3,7 +3,7 @@ import type { Access } from '../../../shared/routes/route.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { authorize, identify, notShared, type Secrets, type Visitor } from './access.ts';
 import { hostGuard } from './hostGuard.ts';
-import { securityHeaders } from './securityHeaders.ts';
+import { SECURITY_HEADERS } from './securityHeaders.ts';
 
 /** What stands before every answer. Each is a plain function, so that what is not answered by Express has the same. */
 export interface Guards {
@@ -42,15 +42,14 @@ const OPEN_TO_OTHER_ORIGINS = {
 
 export function createGuards({ listenHost, settings, secrets }: GuardsConfig): Guards {
   const isShared = () => settings.sharing.mode !== 'off';
-  const always = securityHeaders();
-  const unshared = { ...always, ...PRIVATE };
-  const shared = { ...always, ...OPEN_TO_OTHER_ORIGINS };
+  const unshared = { ...SECURITY_HEADERS, ...PRIVATE };
+  const shared = { ...SECURITY_HEADERS, ...OPEN_TO_OTHER_ORIGINS };
   const requireOwnHost = hostGuard({ listenHost, isShared, publicAddress: secrets.publicAddress });
   return {
     headersFor({ method }, path) {
       if (!isShared()) return unshared;
       const isRead = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
-      return isRead && isData(path) && !path.startsWith('/manage') ? shared : always;
+      return isRead && isData(path) && !path.startsWith('/manage') ? shared : SECURITY_HEADERS;
     },
     admit(request, path) {
       requireOwnHost(request);
