@@ -4,7 +4,6 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { DamageProblem } from '../../shared/fixity.ts';
 import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';
-import { lowerThreadPriority } from '../store/lowerThreadPriority.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
 import { blobRow, blobRowsAfter } from '../store/sqlite/node/blobs.ts';
 import { currentDamageOf } from '../store/sqlite/node/damages.ts';
@@ -17,7 +16,6 @@ const MAX_FINDINGS = 1_000;
 const PAGE_ROWS = 1_000;
 const TELL_EVERY_BYTES = 16_777_216;
 
-lowerThreadPriority();
 const input = workerData as AuditSliceInput;
 const database = openForReading(databaseFile(input.folder), { isMapped: false });
 const buffer = Buffer.allocUnsafe(1_048_576);

@@ -1,12 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { lowerThreadPriority } from '../store/lowerThreadPriority.ts';
 import { integrityFindings } from '../store/sqlite/engine/integrity.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
 
 /** More would help nobody. */
 const MOST_FINDINGS = 100;
 
-lowerThreadPriority();
 const { file } = workerData as { file: string };
 const database = openForReading(file, { isMapped: false });
 try {

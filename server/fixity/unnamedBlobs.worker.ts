@@ -5,7 +5,6 @@ import { isDigest } from '../../shared/digest.ts';
 import { hashFileSync } from '../hashing/hashFileSync.ts';
 import { isMissing } from '../store/blobs/fileErrors.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
-import { lowerThreadPriority } from '../store/lowerThreadPriority.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import type { UnnamedBlobs, UnnamedBlobsInput } from './unnamedBlobs.ts';
@@ -15,7 +14,6 @@ const SLICE_MS = 5_000;
 const MOST_FINDINGS = 1_000;
 const SHARD = /^[0-9a-f]{2}$/;
 
-lowerThreadPriority();
 const input = workerData as UnnamedBlobsInput;
 const database = openForReading(databaseFile(input.folder), { isMapped: false });
 const started = performance.now();

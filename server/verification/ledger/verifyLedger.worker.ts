@@ -2,7 +2,6 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { NO_HASH } from '../../../shared/ledger.ts';
 import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
 import { isDatabaseDamage } from '../../store/databaseDamage.ts';
-import { lowerThreadPriority } from '../../store/lowerThreadPriority.ts';
 import { requireCurrentSchema } from '../../store/sqlite/engine/migrate.ts';
 import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
 import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
@@ -39,7 +38,6 @@ function damaged(actual: string): LedgerFindings {
   return { size: checked, head: NO_HASH, root: NO_HASH, problems: [problem] };
 }
 
-lowerThreadPriority();
 try {
   const { file } = workerData as { file: string };
   const result = await verify(file).catch((error: unknown) => {

@@ -1,9 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { lowerThreadPriority } from '../../lowerThreadPriority.ts';
 import type { CheckpointAnswer, CheckpointTask } from './checkpointer.ts';
 
-lowerThreadPriority();
 const database = new Database(workerData as string, { fileMustExist: true });
 database.pragma('synchronous = FULL');
 
