@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Private, loopback, link-local and otherwise not public addresses: IANA's special-purpose registries. */
+/** Private, loopback, link-local and other non-public ranges, from IANA's special-purpose registries. */
 const NOT_PUBLIC_V4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -17,7 +17,7 @@ const NOT_PUBLIC_V4 = [
 const NOT_PUBLIC_V6 = [
   ['::', 128],
   ['::1', 128],
-  // For translation within one network (RFC 8215), for discarding, and Teredo, which leads to whatever IPv4 it carries.
+  // Local-use translation (RFC 8215), the discard prefix, and Teredo, which can embed any IPv4 address.
   ['64:ff9b:1::', 48],
   ['100::', 64],
   ['2001::', 32],
@@ -33,8 +33,8 @@ const notPublicV6 = new BlockList();
 for (const [network, prefix] of NOT_PUBLIC_V6) notPublicV6.addSubnet(network, prefix, 'ipv6');
 
 /**
- * Whether an address is private, loopback, link-local or else not of the public internet. IPv6 addresses that carry an
- * IPv4 address (mapped, compatible, NAT64, 6to4) are judged by it. What is no address is not public.
+ * Returns whether an address is private, loopback, link-local or otherwise not public. IPv6 addresses that embed an
+ * IPv4 address (mapped, compatible, NAT64, 6to4) are classified by that address. Returns true for invalid input.
  */
 export function isPrivateAddress(address: string): boolean {
   const bare = address.replace(/%.*$/, '');
@@ -42,11 +42,11 @@ export function isPrivateAddress(address: string): boolean {
   if (family === 4) return notPublicV4.check(bare, 'ipv4');
   if (family !== 6) return true;
   if (notPublicV6.check(bare, 'ipv6')) return true;
-  const carried = carriedIPv4(bare);
-  return carried !== undefined && notPublicV4.check(carried, 'ipv4');
+  const embedded = embeddedIPv4(bare);
+  return embedded !== undefined && notPublicV4.check(embedded, 'ipv4');
 }
 
-function carriedIPv4(address: string): string | undefined {
+function embeddedIPv4(address: string): string | undefined {
   const groups = groupsOf(address);
   const [first = 0, second = 0, third = 0] = groups;
   const startsWithZeros = (count: number) => groups.slice(0, count).every((group) => group === 0);
@@ -57,7 +57,7 @@ function carriedIPv4(address: string): string | undefined {
   return undefined;
 }
 
-/** The eight groups of an IPv6 address, as WHATWG's URL parser writes them out. */
+/** Returns the eight groups of an IPv6 address. The WHATWG URL parser brings it into canonical form first. */
 function groupsOf(address: string): number[] {
   const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1);
   const [head = '', tail] = canonical.split('::');
