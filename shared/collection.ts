@@ -21,9 +21,9 @@ export const statusSchema = z
     ),
     /** Why new objects are not being stored, or null. */
     storage: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
-    /** How far the node's clock is behind the last time that is recorded; 0 where it is not. */
+    /** How far the node's clock is behind the latest recorded time; 0 if it is not behind. */
     clock_behind_seconds: z.int().min(0),
-    /** How sound the stored bytes are; `ok` does not speak of it. */
+    /** The integrity of the stored bytes. `ok` does not depend on it. */
     fixity: fixitySchema,
   })
   .meta({ id: 'Status' });
@@ -51,7 +51,7 @@ export const collectionResultSchema = z
     changed: z.int(),
     failed: z.int(),
     events: z.array(z.int()),
-    /** No host of three or more could be reached: the fault is taken to be this node's own network. */
+    /** None of at least three hosts responded, so the fault is assumed to be this node's own network. */
     observer_offline: z.boolean(),
   })
   .meta({ id: 'CollectionResult' });

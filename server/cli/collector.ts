@@ -9,7 +9,7 @@ import type { WatchedSource } from '../../shared/source.ts';
 import { LIST_MEDIA_TYPES, type ListFormat, type SourceImport } from '../../shared/sourceList.ts';
 import { openCollection } from '../collection/collection.ts';
 import { coverRetrievals } from '../collection/record/coverRetrievals.ts';
-import { listWatchedSources } from '../collection/sources/sources.ts';
+import { listWatchedSources } from '../collection/sources/readSources.ts';
 import { readEvent } from '../collection/timeline/events.ts';
 import { openArchive } from '../ledger/openArchive.ts';
 import { Jobs } from '../runtime/jobs.ts';

@@ -10,7 +10,7 @@ import { type Captures, openCaptures } from './captures/captures.ts';
 import { isPrivateAddress } from './fetch/addresses.ts';
 import type { Network } from './fetch/attempt.ts';
 import { systemLookup } from './fetch/connect.ts';
-import { Connections } from './fetch/connections.ts';
+import { ConnectionPool } from './fetch/connections.ts';
 import { RobotsCache } from './fetch/robots.ts';
 import { ObjectReceiver } from './record/objectReceiver.ts';
 import { HostBackoffError, HostRateLimiter } from './schedule/hostRateLimiter.ts';
@@ -26,35 +26,35 @@ export interface CollectionConfig {
   settings: SettingsStore;
   jobs: Jobs;
   log: Log;
-  /** Unless said otherwise, the system's resolver and IANA's registries. */
+  /** Overrides name resolution and the rule for private addresses. Defaults: the system resolver and IANA's registries. */
   network?: Partial<Network> | undefined;
 }
 
-/** The collector, running: what of it outlives a request. */
+/** The running collector. */
 export interface Collection {
-  /** Begins to check sources when they are due. */
+  /** Starts checking sources when they are due. */
   startSchedule(): void;
-  /** Starts a round of the sources of these ids, or of all that are not paused. @throws Problem `unknown_source`. */
+  /** Starts a round of the sources with these ids, or of all that are not paused. @throws Problem `unknown_source`. */
   startRound(ids: readonly string[] | undefined): RunningJob<CollectionResult>;
-  /** Fetches once and stores nothing. @throws Problem `preview_failed` where the host is to be left alone. */
+  /** Fetches once and stores nothing. @throws Problem `preview_failed` if the host asked for a pause (Retry-After). */
   preview(url: string): Promise<SourcePreview>;
-  /** Watches an address. @throws Problem `source_exists`, `id_taken`, `invalid_field`. */
+  /** Adds a source. @throws Problem `source_exists`, `id_taken`, `invalid_field`. */
   add(source: NewSource): Promise<WatchedSource>;
-  /** Watches what a list names. @throws Problem `invalid_list`. */
+  /** Adds the sources of a list. @throws Problem `invalid_list`. */
   importSources(form: ListFormat, bytes: Uint8Array): Promise<SourceImport>;
   /** Third parties' captures. */
   readonly captures: Captures;
-  /** Sources were added or changed; the schedule is looked at anew. */
+  /** Re-reads the schedule after sources were added or changed. */
   wake(): void;
-  /** Aborts what is being fetched and waits until what came is recorded. */
+  /** Aborts running requests and waits until everything received is recorded. */
   close(): Promise<void>;
 }
 
-/** Opens the collector; it asks for nothing until it is told to. */
+/** Opens the collector. It makes no request until a round, a preview or the schedule is started. */
 export function openCollection({ store, settings, jobs, log, network }: CollectionConfig): Collection {
   const { clock } = store;
   const closing = new AbortController();
-  const connections = new Connections();
+  const connections = new ConnectionPool();
   const rateLimiter = new HostRateLimiter(clock, () => settings.current);
   const fetching = {
     clock,
@@ -85,7 +85,7 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
     startSchedule: () => scheduler.start(),
     startRound(ids) {
       if (closing.signal.aborted) throw shuttingDown();
-      // Asked twice: now, so that who asks is told of an unknown source, and when the round's turn has come.
+      // Checked now so that the caller gets the error, and again when the round starts.
       if (ids) chooseSources(store, ids);
       return jobs.start('collection', 'sources', ({ signal, progress }) =>
         collector.collect(() => chooseSources(store, ids), {
@@ -102,7 +102,7 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
           if (error instanceof HostBackoffError)
             throw new Problem(
               'preview_failed',
-              `This host asked to be left alone until ${new Date(error.until).toISOString()}.`,
+              `This host accepts no requests until ${new Date(error.until).toISOString()}. Try again then.`,
             );
           throw error;
         },
@@ -111,7 +111,11 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
       return preview.finally(() => previews.delete(preview));
     },
     async add(source) {
-      const added = await addSource(store, source, await new PrivateAddressCheck(fetching).of(source.url));
+      const added = await addSource(
+        store,
+        source,
+        await new PrivateAddressCheck(fetching).allows(source.url),
+      );
       scheduler.wake();
       return added;
     },
@@ -138,5 +142,5 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
 }
 
 function shuttingDown(): Problem {
-  return new Problem('shutting_down', 'The node is being closed; try again when it runs.');
+  return new Problem('shutting_down', 'The node is shutting down. Try again after it has restarted.');
 }

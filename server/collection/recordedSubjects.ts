@@ -5,9 +5,9 @@ import { iterateSourceRevisions } from '../store/sqlite/collection/sourceRevisio
 import { sourceByKey } from '../store/sqlite/collection/sources.ts';
 import { eventDigest } from './record/recordEvent.ts';
 import { RETRIEVAL_SUBJECTS } from './record/recordedRetrievals.ts';
-import { recordedSource } from './sources/sources.ts';
+import { recordedSource } from './sources/sourceRevisions.ts';
 
-/** What was recorded of sources: each revision as it was kept, and the newest one as the source's own row shows it. */
+/** Every revision of every source as it was stored. The newest revision is derived from the source's row instead. */
 const SOURCES: RecordedSubjects = {
   types: ['source.added', 'source.changed'],
   *digests(database) {
@@ -27,5 +27,5 @@ const EVENTS: RecordedSubjects = {
   },
 };
 
-/** What the ledger recorded of the collection. */
+/** The records of the collection that ledger entries refer to. */
 export const COLLECTION_SUBJECTS: readonly RecordedSubjects[] = [SOURCES, EVENTS, RETRIEVAL_SUBJECTS];

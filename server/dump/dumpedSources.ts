@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { SELF } from '../../shared/event.ts';
-import { recordedSource, sourceIdOf } from '../collection/sources/sources.ts';
+import { recordedSource } from '../collection/sources/sourceRevisions.ts';
+import { sourceIdOf } from '../collection/sources/sources.ts';
 import { fingerprintOf } from '../ledger/entry.ts';
 import { rulesDigest } from '../store/sqlite/collection/eventNoise.ts';
 import { type DumpedArchive, type DumpedSource, requireThat, stateAfter } from './dumpedArchive.ts';

@@ -15,14 +15,14 @@ import {
 import { LIST_MEDIA_TYPES, sourceImportSchema } from '../sourceList.ts';
 import { jsonBody, route } from './route.ts';
 
-/** What the owner tells the collector: which sources to watch, and when to look at once. */
+/** The owner's routes for managing sources and starting collections. */
 export const sourceRoutes = {
   listWatchedSources: route({
     method: 'GET',
     path: '/manage/sources',
     access: 'owner',
     tag: 'Manage',
-    summary: 'The sources with what the collector is told and last met',
+    summary: 'List the sources with their settings and last results',
     query: sourcesQuery,
     answers: { 200: { description: 'A page of sources', schema: pageOf(watchedSourceSchema) } },
     problems: [],
@@ -32,7 +32,7 @@ export const sourceRoutes = {
     path: '/manage/sources',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Watch a source',
+    summary: 'Add a source',
     body: jsonBody(newSourceSchema),
     answers: { 201: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['source_exists'],
@@ -42,9 +42,9 @@ export const sourceRoutes = {
     path: '/manage/sources/preview',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Fetch once, store nothing, say what would be stored',
+    summary: 'Fetch a URL once and return what would be stored, without storing it',
     body: jsonBody(z.strictObject({ url: watchedUrlSchema }).meta({ id: 'PreviewRequest' })),
-    answers: { 200: { description: 'What came', schema: sourcePreviewSchema } },
+    answers: { 200: { description: 'The result of the fetch', schema: sourcePreviewSchema } },
     problems: [],
   }),
   importSources: route({
@@ -52,11 +52,11 @@ export const sourceRoutes = {
     path: '/manage/sources/import',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Watch what a list names',
+    summary: 'Add the sources of a list',
     description:
-      'An address a line (`#` begins a comment), CSV whose header names `url` and what else is said of a source, or OPML, whose outlines become tags. At most 10,000 entries. Each is answered for by itself.',
+      'Accepts text with one URL per line (`#` begins a comment), CSV with a column `url` and optional columns for other fields, or OPML, whose outline titles become tags. At most 10,000 entries. The result lists the outcome of each entry.',
     body: { kind: 'stream', mediaTypes: Object.keys(LIST_MEDIA_TYPES) },
-    answers: { 200: { description: 'What became of each entry', schema: sourceImportSchema } },
+    answers: { 200: { description: 'The outcome of each entry', schema: sourceImportSchema } },
     problems: ['invalid_list'],
   }),
   readWatchedSource: route({
@@ -73,7 +73,7 @@ export const sourceRoutes = {
     path: '/manage/sources/{id}/retrievals',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Every attempt on a source, newest first',
+    summary: 'List every attempt on a source, newest first',
     query: z.strictObject(listQuery),
     answers: { 200: { description: 'A page of retrievals', schema: pageOf(retrievalSchema) } },
     problems: ['not_found'],
@@ -83,7 +83,7 @@ export const sourceRoutes = {
     path: '/api/retrievals/{id}/proof',
     access: 'read',
     tag: 'Ledger',
-    summary: 'Prove that a retrieval is one of those that a ledger entry covers, without the others',
+    summary: 'Prove that a ledger entry covers a retrieval, without disclosing other retrievals',
     answers: { 200: { description: 'The retrieval and its audit path', schema: retrievalProofSchema } },
     problems: ['not_found'],
   }),
@@ -92,7 +92,7 @@ export const sourceRoutes = {
     path: '/manage/sources/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Edit or pause a source',
+    summary: 'Change or pause a source',
     body: jsonBody(sourceChangeSchema),
     answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['not_found'],
@@ -102,7 +102,7 @@ export const sourceRoutes = {
     path: '/manage/sources/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Stop watching; the history stays',
+    summary: 'Stop watching a source; its history stays',
     answers: { 204: { description: 'No longer watched' } },
     problems: ['not_found'],
   }),
@@ -111,7 +111,7 @@ export const sourceRoutes = {
     path: '/manage/collections',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Check sources now',
+    summary: 'Start a collection now',
     query: z.strictObject({ wait: booleanParameter.optional() }),
     body: { ...jsonBody(newCollectionSchema), optional: true as const },
     answers: {

@@ -4,7 +4,7 @@ import type { Event } from '../../shared/event.ts';
 import type { Retrieval, WatchedSource } from '../../shared/source.ts';
 import { openTestNode, type TestNode } from '../support/node.ts';
 
-/** A node whose collector neither pauses nor retries, with these settings besides. */
+/** Opens a node whose collector neither pauses between requests nor retries, with further settings. */
 export async function openCollectingNode(
   settings: object = {},
   config: Parameters<typeof openTestNode>[0] = {},
@@ -14,7 +14,7 @@ export async function openCollectingNode(
   return node;
 }
 
-/** What the tests of collection say to a node. */
+/** A node with the calls that the tests of collection need. */
 export class CollectingNode {
   readonly node: TestNode;
 
@@ -26,29 +26,29 @@ export class CollectingNode {
     expect((await this.node.sendJson('PATCH', '/manage/settings', settings)).status).toBe(200);
   }
 
-  async watch(url: string, said: object = {}): Promise<WatchedSource> {
-    const answer = await this.node.sendJson('POST', '/manage/sources', { url, ...said });
-    expect(answer.status).toBe(201);
-    return (await answer.json()) as WatchedSource;
+  async watch(url: string, fields: object = {}): Promise<WatchedSource> {
+    const response = await this.node.sendJson('POST', '/manage/sources', { url, ...fields });
+    expect(response.status).toBe(201);
+    return (await response.json()) as WatchedSource;
   }
 
-  /** Runs a round of all sources, or of those named, to its end. */
+  /** Runs a round of all sources, or of the sources with these ids, and waits for its end. */
   async check(sources?: string[]): Promise<CollectionResult> {
-    const answer = await this.node.sendJson('POST', '/manage/collections?wait=true', { sources });
-    expect(answer.status).toBe(200);
-    return (await answer.json()) as CollectionResult;
+    const response = await this.node.sendJson('POST', '/manage/collections?wait=true', { sources });
+    expect(response.status).toBe(200);
+    return (await response.json()) as CollectionResult;
   }
 
   async events(query = ''): Promise<Event[]> {
     return (await this.read<{ items: Event[] }>(`/api/events?limit=500&${query}`)).items;
   }
 
-  /** The types of all events, oldest first. */
+  /** Returns the types of all events, oldest first. */
   async timeline(query = ''): Promise<string[]> {
     return (await this.events(query)).map(({ event_type }) => event_type).reverse();
   }
 
-  /** Every attempt on a source, oldest first. */
+  /** Returns every attempt on a source, oldest first. */
   async retrievals(source: string): Promise<Retrieval[]> {
     const page = await this.read<{ items: Retrieval[] }>(`/manage/sources/${source}/retrievals?limit=500`);
     return page.items.reverse();
@@ -62,7 +62,7 @@ export class CollectingNode {
     return this.read<Status>('/api/status');
   }
 
-  async read<Answer>(path: string): Promise<Answer> {
-    return (await (await this.node.fetchAsOwner(path)).json()) as Answer;
+  async read<Body>(path: string): Promise<Body> {
+    return (await (await this.node.fetchAsOwner(path)).json()) as Body;
   }
 }

@@ -184,7 +184,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
       expect(refused.errors).toEqual([
         {
           path: '/public_url',
-          message: 'Scheme, host and port are needed and nothing more, as in https://archive.example.',
+          message: 'Give the scheme, host and port only, as in https://archive.example.',
         },
       ]);
     }
@@ -200,7 +200,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     const { code, stderr } = await runCommand(['serve', '--public-url', `${PUBLIC}/path`]);
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining('Scheme, host and port are needed') as string,
+      expect.stringContaining('Give the scheme, host and port only') as string,
     ]);
   });
 });

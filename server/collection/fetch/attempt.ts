@@ -3,31 +3,34 @@ import type { Clock } from '../../../shared/clock.ts';
 import type { RetrievalError, SentRequest } from '../../../shared/source.ts';
 import type { Validators } from '../../store/sqlite/collection/validators.ts';
 import type { HostRateLimiter } from '../schedule/hostRateLimiter.ts';
-import type { Connections } from './connections.ts';
+import type { ConnectionPool } from './connections.ts';
 import type { RobotsCache } from './robots.ts';
 
-/** What is asked for, and how. */
+/** The parameters of one fetch. */
 export interface ObjectRequest<Received> {
   url: string;
-  /** The owner's own headers; sent to the source's own origin only. */
+  /** The owner's headers. They are sent only to the origin of `url`. */
   headers: Record<string, string>;
   userAgent: string;
   ignoreRobots: boolean;
   timeoutMs: number;
   maxBytes: number;
-  /** Asked when the turn has come: gives the validators of an object that is still held; they are sent to the address that gave them. */
+  /**
+   * Called just before a request is sent. Returns the validators of an object that is still stored. They are sent only
+   * to the address that issued them.
+   */
   validators: () => Promise<Validators | undefined>;
-  /** Takes the body as it streams in; refuses what is too large with TooManyBytesError. */
+  /** Consumes the body as it streams in. Throws TooManyBytesError if it exceeds `maxBytes`. */
   receive: (chunks: AsyncIterable<Uint8Array>, maxBytes: number) => Promise<Received>;
   /**
-   * Whether who named this address is at a private one: false where no private address may be asked at all. Undefined
-   * leaves that to the first address that answers: from a public one nothing leads to a private one.
+   * If false, no connection to a private address is allowed. Otherwise the first host that responds decides: once a
+   * public host has responded, a redirect to a private address is refused.
    */
   allowPrivateAddress?: boolean | undefined;
   signal: AbortSignal;
 }
 
-/** What one attempt came to. */
+/** The result of one attempt. */
 export interface Attempt<Received> {
   final_url: string;
   redirects: { url: string; status: number }[];
@@ -35,33 +38,33 @@ export interface Attempt<Received> {
   error: RetrievalError | null;
   content_type: string | null;
   headers: [string, string][];
-  /** What was sent to `final_url`, where it answered. */
+  /** The request sent to `final_url`; null if it did not respond. */
   request: SentRequest | null;
-  /** The body, where the whole of it came. */
+  /** The body; null if it is incomplete. */
   received: Received | null;
-  /** The first bytes of the body, to look for a title in. */
+  /** The first bytes of the body. The title is read from them. */
   beginning: Buffer;
-  /** The validators asked by, where the answer was that nothing changed. */
+  /** The validators that were sent, if the response was 304; else null. */
   unchanged: Validators | null;
-  /** Whether any host answered in HTTP, whatever it answered. */
+  /** Whether any host sent an HTTP response, whatever its status. */
   answered: boolean;
-  /** Whether the first host that answered is at a private address; undefined where none answered. */
+  /** Whether the first host that responded is at a private address; undefined if none responded. */
   isPrivate: boolean | undefined;
-  /** When the host wants to be asked again (Retry-After). */
+  /** The earliest time for the next request (Retry-After), in milliseconds since the epoch. */
   retry_at: number | null;
-  /** How long the requests themselves took, without the waiting for their turn. */
+  /** The duration of the requests, without the time they waited in the queue. */
   duration_ms: number;
 }
 
-/** How names are looked up, and which addresses are not of the public internet. */
+/** Name resolution and the rule for private addresses. */
 export type Network = Pick<FetchServices, 'lookup' | 'isPrivateAddress'>;
 
 export interface FetchServices {
   clock: Clock;
   rateLimiter: HostRateLimiter;
   robots: RobotsCache;
-  /** Where connections are kept for the next request; without, each request has one of its own. */
-  connections?: Connections;
+  /** The pool of idle connections. Without it, each request opens a connection and closes it. */
+  connections?: ConnectionPool;
   lookup: (hostname: string) => Promise<LookupAddress[]>;
   isPrivateAddress: (address: string) => boolean;
 }

@@ -4,32 +4,35 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { codeOf, RetrievalFailure } from './failure.ts';
 
-/** What a connection is held to. */
+/** The rules for opening a connection. */
 export interface ConnectRules {
-  /** Whether an address may be spoken with; asked before and, of the address really connected to, after connecting. */
+  /** Whether connections to an address are allowed. Checked before connecting, and again for the actual remote address. */
   mayConnect: (address: string) => boolean;
-  /** Told of the connection once it stands. */
+  /** Called when the TCP connection is established. */
   onConnected: (socket: Socket) => void;
   lookup: (hostname: string) => Promise<LookupAddress[]>;
   signal: AbortSignal;
 }
 
-/** The system's resolver: all addresses of a name, in the order it prefers. */
+/** Resolves a name with the system resolver. Returns all addresses in the resolver's order. */
 export function systemLookup(hostname: string): Promise<LookupAddress[]> {
   return dns.lookup(hostname, { all: true });
 }
 
 /**
- * How the HTTP client opens its connections: name, address, TCP and TLS each fail by their own word, and no address is
- * spoken with that the rules refuse, whatever a name resolves to by then.
+ * Returns the function with which the HTTP client opens connections. DNS, TCP and TLS failures have different error
+ * codes. The name is resolved once per connection, and no connection is made to an address that the rules refuse.
  */
 export function connector(rules: ConnectRules): buildConnector.connector {
   return ({ hostname, protocol, port }, callback) => {
-    void tell(openConnection(hostname.replace(/^\[|\]$/g, ''), protocol, port, rules), callback);
+    void callBack(openConnection(hostname.replace(/^\[|\]$/g, ''), protocol, port, rules), callback);
   };
 }
 
-async function tell(opening: Promise<Socket | TLSSocket>, callback: buildConnector.Callback): Promise<void> {
+async function callBack(
+  opening: Promise<Socket | TLSSocket>,
+  callback: buildConnector.Callback,
+): Promise<void> {
   let socket: Socket | TLSSocket;
   try {
     socket = await opening;
@@ -39,7 +42,7 @@ async function tell(opening: Promise<Socket | TLSSocket>, callback: buildConnect
   callback(null, socket);
 }
 
-/** A name's next address is tried after this. Node's own 250 ms gives up on hosts that are merely far away. */
+/** The delay before the next address of a name is tried. Node's default of 250 ms is too short for distant hosts. */
 const NEXT_ADDRESS_AFTER_MS = 1_500;
 
 async function openConnection(
@@ -83,7 +86,7 @@ async function addressesOf(hostname: string, { lookup, signal }: ConnectRules): 
   }
 }
 
-/** Waits for a socket to open. Its errors stay listened to: between here and the client one may still arrive. */
+/** Waits for a socket to open. The error listener stays, because an error may occur before the client adds its own. */
 function opened(
   socket: Socket,
   event: 'connect' | 'secureConnect',

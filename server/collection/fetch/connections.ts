@@ -3,52 +3,52 @@ import type { Socket } from 'node:net';
 import { Client, errors } from 'undici';
 import { connector } from './connect.ts';
 
-/** Under which rules a connection is opened. */
+/** The rules for opening and reusing a connection. */
 export interface ConnectionRules {
   mayConnect: (address: string) => boolean;
   lookup: (hostname: string) => Promise<LookupAddress[]>;
   signal: AbortSignal;
 }
 
-/** A connection to an origin, or one that is about to be opened by its first request. */
+/** A connection to an origin. The first request opens it. */
 export interface Connection {
   client: Client;
-  /** The rules of whoever asks over it now. */
+  /** The rules of the current request. */
   rules: ConnectionRules;
-  /** The address that it leads to. */
+  /** The remote IP address. */
   address: string;
-  /** How it broke, where it did. */
+  /** The error that broke the connection; undefined if there is none. */
   broken: unknown;
   isOpen: boolean;
-  /** Whether an answer came over it before. */
+  /** Whether it has carried a complete response before. */
   isUsed: boolean;
-  /** Called when it is closed, by whichever side. */
+  /** Called when either side closes it. */
   onClosed: () => void;
 }
 
-/** The largest head of an answer that is taken. */
-const MAX_HEAD_BYTES = 65_536;
-/** No server closes an idle connection sooner, so that next to none is met in the moment in which it is closed. */
-const KEPT_MS = 250;
+/** The maximum size of a response's headers. */
+const MAX_HEADER_BYTES = 65_536;
+/** Shorter than the keep-alive timeout of any common server, so that a reused connection is rarely closed already. */
+const KEEP_ALIVE_MS = 250;
 
-/** Prepares a connection to an origin; its first request opens it. */
+/** Prepares a connection to an origin. The first request opens it. */
 export function openConnection(origin: string, rules: ConnectionRules): Connection {
   const onConnected = (socket: Socket) => {
     Object.assign(connection, { address: socket.remoteAddress ?? '', isOpen: true });
     socket.on('error', (error) => {
-      // The client itself ends a connection by an error of its own.
+      // UndiciError only means that the client itself closed the connection.
       if (!(error instanceof errors.UndiciError)) connection.broken = error;
     });
   };
   const client = new Client(origin, {
-    // Were it to be opened again, then by the rules of whoever asks over it then.
+    // Reads `connection.rules` late, so that a reconnect follows the rules of the request that causes it.
     connect: (options, callback) => connector({ ...connection.rules, onConnected })(options, callback),
-    maxHeaderSize: MAX_HEAD_BYTES,
-    // Deadlines are kept by the caller, who knows how fast the body comes.
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The caller enforces timeouts, because it measures the transfer rate.
     headersTimeout: 0,
     bodyTimeout: 0,
-    keepAliveTimeout: KEPT_MS,
-    keepAliveMaxTimeout: KEPT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
   });
   const connection: Connection = {
     client,
@@ -67,33 +67,33 @@ export function openConnection(origin: string, rules: ConnectionRules): Connecti
 }
 
 /**
- * Connections that brought a whole answer a moment ago, kept for the next request to the same origin: to open one for
- * each page of a site costs both sides more than the page.
+ * Idle connections, kept briefly for the next request to the same origin. Opening a connection for each page often
+ * costs more than the page itself.
  */
-export class Connections {
+export class ConnectionPool {
   readonly #idle = new Map<string, Connection[]>();
   #isClosed = false;
 
-  /** An idle connection that these rules allow, if there is one. */
-  take(origin: string, rules: ConnectionRules): Connection | undefined {
+  /** Removes an idle connection that the rules allow from the pool and returns it; undefined if there is none. */
+  acquire(origin: string, rules: ConnectionRules): Connection | undefined {
     const idle = this.#idle.get(origin) ?? [];
     const index = idle.findIndex(({ address, isOpen }) => isOpen && rules.mayConnect(address));
-    const [taken] = index === -1 ? [] : idle.splice(index, 1);
-    if (taken) taken.rules = rules;
-    return taken;
+    const [connection] = index === -1 ? [] : idle.splice(index, 1);
+    if (connection) connection.rules = rules;
+    return connection;
   }
 
-  /** Takes a connection over which nothing is under way any more. */
-  async give(origin: string, connection: Connection): Promise<void> {
+  /** Returns a connection to the pool. Its response must have been read completely. */
+  async release(origin: string, connection: Connection): Promise<void> {
     if (!connection.isOpen || this.#isClosed) return connection.client.destroy();
     connection.isUsed = true;
     const idle = this.#idle.get(origin) ?? [];
     this.#idle.set(origin, idle);
     idle.push(connection);
-    connection.onClosed = () => this.#forget(origin, connection);
+    connection.onClosed = () => this.#remove(origin, connection);
   }
 
-  #forget(origin: string, connection: Connection): void {
+  #remove(origin: string, connection: Connection): void {
     const idle = this.#idle.get(origin) ?? [];
     const index = idle.indexOf(connection);
     if (index === -1) return;
@@ -102,7 +102,7 @@ export class Connections {
     void connection.client.destroy();
   }
 
-  /** Closes those that are idle, and every other as soon as it is given back. */
+  /** Closes the idle connections. Connections in use are closed when they are released. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const idle = [...this.#idle.values()].flat();

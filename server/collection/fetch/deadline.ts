@@ -1,10 +1,10 @@
 import type { Clock } from '../../../shared/clock.ts';
 import { RetrievalFailure } from './failure.ts';
 
-/** Made once: to make a reason for each request costs more than all else that is done here. */
+/** Shared by all deadlines, because creating an Error for each request is expensive. */
 const SETTLED = new Error('The work is over.');
 
-/** A point in time at which work is given up; it can be moved on while the work makes progress. */
+/** A timeout that can be extended while the work makes progress. */
 export class Deadline {
   readonly #clock: Clock;
   readonly #abort = new AbortController();
@@ -17,7 +17,7 @@ export class Deadline {
     void this.#watch();
   }
 
-  /** Aborted with a `timeout` failure once the deadline has passed. */
+  /** Aborts with a `timeout` failure when the deadline passes. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
@@ -26,7 +26,7 @@ export class Deadline {
     this.#at += ms;
   }
 
-  /** The work is over; nothing is waited for any more. */
+  /** Cancels the timer. Call it when the work is over. */
   settle(): void {
     this.#settled.abort(SETTLED);
   }
@@ -37,7 +37,7 @@ export class Deadline {
       if (left <= 0) return this.#abort.abort(new RetrievalFailure('timeout'));
       const before = this.#clock.now();
       await this.#clock.sleep(left, this.#settled.signal);
-      // A clock that is set back does not give the work more time.
+      // If the clock is set back, the deadline moves back with it.
       this.#at += Math.min(0, this.#clock.now() - before);
     }
   }

@@ -1,63 +1,64 @@
 import { errors } from 'undici';
-import { type Connection, type ConnectionRules, type Connections, openConnection } from './connections.ts';
+import { type Connection, type ConnectionPool, type ConnectionRules, openConnection } from './connections.ts';
 import { RetrievalFailure } from './failure.ts';
 
-/** One request and its answer, with the body still to come. */
-export interface Answer {
+/** An HTTP response. The body has not been read yet. */
+export interface HttpResponse {
   status: number;
-  /** As they came, in their order, names as the server wrote them. */
+  /** The headers in the server's order and spelling. */
   headers: [string, string][];
-  /** The first value of a header, by its lowercase name. */
+  /** Returns the first value of a header. `name` is in lower case. */
   header(name: string): string | undefined;
-  /** The body as it came off the wire after transfer decoding, with no content decoding. */
+  /** The body after transfer decoding, without content decoding. */
   body: AsyncIterable<Uint8Array>;
-  /** The address that answered. */
+  /** The remote IP address. */
   address: string;
-  /** The headers of the request, as they were sent. */
+  /** The request headers as they were sent. */
   sent: [string, string][];
 }
 
 export interface ExchangeRequest extends ConnectionRules {
   url: URL;
   headers: Record<string, string>;
-  /** Where connections are kept; undefined for one of its own. */
-  connections: Connections | undefined;
+  /** The connection pool; undefined for a connection that is used once. */
+  connections: ConnectionPool | undefined;
 }
 
 /**
- * Makes one GET and gives the answer to `receive`, whose result it gives back. Where `connections` are kept, it is made
- * over one of them if there is one, and the connection is kept again once the whole answer was read; else the
- * connection is its own and is closed in any case.
+ * Sends one GET request, passes the response to `receive` and returns its result. Reuses a pooled connection if there
+ * is one. The connection goes back to the pool if the response was read completely, else it is closed.
  *
- * @throws RetrievalFailure by its word; the signal's reason; whatever `receive` throws.
+ * @throws RetrievalFailure; the signal's reason; whatever `receive` throws.
  */
 export async function exchange<Result>(
   request: ExchangeRequest,
-  receive: (answer: Answer) => Promise<Result>,
+  receive: (response: HttpResponse) => Promise<Result>,
 ): Promise<Result> {
   const { url, connections } = request;
-  const kept = connections?.take(url.origin, request);
-  if (kept) {
-    const answer = await answerOver(kept, request);
-    if (answer !== 'closed') return received(kept, request, answer, receive);
+  const pooled = connections?.acquire(url.origin, request);
+  if (pooled) {
+    const response = await sendOver(pooled, request);
+    if (response !== 'closed') return receiveOver(pooled, request, response, receive);
   }
   const connection = openConnection(url.origin, request);
-  const answer = await answerOver(connection, request);
-  if (answer === 'closed') throw new RetrievalFailure('connection_reset');
-  return received(connection, request, answer, receive);
+  const response = await sendOver(connection, request);
+  if (response === 'closed') throw new RetrievalFailure('connection_reset');
+  return receiveOver(connection, request, response, receive);
 }
 
-/** An answer whose body may not have been read. */
-interface OpenAnswer extends Answer {
-  /** Whether the whole of it came. */
-  isWhole: () => boolean;
+interface PendingResponse extends HttpResponse {
+  /** Whether the response was read completely. */
+  isComplete: () => boolean;
 }
 
 /**
- * Asks over a connection. One that was kept may be closed by the server in the very moment in which it is used again:
- * that is no failure, and is to be asked again over a new one (RFC 9112, section 9.3.1).
+ * Sends a request over a connection. Returns `closed` if the server closed a reused connection at that moment. That is
+ * no failure: the request is retried over a new connection (RFC 9112, section 9.3.1).
  */
-async function answerOver(connection: Connection, request: ExchangeRequest): Promise<OpenAnswer | 'closed'> {
+async function sendOver(
+  connection: Connection,
+  request: ExchangeRequest,
+): Promise<PendingResponse | 'closed'> {
   const { url, headers, signal, connections } = request;
   try {
     const response = await connection.client.request({
@@ -69,21 +70,21 @@ async function answerOver(connection: Connection, request: ExchangeRequest): Pro
       responseHeaders: 'raw',
     });
     const pairs = pairsOf(response.headers as unknown as (string | Buffer)[]);
-    // Such an answer has no body (RFC 9110, section 15.4.5), and nobody reads it.
-    let isWhole = response.statusCode === 304;
-    if (isWhole) response.body.resume();
+    // A 304 has no body (RFC 9110, section 15.4.5), so `receive` does not read it.
+    let isComplete = response.statusCode === 304;
+    if (isComplete) response.body.resume();
     return {
       status: response.statusCode,
       headers: pairs,
       header: (name) => pairs.find(([key]) => key.toLowerCase() === name)?.[1],
-      body: wholeBody(response.body, {
-        brokenEnd: () => (isFramed(pairs) ? undefined : connection.broken),
-        failure: (error) => failureOfBody(error, signal),
+      body: checkedBody(response.body, {
+        connectionError: () => (isFramed(pairs) ? undefined : connection.broken),
+        failure: (error) => bodyFailure(error, signal),
         onEnd: () => {
-          isWhole = true;
+          isComplete = true;
         },
       }),
-      isWhole: () => isWhole,
+      isComplete: () => isComplete,
       address: connection.address,
       sent: [
         ['host', url.host],
@@ -93,23 +94,23 @@ async function answerOver(connection: Connection, request: ExchangeRequest): Pro
     };
   } catch (error) {
     await connection.client.destroy();
-    const failure = failureOfHead(error, signal);
-    const isReset = failure instanceof RetrievalFailure && failure.word === 'connection_reset';
+    const failure = headFailure(error, signal);
+    const isReset = failure instanceof RetrievalFailure && failure.reason === 'connection_reset';
     if (connection.isUsed && isReset) return 'closed';
     throw failure;
   }
 }
 
-async function received<Result>(
+async function receiveOver<Result>(
   connection: Connection,
   { url, connections }: ExchangeRequest,
-  answer: OpenAnswer,
-  receive: (answer: Answer) => Promise<Result>,
+  response: PendingResponse,
+  receive: (response: HttpResponse) => Promise<Result>,
 ): Promise<Result> {
   try {
-    return await receive(answer);
+    return await receive(response);
   } finally {
-    if (connections && answer.isWhole()) await connections.give(url.origin, connection);
+    if (connections && response.isComplete()) await connections.release(url.origin, connection);
     else await connection.client.destroy();
   }
 }
@@ -122,22 +123,22 @@ function pairsOf(raw: readonly (string | Buffer)[]): [string, string][] {
   return pairs;
 }
 
-/** Whether the body says itself where it ends; else its end is that of the connection. */
+/** Whether the headers delimit the body. If they do not, the body ends when the connection is closed. */
 function isFramed(headers: readonly [string, string][]): boolean {
   return headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name));
 }
 
 /**
- * The body, whose every failure is told by its word: what ends before its declared end was cut short, and so was what
- * ends with a connection that broke, which the client takes for an end like any other.
+ * Yields the chunks of a body and throws `failure(error)` if reading fails. A body without a length also fails if the
+ * connection broke, because the client reports that as a regular end.
  */
-async function* wholeBody(
+async function* checkedBody(
   body: AsyncIterable<Uint8Array>,
   {
-    brokenEnd,
+    connectionError,
     failure,
     onEnd,
-  }: { brokenEnd: () => unknown; failure: (error: unknown) => unknown; onEnd: () => void },
+  }: { connectionError: () => unknown; failure: (error: unknown) => unknown; onEnd: () => void },
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const chunks = body[Symbol.asyncIterator]();
   try {
@@ -146,8 +147,8 @@ async function* wholeBody(
         throw failure(error);
       });
       if (step.done) {
-        const broken = brokenEnd();
-        if (broken !== undefined) throw new RetrievalFailure('body_cut_short', broken);
+        const error = connectionError();
+        if (error !== undefined) throw new RetrievalFailure('body_cut_short', error);
         onEnd();
         return;
       }
@@ -158,26 +159,26 @@ async function* wholeBody(
   }
 }
 
-function failureOfHead(error: unknown, signal: AbortSignal): unknown {
+function headFailure(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (error instanceof RetrievalFailure) return error;
-  return new RetrievalFailure(isNoHttp(error) ? 'invalid_response' : 'connection_reset', error);
+  return new RetrievalFailure(isInvalidHttp(error) ? 'invalid_response' : 'connection_reset', error);
 }
 
-function failureOfBody(error: unknown, signal: AbortSignal): unknown {
+function bodyFailure(error: unknown, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
-  const endedEarly = error instanceof errors.ResponseContentLengthMismatchError || isEarlyEnd(error);
-  const word = !endedEarly && isNoHttp(error) ? 'invalid_response' : 'body_cut_short';
-  return new RetrievalFailure(word, error);
+  const endedEarly = error instanceof errors.ResponseContentLengthMismatchError || isMissingLastChunk(error);
+  const reason = !endedEarly && isInvalidHttp(error) ? 'invalid_response' : 'body_cut_short';
+  return new RetrievalFailure(reason, error);
 }
 
-/** The parser says it of chunks that stop without the last one. */
-function isEarlyEnd(error: unknown): boolean {
+/** The HTTP parser reports this message when a chunked body ends without its last chunk. */
+function isMissingLastChunk(error: unknown): boolean {
   return error instanceof errors.HTTPParserError && error.message.includes('Invalid EOF state');
 }
 
-/** Whether what came cannot be read as HTTP, rather than having stopped coming. */
-function isNoHttp(error: unknown): boolean {
+/** Whether the response is not valid HTTP, as opposed to a response that stopped. */
+function isInvalidHttp(error: unknown): boolean {
   return (
     error instanceof errors.HTTPParserError ||
     error instanceof errors.HeadersOverflowError ||

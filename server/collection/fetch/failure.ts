@@ -1,17 +1,17 @@
 import type { RetrievalError } from '../../../shared/source.ts';
 
-/** Why an attempt gave no object, by its word. */
+/** An attempt that yielded no object. `reason` is the error code that is recorded. */
 export class RetrievalFailure extends Error {
-  readonly word: RetrievalError;
+  readonly reason: RetrievalError;
 
-  constructor(word: RetrievalError, cause?: unknown) {
-    super(word, cause === undefined ? undefined : { cause });
+  constructor(reason: RetrievalError, cause?: unknown) {
+    super(reason, cause === undefined ? undefined : { cause });
     this.name = 'RetrievalFailure';
-    this.word = word;
+    this.reason = reason;
   }
 }
 
-/** The code of a system, DNS, TLS or HTTP client error, or an empty text. */
+/** Returns the `code` of a system, DNS, TLS or HTTP client error, or an empty string. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   return error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -2,7 +2,7 @@ import { isHttpUrl } from '../../../shared/text.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import type { Validators } from '../../store/sqlite/collection/validators.ts';
 import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';
-import type { Answer } from './exchange.ts';
+import type { HttpResponse } from './exchange.ts';
 import { RetrievalFailure } from './failure.ts';
 import { fetchRobotsTxt } from './fetchRobotsTxt.ts';
 import { isRedirect, redirectTarget } from './redirects.ts';
@@ -13,10 +13,11 @@ const MAX_REDIRECTS = 10;
 const BEGINNING_BYTES = 65_536;
 
 /**
- * Asks for an object once: follows redirects by hand, keeps to robots.txt and to what is polite, and streams the body
- * to `receive` exactly as it came. Every failure of the web is in the result, by its word.
+ * Fetches an object once. Follows redirects, obeys robots.txt and the host's rate limits, and streams the body to
+ * `receive` byte for byte. Network and HTTP failures are not thrown; the result has them in `error`.
  *
- * @throws HostBackoffError where the host is to be left alone; the signal's reason; what `receive` throws of its own.
+ * @throws HostBackoffError if the host asked for a pause (Retry-After); the signal's reason; errors that `receive` throws
+ * and that are no RetrievalFailure.
  */
 export async function fetchObject<Received>(
   services: FetchServices,
@@ -58,15 +59,15 @@ class Fetch<Received> {
       await this.#follow();
     } catch (error) {
       if (!(error instanceof RetrievalFailure)) throw error;
-      this.#attempt.error = error.word;
-      // It may be another attempt of the same origin that was answered.
-      this.#attempt.answered ||= error.word === 'robots_unreachable';
+      this.#attempt.error = error.reason;
+      // robots.txt may have been requested by a concurrent attempt, which got the response.
+      this.#attempt.answered ||= error.reason === 'robots_unreachable';
     }
     return this.#attempt;
   }
 
   async #follow(): Promise<void> {
-    // Not only what was added here is asked for: what was imported long ago may be anything.
+    // Sources imported by older versions may have any URL.
     if (!isHttpUrl(this.#request.url)) throw new RetrievalFailure('invalid_url');
     const seen = new Set<string>();
     for (let url: URL | undefined = new URL(this.#request.url); url; ) {
@@ -81,7 +82,7 @@ class Fetch<Received> {
         content_type: null,
       });
       await this.#checkRobots(url);
-      url = await this.#ask(url);
+      url = await this.#get(url);
     }
   }
 
@@ -94,54 +95,57 @@ class Fetch<Received> {
     if (!allowed) throw new RetrievalFailure('robots_disallowed');
   }
 
-  /** Asks for one address; gives back the address that it redirects to. */
-  async #ask(url: URL): Promise<URL | undefined> {
+  /** Requests one URL. Returns the target if the response is a redirect. */
+  async #get(url: URL): Promise<URL | undefined> {
     const attempt = this.#attempt;
     let validators: Validators | undefined;
     const headers = async () => {
       const known = await this.#request.validators();
       if (known?.url === url.href) validators = known;
       return {
-        ...this.#ownHeaders(url),
+        ...this.#ownerHeaders(url),
         ...(validators === undefined ? {} : conditionalHeaders(validators)),
       };
     };
-    return this.#requester.ask(url, headers, async (answer) => {
-      attempt.status = answer.status;
-      attempt.headers = answer.headers;
-      attempt.request = { method: 'GET', headers: redactOwnerHeaders(this.#ownHeaders(url), answer.sent) };
-      attempt.content_type = answer.header('content-type') ?? null;
-      if (isRedirect(answer)) {
-        const to = redirectTarget(url, answer);
-        attempt.redirects.push({ url: url.href, status: answer.status });
+    return this.#requester.get(url, headers, async (response) => {
+      attempt.status = response.status;
+      attempt.headers = response.headers;
+      attempt.request = {
+        method: 'GET',
+        headers: redactOwnerHeaders(this.#ownerHeaders(url), response.sent),
+      };
+      attempt.content_type = response.header('content-type') ?? null;
+      if (isRedirect(response)) {
+        const to = redirectTarget(url, response);
+        attempt.redirects.push({ url: url.href, status: response.status });
         return to;
       }
-      if (answer.status === 304) {
+      if (response.status === 304) {
         if (validators === undefined) throw new RetrievalFailure('invalid_response');
         attempt.unchanged = validators;
         return undefined;
       }
-      await this.#receive(answer);
+      await this.#receive(response);
       return undefined;
     });
   }
 
-  #ownHeaders(url: URL): Record<string, string> {
+  #ownerHeaders(url: URL): Record<string, string> {
     return url.origin === new URL(this.#request.url).origin ? this.#request.headers : {};
   }
 
-  /** Takes the body of a final answer. That of an error is taken too: it is archived, but is no observation. */
-  async #receive(answer: Answer): Promise<void> {
+  /** Receives the body of the final response. The body of an error response is archived too, but is no observation. */
+  async #receive(response: HttpResponse): Promise<void> {
     const { maxBytes, receive } = this.#request;
-    const ok = answer.status >= 200 && answer.status < 300 && answer.status !== 206;
+    const ok = response.status >= 200 && response.status < 300 && response.status !== 206;
     try {
-      if (Number(answer.header('content-length') ?? 0) > maxBytes) throw new TooManyBytesError(maxBytes);
-      this.#attempt.received = await receive(this.#keepBeginning(answer.body), maxBytes);
+      if (Number(response.header('content-length') ?? 0) > maxBytes) throw new TooManyBytesError(maxBytes);
+      this.#attempt.received = await receive(this.#keepBeginning(response.body), maxBytes);
     } catch (error) {
       const failure = error instanceof TooManyBytesError ? new RetrievalFailure('object_too_large') : error;
       if (ok || !(failure instanceof RetrievalFailure)) throw failure;
     }
-    if (answer.status >= 400) throw new RetrievalFailure('http_error');
+    if (response.status >= 400) throw new RetrievalFailure('http_error');
     if (!ok) throw new RetrievalFailure('invalid_response');
   }
 

@@ -3,24 +3,24 @@ import { isRedirect, redirectTarget } from './redirects.ts';
 import type { Requester } from './requester.ts';
 import { MAX_ROBOTS_BYTES, type RobotsResponse } from './robots.ts';
 
-/** RFC 9309, section 2.3.1.2: at least five are followed. */
+/** RFC 9309, section 2.3.1.2: crawlers should follow at least five. */
 const MAX_ROBOTS_REDIRECTS = 5;
 
 /**
- * Asks for a robots.txt, following its redirects.
+ * Requests a robots.txt and follows its redirects. Too many redirects count as 404.
  *
- * @throws RetrievalFailure `robots_unreachable` where an answer came that could not be read; what `Requester.ask` throws.
+ * @throws RetrievalFailure `robots_unreachable` if the body cannot be read; what `Requester.get` throws.
  */
 export async function fetchRobotsTxt(requester: Requester, robots: URL): Promise<RobotsResponse> {
   let url = robots;
   for (let hops = 0; hops <= MAX_ROBOTS_REDIRECTS; hops += 1) {
-    const { status, text, next } = await requester.ask(
+    const { status, text, next } = await requester.get(
       url,
       async () => ({}),
-      async (answer) => ({
-        status: answer.status,
-        next: isRedirect(answer) ? targetOrNone(url, answer) : undefined,
-        text: answer.status < 300 ? await readable(beginningOf(answer.body, MAX_ROBOTS_BYTES)) : '',
+      async (response) => ({
+        status: response.status,
+        next: isRedirect(response) ? validTarget(url, response) : undefined,
+        text: response.status < 300 ? await readText(response.body) : '',
       }),
     );
     if (next === undefined) return { status, text };
@@ -29,25 +29,25 @@ export async function fetchRobotsTxt(requester: Requester, robots: URL): Promise
   return { status: 404, text: '' };
 }
 
-async function readable(text: Promise<string>): Promise<string> {
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   try {
-    return await text;
+    return await readBeginning(body, MAX_ROBOTS_BYTES);
   } catch (error) {
     throw error instanceof RetrievalFailure ? new RetrievalFailure('robots_unreachable', error) : error;
   }
 }
 
-/** A redirect that leads nowhere is an answer like any other that is no robots.txt. */
-function targetOrNone(from: URL, answer: Parameters<typeof redirectTarget>[1]): URL | undefined {
+/** Returns undefined for a redirect without a valid target. It is then treated like any other 3xx response. */
+function validTarget(from: URL, response: Parameters<typeof redirectTarget>[1]): URL | undefined {
   try {
-    return redirectTarget(from, answer);
+    return redirectTarget(from, response);
   } catch (error) {
     if (error instanceof RetrievalFailure) return undefined;
     throw error;
   }
 }
 
-async function beginningOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+async function readBeginning(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const kept: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
@@ -55,7 +55,7 @@ async function beginningOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number):
     bytes += chunk.length;
     if (bytes >= maxBytes) break;
   }
-  // Without the mark of the byte order, which some editors put before the first rule.
+  // Some editors write a byte order mark at the start of the file.
   return Buffer.concat(kept)
     .toString('utf8')
     .replace(/^\ufeff/, '');

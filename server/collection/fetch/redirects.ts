@@ -1,19 +1,19 @@
-import type { Answer } from './exchange.ts';
+import type { HttpResponse } from './exchange.ts';
 import { RetrievalFailure } from './failure.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-export function isRedirect({ status }: Pick<Answer, 'status'>): boolean {
+export function isRedirect({ status }: Pick<HttpResponse, 'status'>): boolean {
   return REDIRECTS.has(status);
 }
 
 /**
- * Where a redirect leads, without its fragment and without a name and a password, which are never sent.
+ * Returns the target of a redirect without fragment, user name and password, which are never sent.
  *
- * @throws RetrievalFailure `invalid_response` where it leads nowhere, `redirect_refused` where not to the web.
+ * @throws RetrievalFailure `invalid_response` if Location is missing or invalid, `redirect_refused` if it is not http(s).
  */
-export function redirectTarget(from: URL, answer: Pick<Answer, 'header'>): URL {
-  const location = answer.header('location');
+export function redirectTarget(from: URL, response: Pick<HttpResponse, 'header'>): URL {
+  const location = response.header('location');
   const to = location === undefined ? null : URL.parse(location, from.href);
   if (to === null) throw new RetrievalFailure('invalid_response');
   if (to.protocol !== 'http:' && to.protocol !== 'https:') throw new RetrievalFailure('redirect_refused');

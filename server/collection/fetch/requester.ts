@@ -1,94 +1,95 @@
 import { MAX_BACKOFF_MS } from '../schedule/hostRateLimiter.ts';
 import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';
 import { Deadline } from './deadline.ts';
-import { type Answer, exchange } from './exchange.ts';
+import { exchange, type HttpResponse } from './exchange.ts';
 import { requestHeaders } from './requestHeaders.ts';
 import { parseRetryAfter } from './retryAfter.ts';
 
 type Rules = Pick<ObjectRequest<unknown>, 'userAgent' | 'timeoutMs' | 'allowPrivateAddress' | 'signal'>;
-type Noted = Pick<Attempt<unknown>, 'answered' | 'isPrivate' | 'retry_at' | 'duration_ms'>;
+type AttemptStats = Pick<Attempt<unknown>, 'answered' | 'isPrivate' | 'retry_at' | 'duration_ms'>;
 
-/** A body that comes more slowly than this, once the time-out is used up, is given up. */
-const LEAST_BYTES_PER_SECOND = 50_000;
+/** After the timeout, a body that arrives more slowly than this is aborted. */
+const MIN_BYTES_PER_SECOND = 50_000;
 
 /**
- * Makes the requests of one attempt: each in its turn, within its time, and to no private address unless the source
- * itself was met at one. What concerns them all is noted in the attempt.
+ * Sends the requests of one attempt, with rate limits and a timeout for each. Refuses private addresses unless the
+ * source itself is at one. Writes what concerns all requests to the attempt.
  */
 export class Requester {
   readonly #services: FetchServices;
   readonly #rules: Rules;
-  readonly #noted: Noted;
-  /** Whether private addresses may be asked: the source itself was met at one. Undefined until it answered. */
+  readonly #stats: AttemptStats;
+  /** Whether the first host that responded is at a private address. Undefined until then. */
   #sourceIsPrivate: boolean | undefined;
 
-  constructor(services: FetchServices, rules: Rules, noted: Noted) {
+  constructor(services: FetchServices, rules: Rules, stats: AttemptStats) {
     this.#services = services;
     this.#rules = rules;
-    this.#noted = noted;
+    this.#stats = stats;
     this.#sourceIsPrivate = rules.allowPrivateAddress === false ? false : undefined;
   }
 
   /**
-   * One polite, timed request and its answer; its headers are made when its turn has come.
+   * Sends one GET request when the host's rate limit allows it.
    *
+   * @param headers called when the request is about to be sent.
    * @throws RetrievalFailure; HostBackoffError; the signal's reason; whatever `receive` throws.
    */
-  async ask<Result>(
+  async get<Result>(
     url: URL,
     headers: () => Promise<Record<string, string>>,
-    receive: (answer: Answer) => Promise<Result>,
+    receive: (response: HttpResponse) => Promise<Result>,
   ): Promise<Result> {
     const { rateLimiter, clock, connections, lookup, isPrivateAddress } = this.#services;
     const { signal, timeoutMs, userAgent } = this.#rules;
-    return rateLimiter.visit(url.hostname, signal, async () => {
-      // Made before the time counts: what they wait for is the node's own.
-      const own = await headers();
+    return rateLimiter.run(url.hostname, signal, async () => {
+      // Before the timeout starts, because `headers` waits for this node's disk.
+      const given = await headers();
       const started = clock.now();
       const deadline = new Deadline(clock, timeoutMs);
       try {
         return await exchange(
           {
             url,
-            headers: requestHeaders(userAgent, own),
+            headers: requestHeaders(userAgent, given),
             connections,
             lookup,
             mayConnect: (address) => this.#sourceIsPrivate !== false || !isPrivateAddress(address),
             signal: AbortSignal.any([signal, deadline.signal]),
           },
-          (answer) => {
-            this.#noted.answered = true;
-            this.#noted.isPrivate ??= isPrivateAddress(answer.address);
-            this.#sourceIsPrivate ??= this.#noted.isPrivate;
-            this.#noteRetryAfter(url, answer);
-            return receive({ ...answer, body: timed(answer.body, deadline) });
+          (response) => {
+            this.#stats.answered = true;
+            this.#stats.isPrivate ??= isPrivateAddress(response.address);
+            this.#sourceIsPrivate ??= this.#stats.isPrivate;
+            this.#applyRetryAfter(url, response);
+            return receive({ ...response, body: extendingDeadline(response.body, deadline) });
           },
         );
       } finally {
         deadline.settle();
-        this.#noted.duration_ms += clock.now() - started;
+        this.#stats.duration_ms += clock.now() - started;
       }
     });
   }
 
-  #noteRetryAfter(url: URL, answer: Answer): void {
-    if (answer.status !== 429 && answer.status !== 503) return;
+  #applyRetryAfter(url: URL, response: HttpResponse): void {
+    if (response.status !== 429 && response.status !== 503) return;
     const now = this.#services.clock.now();
-    const wanted = parseRetryAfter(answer.header('retry-after'), now);
+    const wanted = parseRetryAfter(response.header('retry-after'), now);
     if (wanted === undefined) return;
     const at = Math.min(wanted, now + MAX_BACKOFF_MS);
-    this.#noted.retry_at = at;
-    this.#services.rateLimiter.hold(url.hostname, at);
+    this.#stats.retry_at = at;
+    this.#services.rateLimiter.pauseUntil(url.hostname, at);
   }
 }
 
-/** Moves the deadline on as long as bytes come fast enough. */
-async function* timed(
+/** Extends the deadline with each chunk, by the time the chunk takes at the minimum transfer rate. */
+async function* extendingDeadline(
   chunks: AsyncIterable<Uint8Array>,
   deadline: Deadline,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const chunk of chunks) {
-    deadline.extend((chunk.length / LEAST_BYTES_PER_SECOND) * 1000);
+    deadline.extend((chunk.length / MIN_BYTES_PER_SECOND) * 1000);
     yield chunk;
   }
 }

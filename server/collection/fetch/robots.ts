@@ -2,24 +2,24 @@ import type { Clock } from '../../../shared/clock.ts';
 import { RetrievalFailure } from './failure.ts';
 import { isAllowedBy, parseRobotsTxt, type RobotsRules, RobotsTooComplexError } from './robotsRules.ts';
 
-/** What asking for a robots.txt came to. */
+/** The response to a request for robots.txt. */
 export interface RobotsResponse {
   status: number;
   /** The first `MAX_ROBOTS_BYTES` of the body. */
   text: string;
 }
 
-/** RFC 9309, section 2.5: at least 500 KiB must be read; what is beyond is not. */
+/** RFC 9309, section 2.5: crawlers must parse at least 500 KiB. The rest is ignored. */
 export const MAX_ROBOTS_BYTES = 524_288;
-/** RFC 9309, section 2.4: not used for longer than a day, unless it cannot be had anew. */
+/** RFC 9309, section 2.4: rules should not be cached for more than a day, unless robots.txt is unreachable. */
 const FRESH_MS = 24 * 3_600_000;
-/** Rules that could not be had anew are asked for again after this. */
-const ASK_AGAIN_MS = 3_600_000;
+/** The delay before robots.txt is requested again after a failure. */
+const RETRY_MS = 3_600_000;
 const MAX_CACHED_ORIGINS = 1_000;
-/** And no more than so much memory: a redirect may lead through as many origins as a stranger likes. */
+/** The memory limit of the cache. Without it, redirects through many origins could exhaust memory. */
 const MAX_CACHED_BYTES = 33_554_432;
 
-interface Kept {
+interface CachedRules {
   freshUntil: number;
   rules: RobotsRules;
 }
@@ -27,17 +27,16 @@ interface Kept {
 const NO_RULES: RobotsRules = { rules: [], bytes: 0 };
 
 /**
- * What each origin's robots.txt allows (RFC 9309). An answer of 4xx, or one that redirects without end, means that
- * there is no rule. One of 5xx, or none at all, means that nothing may be asked for: then the rules of before hold on
- * where there are any, else the attempt fails. "Disallowed" would be said of a site that disallowed nothing, so it is
- * `robots_unreachable`; and where the host did not answer at all, the word for that, because the page would have met it
- * as well.
+ * Caches the rules of each origin's robots.txt (RFC 9309). A status of 4xx or too many redirects mean that there are no
+ * rules. A status of 5xx or no response at all mean that nothing may be fetched: then the previous rules stay in force,
+ * or without any the attempt fails. It fails with `robots_unreachable` after a 5xx, because the site did not disallow
+ * anything, and with the connection's own error if the host did not respond.
  */
 export class RobotsCache {
   readonly #clock: Clock;
-  /** By the crawler's name and the origin: of each robots.txt only what is said to that crawler is kept. */
-  readonly #kept = new Map<string, Kept>();
-  readonly #asking = new Map<string, Promise<Kept>>();
+  /** Keyed by crawler name and origin. Only the rules for that crawler are cached. */
+  readonly #cached = new Map<string, CachedRules>();
+  readonly #pending = new Map<string, Promise<CachedRules>>();
   #bytes = 0;
 
   constructor(clock: Clock) {
@@ -45,11 +44,13 @@ export class RobotsCache {
   }
 
   /**
-   * @param ask gets an origin's robots.txt, following redirects; throws RetrievalFailure.
-   * @throws RetrievalFailure `robots_unreachable`, also where its rules take too long to apply; whatever `ask` throws.
+   * Returns whether the crawler `agent` may fetch a URL.
+   *
+   * @param fetch fetches a robots.txt and follows redirects; throws RetrievalFailure.
+   * @throws RetrievalFailure `robots_unreachable`, also if the rules take too long to apply; whatever `fetch` throws.
    */
-  async isAllowed(url: URL, agent: string, ask: (url: URL) => Promise<RobotsResponse>): Promise<boolean> {
-    const { rules } = await this.#rulesOf(url.origin, agent, ask);
+  async isAllowed(url: URL, agent: string, fetch: (url: URL) => Promise<RobotsResponse>): Promise<boolean> {
+    const { rules } = await this.#rulesOf(url.origin, agent, fetch);
     try {
       return isAllowedBy(rules, url);
     } catch (error) {
@@ -59,45 +60,53 @@ export class RobotsCache {
     }
   }
 
-  async #rulesOf(origin: string, agent: string, ask: (url: URL) => Promise<RobotsResponse>): Promise<Kept> {
+  async #rulesOf(
+    origin: string,
+    agent: string,
+    fetch: (url: URL) => Promise<RobotsResponse>,
+  ): Promise<CachedRules> {
     const key = `${agent} ${origin}`;
-    const kept = this.#kept.get(key);
-    const freshFor = kept ? kept.freshUntil - this.#clock.now() : 0;
-    // More than a day is left only where the clock was set back.
-    if (kept && freshFor > 0 && freshFor <= FRESH_MS) return kept;
-    let asking = this.#asking.get(key);
-    if (!asking) {
-      const read = async () => readRules(await ask(new URL('/robots.txt', origin)), agent);
-      asking = this.#read(key, kept, read).finally(() => this.#asking.delete(key));
-      this.#asking.set(key, asking);
+    const cached = this.#cached.get(key);
+    const freshFor = cached ? cached.freshUntil - this.#clock.now() : 0;
+    // More than a day is left only if the clock was set back.
+    if (cached && freshFor > 0 && freshFor <= FRESH_MS) return cached;
+    let pending = this.#pending.get(key);
+    if (!pending) {
+      const read = async () => readRules(await fetch(new URL('/robots.txt', origin)), agent);
+      pending = this.#refresh(key, cached, read).finally(() => this.#pending.delete(key));
+      this.#pending.set(key, pending);
     }
-    return asking;
+    return pending;
   }
 
-  async #read(key: string, before: Kept | undefined, read: () => Promise<RobotsRules>): Promise<Kept> {
+  async #refresh(
+    key: string,
+    before: CachedRules | undefined,
+    read: () => Promise<RobotsRules>,
+  ): Promise<CachedRules> {
     try {
-      return this.#keep(key, await read(), FRESH_MS);
+      return this.#store(key, await read(), FRESH_MS);
     } catch (error) {
-      if (before && error instanceof RetrievalFailure) return this.#keep(key, before.rules, ASK_AGAIN_MS);
+      if (before && error instanceof RetrievalFailure) return this.#store(key, before.rules, RETRY_MS);
       throw error;
     }
   }
 
-  #keep(key: string, rules: RobotsRules, ms: number): Kept {
-    const kept = { rules, freshUntil: this.#clock.now() + ms };
-    this.#forget(key);
-    this.#kept.set(key, kept);
+  #store(key: string, rules: RobotsRules, ms: number): CachedRules {
+    const cached = { rules, freshUntil: this.#clock.now() + ms };
+    this.#delete(key);
+    this.#cached.set(key, cached);
     this.#bytes += rules.bytes;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= MAX_CACHED_ORIGINS && this.#bytes <= MAX_CACHED_BYTES) break;
-      this.#forget(oldest);
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cached.size <= MAX_CACHED_ORIGINS && this.#bytes <= MAX_CACHED_BYTES) break;
+      this.#delete(oldest);
     }
-    return kept;
+    return cached;
   }
 
-  #forget(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.rules.bytes ?? 0;
-    this.#kept.delete(key);
+  #delete(key: string): void {
+    this.#bytes -= this.#cached.get(key)?.rules.bytes ?? 0;
+    this.#cached.delete(key);
   }
 }
 

@@ -1,11 +1,11 @@
 /**
- * The rules of one robots.txt that are meant for one crawler (RFC 9309). Its text is a stranger's: reading it takes time
- * in proportion to its length, and matching stops at a bound.
+ * The rules of one robots.txt for one crawler (RFC 9309). The file is untrusted input: parsing takes linear time, and
+ * matching stops after a maximum number of steps.
  */
 export interface RobotsRules {
-  /** Longest pattern first, and of patterns of one length those that allow: the first that matches is the one that counts. */
+  /** Sorted by pattern length, longest first, and `allow` before `disallow`. The first rule that matches decides. */
   readonly rules: readonly Rule[];
-  /** About how many bytes of memory they hold. */
+  /** The approximate memory use. */
   readonly bytes: number;
 }
 
@@ -14,7 +14,7 @@ interface Rule {
   allow: boolean;
 }
 
-/** Applying the rules to an address takes more steps than anybody's honest rules would. */
+/** Matching a URL against the rules takes more than `MAX_STEPS` steps. */
 export class RobotsTooComplexError extends Error {
   constructor() {
     super('The rules of this robots.txt take too long to apply.');
@@ -22,76 +22,77 @@ export class RobotsTooComplexError extends Error {
   }
 }
 
-/** Some fifty milliseconds. Twenty thousand rules with wildcards, on an address of 250 characters, take as many. */
-const MOST_STEPS = 5_000_000;
-/** Beside its text, what a rule holds in memory. */
-const BYTES_OF_A_RULE = 96;
-/** What of a pattern or a path stands as it is in the form in which they are compared. */
-const PLAIN = /^[\w\-./~!'(),;:@&=+*?]*$/;
+/** About 50 ms. Enough for 20,000 rules with wildcards and a URL of 250 characters. */
+const MAX_STEPS = 5_000_000;
+/** The memory use of a rule besides its pattern. */
+const BYTES_PER_RULE = 96;
+/** Texts that normalization does not change. */
+const NORMALIZED = /^[\w\-./~!'(),;:@&=+*?]*$/;
 
 /**
- * Reads what a robots.txt says to the crawler of this name: all groups that name it, whatever the case, else all that
- * are for everybody. Lines of other kinds are passed over and end no group (section 2.2.4).
+ * Parses the rules of a robots.txt for a crawler: those of all groups that name it, ignoring case, else those of the
+ * `*` groups. Other lines are ignored and do not end a group (section 2.2.4).
  */
 export function parseRobotsTxt(text: string, agent: string): RobotsRules {
-  const wanted = agent.toLowerCase();
-  const own: Rule[] = [];
-  const everybodys: Rule[] = [];
+  const agentName = agent.toLowerCase();
+  const agentRules: Rule[] = [];
+  const wildcardRules: Rule[] = [];
   let isNamed = false;
-  let into: Rule[][] = [];
-  let isNaming = false;
+  let group: Rule[][] = [];
+  let isGroupHeader = false;
   for (const line of text.split(/\r\n|\r|\n/)) {
     const [key, value] = keyAndValue(line);
     if (key === 'user-agent') {
-      if (!isNaming) into = [];
-      isNaming = true;
+      if (!isGroupHeader) group = [];
+      isGroupHeader = true;
       const name = /^[^/\s]*/.exec(value.toLowerCase())?.[0] ?? '';
-      const rules = name === '*' ? everybodys : name === wanted && name !== '' ? own : undefined;
-      if (rules === own) isNamed = true;
-      if (rules && !into.includes(rules)) into.push(rules);
+      const rules = name === '*' ? wildcardRules : name === agentName && name !== '' ? agentRules : undefined;
+      if (rules === agentRules) isNamed = true;
+      if (rules && !group.includes(rules)) group.push(rules);
     } else if (key === 'allow' || key === 'disallow') {
-      isNaming = false;
-      if (value !== '' && into.length > 0) {
-        const rule = { pattern: comparablePattern(value), allow: key === 'allow' };
-        for (const rules of into) rules.push(rule);
+      isGroupHeader = false;
+      if (value !== '' && group.length > 0) {
+        const rule = { pattern: normalizePattern(value), allow: key === 'allow' };
+        for (const rules of group) rules.push(rule);
       }
     }
   }
-  const rules = isNamed ? own : everybodys;
+  const rules = isNamed ? agentRules : wildcardRules;
   rules.sort(
     (left, right) => right.pattern.length - left.pattern.length || Number(right.allow) - Number(left.allow),
   );
-  return { rules, bytes: rules.reduce((sum, { pattern }) => sum + pattern.length + BYTES_OF_A_RULE, 0) };
+  return { rules, bytes: rules.reduce((sum, { pattern }) => sum + pattern.length + BYTES_PER_RULE, 0) };
 }
 
-/** A line's key in lower case and its value, without what follows a number sign. */
+/** Returns the key of a line in lower case and its value, without a comment. */
 function keyAndValue(line: string): [key: string, value: string] {
   const comment = line.indexOf('#');
-  const said = comment === -1 ? line : line.slice(0, comment);
-  const colon = said.indexOf(':');
-  return colon === -1 ? ['', ''] : [said.slice(0, colon).trim().toLowerCase(), said.slice(colon + 1).trim()];
+  const content = comment === -1 ? line : line.slice(0, comment);
+  const colon = content.indexOf(':');
+  if (colon === -1) return ['', ''];
+  return [content.slice(0, colon).trim().toLowerCase(), content.slice(colon + 1).trim()];
 }
 
 /**
- * Whether an address may be asked for: the longest pattern that matches says so, and where none does, it may.
+ * Returns whether the rules allow a URL. The longest matching pattern decides; a URL that no pattern matches is allowed.
  *
  * @throws RobotsTooComplexError
  */
 export function isAllowedBy({ rules }: RobotsRules, { pathname, search }: URL): boolean {
-  // Section 2.2.2: it is allowed, whatever the rules say.
+  // Section 2.2.2: robots.txt itself is always allowed.
   if (pathname === '/robots.txt') return true;
-  const path = comparable(pathname + search).replaceAll('*', '%2A');
-  const left = { steps: MOST_STEPS };
+  const path = normalize(pathname + search).replaceAll('*', '%2A');
+  const left = { steps: MAX_STEPS };
   return rules.find(({ pattern }) => matches(pattern, path, left))?.allow ?? true;
 }
 
 /**
- * Whether a pattern matches the beginning of a path, or all of it where it ends with `$`; `*` stands for any characters.
- * Only the last `*` is ever tried again, so that no more is compared than the one length times the other.
+ * Returns whether a pattern matches the beginning of a path, or the full path if the pattern ends with `$`. `*` matches
+ * any characters. Only the last `*` is backtracked, so the cost is at most the product of the two lengths.
  */
 function matches(pattern: string, path: string, left: { steps: number }): boolean {
-  const isWhole = pattern.endsWith('$');
-  const length = isWhole ? pattern.length - 1 : pattern.length;
+  const isAnchored = pattern.endsWith('$');
+  const length = isAnchored ? pattern.length - 1 : pattern.length;
   let at = 0;
   let inPath = 0;
   let afterStar = -1;
@@ -99,7 +100,7 @@ function matches(pattern: string, path: string, left: { steps: number }): boolea
   for (;;) {
     left.steps -= 1;
     if (left.steps < 0) throw new RobotsTooComplexError();
-    if (at === length && (!isWhole || inPath === path.length)) return true;
+    if (at === length && (!isAnchored || inPath === path.length)) return true;
     if (at < length && pattern.charCodeAt(at) === STAR) {
       at += 1;
       afterStar = at;
@@ -118,19 +119,19 @@ function matches(pattern: string, path: string, left: { steps: number }): boolea
 
 const STAR = 0x2a;
 
-/** A dollar sign is special at the end alone. */
-function comparablePattern(pattern: string): string {
-  const isWhole = pattern.endsWith('$');
-  const rest = comparable(isWhole ? pattern.slice(0, -1) : pattern);
-  return isWhole ? `${rest}$` : rest;
+/** A dollar sign is special only at the end. */
+function normalizePattern(pattern: string): string {
+  const isAnchored = pattern.endsWith('$');
+  const rest = normalize(isAnchored ? pattern.slice(0, -1) : pattern);
+  return isAnchored ? `${rest}$` : rest;
 }
 
 /**
- * The form in which patterns and paths are compared (section 2.2.2): what must be percent-encoded is, in capitals, and
- * what need not be is not. Asterisks stay.
+ * Normalizes percent-encoding so that patterns and paths can be compared (section 2.2.2): uppercase hex digits, no
+ * encoded unreserved characters. Asterisks stay.
  */
-function comparable(text: string): string {
-  if (PLAIN.test(text)) return text;
+function normalize(text: string): string {
+  if (NORMALIZED.test(text)) return text;
   return encodeURI(text.toWellFormed())
     .replaceAll('%25', '%')
     .replaceAll('$', '%24')

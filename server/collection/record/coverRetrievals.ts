@@ -15,27 +15,27 @@ import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import { storedRetrievalLeaf } from './retrievalLeaf.ts';
 
-/** The digest of what `retrievals.recorded` records: which retrievals it covers, and the root over their leaves. */
+/** Returns the digest of an entry `retrievals.recorded`: over the range it covers and the root of their leaves. */
 export const batchDigest: (batch: Omit<RetrievalBatch, 'ledger_entry'>) => string = fingerprintOver([
   'first',
   'last',
   'root',
 ]);
 
-/** What an entry `retrievals.recorded` is of. */
+/** Returns the subject of an entry `retrievals.recorded`. */
 export function batchSubject({ first, last }: Pick<RetrievalBatch, 'first' | 'last'>): string {
   return `${first}-${last}`;
 }
 
-/** After so many of the retrievals of an older archive, others get a turn. */
-const IN_ONE_STEP = 250;
+/** The number of retrievals of an older archive that are covered before the event loop gets a turn. */
+const STEP_SIZE = 250;
 
 /**
- * Sees to it that the ledger covers every retrieval: from now on each transaction that keeps any ends with the entry
- * that covers them. Those of an archive that is older than this are covered at once, by one entry. Call it for each
- * store that is opened to be written, before anything is.
+ * Makes the ledger cover every retrieval. From now on, each transaction that inserts retrievals ends with an entry that
+ * covers them. The retrievals of an archive from before such entries existed are covered now, by one entry. Call it for
+ * each store that is opened for writing, before the first write.
  *
- * A retrieval that was put into the database by somebody else meanwhile is never covered, and so found by verification.
+ * A retrieval inserted by another program is never covered, so verification finds it.
  */
 export async function coverRetrievals(
   store: Pick<Store, 'read' | 'instant' | 'writeInSteps' | 'beforeCommit' | 'failure'>,
@@ -46,7 +46,7 @@ export async function coverRetrievals(
     if (lastRetrieval(database) <= after) return;
     for (const _ of coverAfter(database, after, Number.POSITIVE_INFINITY, store.instant()));
   });
-  // On a full disk the archive is opened to be read; the next start covers them.
+  // With a full disk the archive is read-only; the next start covers them.
   if (lastToCover(store.read) === 0 || store.failure()) return;
   await store.writeInSteps(function* (database) {
     yield* coverAfter(database, 0, lastToCover(database), store.instant());
@@ -54,7 +54,7 @@ export async function coverRetrievals(
   });
 }
 
-/** Covers the retrievals after a number, up to another: one entry for each run without a gap, so one for all of them. */
+/** Covers the retrievals with `after` < id ≤ `upTo`, with one entry for each run of consecutive ids. */
 function* coverAfter(
   database: WriteDatabase,
   after: number,
@@ -78,7 +78,7 @@ function* coverAfter(
     const leaf = storedRetrievalLeaf(row);
     insertLeaf(database, row.id, leaf);
     tree.append(leaf);
-    if (tree.size % IN_ONE_STEP === 0) yield;
+    if (tree.size % STEP_SIZE === 0) yield;
   }
   end();
 }

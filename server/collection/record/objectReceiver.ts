@@ -9,30 +9,30 @@ import { codeOf, RetrievalFailure } from '../fetch/failure.ts';
 import { Backlog } from '../schedule/backlog.ts';
 import { hashBody } from '../sources/hashBody.ts';
 
-/** A body that came whole: its digest, and how it is kept. */
+/** A complete body that is not stored yet. */
 export interface ReceivedObject {
   sha256: string;
   bytes: number;
   /**
-   * Makes the bytes durable under their digest, unless they are already, then records them. `record` is told whether
-   * they are held: false where there was no room. Their room is reserved until it calls `release`, in the turn in
-   * which they are seen to be counted.
+   * Makes the bytes durable unless they are already, then calls `record`. Its first argument is false if there was no
+   * space for the bytes. The space stays reserved until `record` calls `release`, which it does in the same turn of the
+   * event loop in which the committed row counts the bytes.
    */
   keep<Result>(record: RecordObject<Result>): Promise<Result>;
-  /** Lets go of the bytes that were not kept; always called in the end. */
+  /** Discards the bytes that were not stored. Must always be called at the end. */
   discard(): Promise<void>;
 }
 
-export type RecordObject<Result> = (held: boolean, release: () => void) => Promise<Result>;
+export type RecordObject<Result> = (isStored: boolean, release: () => void) => Promise<Result>;
 
 type Limits = Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>;
 
-/** Takes the bodies that the collector fetches, within the owner's limits. */
+/** Receives and stores the bodies that the collector fetches, within the owner's storage limits. */
 export class ObjectReceiver {
   readonly #store: Store;
   readonly #limits: () => Limits;
-  /** Bytes that are being kept and are in no row yet. */
-  #underWay = 0;
+  /** Reserved bytes that no row counts yet. */
+  #reserved = 0;
   #reserving: Promise<unknown> = Promise.resolve();
   readonly #backlog = new Backlog();
 
@@ -41,20 +41,20 @@ export class ObjectReceiver {
     this.#limits = limits;
   }
 
-  /** Resolves when what came before is stored quickly enough that more may be asked for. */
+  /** Resolves when few enough received objects are waiting to be recorded that the next request may be sent. */
   waitForBacklog(): Promise<void> {
-    return this.#backlog.room();
+    return this.#backlog.waitForCapacity();
   }
 
   /**
-   * Where there is room the bytes are staged on disk, else only hashed: an object that is held already needs no room,
-   * and is an observation even then.
+   * Stages the bytes, or only hashes them if there is no space. An object that is stored already can be observed
+   * without space.
    *
-   * @throws TooManyBytesError; whatever the stream throws; RetrievalFailure `storage_full` where the disk filled up.
+   * @throws TooManyBytesError; whatever the stream throws; RetrievalFailure `storage_full` if the disk becomes full.
    */
   async receive(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<ReceivedObject> {
     if ((await this.#reachedStorageLimit(0)) !== null)
-      return this.#measured(await hashBody(chunks, maxBytes));
+      return this.#hashedOnly(await hashBody(chunks, maxBytes));
     try {
       const staged = await this.#store.blobs.stage(chunks, maxBytes);
       const { sha256, bytes } = staged;
@@ -79,15 +79,15 @@ export class ObjectReceiver {
     const release = await this.#reserve(staged.bytes);
     if (release === undefined) return record(false, nothing);
     try {
-      if (await this.#fits(staged)) return await record(true, release);
+      if (await this.#storeBytes(staged)) return await record(true, release);
     } finally {
       release();
     }
     return record(false, nothing);
   }
 
-  /** Keeps the bytes; false where the disk filled up although there seemed to be room. */
-  async #fits(staged: StagedBlob): Promise<boolean> {
+  /** Stores the bytes. Returns false if the disk became full despite the reservation. */
+  async #storeBytes(staged: StagedBlob): Promise<boolean> {
     try {
       await storeWithRepair(this.#store, staged, 'journal');
       return true;
@@ -107,13 +107,14 @@ export class ObjectReceiver {
   }
 
   /**
-   * Reserves room for bytes that will be kept, one after the other, so that two cannot both be given the last of it;
-   * false where there is none. Whoever was given room gives it back once the bytes are counted by their rows, or given up.
+   * Reserves space for bytes that will be stored. Returns false if there is none. Reservations are made one after
+   * another, so that two cannot get the same space. The caller releases the space when the bytes are counted by their
+   * rows or discarded.
    */
   reserveSpace(bytes: number): Promise<boolean> {
     const reserved = this.#reserving.then(async () => {
       if ((await this.#reachedStorageLimit(bytes)) !== null) return false;
-      this.#underWay += bytes;
+      this.#reserved += bytes;
       return true;
     });
     this.#reserving = reserved.catch(nothing);
@@ -121,10 +122,10 @@ export class ObjectReceiver {
   }
 
   releaseSpace(bytes: number): void {
-    this.#underWay -= bytes;
+    this.#reserved -= bytes;
   }
 
-  #measured({ sha256, bytes }: { sha256: string; bytes: number }): ReceivedObject {
+  #hashedOnly({ sha256, bytes }: { sha256: string; bytes: number }): ReceivedObject {
     return {
       sha256,
       bytes,
@@ -133,7 +134,7 @@ export class ObjectReceiver {
     };
   }
 
-  /** Whether the object is named by a row, lies in its place with all its bytes and is not known to be damaged. */
+  /** Returns whether the object has a row and a file of the right size, and is not known to be damaged. */
   async isStored(sha256: string): Promise<boolean> {
     const bytes = blobBytes(this.#store.read, sha256);
     if (bytes === undefined || isDamaged(this.#store.read, sha256)) return false;
@@ -141,7 +142,7 @@ export class ObjectReceiver {
   }
 
   #reachedStorageLimit(bytes: number) {
-    return reachedStorageLimit(this.#store, this.#limits(), this.#underWay + bytes);
+    return reachedStorageLimit(this.#store, this.#limits(), this.#reserved + bytes);
   }
 }
 

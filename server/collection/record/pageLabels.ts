@@ -2,25 +2,25 @@ import { STATUS_CODES } from 'node:http';
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { PageLabel } from '../../../shared/event.ts';
 
-/** What of an answer its label is judged by. */
+/** The parts of a response that determine its label. */
 export interface PageResponse {
   url: string;
   final_url: string;
   status: number | null;
   headers: readonly [string, string][];
   content_type: string | null;
-  /** The first bytes of the body as they came. */
+  /** The first bytes of the body, still encoded. */
   beginning: Buffer;
 }
 
 /**
- * Says of an answer that it is probably not the page asked for: a bot wall, or an error page that answers 200. A label
- * is a remark beside what was recorded and moves nothing. Rules are narrow on purpose: a page wrongly labelled is
- * worse than one without a label.
+ * Detects responses that are probably not the requested page: a bot wall, or an error page with status 200. A label is
+ * only a remark; it does not change how the response is recorded. The rules are narrow on purpose, because a wrong label
+ * is worse than none.
  */
 export async function detectPageLabel(page: PageResponse): Promise<PageLabel | null> {
   const html = htmlOf(page);
-  const title = await titleIn(html);
+  const title = await findTitle(html);
   const wall = wallHeader(page) ?? botWallReason(html, title);
   if (wall) return { label: 'bot_wall', reason: wall };
   const ok = page.status !== null && page.status >= 200 && page.status < 300;
@@ -28,29 +28,29 @@ export async function detectPageLabel(page: PageResponse): Promise<PageLabel | n
   return reason ? { label: 'error_page', reason } : null;
 }
 
-/** The title of an HTML page, its white space folded, or null. */
-export function titleOf(
+/** Returns the title of an HTML page with collapsed white space, or null if there is none. */
+export function pageTitle(
   page: Pick<PageResponse, 'headers' | 'content_type' | 'beginning'>,
 ): Promise<string | null> {
-  return titleIn(htmlOf(page));
+  return findTitle(htmlOf(page));
 }
 
 const MAX_TITLE = 300;
 
-async function titleIn(html: string): Promise<string | null> {
+async function findTitle(html: string): Promise<string | null> {
   const tag = /<title[\s>]/i.exec(html);
   const start = tag ? html.indexOf('>', tag.index) + 1 : 0;
   if (start === 0) return null;
   const end = html.indexOf('<', start);
   const inner = html.slice(start, end === -1 ? undefined : end).slice(0, 10 * MAX_TITLE);
-  const readable = /[&\0]/.test(inner) ? await decodedTitle(inner) : inner;
-  const title = readable.replace(/\s+/g, ' ').trim();
+  const decoded = /[&\0]/.test(inner) ? await decodeTitle(inner) : inner;
+  const title = decoded.replace(/\s+/g, ' ').trim();
   return title === '' ? null : title.slice(0, MAX_TITLE);
 }
 
-/** A title with its character references read. */
-async function decodedTitle(inner: string): Promise<string> {
-  // Loaded when there is a first one to read, so that a node starts without it.
+/** Decodes the character references of a title. */
+async function decodeTitle(inner: string): Promise<string> {
+  // Imported on first use, to keep the start of the node fast.
   const { load } = await import('cheerio/slim');
   return load(`<title>${inner}</title>`)('title').text();
 }
@@ -59,27 +59,27 @@ function header(page: Pick<PageResponse, 'headers'>, name: string): string | und
   return page.headers.find(([key]) => key.toLowerCase() === name)?.[1];
 }
 
-/** What can be read as HTML of the beginning; empty where the type says that it is none. */
+/** Returns the beginning of the body as HTML, or an empty string if the content type is not HTML or XML. */
 function htmlOf(page: Pick<PageResponse, 'headers' | 'content_type' | 'beginning'>): string {
   const type = page.content_type?.toLowerCase() ?? '';
   if (!/html|xml|^$/.test(type)) return '';
-  const bytes = decoded(page.beginning, header(page, 'content-encoding')).subarray(0, MAX_HTML_BYTES);
+  const bytes = decodeBody(page.beginning, header(page, 'content-encoding')).subarray(0, MAX_HTML_BYTES);
   const charset = /charset="?([\w-]+)/.exec(type)?.[1] ?? 'utf-8';
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch (error) {
-    // A charset that nobody knows.
+    // The charset is unknown.
     if (error instanceof RangeError) return bytes.toString('latin1');
     throw error;
   }
 }
 
 const MAX_HTML_BYTES = 65_536;
-/** Of an encoded body less is read: it may expand a thousandfold. */
+/** Lower for encoded bodies, because they may expand a thousandfold. */
 const MAX_ENCODED_BYTES = 8_192;
 
-/** What can be read of an encoded body's beginning; the stored bytes stay as they came. */
-function decoded(beginning: Buffer, encoding: string | undefined): Buffer {
+/** Decodes the beginning of a body. The stored bytes stay encoded. */
+function decodeBody(beginning: Buffer, encoding: string | undefined): Buffer {
   const bytes = beginning.subarray(0, MAX_ENCODED_BYTES);
   try {
     switch (encoding?.trim().toLowerCase()) {
@@ -91,41 +91,41 @@ function decoded(beginning: Buffer, encoding: string | undefined): Buffer {
       case 'br':
         return brotliDecompressSync(bytes, {
           finishFlush: constants.BROTLI_OPERATION_FLUSH,
-          maxOutputLength: MAX_BROTLI_BYTES,
+          maxOutputLength: MAX_DECODED_BYTES,
         });
       case 'zstd':
         return zstdDecompressSync(bytes, {
           finishFlush: constants.ZSTD_e_flush,
-          maxOutputLength: MAX_BROTLI_BYTES,
+          maxOutputLength: MAX_DECODED_BYTES,
         });
       default:
         return beginning;
     }
   } catch (error) {
-    // A body that lies about its encoding has no title that could be read.
+    // The body does not have the declared encoding.
     if (error instanceof Error && 'code' in error) return Buffer.alloc(0);
     throw error;
   }
 }
 
-/** Brotli and Zstandard know no bound to what they expand to. */
-const MAX_BROTLI_BYTES = 8_388_608;
+/** Needed for Brotli and Zstandard, whose expansion ratio is unlimited. */
+const MAX_DECODED_BYTES = 8_388_608;
 
 function frontPageReason({ url, final_url }: PageResponse): string | undefined {
   if (url === final_url) return undefined;
-  const asked = new URL(url);
-  const got = new URL(final_url);
-  const sameSite = withoutWww(asked.hostname) === withoutWww(got.hostname);
+  const requested = new URL(url);
+  const final = new URL(final_url);
+  const sameSite = withoutWww(requested.hostname) === withoutWww(final.hostname);
   const isFront = (address: URL) => address.pathname === '/' && address.search === '';
-  if (asked.href === got.href || !sameSite || isFront(asked) || !isFront(got)) return undefined;
-  return `Redirected to the front page of ${got.host}`;
+  if (requested.href === final.href || !sameSite || isFront(requested) || !isFront(final)) return undefined;
+  return `Redirected to the front page of ${final.host}`;
 }
 
 function withoutWww(hostname: string): string {
   return hostname.replace(/^www\./, '');
 }
 
-/** Phrases that are no page's own name; "Gone" or "Conflict" alone could be. */
+/** Error phrases that are unlikely as a page's real title. "Gone" or "Conflict" alone could be real titles. */
 const ERROR_TITLES: ReadonlySet<string> = new Set([
   ...Object.entries(STATUS_CODES)
     .filter(([code, phrase]) => Number(code) >= 400 && (phrase ?? '').includes(' '))
@@ -178,7 +178,7 @@ const WALL_TITLES: readonly RegExp[] = [
   /^client challenge$/i,
   /\bcaptcha\b/i,
 ];
-/** What only the page of a wall holds, never one that is merely guarded by the same service. */
+/** Markup that only the wall itself contains, not the pages that the same service protects. */
 const WALL_MARKERS: readonly [RegExp, string][] = [
   [/_cf_chl_opt|cf-challenge-running|id="challenge-(form|error-text|running)"/, 'a Cloudflare challenge'],
   [/Incapsula incident ID/i, 'an Incapsula block'],
@@ -190,28 +190,28 @@ const WALL_MARKERS: readonly [RegExp, string][] = [
 ];
 const WALL_SENTENCES =
   /checking (if the site connection is secure|your browser before accessing)|verify (that )?you are (a )?human|enable javascript and cookies to continue|unusual traffic from your computer network|complete the (security check|captcha)|i('| a)m not a robot/i;
-/** Sentences of a wall count only where there is little else on the page. */
-const SHORT_TEXT = 1_500;
+/** Wall sentences only count on pages with at most this much text. */
+const MAX_WALL_TEXT = 1_500;
 
 function botWallReason(html: string, title: string | null): string | undefined {
   if (title && WALL_TITLES.some((known) => known.test(title))) return `The title is a bot wall’s: ${title}`;
   const marker = WALL_MARKERS.find(([known]) => known.test(html));
   if (marker) return `The page is ${marker[1]}`;
   const sentence = WALL_SENTENCES.exec(shortTextIn(html) ?? '')?.[0];
-  return sentence && `The page says little but “${sentence}”`;
+  return sentence && `The page contains little more than “${sentence}”`;
 }
 
 /**
- * The text between the tags, without scripts and styles, or undefined where it is longer than `SHORT_TEXT`; no character
- * is looked at twice, whatever the page does.
+ * Returns the text between the tags, without scripts and styles, or undefined if it is longer than `MAX_WALL_TEXT`. Runs
+ * in linear time on any input.
  */
 function shortTextIn(html: string): string | undefined {
   const parts: string[] = [];
   let length = 0;
   const add = (part: string) => {
-    const isMuch = part.length > SHORT_TEXT && hasMore(part, SHORT_TEXT);
-    const text = isMuch ? '' : folded(part);
-    length += isMuch ? Number.POSITIVE_INFINITY : text.length + Number(text !== '');
+    const isLong = part.length > MAX_WALL_TEXT && hasMoreThan(part, MAX_WALL_TEXT);
+    const text = isLong ? '' : collapseSpace(part);
+    length += isLong ? Number.POSITIVE_INFINITY : text.length + Number(text !== '');
     if (text !== '') parts.push(text);
   };
   for (let at = 0; at < html.length; ) {
@@ -221,28 +221,28 @@ function shortTextIn(html: string): string | undefined {
       break;
     }
     add(html.slice(at, tag));
-    if (length > SHORT_TEXT + 1) return undefined;
+    if (length > MAX_WALL_TEXT + 1) return undefined;
     const name = /^<(script|style)[\s>]/i.exec(html.slice(tag, tag + 8))?.[1];
     const end = name === undefined ? html.indexOf('>', tag) : endOfElement(html, tag, name);
     if (end === -1) break;
     at = end + 1;
   }
-  return length > SHORT_TEXT + 1 ? undefined : parts.join(' ');
+  return length > MAX_WALL_TEXT + 1 ? undefined : parts.join(' ');
 }
 
-/** Whether a text surely has more characters than so many that are no white space; told by its beginning, mostly. */
-function hasMore(text: string, most: number): boolean {
+/** Returns whether a text has more than `max` characters that are not white space. Usually reads only its beginning. */
+function hasMoreThan(text: string, max: number): boolean {
   let count = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     const isSpace = code <= 0x20 || code === 0xa0 || (code >= 0x1680 && code <= 0x3000) || code === 0xfeff;
     if (!isSpace) count += 1;
-    if (count > most) return true;
+    if (count > max) return true;
   }
   return false;
 }
 
-function folded(text: string): string {
+function collapseSpace(text: string): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
@@ -253,9 +253,9 @@ function endOfElement(html: string, from: number, name: string): number {
 }
 
 function wallHeader(page: PageResponse): string | undefined {
-  if (header(page, 'cf-mitigated') === 'challenge') return 'The header cf-mitigated says challenge';
+  if (header(page, 'cf-mitigated') === 'challenge') return 'The header cf-mitigated is challenge';
   const waf = header(page, 'x-amzn-waf-action');
-  if (waf === 'challenge' || waf === 'captcha') return `The header x-amzn-waf-action says ${waf}`;
+  if (waf === 'challenge' || waf === 'captcha') return `The header x-amzn-waf-action is ${waf}`;
   if (header(page, 'x-datadome') !== undefined && page.status === 403) return 'DataDome answered 403';
   if (header(page, 'x-sucuri-block') !== undefined) return 'The header x-sucuri-block is set';
   if (header(page, 'x-vercel-mitigated') !== undefined) return 'The header x-vercel-mitigated is set';

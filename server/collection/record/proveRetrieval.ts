@@ -14,13 +14,13 @@ import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import { retrievalLeaf } from './retrievalLeaf.ts';
 
-/** An entry may cover a million retrievals of an older archive: one such proof at a time. */
+/** One proof at a time, because an entry may cover a million retrievals of an older archive. */
 const forReaders = new WeakMap<object, WorkCoalescer<RetrievalProof>>();
 
 /**
- * Proves that a retrieval is one of those that its ledger entry covers, without showing the others.
+ * Returns a proof that a ledger entry covers a retrieval. The proof does not disclose the other retrievals.
  *
- * @throws Problem `not_found` where there is no such retrieval, or no entry covers it.
+ * @throws Problem `not_found` if there is no such retrieval, or no entry covers it.
  */
 export async function proveRetrieval({ read }: Pick<Store, 'read'>, id: string): Promise<RetrievalProof> {
   const number = /^[1-9]\d{0,14}$/.test(id) ? Number(id) : 0;
@@ -37,16 +37,17 @@ export async function proveRetrieval({ read }: Pick<Store, 'read'>, id: string):
   }));
 }
 
-/** Leaves that are summed up at a time, a power of two; others get a turn after some of them. */
+/** The number of leaves that are hashed into one block; a power of two. */
 const BLOCK = 256;
-const BLOCKS_IN_ONE_TURN = 16;
+/** The number of blocks that are computed before the event loop gets a turn. */
+const BLOCKS_PER_TURN = 16;
 
 async function auditPath(read: ReadDatabase, id: number, { first, last }: RetrievalBatch): Promise<Buffer[]> {
   const size = last - first + 1;
   const blocks: Buffer[] = [];
   for (let from = first; from + BLOCK - 1 <= last; from += BLOCK) {
     blocks.push(rootOf(leavesBetween(read, from, from + BLOCK - 1)));
-    if (blocks.length % BLOCKS_IN_ONE_TURN === 0) await nextTurn();
+    if (blocks.length % BLOCKS_PER_TURN === 0) await nextTurn();
   }
   return inclusionPath(id - first, size, (from, to) => {
     const tree = new GrowingTree();

@@ -5,9 +5,9 @@ import { insertEvent, type NewEvent, nextEventId } from '../../store/sqlite/coll
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 
 /**
- * Records one event and its ledger entry, inside the caller's transaction; gives back its number.
+ * Records one event and its ledger entry inside the caller's transaction. Returns the event's id.
  *
- * @param now when it is recorded, for the ledger.
+ * @param now the current time, for the ledger entry.
  */
 export function recordEvent(
   database: WriteDatabase,
@@ -26,7 +26,7 @@ export function recordEvent(
   return event.id;
 }
 
-/** The digest of what the ledger records of an event: what never changes about it, so not the source's name or tags. */
+/** Returns the digest of the part of an event that never changes. The source's name and tags are not part of it. */
 export const eventDigest: (
   event: Pick<
     Event,

@@ -14,38 +14,39 @@ import { type Outcome, transition } from './transitions.ts';
 
 export type CountSettings = Pick<Settings, 'unavailable_after_failures' | 'gone_after_minutes'>;
 
-/** An attempt to be kept, and what is to be made of it. */
+/** An attempt to record, and its effects. */
 export interface RecordedAttempt {
   retrieval: NewRetrieval;
-  /** What the attempt means for its source; null where it moves nothing: a retry will follow, or no room was left. */
+  /** The outcome for the source; null if its state stays, because a retry follows or there was no space. */
   outcome: Outcome | null;
-  /** The validators to ask by next time; undefined drops those of before. Only said of an object. */
+  /** The validators for the next request. If undefined, the previous ones are deleted. Used only if there is an object. */
   validators?: Validators | undefined;
-  /** Bytes that could not be stored for want of room. */
+  /** The number of bytes that could not be stored for lack of space. */
   refusedBytes?: number | null;
-  /** When the source is due again; absent where a retry will follow. */
+  /** When the source is due again; absent if a retry follows. */
   nextCheckAt?: string;
-  /** Called in the turn in which the object's bytes are seen to be counted by its row. */
+  /** Called in the turn of the event loop in which the committed row counts the object's bytes. */
   onVisible?: (() => void) | undefined;
 }
 
-export interface Recorded {
+export interface RecordResult {
+  /** The id of the retrieval. */
   retrieval: number;
-  /** The numbers of the events that it made, in order. */
+  /** The ids of the recorded events, in order. */
   events: number[];
-  /** Whether it brought a first or a changed version. */
+  /** Whether the object is a first or changed version. */
   isNewVersion: boolean;
 }
 
 /**
- * Keeps one attempt for ever, with all it brings about, in one transaction: the object's row, the retrieval, events,
- * their ledger entries, where the source stands. The bytes of an object must be durable already.
+ * Records one attempt in one transaction: the object's row, the retrieval, events with their ledger entries, and the new
+ * state of the source. The object's bytes must be durable already.
  */
 export function recordRetrieval(
   store: Pick<Store, 'write' | 'instant'>,
   attempt: RecordedAttempt,
   settings: CountSettings,
-): Promise<Recorded> {
+): Promise<RecordResult> {
   const { retrieval } = attempt;
   return store.write(
     (database) => {
@@ -63,12 +64,12 @@ export function recordRetrieval(
         attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== source.last_sha256;
       return { retrieval: id, events, isNewVersion };
     },
-    // Nobody waits for one attempt of a round; together they cost the disk less.
+    // No caller waits for a single attempt, so several share one commit.
     { patient: true, onVisible: attempt.onVisible },
   );
 }
 
-/** Lets a failure that was kept before count now: it was held back until it was known that the node is online. */
+/** Counts a failure that was recorded earlier and deferred until it was known that the node is online. */
 export function countDeferredFailure(
   store: Pick<Store, 'write' | 'instant'>,
   retrieval: SavedRetrieval,
@@ -102,14 +103,14 @@ function applyOutcome(
   { outcome, refusedBytes }: Pick<RecordedAttempt, 'outcome' | 'refusedBytes'>,
   settings: CountSettings,
 ): number[] {
-  const met = {
+  const lastCheck = {
     last_checked_at: retrieval.observed_at,
     last_status: retrieval.status,
     last_error: retrieval.error,
     refused_bytes: refusedBytes ?? null,
   };
   if (outcome === null) {
-    if (refusedBytes !== undefined) updateCheckState(database, source.key, { ...source, ...met });
+    if (refusedBytes !== undefined) updateCheckState(database, source.key, { ...source, ...lastCheck });
     return [];
   }
   const { standing, events } = transition(
@@ -122,7 +123,7 @@ function applyOutcome(
   const recorded = events.map((type) => recordOwnEvent(database, now, source, retrieval, type));
   updateCheckState(database, source.key, {
     ...standing,
-    ...met,
+    ...lastCheck,
     last_sha256: outcome.kind === 'object' ? outcome.sha256 : source.last_sha256,
     last_event_type: events.at(-1) ?? source.last_event_type,
   });
@@ -130,8 +131,8 @@ function applyOutcome(
 }
 
 /**
- * Records one event of the node's own. `sha256` is the object at hand, null where the source gave none;
- * `previous_sha256` the version that it replaced or that was there last.
+ * Records one event that this node observed. `sha256` is the current object, or null if there is none;
+ * `previous_sha256` is the version before it.
  */
 function recordOwnEvent(
   database: WriteDatabase,
@@ -150,7 +151,7 @@ function recordOwnEvent(
     original_observed_at: null,
     sha256: isLoss ? null : retrieval.sha256,
     previous_sha256: isLoss || type === 'changed' ? source.last_sha256 : null,
-    // A first version has none before it.
+    // Only a changed version can be a reversion.
     reverts_to:
       type === 'changed' && retrieval.sha256 !== null ? revertsTo(database, source, retrieval.sha256) : null,
     page_label: isLoss ? null : retrieval.page_label,

@@ -13,72 +13,75 @@ import { batchDigest, batchSubject } from './coverRetrievals.ts';
 import { storedRetrievalLeaf } from './retrievalLeaf.ts';
 
 /**
- * The retrievals that each entry covers. The root is taken over the leaves that are kept, which must be the one that was
- * recorded; then each leaf that does not follow from its retrieval names the one that was changed. Those of an older
- * archive that was not opened yet wait to be covered: nothing can be said of them.
+ * Verifies the retrievals that each entry covers. The root of the stored leaves must be the recorded root. A stored leaf
+ * that differs from its retrieval's leaf identifies an altered retrieval. In an archive of an older version that was not
+ * opened for writing since, retrievals are not covered yet and cannot be verified.
  */
 export const RETRIEVAL_SUBJECTS: RecordedSubjects = {
   types: ['retrievals.recorded'],
   *digests(database) {
-    const held = heldLeaves(database);
-    let next = held.next();
+    const pairs = leafPairs(database);
+    let next = pairs.next();
     for (const batch of iterateBatches(database)) {
       const tree = new GrowingTree();
-      for (; !next.done && next.value.id <= batch.last; next = held.next()) {
+      for (; !next.done && next.value.id <= batch.last; next = pairs.next()) {
         const leaf = next.value;
         if (leaf.id < batch.first) {
           yield uncovered(leaf);
           continue;
         }
-        const root = leaf.kept ?? leaf.found;
-        if (root) tree.append(root);
-        const fault = faultOf(leaf, batch);
-        if (fault) yield fault;
+        const hash = leaf.stored ?? leaf.computed;
+        if (hash) tree.append(hash);
+        const problem = problemOf(leaf, batch);
+        if (problem) yield problem;
       }
       const root = tree.root().toString('hex');
       if (root !== batch.root) yield wrongRoot(batch, root);
       yield { seq: batch.ledger_entry, digest: batchDigest({ ...batch, root }) };
     }
-    const waiting = lastToCover(database);
-    for (; !next.done; next = held.next()) if (next.value.id > waiting) yield uncovered(next.value);
+    const lastPending = lastToCover(database);
+    for (; !next.done; next = pairs.next()) if (next.value.id > lastPending) yield uncovered(next.value);
   },
 };
 
-/** A retrieval's leaf as it was kept, and as it follows from the retrieval as it stands; of one of them at least. */
-interface HeldLeaf {
+/** The stored leaf of a retrieval and the leaf computed from its row. At least one of them is defined. */
+interface LeafPair {
   id: number;
-  kept: Buffer | undefined;
-  found: Buffer | undefined;
+  stored: Buffer | undefined;
+  computed: Buffer | undefined;
 }
 
-/** The retrievals and the leaves that are kept of them, side by side. */
-function* heldLeaves(database: ReadDatabase): Generator<HeldLeaf, void> {
+/** Merges the retrievals and the stored leaves, by id. */
+function* leafPairs(database: ReadDatabase): Generator<LeafPair, void> {
   const leaves = leavesAfter(database, Number.MIN_SAFE_INTEGER);
   let leaf = leaves.next();
   for (const row of retrievalsAfter(database, Number.MIN_SAFE_INTEGER)) {
     for (; !leaf.done && leaf.value.retrieval < row.id; leaf = leaves.next())
-      yield { id: leaf.value.retrieval, kept: leaf.value.leaf, found: undefined };
-    const isKept = !leaf.done && leaf.value.retrieval === row.id;
-    yield { id: row.id, kept: isKept ? leaf.value?.leaf : undefined, found: storedRetrievalLeaf(row) };
-    if (isKept) leaf = leaves.next();
+      yield { id: leaf.value.retrieval, stored: leaf.value.leaf, computed: undefined };
+    const isStored = !leaf.done && leaf.value.retrieval === row.id;
+    yield { id: row.id, stored: isStored ? leaf.value?.leaf : undefined, computed: storedRetrievalLeaf(row) };
+    if (isStored) leaf = leaves.next();
   }
   for (; !leaf.done; leaf = leaves.next())
-    yield { id: leaf.value.retrieval, kept: leaf.value.leaf, found: undefined };
+    yield { id: leaf.value.retrieval, stored: leaf.value.leaf, computed: undefined };
 }
 
-function faultOf({ id, kept, found }: HeldLeaf, { ledger_entry }: RetrievalBatch): LedgerProblem | undefined {
-  if (found && kept?.equals(found)) return undefined;
+function problemOf(
+  { id, stored, computed }: LeafPair,
+  { ledger_entry }: RetrievalBatch,
+): LedgerProblem | undefined {
+  if (computed && stored?.equals(computed)) return undefined;
   return {
     seq: ledger_entry,
-    problem: found ? 'wrong_digest' : 'missing_subject',
+    problem: computed ? 'wrong_digest' : 'missing_subject',
     subject: `retrieval ${id}`,
-    expected: kept?.toString('hex') ?? null,
-    actual: found?.toString('hex') ?? null,
+    expected: stored?.toString('hex') ?? null,
+    actual: computed?.toString('hex') ?? null,
   };
 }
 
-function uncovered({ id, kept, found }: HeldLeaf): LedgerProblem {
-  const expected = (found ?? kept)?.toString('hex') ?? null;
+function uncovered({ id, stored, computed }: LeafPair): LedgerProblem {
+  const expected = (computed ?? stored)?.toString('hex') ?? null;
   return { seq: 0, problem: 'missing_entry', subject: `retrieval ${id}`, expected, actual: null };
 }
 

@@ -3,14 +3,14 @@ import type { RecordedRetrieval } from '../../../shared/source.ts';
 import { leafHash } from '../../ledger/merkle.ts';
 import type { StoredRetrieval } from '../../store/sqlite/collection/retrievalBatches.ts';
 
-/** The hash of a retrieval's leaf (RFC 6962): SHA-256 of a zero byte and the canonical JSON of what is recorded of it. */
+/** Returns the leaf hash of a retrieval (RFC 6962): SHA-256 of a zero byte and its canonical JSON. */
 export function retrievalLeaf(retrieval: RecordedRetrieval): Buffer {
   return leafHash(canonicalText(retrieval));
 }
 
 /**
- * The same of a row as it is stored; a test holds it to be that. Written out by hand because each attempt of a round has
- * one made, and a verification one for each there ever was.
+ * Returns the same hash for a stored row. The JSON is built by hand for speed: each attempt needs a leaf, and
+ * verification needs the leaves of all retrievals. A test compares both functions.
  */
 export function storedRetrievalLeaf(row: StoredRetrieval): Buffer {
   return leafHash(
@@ -36,9 +36,9 @@ function captureText({ captured, record_id, payload_digest }: StoredRetrieval): 
 }
 
 /**
- * The canonical form of stored JSON. What begins as `insertRetrieval` writes it is canonical as it stands; rows of
- * earlier versions have their members in another order. Whatever else is there was put there by somebody else: it is
- * hashed as it is, and matches nothing.
+ * Returns stored JSON in canonical form. Text that begins with `opening` was written by `insertRetrieval` and is
+ * canonical already; rows of earlier versions have another order of members. Invalid JSON was written by another
+ * program: it is hashed unchanged and matches no leaf.
  */
 function canonicalOf(text: string | null, opening: string): string {
   if (text === null) return 'null';

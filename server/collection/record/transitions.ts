@@ -2,19 +2,19 @@ import type { EventType } from '../../../shared/event.ts';
 import type { Settings } from '../../../shared/settings.ts';
 import type { SourceState } from '../../../shared/source.ts';
 
-/** Where a source stands between two checks. */
+/** The state of a source between two checks. */
 export interface Standing {
   state: SourceState;
-  /** Failures other than 404 and 410 in a row. */
+  /** The number of consecutive failures other than 404 and 410. */
   failures: number;
-  /** When the first 404 or 410 of the present run of them was met. */
+  /** The time of the first of the consecutive 404 and 410 responses. */
   missing_since: string | null;
-  /** Failures of either kind in a row, and when the first of them was met. */
+  /** The number of consecutive failures of either kind, and the time of the first. */
   consecutive: number;
   failing_since: string | null;
 }
 
-/** What one check of a source came to, once its retries were used up. */
+/** The outcome of one check of a source after its retries. */
 export type Outcome = { kind: 'object'; sha256: string } | { kind: 'missing' } | { kind: 'failure' };
 
 export interface Transition {
@@ -23,12 +23,12 @@ export interface Transition {
 }
 
 /**
- * The table of states. What it leaves open: a run of 404s and a run of other failures end each other, because "in a
- * row" is said of each kind; only `consecutive` and `failing_since` span both. An `unavailable` source goes on to `gone`
- * as an available one does; a `gone` one stays so until it answers with an object.
+ * Applies the state table of the contract. Where the contract is silent: a 404 ends a run of other failures and the
+ * reverse, because "in a row" applies to each kind; only `consecutive` and `failing_since` span both. An `unavailable`
+ * source becomes `gone` like an available one. A `gone` source stays `gone` until it returns an object.
  *
- * @param lastSha256 the digest of the source's newest version, or null where it has none.
- * @param at when the check was made.
+ * @param lastSha256 the digest of the source's newest version, or null if it has none.
+ * @param at the time of the check.
  */
 export function transition(
   standing: Standing,

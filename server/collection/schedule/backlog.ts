@@ -1,20 +1,23 @@
 /**
- * So many objects may have come and not be recorded yet. Each holds up to 64 KiB of memory; if more came, they would
- * have to be written to files one by one, which takes the disk longer than to wait.
+ * The number of received objects that may wait to be recorded. Each holds up to 64 KiB of memory. Spilling more of them
+ * to files would take longer than waiting.
  */
-const MOST = 512;
+const MAX_PENDING = 512;
 
-/** Counts objects that came and are not recorded yet, so that no more are asked for than the disk takes; beyond `MOST` come those that were asked for already. */
+/**
+ * Back-pressure for fetching: counts objects that are received and not yet recorded. Requests that are already running
+ * may exceed `MAX_PENDING`.
+ */
 export class Backlog {
   #count = 0;
   #waiting: (() => void)[] = [];
 
-  /** Resolves when there is room; those who wait go on in the order in which they came. */
-  async room(): Promise<void> {
-    while (this.#count >= MOST) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /** Resolves when fewer than `MAX_PENDING` objects are pending. Waiters resume in the order of their calls. */
+  async waitForCapacity(): Promise<void> {
+    while (this.#count >= MAX_PENDING) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Counts one; gives back how to say, once, that it is dealt with. */
+  /** Adds one pending object. Returns a function that removes it; further calls have no effect. */
   add(): () => void {
     this.#count += 1;
     let isCounted = true;
@@ -22,8 +25,8 @@ export class Backlog {
       if (!isCounted) return;
       isCounted = false;
       this.#count -= 1;
-      // All of them: whoever goes on may bring nothing, and would then wake nobody.
-      if (this.#count < MOST) for (const goOn of this.#waiting.splice(0)) goOn();
+      // Wakes all waiters: a single one might add no object and would then wake no other.
+      if (this.#count < MAX_PENDING) for (const resume of this.#waiting.splice(0)) resume();
     };
   }
 }

@@ -12,7 +12,7 @@ import type { Attempt, FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import type { ObjectReceiver, ReceivedObject } from '../record/objectReceiver.ts';
 import { detectPageLabel } from '../record/pageLabels.ts';
-import { type Recorded, recordRetrieval, type SavedRetrieval } from '../record/recordRetrieval.ts';
+import { type RecordResult, recordRetrieval, type SavedRetrieval } from '../record/recordRetrieval.ts';
 import type { Outcome } from '../record/transitions.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
 import { MAX_BACKOFF_IN_ROUND_MS } from './hostRateLimiter.ts';
@@ -24,26 +24,26 @@ export interface CheckServices extends FetchServices {
   settings: () => Settings;
 }
 
-/** What one check of a source came to, its retries included. */
-export interface Check {
+/** The result of one check of a source, including its retries. */
+export interface SourceCheck {
   error: RetrievalError | null;
-  recorded: Recorded;
-  /** A failure of the network that was kept but does not count yet. */
-  held: SavedRetrieval | null;
+  recorded: RecordResult;
+  /** A network failure that is recorded but not yet counted; else null. */
+  deferred: SavedRetrieval | null;
 }
 
 export interface CheckOptions {
   round: number;
   signal: AbortSignal;
-  /** Told as soon as any host answers. */
+  /** Called when any host responds. */
   onResponse: () => void;
-  /** Whether a failure of the network is to be held back instead of counting. */
+  /** Returns whether a network failure is deferred instead of counted at once. */
   mayDefer: () => boolean;
-  /** When the source is due again, and not before what its host asked for. */
+  /** Returns when the source is due again. It is never earlier than `notBefore` (Retry-After). */
   dueAt: (notBefore: number | null) => string;
 }
 
-/** Failures that another request would meet again: they were decided here, not there. */
+/** Failures that this node decided itself, so that a retry would fail in the same way. */
 const FINAL_ERRORS: ReadonlySet<RetrievalError> = new Set([
   'object_too_large',
   'redirect_refused',
@@ -57,8 +57,8 @@ function isOwnRefusal(error: RetrievalError | null): boolean {
 }
 
 /**
- * Checks one source: asks for it, again after each of the growing delays as long as it fails, and keeps every attempt.
- * Only the last attempt counts.
+ * Checks one source. Retries a failed request after each of the configured delays. Records every attempt, but only the
+ * last one changes the source's state.
  *
  * @throws HostBackoffError; the signal's reason.
  */
@@ -66,12 +66,12 @@ export async function checkSource(
   services: CheckServices,
   source: SourceRow,
   options: CheckOptions,
-): Promise<Check> {
+): Promise<SourceCheck> {
   const { clock, settings } = services;
   for (const delay of [...settings().retry_delays_seconds, null]) {
-    const attempt = await askFor(services, source, options.signal);
+    const attempt = await fetchSource(services, source, options.signal);
     if (attempt.answered) options.onResponse();
-    const retryIn = waitBefore(attempt, delay, clock.now());
+    const retryIn = retryDelay(attempt, delay, clock.now());
     const check = await record(services, source, attempt, {
       ...options,
       isLast: retryIn === null,
@@ -80,11 +80,11 @@ export async function checkSource(
     await clock.sleep(retryIn, options.signal);
     options.signal.throwIfAborted();
   }
-  throw new Error('The last attempt has no delay after it.');
+  throw new Error('The last attempt is never retried.');
 }
 
-/** How long to wait before the next attempt, or null where there is to be none in this round. */
-function waitBefore(
+/** Returns the delay before the next attempt in milliseconds, or null if this round makes no further attempt. */
+function retryDelay(
   { error, retry_at }: Attempt<ReceivedObject>,
   delay: number | null,
   now: number,
@@ -94,7 +94,7 @@ function waitBefore(
   return wait > Math.max(MAX_BACKOFF_IN_ROUND_MS, delay * 1000) ? null : wait;
 }
 
-async function askFor(
+async function fetchSource(
   { store, receiver, settings, ...services }: CheckServices,
   source: SourceRow,
   signal: AbortSignal,
@@ -123,19 +123,19 @@ async function record(
   source: SourceRow,
   attempt: Attempt<ReceivedObject>,
   { round, isLast, mayDefer, dueAt }: CheckOptions & { isLast: boolean },
-): Promise<Check> {
+): Promise<SourceCheck> {
   const { received } = attempt;
-  const retrieval = await retrievalOf(source, attempt, { round, at: store.instant() });
-  const write = async (held: boolean, onVisible?: () => void): Promise<Check> => {
-    const kept = held ? retrieval : withoutObject(retrieval);
-    const isHeldBack = isLast && !attempt.answered && !isOwnRefusal(kept.error) && mayDefer();
-    const refused = kept.error === 'storage_full' ? (received?.bytes ?? 0) : null;
+  const complete = await retrievalOf(source, attempt, { round, at: store.instant() });
+  const write = async (isStored: boolean, onVisible?: () => void): Promise<SourceCheck> => {
+    const retrieval = isStored ? complete : withoutObject(complete);
+    const isDeferred = isLast && !attempt.answered && !isOwnRefusal(retrieval.error) && mayDefer();
+    const refused = retrieval.error === 'storage_full' ? (received?.bytes ?? 0) : null;
     const recorded = await recordRetrieval(
       store,
       {
-        retrieval: kept,
-        outcome: isLast && !isHeldBack ? outcomeOf(kept) : null,
-        validators: validatorsAfter(attempt, kept),
+        retrieval,
+        outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
+        validators: validatorsAfter(attempt, retrieval),
         ...(isLast ? { nextCheckAt: dueAt(attempt.retry_at) } : {}),
         onVisible,
         ...(refused === null ? {} : { refusedBytes: refused }),
@@ -143,9 +143,9 @@ async function record(
       settings(),
     );
     return {
-      error: kept.error,
+      error: retrieval.error,
       recorded,
-      held: isHeldBack ? { ...kept, id: recorded.retrieval } : null,
+      deferred: isDeferred ? { ...retrieval, id: recorded.retrieval } : null,
     };
   };
   if (received === null) return write(true);
@@ -173,7 +173,7 @@ async function retrievalOf(
     original_observed_at: null,
     status: attempt.status,
     error: attempt.error,
-    // A 304 says nothing of the type where it did not change (RFC 9111, section 4.3.4).
+    // A 304 may omit the content type of the stored object (RFC 9111, section 4.3.4).
     content_type: attempt.content_type ?? unchanged?.content_type ?? null,
     headers: attempt.headers,
     request: attempt.request,
@@ -184,7 +184,7 @@ async function retrievalOf(
   };
 }
 
-/** There was no room for the bytes: what came is told, but it names no object. */
+/** Returns the retrieval as it is recorded if there was no space for the body: without an object. */
 function withoutObject(retrieval: NewRetrieval): NewRetrieval {
   return { ...retrieval, sha256: null, bytes: null, error: retrieval.error ?? 'storage_full' };
 }
@@ -197,9 +197,11 @@ function outcomeOf({ error, sha256, status }: NewRetrieval): Outcome | null {
     : { kind: 'failure' };
 }
 
-function validatorsAfter(attempt: Attempt<ReceivedObject>, kept: NewRetrieval): Validators | undefined {
+function validatorsAfter(
+  attempt: Attempt<ReceivedObject>,
+  { sha256, content_type }: NewRetrieval,
+): Validators | undefined {
   if (attempt.unchanged) return attempt.unchanged;
-  const { sha256, content_type } = kept;
   const etag = headerOf(attempt, 'etag');
   const last_modified = trustedLastModified(attempt);
   if (sha256 === null || (etag === null && last_modified === null)) return undefined;
@@ -207,8 +209,8 @@ function validatorsAfter(attempt: Attempt<ReceivedObject>, kept: NewRetrieval): 
 }
 
 /**
- * A page that was changed in the very second that it was served may be changed again in that second, and
- * `If-Modified-Since` would not show it (RFC 9110, section 8.8.2.2): such a date is no validator.
+ * Returns Last-Modified if it is a strong validator. A page that was modified in the second in which it was served may
+ * change again in the same second, which If-Modified-Since cannot detect (RFC 9110, section 8.8.2.2).
  */
 function trustedLastModified(attempt: Attempt<ReceivedObject>): string | null {
   const modified = headerOf(attempt, 'last-modified');
@@ -222,7 +224,12 @@ function headerOf({ headers }: Attempt<ReceivedObject>, name: string): string | 
   return headers.find(([key]) => key.toLowerCase() === name)?.[1] ?? null;
 }
 
-/** When a source is due again, as rows write it. */
+/**
+ * Returns when a source is due again.
+ *
+ * @param from milliseconds since the epoch.
+ * @param jitter a factor around 1.
+ */
 export function nextCheckAt(source: SourceRow, settings: Settings, from: number, jitter: number): string {
   return instantOf(from + (source.every_minutes ?? settings.collection_every_minutes) * 60_000 * jitter);
 }

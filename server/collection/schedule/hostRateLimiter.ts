@@ -1,13 +1,13 @@
 import type { Clock } from '../../../shared/clock.ts';
 import type { Settings } from '../../../shared/settings.ts';
-import { Pace } from './pace.ts';
+import { AdaptiveConcurrency } from './adaptiveConcurrency.ts';
 
-/** A host asked (Retry-After) to be left alone for longer than a round waits. */
+/** A host asked for a pause (Retry-After) that is longer than a round waits. */
 export class HostBackoffError extends Error {
   readonly until: number;
 
   constructor(until: number) {
-    super('The host asked to be left alone.');
+    super('The host accepts no requests for now.');
     this.name = 'HostBackoffError';
     this.until = until;
   }
@@ -23,27 +23,27 @@ interface Waiting {
 interface Host {
   active: number;
   lastStart: number;
-  heldUntil: number;
+  pausedUntil: number;
   waiting: Waiting[];
 }
 
-/** A host that asks for more than this is not waited for in a round. */
+/** The longest pause (Retry-After) that a round waits for. */
 export const MAX_BACKOFF_IN_ROUND_MS = 60_000;
-/** No host can keep itself from being asked for longer than this. */
+/** The longest pause that is granted to a host. */
 export const MAX_BACKOFF_MS = 24 * 3_600_000;
-/** Hosts that nobody waits for are forgotten beyond this many. */
+/** Beyond this number, idle hosts are removed from the map. */
 const MAX_IDLE_HOSTS = 2_000;
 
 /**
- * Who may be asked when: per host so many requests at once and a pause between their starts, as long as the host
- * asked to be left alone none, and over all hosts so many at once as the settings and the node's pace allow. A request waits for its host before it takes one of
- * the places shared by all, so that a slow host keeps nobody else waiting.
+ * Limits requests per host and overall. Per host it limits the concurrency, enforces an interval between requests, and
+ * obeys Retry-After. Overall it limits the concurrency to the setting and to what the event loop can take. A request
+ * waits for its host before it takes a global slot, so that a slow host does not block the others.
  */
 export class HostRateLimiter {
   readonly #clock: Clock;
   readonly #limits: () => Limits;
   readonly #hosts = new Map<string, Host>();
-  readonly #pace = new Pace(() => this.#startNext());
+  readonly #concurrency = new AdaptiveConcurrency(() => this.#startNext());
   #wakeAt = Number.POSITIVE_INFINITY;
   #wake: AbortController | undefined;
 
@@ -53,51 +53,47 @@ export class HostRateLimiter {
   }
 
   /**
-   * Runs one request to a host as soon as that is polite.
+   * Runs one request to a host as soon as the limits allow it.
    *
-   * @throws HostBackoffError where the host is to be left alone for longer than a round waits; the signal's reason.
+   * @throws HostBackoffError if the host asked for a longer pause than a round waits; the signal's reason.
    */
-  async visit<Result>(
-    hostname: string,
-    signal: AbortSignal,
-    request: () => Promise<Result>,
-  ): Promise<Result> {
+  async run<Result>(hostname: string, signal: AbortSignal, request: () => Promise<Result>): Promise<Result> {
     const host = this.#host(hostname);
-    await this.#turn(host, signal);
+    await this.#waitForSlot(host, signal);
     try {
       return await request();
     } finally {
       host.active -= 1;
-      this.#pace.ended();
+      this.#concurrency.onEnd();
       this.#startNext();
     }
   }
 
-  /** Leaves a host alone until an instant, as it asked. */
-  hold(hostname: string, until: number): void {
+  /** Sends no requests to a host until a point in time, in milliseconds since the epoch. */
+  pauseUntil(hostname: string, until: number): void {
     const host = this.#host(hostname);
-    host.heldUntil = Math.max(host.heldUntil, Math.min(until, this.#clock.now() + MAX_BACKOFF_MS));
+    host.pausedUntil = Math.max(host.pausedUntil, Math.min(until, this.#clock.now() + MAX_BACKOFF_MS));
   }
 
   #host(hostname: string): Host {
     let host = this.#hosts.get(hostname);
     if (!host) {
-      this.#forgetIdle();
-      host = { active: 0, lastStart: Number.NEGATIVE_INFINITY, heldUntil: 0, waiting: [] };
+      this.#removeIdle();
+      host = { active: 0, lastStart: Number.NEGATIVE_INFINITY, pausedUntil: 0, waiting: [] };
       this.#hosts.set(hostname, host);
     }
     return host;
   }
 
-  #forgetIdle(): void {
+  #removeIdle(): void {
     if (this.#hosts.size < MAX_IDLE_HOSTS) return;
     for (const [hostname, host] of this.#hosts) {
       const idle = host.active === 0 && host.waiting.length === 0;
-      if (idle && this.#mayStartAt(host) <= this.#clock.now()) this.#hosts.delete(hostname);
+      if (idle && this.#earliestStart(host) <= this.#clock.now()) this.#hosts.delete(hostname);
     }
   }
 
-  #turn(host: Host, signal: AbortSignal): Promise<void> {
+  #waitForSlot(host: Host, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason as Error);
       const leave = () => {
@@ -120,52 +116,52 @@ export class HostRateLimiter {
     });
   }
 
-  #mayStartAt(host: Host): number {
+  #earliestStart(host: Host): number {
     const now = this.#clock.now();
-    // What lies in the future cannot have been: the clock was set back meanwhile.
+    // A start in the future means that the clock was set back.
     const lastStart = Math.min(host.lastStart, now);
     return Math.max(
       lastStart + this.#limits().per_host_pause_ms,
-      Math.min(host.heldUntil, now + MAX_BACKOFF_MS),
+      Math.min(host.pausedUntil, now + MAX_BACKOFF_MS),
     );
   }
 
-  /** Starts whatever may start now, and wakes again when the next may. */
+  /** Starts all requests that may start now, and sets a timer for the next one. */
   #startNext(): void {
     const now = this.#clock.now();
     const limits = this.#limits();
     let next = Number.POSITIVE_INFINITY;
     for (const [hostname, host] of this.#hosts) {
-      this.#refuseIfHeld(host, now);
+      this.#refuseIfPaused(host, now);
       while (host.waiting.length > 0 && host.active < limits.per_host_concurrency) {
-        if (!this.#pace.hasRoom(limits.collection_concurrency)) return;
-        const mayStartAt = this.#mayStartAt(host);
-        if (mayStartAt > now) {
-          next = Math.min(next, mayStartAt);
+        if (!this.#concurrency.hasCapacity(limits.collection_concurrency)) return;
+        const earliestStart = this.#earliestStart(host);
+        if (earliestStart > now) {
+          next = Math.min(next, earliestStart);
           break;
         }
         this.#start(host, now);
-        // To the end of the line, so that the shared places go round all hosts.
+        // Moves the host to the end of the map, so that hosts share the global slots in turn.
         this.#hosts.delete(hostname);
         this.#hosts.set(hostname, host);
       }
     }
-    if (next < this.#wakeAt) void this.#wakeUp(next);
+    if (next < this.#wakeAt) void this.#startNextAt(next);
   }
 
-  #refuseIfHeld(host: Host, now: number): void {
-    if (host.heldUntil - now <= MAX_BACKOFF_IN_ROUND_MS) return;
-    for (const { refuse } of host.waiting.splice(0)) refuse(new HostBackoffError(host.heldUntil));
+  #refuseIfPaused(host: Host, now: number): void {
+    if (host.pausedUntil - now <= MAX_BACKOFF_IN_ROUND_MS) return;
+    for (const { refuse } of host.waiting.splice(0)) refuse(new HostBackoffError(host.pausedUntil));
   }
 
   #start(host: Host, now: number): void {
     host.active += 1;
     host.lastStart = now;
-    this.#pace.begun();
+    this.#concurrency.onStart();
     host.waiting.shift()?.start();
   }
 
-  async #wakeUp(at: number): Promise<void> {
+  async #startNextAt(at: number): Promise<void> {
     this.#wake?.abort();
     const wake = new AbortController();
     this.#wake = wake;
@@ -177,7 +173,7 @@ export class HostRateLimiter {
     this.#startNext();
   }
 
-  /** Ends the waiting for the next start; whoever still waits does so by a signal of their own. */
+  /** Stops the timer. Requests that still wait must be aborted by their own signals. */
   close(): void {
     this.#wake?.abort();
     this.#hosts.clear();

@@ -16,7 +16,7 @@ import {
 import { isStorageFailure } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 import { countDeferredFailure, type SavedRetrieval } from '../record/recordRetrieval.ts';
-import { type Check, type CheckServices, checkSource, nextCheckAt } from './checkSource.ts';
+import { type CheckServices, checkSource, nextCheckAt, type SourceCheck } from './checkSource.ts';
 import { HostBackoffError } from './hostRateLimiter.ts';
 import { randomFraction } from './randomFraction.ts';
 
@@ -30,15 +30,15 @@ export interface CollectorServices extends CheckServices {
   log: Log;
 }
 
-/** Fewer hosts than this say nothing of the node's own network. */
+/** The minimum number of unreachable hosts that indicates a fault of the node's own network. */
 export const MIN_HOSTS_FOR_OFFLINE = 3;
-/** Due times are stretched or shrunk by up to this share, each by its own: what was checked at once parts. */
+/** Intervals have ±5 % random jitter, so that sources checked together spread out. */
 export const JITTER = 0.05;
 
-/** Checks that are begun before other work is let in between. */
-const SLICE = 50;
+/** The number of checks that are started before the event loop gets a turn. */
+const BATCH = 50;
 
-/** Runs rounds, one after the other: a source is never asked for twice at once. */
+/** Runs rounds one after another, so that no source is requested twice at the same time. */
 export class Collector {
   readonly #services: CollectorServices;
   #last: Promise<unknown> = Promise.resolve();
@@ -48,9 +48,9 @@ export class Collector {
   }
 
   /**
-   * Checks sources once the rounds before it are over. `choose` picks them then, so that none is checked that was
-   * removed meanwhile. A round that is cancelled gives back what it had come to. Whatever the check of one source
-   * throws is that source's failure; only a disk that fails ends a round.
+   * Runs a round after the rounds before it. `choose` is called when the round starts, so that sources removed in the
+   * meantime are left out. A cancelled round returns its results so far. An error in the check of one source counts as
+   * a failure of that source; only a storage failure fails the round.
    */
   collect(choose: () => SourceToCheck[], options: RoundOptions): Promise<CollectionResult> {
     const round = this.#last.then(() => new Round(this.#services, options).run(choose));
@@ -58,13 +58,13 @@ export class Collector {
     return round;
   }
 
-  /** Resolves once no round runs. */
+  /** Resolves when no round is running. */
   async idle(): Promise<void> {
     await this.#last;
   }
 }
 
-/** The sources of these ids, or all that are not paused. @throws Problem `unknown_source`. */
+/** Returns the sources with these ids, or all that are not paused. @throws Problem `unknown_source`. */
 export function chooseSources(
   store: Pick<Store, 'read'>,
   ids: readonly string[] | undefined,
@@ -92,12 +92,12 @@ class Round {
     events: [],
     observer_offline: false,
   };
-  /** Failures of the network, kept back until it is known that the node itself is online. */
-  readonly #held: SavedRetrieval[] = [];
+  /** Network failures that are not counted until it is known that the node is online. */
+  readonly #deferred: SavedRetrieval[] = [];
   readonly #counting: Promise<void>[] = [];
   #id = 0;
-  /** Whether there are hosts enough to tell whether the fault is the node's own. */
-  #isTelling = false;
+  /** Whether the round has enough hosts to detect a fault of the node's own network. */
+  #canDetectOffline = false;
   #anyAnswered = false;
 
   constructor(services: CollectorServices, options: RoundOptions) {
@@ -113,10 +113,10 @@ class Round {
     this.#id = await store.write((database) =>
       insertRound(database, { started_by: startedBy, started_at: store.instant() }),
     );
-    this.#isTelling = await haveHostsThatTell(chosen);
+    this.#canDetectOffline = await haveEnoughHosts(chosen);
     const outcomes = await this.#checkAll(chosen);
     this.#result.observer_offline = !signal.aborted && this.#isOffline();
-    if (!this.#result.observer_offline && !signal.aborted) this.#countHeld();
+    if (!this.#result.observer_offline && !signal.aborted) this.#countDeferred();
     await Promise.all(this.#counting);
     this.#result.events.sort((left, right) => left - right);
     const { checked, unchanged, changed, failed, observer_offline } = this.#result;
@@ -135,7 +135,7 @@ class Round {
     return this.#result;
   }
 
-  /** Begins every check, a slice at a time so that requests go on meanwhile; each waits for its own turn. */
+  /** Starts all checks in batches, so that the event loop is not blocked. The rate limiter delays their requests. */
   async #checkAll(chosen: readonly SourceToCheck[]): Promise<PromiseSettledResult<void>[]> {
     const { progress } = this.#options;
     const checks: Promise<void>[] = [];
@@ -146,10 +146,10 @@ class Round {
     };
     for (const [index, { key, url }] of chosen.entries()) {
       const check = this.#check({ key, url }, onDone);
-      // Whether it failed is asked below, once all are over.
+      // Avoids an unhandled rejection. `allSettled` reports the failure.
       check.catch(() => {});
       checks.push(check);
-      if (index % SLICE === SLICE - 1) await setImmediate();
+      if (index % BATCH === BATCH - 1) await setImmediate();
     }
     return Promise.allSettled(checks);
   }
@@ -159,18 +159,18 @@ class Round {
     let source: SourceRow | undefined;
     try {
       source = sourceByKey(this.#services.store.read, key);
-      // One that was let go a moment ago is not asked for any more.
+      // The source may have been removed since the round started.
       if (!source || source.removed) return onDone();
       const checked = source;
       const check = await checkSource(this.#services, checked, {
         round: this.#id,
         signal,
         onResponse: () => this.#onResponse(),
-        mayDefer: () => this.#isTelling && !this.#anyAnswered,
+        mayDefer: () => this.#canDetectOffline && !this.#anyAnswered,
         dueAt: (notBefore) => this.#dueAt(checked, notBefore),
       });
-      if (check.held) this.#held.push(check.held);
-      if (this.#anyAnswered) this.#countHeld();
+      if (check.deferred) this.#deferred.push(check.deferred);
+      if (this.#anyAnswered) this.#countDeferred();
       this.#add(check);
     } catch (error) {
       if (signal.aborted) return onDone();
@@ -181,29 +181,29 @@ class Round {
     onDone();
   }
 
-  /** What is held back at the end of a round was met by hosts of which none answered. */
+  /** At the end of a round, failures are still deferred only if no host responded. */
   #isOffline(): boolean {
-    return new Set(this.#held.map(hostOf)).size >= MIN_HOSTS_FOR_OFFLINE;
+    return new Set(this.#deferred.map(hostOf)).size >= MIN_HOSTS_FOR_OFFLINE;
   }
 
   #onResponse(): void {
     if (this.#anyAnswered) return;
     this.#anyAnswered = true;
-    this.#countHeld();
+    this.#countDeferred();
   }
 
-  #countHeld(): void {
+  #countDeferred(): void {
     const { store, settings, log } = this.#services;
-    for (const retrieval of this.#held.splice(0)) {
+    for (const retrieval of this.#deferred.splice(0)) {
       const counting = countDeferredFailure(store, retrieval, settings()).then(
         (events) => void this.#result.events.push(...events),
-        (error: unknown) => log.error({ error }, 'A failure that was held back could not be counted'),
+        (error: unknown) => log.error({ error }, 'A deferred failure could not be counted'),
       );
       this.#counting.push(counting);
     }
   }
 
-  #add({ error, recorded }: Check): void {
+  #add({ error, recorded }: SourceCheck): void {
     const result = this.#result;
     result.checked += 1;
     result.events.push(...recorded.events);
@@ -212,16 +212,16 @@ class Round {
     else result.unchanged += 1;
   }
 
-  /** When the source is due again, by what its owner wants by now; a host that asked for longer is given it. */
-  #dueAt({ key, ...asked }: SourceRow, notBefore: number | null): string {
+  /** Returns when the source is due again by its current settings, but not before `notBefore` (Retry-After). */
+  #dueAt(checked: SourceRow, notBefore: number | null): string {
     const { store, clock, settings } = this.#services;
-    const source = sourceByKey(store.read, key) ?? { key, ...asked };
+    const source = sourceByKey(store.read, checked.key) ?? checked;
     const jitter = 1 - JITTER + 2 * JITTER * randomFraction(store);
     const due = nextCheckAt(source, settings(), clock.now(), jitter);
     return notBefore !== null && instantOf(notBefore) > due ? instantOf(notBefore) : due;
   }
 
-  /** The check failed for a reason of this node's own: said of the source, told in the log, and tried again when it is due. */
+  /** Records a failure of this node's own on the source and in the log. The source is tried again when it is due. */
   async #recordInternalFailure({ key, url }: SourceToCheck, error: unknown): Promise<void> {
     const { store, clock, settings, log } = this.#services;
     log.error({ error, url }, 'A source could not be checked');
@@ -234,24 +234,24 @@ class Round {
     );
   }
 
-  /** The source was not asked for, because its host is to be left alone. */
+  /** Reschedules a source whose host asked for a pause. */
   #postpone(source: SourceRow, until: number): Promise<void> {
     const at = this.#dueAt(source, until);
     return this.#services.store.write((database) => updateNextCheck(database, source.key, at));
   }
 }
 
-/** The host of an address; of what is none, nothing. */
+/** Returns the host name of a URL, or an empty string if the URL is invalid. */
 export function hostOf({ url }: { url: string }): string {
   return URL.parse(url)?.hostname ?? '';
 }
 
-/** Whether they are of hosts enough; thousands of one host are looked through a slice at a time. */
-async function haveHostsThatTell(sources: readonly { url: string }[]): Promise<boolean> {
+/** Returns whether the sources have at least `MIN_HOSTS_FOR_OFFLINE` hosts. Works in batches, like `#checkAll`. */
+async function haveEnoughHosts(sources: readonly { url: string }[]): Promise<boolean> {
   const hosts = new Set<string>();
   for (const [index, source] of sources.entries()) {
     if (hosts.add(hostOf(source)).size >= MIN_HOSTS_FOR_OFFLINE) return true;
-    if (index % SLICE === SLICE - 1) await setImmediate();
+    if (index % BATCH === BATCH - 1) await setImmediate();
   }
   return false;
 }

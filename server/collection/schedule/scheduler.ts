@@ -20,19 +20,19 @@ export interface SchedulerServices {
   log: Log;
 }
 
-/** The clock is looked at this often, because a machine that slept wakes with its timers late. */
-const LOOK_EVERY_MS = 30_000;
+/** The maximum time between two looks at the clock. Timers are late after the machine was suspended. */
+const POLL_INTERVAL_MS = 30_000;
 /**
- * Sources that are due within this share of their interval are taken along: what jitter parts comes together again, so
- * that a round has hosts enough to tell whether the fault is the node's own.
+ * Sources due within this share of their interval join a round early. This undoes the spread of the jitter, so that a
+ * round has enough hosts to detect a fault of the node's own network.
  */
-const TAKE_ALONG = 2 * JITTER;
-/** No more are taken along than make a round this large: of many sources, each round checks a part. */
-const MOST_TAKEN_ALONG = 100;
+const EARLY_SHARE = 2 * JITTER;
+/** Once a round has this many sources, no more join early. With many sources, each round checks a part of them. */
+const MAX_ROUND_WITH_EARLY = 100;
 
 /**
- * Checks sources when they are due. What fell due while the machine slept or the node was closed is checked once.
- * A round is over before the next one starts.
+ * Checks sources when they are due. A source that was due several times while the machine slept or the node was closed
+ * is checked once. Rounds do not overlap.
  */
 export class Scheduler {
   readonly #services: SchedulerServices;
@@ -40,7 +40,7 @@ export class Scheduler {
   #wake = new AbortController();
   #running: Promise<void> | undefined;
   #interval: number | undefined;
-  #lookedAt: number | undefined;
+  #lastNow: number | undefined;
 
   constructor(services: SchedulerServices) {
     this.#services = services;
@@ -50,7 +50,7 @@ export class Scheduler {
     this.#running ??= this.#run();
   }
 
-  /** Looks again at what is due: a source was added or changed. */
+  /** Re-reads the due times. Call it after a source was added or changed. */
   wake(): void {
     this.#wake.abort();
   }
@@ -71,19 +71,19 @@ export class Scheduler {
         await clock.sleep(wait, this.#wake.signal);
       } catch (error) {
         log.error({ error }, 'A scheduled collection failed');
-        await clock.sleep(LOOK_EVERY_MS, this.#abort.signal);
+        await clock.sleep(POLL_INTERVAL_MS, this.#abort.signal);
       }
     }
   }
 
-  /** Runs a round if anything is due; gives back how long to wait before looking again. */
+  /** Runs a round if a source is due. Returns the time to wait before the next call in milliseconds. */
   async #collectDue(): Promise<number> {
     const { store, clock, collector } = this.#services;
-    await this.#followInterval();
-    await this.#followClock();
+    await this.#applyIntervalChange();
+    await this.#applyClockChange();
     const earliest = earliestDue(store.read);
-    const wait = earliest === undefined ? LOOK_EVERY_MS : Date.parse(earliest) - clock.now();
-    if (wait > 0) return Math.min(wait, LOOK_EVERY_MS);
+    const wait = earliest === undefined ? POLL_INTERVAL_MS : Date.parse(earliest) - clock.now();
+    if (wait > 0) return Math.min(wait, POLL_INTERVAL_MS);
     await collector.collect(() => this.#due(), {
       startedBy: 'schedule',
       signal: this.#abort.signal,
@@ -92,35 +92,36 @@ export class Scheduler {
     return 0;
   }
 
-  /** What is due, and of what is due soon the next ones. */
+  /** Returns the sources that are due, and the next ones that join early. */
   #due(): SourceToCheck[] {
     const { store, clock, settings } = this.#services;
     const now = clock.now();
     const everyMinutes = settings().collection_every_minutes;
-    const taken: SourceToCheck[] = [];
+    const due: SourceToCheck[] = [];
     const hosts = new Set<string>();
     for (const source of sourcesByDueTime(store.read, {
       now: instantOf(now),
       everyMinutes,
-      ahead: TAKE_ALONG,
+      ahead: EARLY_SHARE,
     })) {
       const isDue = Date.parse(source.next_check_at) <= now;
-      if (!isDue && taken.length >= MOST_TAKEN_ALONG && hosts.size >= MIN_HOSTS_FOR_OFFLINE) break;
-      taken.push(source);
+      if (!isDue && due.length >= MAX_ROUND_WITH_EARLY && hosts.size >= MIN_HOSTS_FOR_OFFLINE) break;
+      due.push(source);
       hosts.add(hostOf(source));
     }
-    return taken;
+    return due;
   }
 
   /**
-   * A clock that was wrong and is set right again must not keep sources from being checked for as long as it was wrong.
-   * Whether it was set back while the node was closed shows in due times that nothing explains.
+   * Brings due times nearer after the clock was set back, so that sources are not left unchecked for as long as the
+   * clock was wrong. At the first call, due times too far in the future show that it was set back while the node was
+   * closed.
    */
-  async #followClock(): Promise<void> {
+  async #applyClockChange(): Promise<void> {
     const { store, clock, settings } = this.#services;
-    const before = this.#lookedAt;
+    const before = this.#lastNow;
     const now = clock.now();
-    this.#lookedAt = now;
+    this.#lastNow = now;
     if (before !== undefined && now >= before) return;
     const slackMinutes = before === undefined ? MAX_BACKOFF_MS / 60_000 : 0;
     const everyMinutes = settings().collection_every_minutes;
@@ -129,8 +130,8 @@ export class Scheduler {
     );
   }
 
-  /** The owner changed the node's own interval: what follows it is due by the new one. */
-  async #followInterval(): Promise<void> {
+  /** Reschedules the sources without an interval of their own after the node's default interval was changed. */
+  async #applyIntervalChange(): Promise<void> {
     const { store, settings } = this.#services;
     const every = settings().collection_every_minutes;
     const before = this.#interval;

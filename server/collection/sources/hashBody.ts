@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
 
-/** Hashes a body that is kept nowhere. */
+/** Hashes and counts a body without storing it. @throws TooManyBytesError. */
 export async function hashBody(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,

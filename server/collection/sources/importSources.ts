@@ -10,17 +10,17 @@ import { PrivateAddressCheck } from './privateSources.ts';
 import type { ParsedSourceList } from './sourceList/readSourceList.ts';
 import { FIRST_CHECK_DELAY_MS, FIRST_CHECK_SPACING_MS, watchSource } from './sources.ts';
 
-/** So many are written in one change: others are read and written between two. */
+/** The number of sources per transaction. Other reads and writes run between two batches. */
 const BATCH = 50;
 
 type Item = SourceImport['items'][number];
 
 /**
- * Watches what a list names, each entry as if it had been added by itself. What is watched already stays as it is; what
- * breaks a rule is refused and hinders no other. The first checks are spread, so that they do not come all at once.
+ * Adds the sources of a list as if each were added by itself. Sources that are already watched are unchanged. An
+ * invalid entry is refused and does not affect the others. The first checks are spread over time.
  *
- * @param everyMinutes the node's own interval.
- * @throws Problem `invalid_list` where the list as a whole cannot be read; nothing is added then.
+ * @param everyMinutes the node's default interval.
+ * @throws Problem `invalid_list` if the list as a whole cannot be read. Nothing is added then.
  */
 export async function importSources(
   { store, network }: { store: Store; network: Network },
@@ -34,12 +34,12 @@ export async function importSources(
   );
   if ('refused' in read) throw new Problem('invalid_list', read.refused);
   const { entries, ignoredColumns } = read.list;
-  const privacy = new PrivateAddressCheck(network, entries.length);
+  const privateAddresses = new PrivateAddressCheck(network, entries.length);
   const items: Item[] = [];
   for (let start = 0; start < entries.length; start += BATCH) {
     const batch = entries.slice(start, start + BATCH);
     const allowsPrivateAddress = await Promise.all(
-      batch.map(async (entry) => 'source' in entry && (await privacy.of(entry.url))),
+      batch.map(async (entry) => 'source' in entry && (await privateAddresses.allows(entry.url))),
     );
     const written = await store.write((database) =>
       batch.map((entry, index): Item => {
@@ -64,7 +64,7 @@ export async function importSources(
   };
 }
 
-/** When an entry is first checked: a minute from now, and later by its place in the list, before its second check. */
+/** Returns when an entry is first checked: in a minute, plus a delay by its position that is at most one interval. */
 function firstCheck(
   { clock }: Pick<Store, 'clock'>,
   everyMinutes: number,
@@ -84,7 +84,7 @@ function added(
   try {
     return { outcome: 'added', source: watchSource(database, store, source, nextCheck, allowPrivate).id };
   } catch (error) {
-    // Refused before anything was written.
+    // `watchSource` throws a Problem before it writes anything.
     if (!(error instanceof Problem)) throw error;
     if (error.code === 'source_exists')
       return { outcome: 'already', source: String(error.extra.members?.source) };

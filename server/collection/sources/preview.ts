@@ -5,22 +5,22 @@ import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
-import { detectPageLabel, titleOf } from '../record/pageLabels.ts';
+import { detectPageLabel, pageTitle } from '../record/pageLabels.ts';
 import { hashBody } from './hashBody.ts';
 import { normalizeUrl, sourceIdOf } from './sources.ts';
 
 /**
- * Asks for an address once, as a check would, and says what would be stored; nothing is.
+ * Fetches a URL once, as a check would, and returns what would be stored. Stores nothing.
  *
  * @throws HostBackoffError; the signal's reason.
  */
 export async function previewSource(
   { store, ...services }: FetchServices & { store: Store },
   settings: Settings,
-  asked: string,
+  givenUrl: string,
   signal: AbortSignal,
 ): Promise<SourcePreview> {
-  const url = normalizeUrl(asked);
+  const url = normalizeUrl(givenUrl);
   const known = sourceById(store.read, sourceIdOf(url));
   const attempt = await fetchObject(services, {
     url,
@@ -41,7 +41,7 @@ export async function previewSource(
     content_type: attempt.content_type,
     sha256: attempt.received?.sha256 ?? null,
     bytes: attempt.received?.bytes ?? null,
-    title: await titleOf(attempt),
+    title: await pageTitle(attempt),
     duration_ms: attempt.duration_ms,
     page_label: await detectPageLabel({ ...attempt, url }),
     watched_as: known && !known.removed ? known.id : null,

@@ -1,27 +1,17 @@
 import { instantOf } from '../../../shared/clock.ts';
 import { ID_DIGITS } from '../../../shared/digest.ts';
-import type { EntryType } from '../../../shared/ledger.ts';
-import type { Slice } from '../../../shared/list.ts';
 import { Problem } from '../../../shared/problems.ts';
 import {
   type NewSource,
   newSourceSchema,
-  RECENT_CHECKS,
-  type Retrieval,
-  type Source,
   type SourceChange,
-  type SourcesQuery,
   type WatchedSource,
 } from '../../../shared/source.ts';
-import { appendEntry, nextSeq } from '../../ledger/appendEntry.ts';
-import { fingerprintOf, sha256Of } from '../../ledger/entry.ts';
+import { nextSeq } from '../../ledger/appendEntry.ts';
+import { sha256Of } from '../../ledger/entry.ts';
 import { countDueBetween } from '../../store/sqlite/collection/dueTimes.ts';
-import { lastEventAt } from '../../store/sqlite/collection/events.ts';
-import { recentChecks, retrievalsOfSource } from '../../store/sqlite/collection/retrievals.ts';
-import { insertSourceRevision } from '../../store/sqlite/collection/sourceRevisions.ts';
 import {
   insertSource,
-  listSourceRows,
   type SourceRow,
   type SourceSettings,
   sourceById,
@@ -29,24 +19,23 @@ import {
   updateSource,
 } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
-import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
-import { isPrivateAddress } from '../fetch/addresses.ts';
 import { requireValidRules } from '../noise/requireValidRules.ts';
 import { randomFraction } from '../schedule/randomFraction.ts';
-import { allowsPrivateAddress } from './privateSources.ts';
+import { requireSource, watchedSource } from './readSources.ts';
+import { hasSameSettings, recordRevision, writeRevision } from './sourceRevisions.ts';
 
-/** A new source is first checked on schedule after this, unless the owner asks for it before. */
+/** The delay before the first scheduled check of a new source. */
 export const FIRST_CHECK_DELAY_MS = 60_000;
-/** First checks of sources that are added together are this far apart on average. */
+/** The average interval between the first checks of sources that are added together. */
 export const FIRST_CHECK_SPACING_MS = 500;
-/** One that is added by itself is put off by no more than this. */
-const CROWDED_MS = 300_000;
+/** The longest further delay of the first check of a source that is added by itself. */
+const MAX_SPREAD_MS = 300_000;
 
 /**
- * The one form of an address: as the WHATWG URL standard writes it (scheme and host in lower case, host names in
- * ASCII, default port and dot segments gone, percent signs where they are needed), without the fragment, which is never
- * sent. The query stays as it is, its order too, because it means what the server makes of it.
+ * Normalizes a URL as the WHATWG URL standard serializes it: scheme and host in lower case, host names in ASCII, no
+ * default port, no dot segments, normalized percent-encoding. Removes the fragment, which is never sent. The query is
+ * unchanged, including its order, because only the server can interpret it.
  */
 export function normalizeUrl(text: string): string {
   const url = new URL(text);
@@ -54,14 +43,15 @@ export function normalizeUrl(text: string): string {
   return url.href;
 }
 
+/** Returns the id of the source with this normalized URL. */
 export function sourceIdOf(normalizedUrl: string): string {
   return `so_${sha256Of(normalizedUrl).slice(0, ID_DIGITS)}`;
 }
 
 /**
- * Watches an address. One that was watched before and removed is watched again: its history goes on.
+ * Adds a source. A source that was removed before is watched again and keeps its history.
  *
- * @param allowPrivate whether it may be at a private address; null leaves that to the address itself.
+ * @param allowPrivate whether the source may be at a private address; if null, its URL decides.
  * @throws Problem `source_exists`, `id_taken`, `invalid_field`.
  */
 export async function addSource(
@@ -76,30 +66,31 @@ export async function addSource(
   });
 }
 
-/** When a source is first checked that was added by itself: in a minute, or later where many others are due then. */
+/** Returns when a source that is added by itself is first checked: in a minute, or later if many others are due then. */
 function firstCheck(database: WriteDatabase, store: Pick<Store, 'clock' | 'randomHex'>): string {
   const soonest = store.clock.now() + FIRST_CHECK_DELAY_MS;
-  const others = countDueBetween(database, instantOf(soonest - CROWDED_MS), instantOf(soonest + CROWDED_MS));
-  const spread = Math.min(CROWDED_MS, others * FIRST_CHECK_SPACING_MS);
+  const from = instantOf(soonest - MAX_SPREAD_MS);
+  const others = countDueBetween(database, from, instantOf(soonest + MAX_SPREAD_MS));
+  const spread = Math.min(MAX_SPREAD_MS, others * FIRST_CHECK_SPACING_MS);
   return instantOf(soonest + Math.floor(spread * randomFraction(store)));
 }
 
-/** The same within a change; what it throws is thrown before anything is written. */
+/** Adds a source inside the caller's transaction. Throws the same problems, before it writes anything. */
 export function watchSource(
   database: WriteDatabase,
   store: Pick<Store, 'instant'>,
-  { url: asked, ...said }: NewSource,
+  { url: givenUrl, ...fields }: NewSource,
   next_check_at: string,
   allow_private: boolean | null = null,
 ): SourceRow {
-  const url = normalizeUrl(asked);
+  const url = normalizeUrl(givenUrl);
   const id = sourceIdOf(url);
-  const settings: SourceSettings = { ...said, paused: false, allow_private };
+  const settings: SourceSettings = { ...fields, paused: false, allow_private };
   const known = sourceById(database, id);
   if (known && known.url !== url)
-    throw new Problem('id_taken', `Another address has the id ${id} already; this one cannot be watched.`);
+    throw new Problem('id_taken', `Another URL already has the id ${id}. This URL cannot be watched.`);
   if (known && !known.removed) {
-    throw new Problem('source_exists', 'This address is watched already.', { members: { source: id } });
+    throw new Problem('source_exists', 'This URL is already watched.', { members: { source: id } });
   }
   const added_at = store.instant();
   const row = { ...settings, id, url, added_at, next_check_at, removed: false };
@@ -108,17 +99,16 @@ export function watchSource(
   if (key === undefined) key = insertSource(database, { ...row, revision });
   else updateSource(database, { ...row, key, revision });
   recordRevision(database, 'source.added', { ...row, key }, added_at);
-  return requireRow(database, id);
+  return requireSource(database, id);
 }
 
-/** What is said of a source that nobody asked to watch: the defaults. */
-const { url: _example, ...UNSAID } = newSourceSchema.parse({ url: 'http://localhost/' });
+const { url: _example, ...DEFAULTS } = newSourceSchema.parse({ url: 'http://localhost/' });
 
 /**
- * The source of an address, inside the caller's transaction, watched, removed or paused. Where there is none yet, a
- * paused one is added: its history can be read, and the owner may begin to watch it.
+ * Returns the source of a URL, inside the caller's transaction, even if it is paused or removed. If there is none,
+ * adds a paused source, so that imported captures have a history and the owner can start watching the URL.
  *
- * @param at when that is. @returns also whether it was added.
+ * @param at the current time, for the record. @returns `isNew` is true if the source was added.
  */
 export function findOrAddPausedSource(
   database: WriteDatabase,
@@ -129,7 +119,7 @@ export function findOrAddPausedSource(
   const key = sourceKeyOf(database, id);
   if (key !== undefined) return { key, id, url, isNew: false };
   const row = {
-    ...UNSAID,
+    ...DEFAULTS,
     id,
     url,
     paused: true,
@@ -144,166 +134,29 @@ export function findOrAddPausedSource(
 }
 
 /**
- * Changes what the owner says of a source; what is not named stays. A change that changes nothing records nothing.
+ * Changes the given settings of a source. If no value changes, nothing is recorded.
  *
- * @throws Problem `not_found` where no such source is watched; `invalid_field`.
+ * @throws Problem `not_found` if no such source is watched; `invalid_field`.
  */
 export async function changeSource(store: Store, id: string, change: SourceChange): Promise<WatchedSource> {
   await requireValidRules(change.noise_rules ?? [], '/noise_rules');
   return store.write((database) => {
     const source = requireWatched(database, id);
     const changed = { ...source, ...change };
-    if (fingerprintOf(settingsOf(changed)) !== fingerprintOf(settingsOf(source)))
-      writeRevision(database, changed, store.instant());
-    return watchedSource(database, requireRow(database, id));
+    if (!hasSameSettings(changed, source)) writeRevision(database, changed, store.instant());
+    return watchedSource(database, requireSource(database, id));
   });
 }
 
-/** Stops watching; the history stays. @throws Problem `not_found` where no such source is watched. */
+/** Stops watching a source. Its history stays. @throws Problem `not_found` if no such source is watched. */
 export function removeSource(store: Store, id: string): Promise<void> {
   return store.write((database) => {
     writeRevision(database, { ...requireWatched(database, id), removed: true }, store.instant());
   });
 }
 
-function writeRevision(database: WriteDatabase, source: SourceRow, at: string): void {
-  updateSource(database, { ...source, revision: nextSeq(database) });
-  recordRevision(database, 'source.changed', source, at);
-}
-
-function recordRevision(
-  database: WriteDatabase,
-  type: EntryType,
-  source: RecordedSource & { key: number },
-  at: string,
-): void {
-  const record = recordedSource(source);
-  const entry = appendEntry(database, { type, subject: source.id, digest: fingerprintOf(record), at });
-  insertSourceRevision(database, { ledger_entry: entry.seq, source_key: source.key, record });
-}
-
-type RecordedSource = SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at' | 'removed'>;
-
-/**
- * What the ledger records of a source. Of the owner's headers it has the names alone: their values may be secrets, and
- * what the ledger records is published; nor does it tell what lies in the owner's own network.
- */
-export function recordedSource(source: RecordedSource) {
-  const { headers, noise_rules, allow_private: _private, ...settings } = settingsOf(source);
-  return {
-    id: source.id,
-    url: source.url,
-    ...settings,
-    header_names: Object.keys(headers).sort(),
-    // Left out where there are none: so it was recorded before there were rules.
-    ...(noise_rules.length > 0 && { noise_rules }),
-    added_at: source.added_at,
-    removed: source.removed,
-  };
-}
-
-function settingsOf(source: SourceSettings): SourceSettings {
-  const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules } = source;
-  const { paused, allow_private } = source;
-  return {
-    name,
-    agency,
-    tags,
-    every_minutes,
-    max_object_mb,
-    ignore_robots,
-    headers,
-    noise_rules,
-    paused,
-    allow_private,
-  };
-}
-
-/** The watched sources as the world sees them, newest first. */
-export function listSources({ read }: Pick<Store, 'read'>, query: SourcesQuery): Slice<Source> {
-  const { rows, total } = listRows({ read }, query);
-  return { items: rows.map(publicSource), total };
-}
-
-/** The watched sources as the owner sees them, newest first. */
-export function listWatchedSources({ read }: Pick<Store, 'read'>, query: SourcesQuery): Slice<WatchedSource> {
-  const { rows, total } = listRows({ read }, query);
-  return { items: rows.map((row) => watchedSource(read, row)), total };
-}
-
-function listRows({ read }: Pick<Store, 'read'>, { q, agency, tag, state, limit, offset }: SourcesQuery) {
-  const filter = {
-    match: (q && matchExpression(q)) || null,
-    agency: agency ?? null,
-    tag: tag ?? null,
-    state: state ?? null,
-  };
-  return read.transaction(() => listSourceRows(read, filter, { limit, offset })).deferred();
-}
-
-/** A source as the world sees it, also one that was removed. @throws Problem `not_found`. */
-export function readSource({ read }: Pick<Store, 'read'>, id: string): Source {
-  return publicSource(requireRow(read, id));
-}
-
-/** A source as the owner sees it, also one that was removed. @throws Problem `not_found`. */
-export function readWatchedSource({ read }: Pick<Store, 'read'>, id: string): WatchedSource {
-  return read.transaction(() => watchedSource(read, requireRow(read, id))).deferred();
-}
-
-/** Every attempt on a source, newest first. @throws Problem `not_found`. */
-export function listRetrievals(
-  { read }: Pick<Store, 'read'>,
-  id: string,
-  page: { limit: number; offset: number },
-): Slice<Retrieval> {
-  return read.transaction(() => retrievalsOfSource(read, requireRow(read, id).key, page)).deferred();
-}
-
-function requireRow(database: Store['read'], id: string): SourceRow {
-  const source = sourceById(database, id);
-  if (!source) throw new Problem('not_found', 'There is no such source.');
-  return source;
-}
-
 function requireWatched(database: Store['read'], id: string): SourceRow {
-  const source = requireRow(database, id);
+  const source = requireSource(database, id);
   if (source.removed) throw new Problem('not_found', 'This source is no longer watched.');
   return source;
-}
-
-function publicSource(row: SourceRow): Source {
-  return {
-    id: row.id,
-    url: row.url,
-    name: row.name,
-    agency: row.agency,
-    tags: row.tags,
-    last_checked_at: row.last_checked_at,
-    state: row.state,
-    every_minutes: row.every_minutes,
-    paused: row.paused,
-    added_at: row.added_at,
-    last_sha256: row.last_sha256,
-    last_event_type: row.last_event_type,
-  };
-}
-
-function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
-  return {
-    ...publicSource(row),
-    last_event_at: lastEventAt(database, row.key) ?? null,
-    recent_checks: recentChecks(database, row.key, RECENT_CHECKS),
-    max_object_mb: row.max_object_mb,
-    ignore_robots: row.ignore_robots,
-    headers: row.headers,
-    noise_rules: row.noise_rules,
-    allow_private: allowsPrivateAddress(row, isPrivateAddress),
-    next_check_at: row.paused || row.removed ? null : row.next_check_at,
-    last_status: row.last_status,
-    last_error: row.last_error,
-    consecutive_failures: row.consecutive,
-    failing_since: row.failing_since,
-    removed: row.removed,
-  };
 }

@@ -2,14 +2,13 @@ import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../shared/sourceList.ts'
 import type { Collection } from '../../collection/collection.ts';
 import { proveRetrieval } from '../../collection/record/proveRetrieval.ts';
 import {
-  changeSource,
   listRetrievals,
   listSources,
   listWatchedSources,
   readSource,
   readWatchedSource,
-  removeSource,
-} from '../../collection/sources/sources.ts';
+} from '../../collection/sources/readSources.ts';
+import { changeSource, removeSource } from '../../collection/sources/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { readBytes, requireMediaType } from '../body/readJson.ts';

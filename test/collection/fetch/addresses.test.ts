@@ -46,7 +46,7 @@ const PUBLIC = [
   '2002:5db8:d822::',
 ];
 
-test.each(PRIVATE)('%j is not of the public internet', (address) => {
+test.each(PRIVATE)('%j is not public', (address) => {
   expect(isPrivateAddress(address)).toBe(true);
 });
 test.each(PUBLIC)('%j is public', (address) => {

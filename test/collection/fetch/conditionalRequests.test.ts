@@ -23,7 +23,7 @@ function sha256(text: string): string {
 const broken = page('broken', { status: 500 });
 
 describe('conditional requests', () => {
-  test('a page is asked for by its own validators, and 304 is an observation of the same digest', async () => {
+  test('a request has the validators of the page, and 304 is an observation of the same digest', async () => {
     const node = await openCollectingNode();
     web.script('/page', tagged('text', '"v1"'));
     const { id } = await node.watch(web.url('/page'));
@@ -42,7 +42,7 @@ describe('conditional requests', () => {
     expect(await node.read('/api/stats')).toMatchObject({ observations: 2, events: 1 });
   });
 
-  test('the validators follow the answer: a changed tag, Last-Modified, none, and none over an error', async () => {
+  test('validators are replaced after each success and kept after an error', async () => {
     const node = await openCollectingNode();
     const served = { Date: 'Fri, 20 Nov 2026 10:00:00 GMT' };
     web.script(
@@ -63,12 +63,12 @@ describe('conditional requests', () => {
       ['"1"', undefined],
       ['W/"2"', 'Thu, 19 Nov 2026 10:00:00 GMT'],
       ['W/"2"', 'Thu, 19 Nov 2026 10:00:00 GMT'],
-      // Changed in the second it was served: it may change again in that second, and the date would not show it.
+      // Modified in the second in which it was served: the date would not show another change in that second.
       [undefined, undefined],
     ]);
   });
 
-  test('validators go to the address that gave them, not to the one that redirects there', async () => {
+  test('validators are sent to the URL that issued them, not to the URL that redirects there', async () => {
     const node = await openCollectingNode();
     web.script('/old', page('', { status: 301, headers: { Location: '/new' } }));
     web.script('/new', tagged('text', '"v1"'));
@@ -79,7 +79,7 @@ describe('conditional requests', () => {
     expect(web.requests('/new')[1]?.headers).toMatchObject({ 'if-none-match': '"v1"' });
   });
 
-  test('an object that is no longer held is asked for anew, and healed', async () => {
+  test('a missing object is requested without validators, which repairs it', async () => {
     const node = await openCollectingNode();
     web.script('/page', tagged('text', '"v1"'));
     await node.watch(web.url('/page'));

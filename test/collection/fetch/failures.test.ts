@@ -32,7 +32,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** Watches these addresses, checks them all in one round and gives back the attempts, in the order of the addresses. */
+/** Watches these URLs, checks them in one round and returns the attempts in the order of the URLs. */
 async function retrieve(urls: readonly string[]): Promise<Retrieval[]> {
   const ids: string[] = [];
   for (const url of urls) {
@@ -54,10 +54,10 @@ async function retrieve(urls: readonly string[]): Promise<Retrieval[]> {
 type Expected = { error: string | null; status: number | null };
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
-const WRONG: Record<string, [Step, Expected]> = {
+const FAILURES: Record<string, [Step, Expected]> = {
   'fewer bytes than Content-Length': [cutShort(100, 'short'), { error: 'body_cut_short', status: 200 }],
   'chunks without an end': [cutChunks('half'), { error: 'body_cut_short', status: 200 }],
-  'a chunk that is shorter than it says': [
+  'a chunk that is shorter than declared': [
     raw(`${HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\nfew`),
     { error: 'body_cut_short', status: 200 },
   ],
@@ -66,10 +66,10 @@ const WRONG: Record<string, [Step, Expected]> = {
     (socket) => void socket.write(`${HEAD}Connection: close\r\n\r\nsome`, () => socket.resetAndDestroy()),
     { error: 'body_cut_short', status: 200 },
   ],
-  'a reset before an answer': [reset(), { error: 'connection_reset', status: null }],
-  'an end before an answer': [raw(''), { error: 'connection_reset', status: null }],
-  'what is no HTTP': [raw('SSH-2.0-OpenSSH_9.2\r\n'), { error: 'invalid_response', status: null }],
-  'chunks that are none': [
+  'a reset before a response': [reset(), { error: 'connection_reset', status: null }],
+  'an end before a response': [raw(''), { error: 'connection_reset', status: null }],
+  'another protocol': [raw('SSH-2.0-OpenSSH_9.2\r\n'), { error: 'invalid_response', status: null }],
+  'an invalid chunk size': [
     raw(`${HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n`),
     { error: 'invalid_response', status: 200 },
   ],
@@ -77,41 +77,42 @@ const WRONG: Record<string, [Step, Expected]> = {
     raw(`${HEAD}Content-Length: 3\r\nContent-Length: 5\r\n\r\nabcde`),
     { error: 'invalid_response', status: null },
   ],
-  'a head without end': [
+  'headers that are too large': [
     raw(`${HEAD}X: ${'x'.repeat(100_000)}\r\n\r\n`),
     { error: 'invalid_response', status: null },
   ],
-  'a 304 that nobody asked for': [page('', { status: 304 }), { error: 'invalid_response', status: 304 }],
-  'a part that nobody asked for': [page('part', { status: 206 }), { error: 'invalid_response', status: 206 }],
+  'an unrequested 304': [page('', { status: 304 }), { error: 'invalid_response', status: 304 }],
+  'an unrequested 206': [page('part', { status: 206 }), { error: 'invalid_response', status: 206 }],
   '403': [page('no', { status: 403 }), { error: 'http_error', status: 403 }],
   '404': [page('gone', { status: 404 }), { error: 'http_error', status: 404 }],
   '500 whose body is cut short': [
     raw('HTTP/1.1 500 Broken\r\nContent-Length: 100\r\n\r\nshort'),
     { error: 'http_error', status: 500 },
   ],
-  'a redirect without an address': [page('', { status: 302 }), { error: 'invalid_response', status: 302 }],
+  'a redirect without Location': [page('', { status: 302 }), { error: 'invalid_response', status: 302 }],
   'a redirect to a file': [redirect('file:///etc/passwd'), { error: 'redirect_refused', status: 302 }],
   'a redirect to itself': [redirect('#again'), { error: 'redirect_loop', status: 302 }],
 };
 
-test('a failure has an error word of its own, by what went wrong', async () => {
-  const urls = Object.values(WRONG).map(([step], index) => {
+test('each kind of failure has its own error code', async () => {
+  const urls = Object.values(FAILURES).map(([step], index) => {
     web.script(`/${index}`, step);
     return web.url(`/${index}`);
   });
   const found = await retrieve(urls);
-  const told = Object.fromEntries(
-    Object.keys(WRONG).map((title, index) => [
+  const recorded = Object.fromEntries(
+    Object.keys(FAILURES).map((title, index) => [
       title,
       { error: found[index]?.error, status: found[index]?.status },
     ]),
   );
-  expect(told).toEqual(Object.fromEntries(Object.entries(WRONG).map(([title, [, word]]) => [title, word])));
+  const expected = Object.entries(FAILURES).map(([title, [, failure]]) => [title, failure]);
+  expect(recorded).toEqual(Object.fromEntries(expected));
   const stats = (await (await node.fetch('/api/stats')).json()) as object;
   expect(stats, 'no failure is an observation').toMatchObject({ observations: 0, events: 0 });
 });
 
-test('a host that does not answer, that no name leads to or that shows a wrong certificate is told apart', async () => {
+test('refused connections, unknown names and invalid certificates have different error codes', async () => {
   const secure = await ScriptedWeb.open({ secure: true });
   const found = await retrieve([
     web.url('/'),
@@ -127,7 +128,7 @@ test('a host that does not answer, that no name leads to or that shows a wrong c
   ]);
 });
 
-test('an https source whose certificate is trusted is retrieved', async () => {
+test('an https source with a trusted certificate is retrieved', async () => {
   const trusted = getCACertificates('default');
   setDefaultCACertificates([...trusted, LOOPBACK_CERTIFICATE]);
   try {
@@ -141,7 +142,7 @@ test('an https source whose certificate is trusted is retrieved', async () => {
 });
 
 describe('redirects', () => {
-  test('up to 10 redirects are followed and recorded; an eleventh is a failure', async () => {
+  test('up to 10 redirects are followed and recorded; an 11th is a failure', async () => {
     const chain = (name: string, length: number) => {
       for (let hop = 0; hop < length; hop += 1)
         web.script(`/${name}${hop}`, redirect(`/${name}${hop + 1}`, 301 + (hop % 3)));
@@ -156,14 +157,14 @@ describe('redirects', () => {
     expect(web.requests('/b11')).toEqual([]);
   });
 
-  test('a loop over several addresses is a failure of its own', async () => {
+  test('a loop over several URLs fails with redirect_loop', async () => {
     web.script('/one', redirect('/two'));
     web.script('/two', redirect('/one'));
     const [found] = await retrieve([web.url('/one')]);
     expect(found).toMatchObject({ error: 'redirect_loop', status: 302 });
   });
 
-  test('the owner’s headers go to the source’s own origin and no further', async () => {
+  test('the owner’s headers are sent only to the source’s origin', async () => {
     const other = await ScriptedWeb.open();
     web.script('/from', redirect(other.url('/to')));
     other.script('/to', page('there'));
@@ -179,7 +180,7 @@ describe('redirects', () => {
 });
 
 describe('the size limit', () => {
-  test('a body beyond the source’s limit is a failure, said before it is all read, and nothing of it is kept', async () => {
+  test('a body beyond the limit fails before it is read completely, and nothing is stored', async () => {
     web.script('/endless', endless('x'));
     web.script('/declared', cutShort(2_000_000, 'never more'));
     web.script('/fits', page('x'.repeat(1_000_000)));
@@ -192,7 +193,7 @@ describe('the size limit', () => {
     expect(archived_objects).toBe(1);
   });
 
-  test('a source’s own limit goes before the setting', async () => {
+  test('a source’s own limit overrides the setting', async () => {
     web.script('/page', page('x'.repeat(2_000)));
     const url = web.url('/page');
     await node.sendJson('POST', '/manage/sources', { url, max_object_mb: 0.001 });
@@ -203,7 +204,7 @@ describe('the size limit', () => {
   });
 });
 
-test('the bytes are stored exactly as they came after transfer decoding, encoded ones encoded', async () => {
+test('the bytes are stored after transfer decoding and without content decoding', async () => {
   const gzip = Buffer.from('1f8b08000000000000034b4c4a06000c77af0c03000000', 'hex');
   web.script(
     '/gzip',
@@ -216,9 +217,9 @@ test('the bytes are stored exactly as they came after transfer decoding, encoded
   expect(found.map(({ error }) => error)).toEqual([null, null, null, null]);
   const bodies: Buffer[] = [];
   for (const { sha256 } of found) {
-    const answer = await node.fetch(`/archive/${sha256}`);
-    expect(answer.headers.get('content-encoding')).toBeNull();
-    bodies.push(Buffer.from(await answer.arrayBuffer()));
+    const response = await node.fetch(`/archive/${sha256}`);
+    expect(response.headers.get('content-encoding')).toBeNull();
+    bodies.push(Buffer.from(await response.arrayBuffer()));
   }
   expect(bodies).toEqual([gzip, Buffer.from('abcdéf'), Buffer.from('until the end'), Buffer.alloc(0)]);
   expect(found[0]?.headers).toContainEqual(['Content-Encoding', 'gzip']);

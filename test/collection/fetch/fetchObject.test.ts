@@ -17,8 +17,8 @@ type Given = Partial<FetchServices> & {
   onChunk?: (chunk: Uint8Array) => void | Promise<void>;
 };
 
-/** Asks once, with every address public but those that the test says; receives the body as text. */
-async function ask(
+/** Fetches a URL once and receives the body as text. All addresses are public unless the test says otherwise. */
+async function fetchText(
   url: string,
   { timeoutMs = 60_000, signal, onChunk, ...services }: Given = {},
 ): Promise<Attempt<string>> {
@@ -29,7 +29,7 @@ async function ask(
       rateLimiter: new HostRateLimiter(clock, () => ({ ...DEFAULT_SETTINGS, per_host_pause_ms: 0 })),
       robots: new RobotsCache(clock),
       lookup: async () => {
-        throw new Error('No name is looked up.');
+        throw new Error('No name should be resolved.');
       },
       isPrivateAddress: () => false,
       ...services,
@@ -55,7 +55,7 @@ async function ask(
   );
 }
 
-describe('a redirect from a public address to a private, loopback or link-local one is refused', () => {
+describe('a redirect from a public to a private address is refused', () => {
   const loopbackIsPrivate = (address: string) => address === '127.0.0.1' || address === '::ffff:127.0.0.1';
 
   async function webs() {
@@ -65,10 +65,10 @@ describe('a redirect from a public address to a private, loopback or link-local 
     return { outside, inside };
   }
 
-  test('by its address', async () => {
+  test('given as an IP address', async () => {
     const { outside, inside } = await webs();
     outside.script('/page', redirect(inside.url('/secret')));
-    const attempt = await ask(outside.url('/page'), { isPrivateAddress: loopbackIsPrivate });
+    const attempt = await fetchText(outside.url('/page'), { isPrivateAddress: loopbackIsPrivate });
     expect(attempt).toMatchObject({
       error: 'redirect_refused',
       received: null,
@@ -77,11 +77,11 @@ describe('a redirect from a public address to a private, loopback or link-local 
     expect(inside.requests('/secret')).toEqual([]);
   });
 
-  test('by a name that resolves to it, at whatever hop', async () => {
+  test('given as a name, at any hop', async () => {
     const { outside, inside } = await webs();
     outside.script('/page', redirect('/next'));
     outside.script('/next', redirect(inside.url('/secret', 'rebound.test')));
-    const attempt = await ask(outside.url('/page'), {
+    const attempt = await fetchText(outside.url('/page'), {
       isPrivateAddress: loopbackIsPrivate,
       lookup: async () => [{ address: '127.0.0.1', family: 4 }],
     });
@@ -89,11 +89,11 @@ describe('a redirect from a public address to a private, loopback or link-local 
     expect(inside.requests('/secret')).toEqual([]);
   });
 
-  test('and where a name has addresses of both kinds, only the public one is spoken with', async () => {
+  test('unless the name also has a public address, which is used', async () => {
     const outside = await ScriptedWeb.open({ host: '127.0.0.2' });
     outside.script('/page', redirect(outside.url('/there', 'both.test')));
     outside.script('/there', page('public'));
-    const attempt = await ask(outside.url('/page'), {
+    const attempt = await fetchText(outside.url('/page'), {
       isPrivateAddress: loopbackIsPrivate,
       lookup: async () => [
         { address: '127.0.0.1', family: 4 },
@@ -107,38 +107,38 @@ describe('a redirect from a public address to a private, loopback or link-local 
     const { outside, inside } = await webs();
     inside.script('/page', redirect(outside.url('/page')));
     outside.script('/page', redirect(inside.url('/secret')));
-    const attempt = await ask(inside.url('/page'), { isPrivateAddress: loopbackIsPrivate });
+    const attempt = await fetchText(inside.url('/page'), { isPrivateAddress: loopbackIsPrivate });
     expect(attempt).toMatchObject({ error: null, received: 'inside' });
   });
 });
 
-describe('time-outs', () => {
-  test('a host that never answers is given up after the time-out', async () => {
+describe('timeouts', () => {
+  test('a host that does not respond fails after the timeout', async () => {
     const web = await ScriptedWeb.open();
     web.script('/page', silence);
     const clock = new ManualClock();
-    const asking = ask(web.url('/page'), { clock, timeoutMs: 5_000 });
+    const fetching = fetchText(web.url('/page'), { clock, timeoutMs: 5_000 });
     await web.asked('/page');
     await clock.turn(5_000);
-    expect(await asking).toMatchObject({ error: 'timeout', status: null, received: null });
+    expect(await fetching).toMatchObject({ error: 'timeout', status: null, received: null });
   });
 
-  test('a body that stops coming is given up after the time-out', async () => {
+  test('a body that stops fails after the timeout', async () => {
     const web = await ScriptedWeb.open();
     web.script('/page', stall);
     const clock = new ManualClock();
-    const asking = ask(web.url('/page'), {
+    const fetching = fetchText(web.url('/page'), {
       clock,
       timeoutMs: 5_000,
       onChunk: () => void clock.turn(5_001),
     });
-    expect(await asking).toMatchObject({ error: 'timeout', status: 200, received: null });
+    expect(await fetching).toMatchObject({ error: 'timeout', status: 200, received: null });
   });
 
   test.each([
-    ['10 bytes each half second is given up', 10, 'timeout'],
-    ['60 kB each half second is waited for', 60_000, null],
-  ])('a body of which come %s', async (_title, size, error) => {
+    ['10 bytes per half second fails', 10, 'timeout'],
+    ['60 kB per half second is received', 60_000, null],
+  ])('a body with %s', async (_title, size, error) => {
     const web = await ScriptedWeb.open();
     const clock = new ManualClock();
     const reader = new EventEmitter();
@@ -154,7 +154,7 @@ describe('time-outs', () => {
       }
       socket.end();
     });
-    const attempt = await ask(web.url('/page'), {
+    const attempt = await fetchText(web.url('/page'), {
       clock,
       timeoutMs: 1_000,
       onChunk: async (chunk) => {
@@ -168,30 +168,30 @@ describe('time-outs', () => {
   });
 });
 
-test('an abort ends the attempt with the abort’s own reason', async () => {
+test('an aborted attempt rejects with the signal’s reason', async () => {
   const web = await ScriptedWeb.open();
   web.script('/page', stall);
   const abort = new AbortController();
-  const asking = ask(web.url('/page'), { signal: abort.signal });
+  const fetching = fetchText(web.url('/page'), { signal: abort.signal });
   await web.asked('/page');
   abort.abort(new Error('enough'));
-  await expect(asking).rejects.toThrow('enough');
+  await expect(fetching).rejects.toThrow('enough');
 });
 
 test('a source at an IPv6 address is retrieved', async () => {
   const web = await ScriptedWeb.open({ host: '::1' });
   web.script('/page', page('six'));
-  expect(await ask(web.url('/page'))).toMatchObject({ error: null, received: 'six' });
+  expect(await fetchText(web.url('/page'))).toMatchObject({ error: null, received: 'six' });
   expect(web.requests('/page')[0]?.headers.host).toBe(`[::1]:${web.port}`);
 });
 
-test('a body is passed on as it comes and never held whole', async () => {
+test('a body is streamed and never buffered completely', async () => {
   const web = await ScriptedWeb.open();
   const reader = new EventEmitter();
   const parts = 50;
   web.script('/page', async (socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${parts * 10_000}\r\n\r\n`);
-    // No part is sent before the one ahead of it was received: whoever waited for the whole would wait for ever.
+    // Each part is sent only after the previous one was received, so buffering the body would hang.
     for (let part = 0; part < parts; part += 1) {
       const read = once(reader, 'read');
       socket.write('x'.repeat(10_000));
@@ -199,7 +199,7 @@ test('a body is passed on as it comes and never held whole', async () => {
     }
   });
   let received = 0;
-  const attempt = await ask(web.url('/page'), {
+  const attempt = await fetchText(web.url('/page'), {
     onChunk: (chunk) => {
       received += chunk.length;
       if (received % 10_000 === 0) reader.emit('read');

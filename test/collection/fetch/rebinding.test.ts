@@ -7,11 +7,11 @@ import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
-/** Whether a source may be at a private address is decided when its owner adds it, whatever its name leads to later. */
+/** Whether a source may be at a private address is decided when it is added, not when its name is resolved later. */
 
 const PUBLIC = '127.0.0.2';
 const PRIVATE = '127.0.0.1';
-/** Where each name leads at the moment. */
+/** The current addresses of each name. */
 let names: Record<string, string[]>;
 let dataFolder: string;
 let web: ScriptedWeb;
@@ -49,8 +49,8 @@ async function checkOnce(id: string) {
 
 const REFUSED = { error: 'redirect_refused', status: null, sha256: null };
 
-describe('a public name that later leads to a private address is refused:', () => {
-  test('what is there is not asked, and the attempt says why', async () => {
+describe('a public name that later resolves to a private address is refused', () => {
+  test('without a request to that address', async () => {
     names['rebound.test'] = [PUBLIC];
     const { id, allow_private } = await watched('rebound.test');
     expect(allow_private).toBe(false);
@@ -63,7 +63,7 @@ describe('a public name that later leads to a private address is refused:', () =
     expect((await node.status()).failing).toMatchObject([{ error: 'redirect_refused', consecutive: 5 }]);
   });
 
-  test('at its robots.txt too', async () => {
+  test('for robots.txt too', async () => {
     names['rebound.test'] = [PUBLIC];
     const { id } = await node.watch(web.url('/page', 'rebound.test'));
     names['rebound.test'] = [PRIVATE];
@@ -71,7 +71,7 @@ describe('a public name that later leads to a private address is refused:', () =
     expect(inside.requests('/robots.txt')).toEqual([]);
   });
 
-  test('where it has addresses of both kinds, the public one is asked', async () => {
+  test('unless it also has a public address, which is used', async () => {
     names['both.test'] = [PRIVATE, PUBLIC];
     const { id, allow_private } = await watched('both.test');
     expect(allow_private).toBe(false);
@@ -79,14 +79,14 @@ describe('a public name that later leads to a private address is refused:', () =
     expect(inside.requests('/page')).toEqual([]);
   });
 
-  test('one that could not be resolved when it was added is taken as public', async () => {
+  test('also if it could not be resolved when it was added', async () => {
     const { id, allow_private } = await watched('later.test');
     expect(allow_private).toBe(false);
     names['later.test'] = [PRIVATE];
     expect(await checkOnce(id)).toMatchObject(REFUSED);
   });
 
-  test('by a redirect to another name', async () => {
+  test('also as the target of a redirect', async () => {
     names['outside.test'] = [PUBLIC];
     names['other.test'] = [PRIVATE];
     const { id } = await watched('outside.test');
@@ -98,7 +98,7 @@ describe('a public name that later leads to a private address is refused:', () =
     expect(inside.requests('/page')).toEqual([]);
   });
 
-  test('over a connection that another source of the same name left open', async () => {
+  test('also over an idle connection of another source with the same name', async () => {
     const keptOpen = (body: string) => (socket: Socket) =>
       void socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     names['rebound.test'] = [PUBLIC];
@@ -114,8 +114,8 @@ describe('a public name that later leads to a private address is refused:', () =
   });
 });
 
-describe('a name that led to a private address when it was added', () => {
-  test('may go on to', async () => {
+describe('a name that resolved to a private address when it was added', () => {
+  test('may resolve to a private address later', async () => {
     names['intranet.test'] = [PRIVATE];
     const { id, allow_private } = await watched('intranet.test');
     expect(allow_private).toBe(true);
@@ -123,7 +123,7 @@ describe('a name that led to a private address when it was added', () => {
     expect(inside.requests('/page')).toHaveLength(1);
   });
 
-  test('but from a public address, where it leads to one by then, nothing leads to a private one', async () => {
+  test('may not redirect to a private address once it resolves to a public one', async () => {
     names['intranet.test'] = [PRIVATE];
     const { id } = await watched('intranet.test');
     names['intranet.test'] = [PUBLIC];
@@ -132,7 +132,7 @@ describe('a name that led to a private address when it was added', () => {
     expect(inside.requests('/page')).toEqual([]);
   });
 
-  test('is refused once its owner says so, and may again when they say that', async () => {
+  test('is refused or allowed when the owner changes allow_private', async () => {
     names['intranet.test'] = [PRIVATE];
     const { id } = await watched('intranet.test');
     const change = (allow_private: boolean) =>
@@ -144,21 +144,21 @@ describe('a name that led to a private address when it was added', () => {
   });
 });
 
-test('a list decides for each of its names', async () => {
+test('an import decides for each name of the list', async () => {
   names = { 'a.test': [PUBLIC], 'b.test': [PRIVATE] };
   const urls = ['a.test', 'b.test', 'c.test', PRIVATE, 'localhost', 'printer.local', 'wiki'].map(
     (host) => `http://${host}/`,
   );
   const headers = { 'Content-Type': 'text/plain' };
   const body = urls.join('\n');
-  const answer = await node.node.fetchAsOwner('/manage/sources/import', { method: 'POST', headers, body });
-  expect(answer.status).toBe(200);
+  const response = await node.node.fetchAsOwner('/manage/sources/import', { method: 'POST', headers, body });
+  expect(response.status).toBe(200);
   const { items } = await node.read<{ items: { url: string; allow_private: boolean }[] }>('/manage/sources');
   const allowed = items.filter(({ allow_private }) => allow_private).map(({ url }) => url);
   expect(allowed.reverse()).toEqual(urls.filter((url) => !/\/\/[ac]\.test/.test(url)));
 });
 
-test('of sources that were added before this was decided, a private address says so itself, and a name is public', async () => {
+test('for sources without a decision, a private IP address is allowed and a name counts as public', async () => {
   names['old.test'] = [PRIVATE];
   const byName = await watched('old.test');
   const byAddress = await watched(PRIVATE);

@@ -31,28 +31,28 @@ afterEach(async () => {
 const text = (rules: string) => page(rules, { headers: { 'Content-Type': 'text/plain' } });
 const DISALLOW = text('User-agent: *\nDisallow: /private/\n');
 
-/** Watches the page, checks once and gives back what came of it. */
-async function lastAttempt(said: object = {}) {
-  const { id } = await node.watch(web.url('/private/page'), said);
+/** Watches the page, checks it once and returns the attempt. */
+async function lastAttempt(fields: object = {}) {
+  const { id } = await node.watch(web.url('/private/page'), fields);
   await node.check();
   return (await node.retrievals(id)).at(-1);
 }
 
-describe('robots.txt is honoured', () => {
-  test('what it disallows is not asked for, which is a failure of its own', async () => {
+describe('robots.txt is obeyed', () => {
+  test('a disallowed page is not requested and fails with robots_disallowed', async () => {
     web.script('/robots.txt', DISALLOW);
     expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed', status: null, sha256: null });
     expect(web.requests('/private/page')).toEqual([]);
     expect(web.requests('/robots.txt')[0]?.headers['user-agent']).toMatch(/^Strongroom\/0\.1\.0 \(\+http/);
   });
 
-  test('unless the source says otherwise', async () => {
+  test('unless the source ignores robots.txt', async () => {
     web.script('/robots.txt', DISALLOW);
     expect(await lastAttempt({ ignore_robots: true })).toMatchObject({ error: null, status: 200 });
     expect(web.requests('/robots.txt')).toEqual([]);
   });
 
-  test('rules for this collector go before those for all, by the name that it calls itself', async () => {
+  test('rules for the product name of the User-Agent override the rules for all', async () => {
     web.script('/robots.txt', text('User-agent: *\nDisallow: /\n\nUser-agent: Curator\nDisallow: /other/\n'));
     await node.set({ user_agent: 'Curator/2 (+mailto:us@example.org)' });
     expect(await lastAttempt()).toMatchObject({ error: null });
@@ -61,7 +61,7 @@ describe('robots.txt is honoured', () => {
     );
   });
 
-  test('at every address that a redirect leads to', async () => {
+  test('at every target of a redirect', async () => {
     const other = await ScriptedWeb.open();
     other.script('/robots.txt', DISALLOW);
     web.script('/private/page', redirect(other.url('/private/page')));
@@ -73,13 +73,13 @@ describe('robots.txt is honoured', () => {
   });
 });
 
-describe('what an answer to robots.txt means (RFC 9309, section 2.3.1)', () => {
+describe('the response to robots.txt (RFC 9309, section 2.3.1)', () => {
   test.each([
     ['404', page('', { status: 404 })],
     ['403', page('', { status: 403 })],
-    ['a page in place of rules', page('<!doctype html><title>Welcome</title>')],
-  ])('%s: everything is allowed', async (_title, answer) => {
-    web.script('/robots.txt', answer);
+    ['a page instead of rules', page('<!doctype html><title>Welcome</title>')],
+  ])('%s: everything is allowed', async (_title, response) => {
+    web.script('/robots.txt', response);
     expect(await lastAttempt()).toMatchObject({ error: null });
   });
 
@@ -89,13 +89,13 @@ describe('what an answer to robots.txt means (RFC 9309, section 2.3.1)', () => {
     expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed' });
   });
 
-  test('a redirect without end: everything is allowed', async () => {
+  test('too many redirects: everything is allowed', async () => {
     web.script('/robots.txt', redirect('/robots.txt'));
     expect(await lastAttempt()).toMatchObject({ error: null });
     expect(web.requests('/robots.txt')).toHaveLength(6);
   });
 
-  test('5xx, or what cannot be read to its end: the page is not asked for, and the attempt says why', async () => {
+  test('5xx or an incomplete body: the page is not requested and fails with robots_unreachable', async () => {
     web.script('/robots.txt', page('', { status: 503 }), cutShort(100, 'User-agent'), DISALLOW);
     const { id } = await node.watch(web.url('/private/page'));
     for (let round = 0; round < 3; round += 1) await node.check();
@@ -108,7 +108,7 @@ describe('what an answer to robots.txt means (RFC 9309, section 2.3.1)', () => {
     expect(web.requests('/private/page')).toEqual([]);
   });
 
-  test('a host that does not answer at all fails by the word for that', async () => {
+  test('no response: the page fails with the error of the connection', async () => {
     web.script('/robots.txt', reset());
     expect(await lastAttempt()).toMatchObject({
       error: 'connection_reset',
@@ -118,7 +118,7 @@ describe('what an answer to robots.txt means (RFC 9309, section 2.3.1)', () => {
     expect(web.requests('/private/page')).toEqual([]);
   });
 
-  test('one that never comes is given up after the time-out, and the next check asks again', async () => {
+  test('a timeout fails the check, and the next check requests robots.txt again', async () => {
     web.script('/robots.txt', silence, text(''));
     const { id } = await node.watch(web.url('/private/page'));
     const checking = node.check();
@@ -129,12 +129,12 @@ describe('what an answer to robots.txt means (RFC 9309, section 2.3.1)', () => {
     expect((await node.retrievals(id)).map(({ error }) => error)).toEqual(['timeout', null]);
   });
 
-  test('one without end is read as far as it must be', async () => {
+  test('an endless body is read up to the limit', async () => {
     web.script('/robots.txt', endless('# padding\n'));
     expect(await lastAttempt()).toMatchObject({ error: null, status: 200 });
   });
 
-  test('a redirect that leads nowhere is no rule', async () => {
+  test('a redirect without a valid target: everything is allowed', async () => {
     web.script(
       '/robots.txt',
       redirect('http://[::/'),
@@ -149,12 +149,12 @@ describe('what an answer to robots.txt means (RFC 9309, section 2.3.1)', () => {
     expect((await node.retrievals(id)).map(({ error }) => error)).toEqual([null, null, null]);
   });
 
-  test('the mark of the byte order before the first rule is none of it', async () => {
+  test('a byte order mark before the first rule is ignored', async () => {
     web.script('/robots.txt', text('\ufeffUser-agent: *\nDisallow: /private/\n'));
     expect(await lastAttempt()).toMatchObject({ error: 'robots_disallowed' });
   });
 
-  test('it is read once a day; where it cannot be read then, the rules of before hold on', async () => {
+  test('robots.txt is requested once a day; if that fails, the previous rules stay in force', async () => {
     web.script('/robots.txt', text(''), page('', { status: 500 }));
     await node.watch(web.url('/private/page'));
     await node.check();
@@ -167,7 +167,7 @@ describe('what an answer to robots.txt means (RFC 9309, section 2.3.1)', () => {
     expect(web.requests('/robots.txt')).toHaveLength(2);
   });
 
-  test('no more than the first 512 KiB are read', async () => {
+  test('only the first 512 KiB are read', async () => {
     web.script('/robots.txt', text(`${'# padding\n'.repeat(60_000)}User-agent: *\nDisallow: /\n`));
     expect(await lastAttempt()).toMatchObject({ error: null });
   });

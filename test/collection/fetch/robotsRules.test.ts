@@ -5,15 +5,15 @@ import {
   RobotsTooComplexError,
 } from '../../../server/collection/fetch/robotsRules.ts';
 
-/** Whether a robots.txt lets a crawler ask for a path. */
+/** Returns whether a robots.txt allows a crawler to fetch a path. */
 function allows(robots: string, path: string, agent = 'ExampleBot'): boolean {
   return isAllowedBy(parseRobotsTxt(robots, agent), new URL(path, 'https://example.com'));
 }
 
 const forAll = (...rules: string[]) => `User-agent: *\n${rules.join('\n')}\n`;
 
-describe('which group is followed (RFC 9309, section 2.2.1)', () => {
-  test('the groups that name the crawler, all of them, whatever the case', () => {
+describe('groups (RFC 9309, section 2.2.1)', () => {
+  test('all groups that name the crawler apply, ignoring case', () => {
     const robots =
       'User-Agent: examplebot\nDisallow: /foo\nDisallow: /bar\n\nUser-Agent: *\nDisallow: /\n\nUSER-AGENT: ExampleBot\ndisallow: /baz\n';
     for (const path of ['/foo', '/bar', '/baz']) expect(allows(robots, path)).toBe(false);
@@ -21,7 +21,7 @@ describe('which group is followed (RFC 9309, section 2.2.1)', () => {
     expect(allows(robots, '/other', 'BarBot')).toBe(false);
   });
 
-  test('one that has several names, each in a line', () => {
+  test('a group may have several names, each on its own line', () => {
     const robots = 'User-agent: foobot\nUser-agent: barbot\nDisallow: /a\n\nUser-agent: *\nDisallow: /b\n';
     expect([allows(robots, '/a', 'foobot'), allows(robots, '/a', 'barbot'), allows(robots, '/a')]).toEqual([
       false,
@@ -30,26 +30,26 @@ describe('which group is followed (RFC 9309, section 2.2.1)', () => {
     ]);
   });
 
-  test('one without rules allows everything, and one that names a part of the crawler’s name is not its own', () => {
+  test('a group without rules allows everything, and a partial name does not match', () => {
     expect(allows('User-agent: ExampleBot\n\nUser-agent: *\nDisallow: /\n', '/x')).toBe(false);
     expect(allows('User-agent: ExampleBot\nDisallow:\n\nUser-agent: *\nDisallow: /\n', '/x')).toBe(true);
     expect(allows('User-agent: Example\nDisallow: /\n', '/x')).toBe(true);
     expect(allows('User-agent: ExampleBot/2.1\nDisallow: /\n', '/x')).toBe(false);
   });
 
-  test('other records end no group; rules before any group and comments say nothing', () => {
+  test('other records do not end a group; rules before any group and comments are ignored', () => {
     const robots =
       'Disallow: /a\nUser-agent: *  # everybody\nSitemap: https://example.com/s.xml\nCrawl-delay: 3\nDisallow: /b # so it is\n';
     expect([allows(robots, '/a'), allows(robots, '/b')]).toEqual([true, false]);
   });
 
-  test('lines may end by CR, LF or both', () => {
+  test('lines may end with CR, LF or both', () => {
     expect(allows('User-agent: *\rDisallow: /a\r\nDisallow: /b\n', '/a')).toBe(false);
   });
 });
 
-describe('which rule counts (section 2.2.2)', () => {
-  test('the most specific one; of two that are equivalent, the one that allows', () => {
+describe('precedence of rules (section 2.2.2)', () => {
+  test('the most specific rule decides; of two equivalent rules, `allow`', () => {
     const robots = forAll('Allow: /example/page/', 'Disallow: /example/page/disallowed.gif', 'Disallow: /e');
     expect(allows(robots, '/example/page/disallowed.gif')).toBe(false);
     expect(allows(robots, '/example/page/x')).toBe(true);
@@ -57,13 +57,13 @@ describe('which rule counts (section 2.2.2)', () => {
     expect(allows(forAll('Disallow: /same', 'Allow: /same'), '/same')).toBe(true);
   });
 
-  test('paths are compared by case, from their first character, with their query', () => {
+  test('paths are matched case-sensitively from the first character, including the query', () => {
     expect(allows(forAll('Disallow: /A'), '/a')).toBe(true);
     expect(allows(forAll('Disallow: /b'), '/a/b')).toBe(true);
     expect(allows(forAll('Disallow: /p?q=1'), '/p?q=12')).toBe(false);
   });
 
-  test('/robots.txt itself is allowed', () => {
+  test('/robots.txt itself is always allowed', () => {
     expect(allows(forAll('Disallow: /'), '/robots.txt')).toBe(true);
     expect(allows(forAll('Disallow: /'), '/robots.txt.bak')).toBe(false);
   });
@@ -76,8 +76,8 @@ describe('which rule counts (section 2.2.2)', () => {
     ['/foo/bar/%62%61%7A', '/foo/bar/baz'],
     ['/foo/bar/baz', '/foo/bar/%62%61%7a'],
     ['/a%3cd', '/a%3Cd'],
-  ])('percent signs are no matter: %s, asked for %s', (rule, path, isOther = false) => {
-    expect(allows(forAll(`Disallow: ${rule}`), path)).toBe(isOther);
+  ])('percent-encoding is normalized: rule %s, path %s', (rule, path, isAllowed = false) => {
+    expect(allows(forAll(`Disallow: ${rule}`), path)).toBe(isAllowed);
   });
 });
 
@@ -99,7 +99,7 @@ describe('special characters (section 2.2.3)', () => {
     ['/path/foo-%24', '/path/foo-$', false],
     ['/a$b', '/a$b', false],
     ['/a$', '/a$', true],
-  ])('%s, asked for %s', (rule, path, isAllowed) => {
+  ])('rule %s, path %s', (rule, path, isAllowed) => {
     expect(allows(forAll(`Disallow: ${rule}`), path)).toBe(isAllowed);
   });
 });
@@ -107,28 +107,28 @@ describe('special characters (section 2.2.3)', () => {
 describe('hostile rules', () => {
   const long = `/${'a'.repeat(15_000)}`;
 
-  test('250 rules of 1,000 wildcards on a path of 15,000 characters are answered for, or given up, at once', () => {
+  test('250 rules of 1,000 wildcards on a path of 15,000 characters take little time', () => {
     const rules = parseRobotsTxt(
       forAll(...Array<string>(250).fill(`Disallow: /${'*a'.repeat(1_000)}*b`)),
       'x',
     );
     const started = process.cpuUsage();
     for (let times = 0; times < 5; times += 1) isAllowedBy(rules, new URL(long, 'https://example.com'));
-    // Without a bound each took fifteen seconds and more.
+    // Without the limit, each call takes more than 15 seconds.
     expect(process.cpuUsage(started).user / 1_000).toBeLessThan(5_000);
   });
 
-  test('what takes more steps than anybody’s honest rules is told as that', () => {
+  test('rules that take too many steps throw', () => {
     const rules = parseRobotsTxt(forAll(...Array<string>(250).fill(`Disallow: /*${'a'.repeat(900)}b`)), 'x');
     expect(() => isAllowedBy(rules, new URL(long, 'https://example.com'))).toThrow(RobotsTooComplexError);
   });
 
-  test('20,000 rules with wildcards on an ordinary address are no such thing', () => {
+  test('20,000 rules with wildcards on an ordinary URL do not throw', () => {
     const rules = parseRobotsTxt(forAll(...Array<string>(20_000).fill('Disallow: /*/private*.pdf$')), 'x');
     expect(isAllowedBy(rules, new URL('https://example.com/a/b/c/d/e.html?x=1'))).toBe(true);
   });
 
-  test('as many names as rules cost no more than each by itself', () => {
+  test('many names of a group do not multiply its rules', () => {
     const robots = `${'User-agent: x\n'.repeat(15_000)}${'Disallow: /a\n'.repeat(15_000)}`;
     expect(parseRobotsTxt(robots, 'x').rules).toHaveLength(15_000);
   });

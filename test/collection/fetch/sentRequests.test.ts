@@ -20,7 +20,7 @@ interface DumpedRetrieval {
   request: { method: string; headers: [string, string | null][] } | null;
 }
 
-/** What the dump says was sent, attempt by attempt. */
+/** Returns the request of each attempt in the dump. */
 async function requestsInDump(node: CollectingNode): Promise<DumpedRetrieval['request'][]> {
   const dump = await (await node.node.fetch('/api/dump.jsonl')).text();
   return dump
@@ -31,8 +31,8 @@ async function requestsInDump(node: CollectingNode): Promise<DumpedRetrieval['re
     .map(({ request }) => request);
 }
 
-describe('what was asked is kept with each attempt', () => {
-  test('as it went over the wire, with the conditions of the second time', async () => {
+describe('the request is recorded with each attempt', () => {
+  test('as it was sent, including conditional headers', async () => {
     const node = await openCollectingNode();
     const web = await ScriptedWeb.open();
     web.script('/a?b=1', tagged('one', '"v1"'));
@@ -44,7 +44,7 @@ describe('what was asked is kept with each attempt', () => {
     expect(seen[1]).toContainEqual(['if-none-match', '"v1"']);
   });
 
-  test('without the values of the owner’s own headers', async () => {
+  test('without the values of the owner’s headers', async () => {
     const node = await openCollectingNode();
     const web = await ScriptedWeb.open();
     web.script('/secret', page('one'));
@@ -56,7 +56,7 @@ describe('what was asked is kept with each attempt', () => {
     expect(JSON.stringify(request)).not.toContain('hunter2');
   });
 
-  test('as it was sent to where the object came from, and is null where nothing answered', async () => {
+  test('as it was sent to the final URL, and is null without a response', async () => {
     const node = await openCollectingNode();
     const [from, to] = [await ScriptedWeb.open(), await ScriptedWeb.open()];
     from.script('/from', redirect(to.url('/to')));
@@ -72,7 +72,7 @@ describe('what was asked is kept with each attempt', () => {
     expect(sent?.map(([name]) => name)).not.toContain('x-token');
   });
 
-  test('but not what robots.txt was asked with', async () => {
+  test('but not the request for robots.txt', async () => {
     const node = await openCollectingNode();
     const web = await ScriptedWeb.open();
     web.script('/robots.txt', page('User-agent: *\nDisallow: /'));

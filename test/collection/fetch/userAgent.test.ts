@@ -9,7 +9,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-test('a site is told what asks it, in which version, and how to reach who runs it; the owner can say so in own words', async () => {
+test('the User-Agent has name, version and a contact by default, and the owner can replace it', async () => {
   const web = await ScriptedWeb.open();
   web.script('/page', page('text'));
   const node = await openCollectingNode();
@@ -18,32 +18,32 @@ test('a site is told what asks it, in which version, and how to reach who runs i
   const own = 'Curator/2.0 (Example Institute; +https://example.org/bot; mailto:bot@example.org)';
   await node.set({ user_agent: own });
   await node.check();
-  const told = [...web.requests('/robots.txt'), ...web.requests('/page')].map(
+  const sent = [...web.requests('/robots.txt'), ...web.requests('/page')].map(
     ({ headers }) => headers['user-agent'],
   );
-  expect(told).toHaveLength(4);
-  expect(told[0]).toMatch(new RegExp(`^Strongroom/${VERSION} \\(\\+https?://\\S+\\)$`));
-  // The rules for another name may be others, so they are asked for again.
-  expect(told.slice(1)).toEqual([own, told[0], own]);
+  expect(sent).toHaveLength(4);
+  expect(sent[0]).toMatch(new RegExp(`^Strongroom/${VERSION} \\(\\+https?://\\S+\\)$`));
+  // robots.txt is requested again, because the rules for another name may differ.
+  expect(sent.slice(1)).toEqual([own, sent[0], own]);
 });
 
 test.each([
-  ['nothing', ''],
+  ['empty', ''],
   ['a line break', 'A\r\nX-Other: 1'],
   ['a control character', 'A\u0000'],
-  ['what is no ASCII', 'Ärchive/1'],
-  ['a space at an end', 'A '],
+  ['not ASCII', 'Ärchive/1'],
+  ['a trailing space', 'A '],
   ['more than 200 characters', 'x'.repeat(201)],
-])('a user agent that is %s is refused and changes nothing', async (_title, user_agent) => {
+])('an invalid User-Agent is refused: %s', async (_title, user_agent) => {
   const node = await openCollectingNode();
   const before = await node.read<{ user_agent: string }>('/manage/settings');
-  const answer = await node.node.sendJson('PATCH', '/manage/settings', { user_agent });
-  expect(answer.status).toBe(422);
-  expect(await answer.json()).toMatchObject({ errors: [{ path: '/user_agent' }] });
+  const response = await node.node.sendJson('PATCH', '/manage/settings', { user_agent });
+  expect(response.status).toBe(422);
+  expect(await response.json()).toMatchObject({ errors: [{ path: '/user_agent' }] });
   expect(await node.read('/manage/settings')).toEqual(before);
 });
 
-test('one of 200 characters, and one of a single one, are taken', async () => {
+test('a User-Agent of 1 or 200 characters is accepted', async () => {
   const node = await openCollectingNode();
   for (const user_agent of ['x'.repeat(200), 'x']) await node.set({ user_agent });
 });

@@ -18,7 +18,7 @@ async function* body(text: string) {
   yield Buffer.from(text);
 }
 
-test('an object that the disk has no room for after all is recorded without its bytes, and the next is kept', async () => {
+test('if the disk becomes full, an object is recorded without its bytes, and the next object is stored', async () => {
   const open = await openStore({ folder: await temporaryFolder(), clock: systemClock });
   store = open;
   const receiver = new ObjectReceiver(open, () => AMPLE);
@@ -26,19 +26,19 @@ test('an object that the disk has no room for after all is recorded without its 
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
   vi.spyOn(open.blobs, 'stage').mockResolvedValueOnce({ ...staged, keep: () => Promise.reject(full) });
 
-  const record = async (held: boolean) => held;
+  const record = async (isStored: boolean) => isStored;
   const refused = await receiver.receive(body('too much'), 1_000);
   expect(await refused.keep(record)).toBe(false);
   await refused.discard();
   const next = await receiver.receive(body('fits'), 1_000);
-  const named = async (held: boolean) => {
+  const recordBlob = async (isStored: boolean) => {
     const { sha256, bytes } = next;
     await open.write((database) =>
       createBlobRowIfAbsent(database, { sha256, bytes, stored_at: open.instant() }),
     );
-    return held;
+    return isStored;
   };
-  expect(await next.keep(named)).toBe(true);
+  expect(await next.keep(recordBlob)).toBe(true);
   await next.discard();
   expect(await open.blobs.bytesOf(next.sha256)).toBe(4);
 });

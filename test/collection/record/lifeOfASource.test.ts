@@ -22,8 +22,8 @@ const found = (body: string) => page(body);
 const missing = page('no such page', { status: 404 });
 const broken = page('broken', { status: 500 });
 
-describe('a life of a source, seen from outside', () => {
-  test('every event comes once, in order, with its digests; ids have no gap; the ledger holds them all', async () => {
+describe('the life of a source, seen from outside', () => {
+  test('every event is recorded once, in order, with its digests and a ledger entry; ids have no gaps', async () => {
     const node = await openCollectingNode({ gone_after_minutes: 0 });
     web.script(
       '/page',
@@ -66,7 +66,7 @@ describe('a life of a source, seen from outside', () => {
     expect(results[1]).toMatchObject({ unchanged: 1, changed: 0 });
     expect(results[3]).toMatchObject({ failed: 1 });
     const events = (await node.events()).reverse();
-    const told = events.map((event) => [
+    const summary = events.map((event) => [
       event.id,
       event.event_type,
       event.sha256,
@@ -74,7 +74,7 @@ describe('a life of a source, seen from outside', () => {
       event.reverts_to,
     ]);
     const [one, two] = [sha256('1'), sha256('2')];
-    expect(told).toEqual([
+    expect(summary).toEqual([
       [1, 'first_seen', one, null, null],
       [2, 'changed', two, one, null],
       [3, 'unavailable', null, two, null],
@@ -110,7 +110,7 @@ describe('a life of a source, seen from outside', () => {
     });
   });
 
-  test('an error body is archived and named by its retrieval, but is no observation and no version', async () => {
+  test('an error body is archived with its retrieval, but is neither an observation nor a version', async () => {
     const node = await openCollectingNode();
     web.script('/page', missing);
     const { id } = await node.watch(web.url('/page'));

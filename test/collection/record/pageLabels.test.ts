@@ -1,8 +1,12 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { detectPageLabel, type PageResponse, titleOf } from '../../../server/collection/record/pageLabels.ts';
+import {
+  detectPageLabel,
+  type PageResponse,
+  pageTitle,
+} from '../../../server/collection/record/pageLabels.ts';
 
-function seen(page: Partial<PageResponse> & { html?: string } = {}): PageResponse {
+function responseOf(page: Partial<PageResponse> & { html?: string } = {}): PageResponse {
   return {
     url: 'https://agency.example/reports/7',
     final_url: page.url ?? 'https://agency.example/reports/7',
@@ -15,9 +19,9 @@ function seen(page: Partial<PageResponse> & { html?: string } = {}): PageRespons
 }
 
 const titled = (title: string) =>
-  seen({ html: `<!doctype html><head><title>${title}</title></head><body>Text` });
+  responseOf({ html: `<!doctype html><head><title>${title}</title></head><body>Text` });
 
-describe('an error page that answers 200', () => {
+describe('an error page with status 200', () => {
   test.each([
     'Not Found',
     '404 Not Found',
@@ -30,14 +34,14 @@ describe('an error page that answers 200', () => {
     '503 Service Unavailable',
     'Internal Server Error',
     'PAGE NOT FOUND',
-  ])('is labelled by the status phrase that is its title: %s', async (title) => {
+  ])('is detected by a status phrase as its title: %s', async (title) => {
     expect(await detectPageLabel(titled(title))).toMatchObject({
       label: 'error_page',
       reason: expect.stringContaining(title),
     });
   });
-  test('is labelled where it was redirected to its host’s front page', async () => {
-    expect(await detectPageLabel(seen({ final_url: 'https://www.agency.example/' }))).toEqual({
+  test('is detected by a redirect to the host’s front page', async () => {
+    expect(await detectPageLabel(responseOf({ final_url: 'https://www.agency.example/' }))).toEqual({
       label: 'error_page',
       reason: 'Redirected to the front page of www.agency.example',
     });
@@ -51,21 +55,21 @@ describe('an error page that answers 200', () => {
     'Unauthorized biography',
     '500 days of summer',
     'Highway 404',
-  ])('is not seen in a title that only sounds like one: %s', async (title) => {
+  ])('is not detected by a similar title: %s', async (title) => {
     expect(await detectPageLabel(titled(title))).toBeNull();
   });
   test.each([
     ['to another page', 'https://agency.example/reports/seven'],
     ['to the front page of another site', 'https://other.example/'],
     ['to a search on the front page', 'https://agency.example/?q=7'],
-  ])('is not seen in a redirect %s', async (_title, final_url) => {
-    expect(await detectPageLabel(seen({ final_url }))).toBeNull();
+  ])('is not detected by a redirect %s', async (_title, final_url) => {
+    expect(await detectPageLabel(responseOf({ final_url }))).toBeNull();
   });
-  test('is not seen in a front page that was asked for', async () => {
+  test('is not detected if the front page itself was requested', async () => {
     const front = { url: 'http://agency.example/', final_url: 'https://agency.example/' };
-    expect(await detectPageLabel(seen(front))).toBeNull();
+    expect(await detectPageLabel(responseOf(front))).toBeNull();
   });
-  test('is not said of an answer that says itself that it is an error', async () => {
+  test('is not detected in a response with an error status', async () => {
     expect(await detectPageLabel({ ...titled('404 Not Found'), status: 404 })).toBeNull();
   });
 });
@@ -80,7 +84,7 @@ describe('a bot wall', () => {
     'Verify you are human',
     'Security check',
     'CAPTCHA',
-  ])('is labelled by its title: %s', async (title) => {
+  ])('is detected by its title: %s', async (title) => {
     expect(await detectPageLabel(titled(title))).toMatchObject({
       label: 'bot_wall',
       reason: expect.stringContaining(title),
@@ -90,29 +94,29 @@ describe('a bot wall', () => {
     ['cf-mitigated', 'challenge', 403],
     ['x-amzn-waf-action', 'captcha', 405],
     ['x-datadome', 'protected', 403],
-  ])('is labelled by the header %s, whatever the status', async (name, value, status) => {
-    expect((await detectPageLabel(seen({ headers: [[name, value]], status })))?.label).toBe('bot_wall');
+  ])('is detected by the header %s, with any status', async (name, value, status) => {
+    expect((await detectPageLabel(responseOf({ headers: [[name, value]], status })))?.label).toBe('bot_wall');
   });
-  test('is labelled by what only such a page holds', async () => {
+  test('is detected by markup that only the wall contains', async () => {
     const html = '<title>agency.example</title><script>window._cf_chl_opt = {};</script>';
-    expect(await detectPageLabel(seen({ html }))).toEqual({
+    expect(await detectPageLabel(responseOf({ html }))).toEqual({
       label: 'bot_wall',
       reason: 'The page is a Cloudflare challenge',
     });
   });
-  test('is labelled where a short page says little else', async () => {
+  test('is detected by a typical sentence on a short page', async () => {
     const html = '<body>Checking your browser before accessing agency.example.';
-    expect((await detectPageLabel(seen({ html })))?.label).toBe('bot_wall');
+    expect((await detectPageLabel(responseOf({ html })))?.label).toBe('bot_wall');
     expect(
-      await detectPageLabel(seen({ html: `${html}${' A long article follows.'.repeat(200)}` })),
+      await detectPageLabel(responseOf({ html: `${html}${' A long article follows.'.repeat(200)}` })),
     ).toBeNull();
   });
-  test('is not seen in a page that is merely guarded by such a service', async () => {
+  test('is not detected in a page that such a service only protects', async () => {
     const html =
       '<title>Report 7</title><script src="/cdn-cgi/challenge-platform/scripts/jsd/main.js"></script>';
     expect(
       await detectPageLabel(
-        seen({
+        responseOf({
           html,
           headers: [
             ['server', 'cloudflare'],
@@ -125,35 +129,32 @@ describe('a bot wall', () => {
 });
 
 describe('the title', () => {
-  test('is read of encoded bodies too, and of what of them came', async () => {
+  test('is read from encoded and from incomplete bodies', async () => {
     const html = `<title>404 Not Found</title>${Array.from({ length: 20_000 }, (_, line) => `<p>${line * line}</p>`).join('')}`;
     for (const [encoding, bytes] of [
       ['gzip', gzipSync(html)],
       ['br', brotliCompressSync(html)],
     ] as const) {
-      const page = seen({
+      const page = responseOf({
         beginning: bytes.subarray(0, bytes.length / 2),
         headers: [['Content-Encoding', encoding]],
       });
       expect((await detectPageLabel(page))?.label).toBe('error_page');
     }
   });
-  test('has its entities and its charset read', async () => {
+  test('is decoded from its charset and character references', async () => {
     const beginning = Buffer.from('<title>Caf\xe9 &amp; B&uuml;cher</title>', 'latin1');
-    expect(await titleOf({ headers: [], content_type: 'text/html; charset=iso-8859-1', beginning })).toBe(
+    expect(await pageTitle({ headers: [], content_type: 'text/html; charset=iso-8859-1', beginning })).toBe(
       'Café & Bücher',
     );
   });
   test.each([
-    ['bytes that lie about their encoding', { headers: [['content-encoding', 'gzip'] as [string, string]] }],
-    ['a charset that nobody knows', { content_type: 'text/html; charset=klingon' }],
-    ['no HTML', { content_type: 'application/pdf', html: '<title>Not Found</title>' }],
-    [
-      'tags without end',
-      { html: `${'<title '.repeat(5_000)}${'<script '.repeat(5_000)}${'<'.repeat(10_000)}` },
-    ],
+    ['bytes with a wrong encoding', { headers: [['content-encoding', 'gzip'] as [string, string]] }],
+    ['an unknown charset', { content_type: 'text/html; charset=klingon' }],
+    ['another type than HTML', { content_type: 'application/pdf', html: '<title>Not Found</title>' }],
+    ['unclosed tags', { html: `${'<title '.repeat(5_000)}${'<script '.repeat(5_000)}${'<'.repeat(10_000)}` }],
     ['no bytes', { beginning: Buffer.alloc(0) }],
-  ])('of %s gives no label and no error', async (_title, page) => {
-    expect(await detectPageLabel(seen(page))).toBeNull();
+  ])('of %s causes neither a label nor an error', async (_title, page) => {
+    expect(await detectPageLabel(responseOf(page))).toBeNull();
   });
 });

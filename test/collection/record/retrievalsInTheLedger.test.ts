@@ -26,15 +26,16 @@ import { type CollectingNode, openCollectingNode } from '../support.ts';
 let dataFolder: string;
 let node: CollectingNode;
 let source: string;
-/** The entries that cover the retrievals of `beforeEach`, by their subjects. */
+/** The entries that cover the retrievals of the template, in order. */
 let batches: LedgerEntry[];
 
-let made: string;
+/** The data folder that each test copies. */
+let template: string;
 
-/** An archive of four own retrievals and two captures. */
+/** Creates an archive of four own retrievals and two captures. */
 beforeAll(async () => {
-  made = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
-  dataFolder = made;
+  template = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+  dataFolder = template;
   const web = await ScriptedWeb.open();
   web.script(
     '/page',
@@ -56,13 +57,12 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await closeScriptedWebs();
-  await rm(made, { recursive: true });
+  await rm(template, { recursive: true });
 });
 
-/** A copy of it for each test, closed. */
 beforeEach(async () => {
   dataFolder = join(await temporaryFolder(), 'data');
-  await cp(made, dataFolder, { recursive: true });
+  await cp(template, dataFolder, { recursive: true });
 });
 afterEach(closeTestNodes);
 
@@ -76,7 +76,7 @@ async function reopen(): Promise<void> {
 
 const TABLES = ['retrievals', 'captures', 'retrieval_batches', 'retrieval_leaves'];
 
-/** Alters the database behind the node's back, without any of its guards. */
+/** Alters the database directly, after dropping the triggers that protect it. */
 function alter(sql: string): void {
   const database = new Database(join(dataFolder, 'strongroom.db'));
   try {
@@ -94,7 +94,7 @@ function alter(sql: string): void {
   }
 }
 
-/** What verification finds, with no node or beside one. */
+/** Returns the problems that verification finds. It works with and without a running node. */
 async function problems(): Promise<LedgerVerification['problems']> {
   const found = await runLedgerVerification({ folder: dataFolder, clock: systemClock });
   expect(found.ok).toBe(found.problems.length === 0);
@@ -105,17 +105,17 @@ function inHex(base64: string): string {
   return Buffer.from(base64, 'base64').toString('hex');
 }
 
-describe('every retrieval is covered by the ledger', () => {
+describe('the ledger covers every retrieval', () => {
   beforeEach(reopen);
 
-  test('by the entry that ends its transaction, and the archive verifies', async () => {
+  test('with an entry at the end of its transaction', async () => {
     expect(batches.map(({ subject }) => subject)).toEqual(['1-1', '2-2', '3-3', '4-4', '5-6']);
     expect(await problems()).toEqual([]);
     const covered = (await node.retrievals(source)).map(({ ledger_entry }) => ledger_entry);
     expect(covered).toEqual(batches.slice(0, 4).map(({ seq }) => seq));
   });
 
-  test('so that anyone can recompute the digest from what the interface shows', async () => {
+  test('with a digest that can be recomputed from the API', async () => {
     for (const { ledger_entry, ...retrieval } of await node.retrievals(source)) {
       const entry = batches.find(({ seq }) => seq === ledger_entry);
       const root = createHash('sha256')
@@ -127,7 +127,7 @@ describe('every retrieval is covered by the ledger', () => {
     }
   });
 
-  test('and one of several is proven without the others', async () => {
+  test('and proves one of several retrievals without the others', async () => {
     for (const id of [5, 6]) {
       const proof = await node.read<RetrievalProof>(`/api/retrievals/${id}/proof`);
       const { retrieval, leaf, ledger_entry, first, last, root, hashes } = proof;
@@ -145,14 +145,14 @@ describe('every retrieval is covered by the ledger', () => {
       const entry = batches.find(({ seq }) => seq === ledger_entry);
       expect(fingerprintOf({ first, last, root })).toBe(entry?.digest);
       const path = hashes.map((hash) => Buffer.from(hash, 'base64'));
-      const reached = rootFromInclusion(Buffer.from(leaf, 'base64'), id - first, last - first + 1, path);
-      expect(reached?.toString('hex')).toBe(root);
+      const computed = rootFromInclusion(Buffer.from(leaf, 'base64'), id - first, last - first + 1, path);
+      expect(computed?.toString('hex')).toBe(root);
     }
     for (const id of ['7', '0', 'x', '1e3'])
       expect((await node.node.fetch(`/api/retrievals/${id}/proof`)).status, id).toBe(404);
   });
 
-  test('the leaf that is written out by hand is that of the canonical record', async () => {
+  test('storedRetrievalLeaf equals the leaf of the canonical record', async () => {
     await node.node.close();
     const database = openForReading(join(dataFolder, 'strongroom.db'));
     const rows = [...retrievalsAfter(database, 0)];
@@ -165,14 +165,14 @@ describe('every retrieval is covered by the ledger', () => {
   });
 });
 
-/** What was done, and what must be named. */
+/** The altered column, and the SQL that alters it. */
 const CHANGED_COLUMNS: [string, string][] = [
   ['source_key', 'source_key = 2'],
   ['round', 'round = 1'],
   ['url', "url = 'http://forged.example/'"],
   ['final_url', "final_url = 'http://forged.example/'"],
   ['redirects', `redirects = '[{"status":301,"url":"http://forged.example/"}]'`],
-  ['redirects, no longer JSON', "redirects = '['"],
+  ['redirects (invalid JSON)', "redirects = '['"],
   ['observer', "observer = 'Archive'"],
   ['observed_at', "observed_at = '2020-01-01T00:00:00.000Z'"],
   ['original_observed_at', "original_observed_at = '2020-01-01T00:00:00.000Z'"],
@@ -181,14 +181,14 @@ const CHANGED_COLUMNS: [string, string][] = [
   ['content_type', 'content_type = NULL'],
   ['headers', `headers = '[]'`],
   ['request', `request = replace(request, 'GET', 'PUT')`],
-  ['request, taken away', 'request = NULL'],
+  ['request (removed)', 'request = NULL'],
   ['sha256', 'sha256 = (SELECT sha256 FROM retrievals WHERE id = 1)'],
   ['bytes', 'bytes = 7'],
   ['duration_ms', 'duration_ms = duration_ms + 1'],
   ['page_label', `page_label = '{"label":"bot_wall","reason":"forged"}'`],
 ];
 
-describe('ledger verify names a retrieval', () => {
+describe('verification reports a retrieval', () => {
   test.each(CHANGED_COLUMNS)('whose %s was changed', async (_column, set) => {
     alter(`UPDATE retrievals SET ${set} WHERE id = 2`);
     const found = await problems();
@@ -199,34 +199,31 @@ describe('ledger verify names a retrieval', () => {
 
   test.each([
     ['changed', "UPDATE captures SET record_id = 'urn:forged' WHERE retrieval = 6"],
-    ['taken away', 'DELETE FROM captures WHERE retrieval = 6'],
-    ['put beside another', "INSERT INTO captures VALUES (3, 'urn:forged', NULL)"],
-  ])('whose capture was %s', async (what, sql) => {
+    ['deleted', 'DELETE FROM captures WHERE retrieval = 6'],
+    ['inserted', "INSERT INTO captures VALUES (3, 'urn:forged', NULL)"],
+  ])('whose capture was %s', async (change, sql) => {
     alter(sql);
     await reopen();
-    const id = what === 'put beside another' ? 3 : 6;
+    const id = change === 'inserted' ? 3 : 6;
     expect((await problems()).map(({ subject }) => subject)).toEqual([`retrieval ${id}`]);
   });
 
-  test.each([3, 6])('%d that was removed, and its number is not given again', async (id) => {
+  test.each([3, 6])('%d that was deleted, and its id is not reused', async (id) => {
     alter(`DELETE FROM retrievals WHERE id = ${id}`);
     await reopen();
-    const isGone = [expect.objectContaining({ problem: 'missing_subject', subject: `retrieval ${id}` })];
-    expect(await problems()).toEqual(isGone);
+    const missing = [expect.objectContaining({ problem: 'missing_subject', subject: `retrieval ${id}` })];
+    expect(await problems()).toEqual(missing);
     await node.check([source]);
     expect((await node.retrievals(source)).at(-1)?.id).toBe(7);
-    expect(await problems()).toEqual(isGone);
+    expect(await problems()).toEqual(missing);
   });
 
-  test('that was added, for ever, even as one that waited to be covered', async () => {
+  test('that was inserted, even if it is marked as waiting to be covered', async () => {
     alter(`UPDATE counters SET value = 99 WHERE name = 'retrievals_to_cover'; INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
       original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request
       FROM retrievals WHERE id = 1`);
-    const told = await runCommand(['ledger', 'verify', '--data', dataFolder]);
-    expect([told.code, told.stderr]).toEqual([
-      1,
-      expect.stringContaining('No entry (retrieval 7): missing entry'),
-    ]);
+    const { code, stderr } = await runCommand(['ledger', 'verify', '--data', dataFolder]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('No entry (retrieval 7): missing entry')]);
     await reopen();
     await node.check([source]);
     expect(
@@ -244,7 +241,7 @@ describe('ledger verify names a retrieval', () => {
     ]);
   });
 
-  test('or the batch, where the leaf that is kept was changed with it', async () => {
+  test('or its batch, if the stored leaf was altered with it', async () => {
     const seq = batches[4]?.seq;
     alter(`UPDATE retrievals SET status = 404 WHERE id = 6; UPDATE retrieval_leaves SET leaf =
       x'${'00'.repeat(32)}' WHERE retrieval = 6`);
@@ -257,15 +254,18 @@ describe('ledger verify names a retrieval', () => {
 
   test.each([
     [
-      'removed with its leaf',
+      'deleted with its leaf',
       'DELETE FROM retrievals WHERE id = 6; DELETE FROM retrieval_leaves WHERE retrieval = 6',
     ],
-    ['taken out of its batch', 'UPDATE retrieval_batches SET last = 5 WHERE first = 5'],
-    ['in a batch of another root', `UPDATE retrieval_batches SET root = '${'0'.repeat(64)}' WHERE first = 5`],
-    ['in a batch that is gone', 'DELETE FROM retrieval_batches WHERE first = 5'],
-    ['whose leaf alone is gone', 'DELETE FROM retrieval_leaves WHERE retrieval = 6'],
+    ['removed from its batch', 'UPDATE retrieval_batches SET last = 5 WHERE first = 5'],
     [
-      'in a batch without end',
+      'in a batch with another root',
+      `UPDATE retrieval_batches SET root = '${'0'.repeat(64)}' WHERE first = 5`,
+    ],
+    ['in a deleted batch', 'DELETE FROM retrieval_batches WHERE first = 5'],
+    ['whose leaf was deleted', 'DELETE FROM retrieval_leaves WHERE retrieval = 6'],
+    [
+      'in a batch that covers all later ids',
       `UPDATE retrieval_batches SET last = ${Number.MAX_SAFE_INTEGER} WHERE first = 5`,
     ],
   ])('%s', async (_what, sql) => {
@@ -302,7 +302,7 @@ describe('an archive of an earlier version', () => {
     return (await node.read<{ total: number }>(path)).total;
   }
 
-  test('is opened with everything in it, and one entry covers its retrievals', async () => {
+  test('opens completely, and one entry covers its retrievals', async () => {
     await reopen();
     const all = await entries();
     expect(all).toHaveLength(32);
@@ -319,7 +319,7 @@ describe('an archive of an earlier version', () => {
     expect(await entries()).toHaveLength(32);
   });
 
-  test('goes on with a batch for each transaction', async () => {
+  test('covers new retrievals with a batch for each transaction', async () => {
     await reopen();
     await node.check();
     const added = (await entries()).slice(32).filter(({ type }) => type === 'retrievals.recorded');
@@ -327,7 +327,7 @@ describe('an archive of an earlier version', () => {
     expect(await problems()).toEqual([]);
   });
 
-  test('is covered by every command that opens it to write; before, its ledger cannot be verified', async () => {
+  test('is covered by every command that opens it for writing, and cannot be verified before', async () => {
     const verified = () => runCommand(['ledger', 'verify', '--data', dataFolder]);
     expect(await verified()).toMatchObject({
       code: 2,
@@ -337,7 +337,7 @@ describe('an archive of an earlier version', () => {
     expect(await verified()).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('what is changed in it after that is found', async () => {
+  test('is verified for later alterations', async () => {
     await reopen();
     await node.node.close();
     alter('UPDATE retrievals SET status = 500 WHERE id = 4');

@@ -26,7 +26,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-const ANSWERS: Record<string, Step> = {
+const RESPONSES: Record<string, Step> = {
   A: page('A'),
   B: page('B'),
   404: page('no', { status: 404 }),
@@ -37,8 +37,8 @@ const ANSWERS: Record<string, Step> = {
   cut: cutShort(100, 'A'),
 };
 
-/** Minutes after the check before, what the source answers, and the events and the state that come of it. */
-type Check = [minutes: number, answer: keyof typeof ANSWERS, events: string, state: string];
+/** Minutes since the previous check, the source's response, and the expected events and state. */
+type Check = [minutes: number, response: keyof typeof RESPONSES, events: string, state: string];
 
 const SEEN: Check = [0, 'A', 'first_seen', 'available'];
 const FAILED: Check[] = [
@@ -52,7 +52,7 @@ const VANISHED: Check[] = [
 ];
 
 const LIVES: Record<string, Check[]> = {
-  'new: 404s and failures are recorded and no event, whatever their number': [
+  'new: 404s and failures cause no event': [
     [0, '404', '', 'new'],
     [10, '404', '', 'new'],
     [10, '500', '', 'new'],
@@ -60,20 +60,20 @@ const LIVES: Record<string, Check[]> = {
     [1, 'reset', '', 'new'],
     [1, 'A', 'first_seen', 'available'],
   ],
-  'available: the same digest is no event, another one is a change, and back again too': [
+  'available: the same digest causes no event; another digest, also a former one, is a change': [
     SEEN,
     [1, 'A', '', 'available'],
     [1, 'B', 'changed', 'available'],
     [1, 'A', 'changed', 'available'],
   ],
-  'available: the third failure in a row is unavailable, and the fourth is nothing more': [
+  'available: the third failure in a row is unavailable; the fourth causes no event': [
     SEEN,
     ...FAILED,
     [1, '500', '', 'unavailable'],
     [60, '403', '', 'unavailable'],
     [1, 'A', 'recovered', 'available'],
   ],
-  'available: a success between failures begins their count anew': [
+  'available: a success resets the count of failures': [
     SEEN,
     [1, '500', '', 'available'],
     [1, '500', '', 'available'],
@@ -82,13 +82,13 @@ const LIVES: Record<string, Check[]> = {
     [1, '500', '', 'available'],
     [1, '500', 'unavailable', 'unavailable'],
   ],
-  'available: a second 404 less than ten minutes after the first is not enough; one at ten is': [
+  'available: a 404 at least ten minutes after the first is disappeared': [
     SEEN,
     [1, '404', '', 'available'],
     [9.9, '404', '', 'available'],
     [0.1, '404', 'disappeared', 'gone'],
   ],
-  'available: another failure between two 404s parts them': [
+  'available: another failure ends a run of 404s': [
     SEEN,
     [1, '404', '', 'available'],
     [20, 'reset', '', 'available'],
@@ -96,7 +96,7 @@ const LIVES: Record<string, Check[]> = {
     [9, '404', '', 'available'],
     [1, '410', 'disappeared', 'gone'],
   ],
-  'available: 404s between failures part those': [
+  'available: a 404 ends a run of other failures': [
     SEEN,
     [1, '500', '', 'available'],
     [1, '500', '', 'available'],
@@ -117,7 +117,7 @@ const LIVES: Record<string, Check[]> = {
     [10, '404', 'disappeared', 'gone'],
     [1, 'A', 'recovered', 'available'],
   ],
-  'gone: neither a 404 nor another failure is anything more; the same digest is recovered': [
+  'gone: 404s and other failures cause no event; the same digest is recovered': [
     SEEN,
     ...VANISHED,
     [60, '404', '', 'gone'],
@@ -137,14 +137,14 @@ const LIVES: Record<string, Check[]> = {
 test.each(Object.entries(LIVES))('%s', async (_title, checks) => {
   const { id } = await node.watch(web.url('/page'));
   let known = 0;
-  for (const [index, [minutes, answer, events, state]] of checks.entries()) {
+  for (const [index, [minutes, response, events, state]] of checks.entries()) {
     await clock.turn(minutes * MINUTE);
-    web.script('/page', ANSWERS[answer] as Step);
-    const { events: made } = await node.check();
+    web.script('/page', RESPONSES[response] as Step);
+    const { events: recorded } = await node.check();
     const timeline = await node.timeline();
-    const step = `check ${index + 1}: ${answer}`;
+    const step = `check ${index + 1}: ${response}`;
     expect(timeline.slice(known).join(' '), step).toBe(events);
-    expect(made, step).toEqual(timeline.slice(known).map((_type, after) => known + after + 1));
+    expect(recorded, step).toEqual(timeline.slice(known).map((_type, after) => known + after + 1));
     expect(await node.source(id), step).toMatchObject({ state });
     known = timeline.length;
   }
@@ -152,8 +152,8 @@ test.each(Object.entries(LIVES))('%s', async (_title, checks) => {
   expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
 });
 
-test('a page that came before links to its first appearance, however often it comes back', async () => {
-  web.script('/page', ...['A', 'B', 'A', 'B', 'A'].map((answer) => ANSWERS[answer] as Step));
+test('a reversion links to the first event with that digest', async () => {
+  web.script('/page', ...['A', 'B', 'A', 'B', 'A'].map((name) => RESPONSES[name] as Step));
   await node.watch(web.url('/page'));
   for (let round = 0; round < 5; round += 1) await node.check();
   const events = (await node.events()).reverse();
@@ -166,9 +166,9 @@ test('a page that came before links to its first appearance, however often it co
   ]);
 });
 
-test('what looks like an error page is labelled on its retrieval and its event, and makes nothing disappear', async () => {
+test('a probable error page is labelled on its retrieval and event, and is no disappearance', async () => {
   const { id } = await node.watch(web.url('/page'));
-  web.script('/page', ANSWERS.A as Step);
+  web.script('/page', RESPONSES.A as Step);
   await node.check();
   web.script('/page', page('<html><title>404 Not Found</title>Nothing here</html>'));
   for (let round = 0; round < 3; round += 1) {
@@ -183,11 +183,11 @@ test('what looks like an error page is labelled on its retrieval and its event, 
   expect(await node.source(id)).toMatchObject({ state: 'available' });
 });
 
-test('the status lists whoever last answered 4xx or failed, whatever the state, and nobody else', async () => {
+test('the status lists exactly the sources whose last check was a 4xx or another failure', async () => {
   const paths = ['/new', '/available', '/unavailable', '/gone', '/fine'];
   for (const path of paths) {
     await node.watch(web.url(path), { name: path });
-    web.script(path, ANSWERS[path === '/new' ? '403' : 'A'] as Step);
+    web.script(path, RESPONSES[path === '/new' ? '403' : 'A'] as Step);
   }
   await node.check();
   const last: Record<string, string> = {
@@ -198,8 +198,8 @@ test('the status lists whoever last answered 4xx or failed, whatever the state, 
   };
   for (let round = 0; round < 3; round += 1) {
     await clock.turn(5 * MINUTE);
-    for (const [path, answer] of Object.entries(last))
-      if (path !== '/available' || round === 2) web.script(path, ANSWERS[answer] as Step);
+    for (const [path, response] of Object.entries(last))
+      if (path !== '/available' || round === 2) web.script(path, RESPONSES[response] as Step);
     await node.check();
   }
   const { failing, sources } = await node.status();

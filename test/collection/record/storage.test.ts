@@ -15,13 +15,13 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** A node whose disk is never said to be nearly full, however full the disk of whoever runs this is. */
+/** Opens a node that does not require free disk space, so that the tests also pass on a nearly full disk. */
 const openNode = (settings: object = {}) => openCollectingNode({ min_free_disk_gb: 0, ...settings });
 
 const small = page('x'.repeat(600));
 const other = page('y'.repeat(600));
 
-test('at the data cap new objects are no longer stored, and the status says so; no source’s count moves', async () => {
+test('at the data cap, new objects are not stored, the status reports it, and no failure counts', async () => {
   const node = await openNode({ data_cap_gb: 0.000_001, unavailable_after_failures: 1 });
   web.script('/page', small, other, small, other);
   const { id } = await node.watch(web.url('/page'));
@@ -35,13 +35,13 @@ test('at the data cap new objects are no longer stored, and the status says so; 
   });
   expect(await node.source(id)).toMatchObject({ state: 'available', consecutive_failures: 0 });
   expect(await node.status()).toMatchObject({ storage: 'data_cap_reached', failing: [] });
-  expect(await node.check(), 'what is held already needs no room').toMatchObject({ unchanged: 1, failed: 0 });
+  expect(await node.check(), 'a stored object needs no space').toMatchObject({ unchanged: 1, failed: 0 });
   await node.set({ data_cap_gb: 1 });
   expect(await node.check()).toMatchObject({ changed: 1, events: [2] });
   expect(await node.status()).toMatchObject({ storage: null });
 });
 
-test('a cap below what is held, and a disk below its limit, stop new objects before they touch the disk', async () => {
+test('an exceeded data cap or disk limit stops new objects before they are written', async () => {
   const node = await openNode();
   web.script('/page', small, other, small, other);
   const { id } = await node.watch(web.url('/page'));
@@ -63,7 +63,7 @@ test('a cap below what is held, and a disk below its limit, stop new objects bef
   expect(await node.read('/api/stats')).toMatchObject({ archived_objects: 1, observations: 2 });
 });
 
-test('the room is counted exactly, however many objects come at once', async () => {
+test('concurrent objects do not exceed the data cap', async () => {
   const node = await openNode({ data_cap_gb: 0.000_003_1, per_host_concurrency: 20 });
   const ids: string[] = [];
   for (let number = 0; number < 12; number += 1) {
@@ -76,7 +76,7 @@ test('the room is counted exactly, however many objects come at once', async () 
   expect(errors.filter((error) => error === 'storage_full')).toHaveLength(7);
 });
 
-test('an error body that has no room is a failure like any other, without its body', async () => {
+test('without space, an error response is recorded as a failure without its body', async () => {
   const node = await openNode({ data_cap_gb: 0 });
   web.script('/page', page('x'.repeat(600), { status: 404 }));
   const { id } = await node.watch(web.url('/page'));

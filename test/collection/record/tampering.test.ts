@@ -8,7 +8,7 @@ import { openCollectingNode } from '../support.ts';
 
 let dataFolder: string;
 
-/** An archive of two versions of a source that was renamed, closed. */
+/** Creates an archive of two versions of a source that was renamed, and closes it. */
 beforeEach(async () => {
   dataFolder = join(await temporaryFolder(), 'data');
   const web = await ScriptedWeb.open();
@@ -25,7 +25,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** Alters the database behind the node's back. */
+/** Alters the database directly. */
 function alter(sql: string): void {
   const database = new Database(join(dataFolder, 'strongroom.db'));
   try {
@@ -36,7 +36,7 @@ function alter(sql: string): void {
 }
 
 test.each(['events', 'retrievals', 'source_revisions'])(
-  'the database itself refuses UPDATE, DELETE and REPLACE on %s',
+  'the database refuses UPDATE, DELETE and REPLACE on %s',
   (table) => {
     const [column] =
       { events: ['observed_at'], retrievals: ['observed_at'], source_revisions: ['record'] }[table] ?? [];
@@ -48,7 +48,7 @@ test.each(['events', 'retrievals', 'source_revisions'])(
   },
 );
 
-test('an event cannot be put in beside the sequence of numbers', () => {
+test('the database refuses an event with an id out of sequence', () => {
   const copy = `INSERT INTO events SELECT 9, source_key, retrieval, event_type, observer, observed_at,
     original_observed_at, sha256, previous_sha256, reverts_to, page_label, 1 FROM events WHERE id = 1`;
   expect(() => alter(copy)).toThrow('an event has the number after the last');
@@ -56,14 +56,14 @@ test('an event cannot be put in beside the sequence of numbers', () => {
 
 const DROP = 'DROP TRIGGER events_refuse_update; DROP TRIGGER source_revisions_refuse_update;';
 const tamperings: [string, string, number[]][] = [
-  ['an event backdated', "UPDATE events SET observed_at = '2020-01-01T00:00:00.000Z' WHERE id = 2", [4]],
-  ['an event given another digest', 'UPDATE events SET sha256 = NULL WHERE id = 1', [2]],
-  ['an event given another type', "UPDATE events SET event_type = 'recovered' WHERE id = 2", [4]],
-  ['a source given another address', "UPDATE sources SET url = 'http://elsewhere.example/'", [2, 4, 6]],
-  ['a source renamed', "UPDATE sources SET name = 'Third'", [6]],
-  ['a source given other tags', `UPDATE sources SET tags = '["b"]'`, [6]],
+  ['a backdated event', "UPDATE events SET observed_at = '2020-01-01T00:00:00.000Z' WHERE id = 2", [4]],
+  ['an event with another digest', 'UPDATE events SET sha256 = NULL WHERE id = 1', [2]],
+  ['an event with another type', "UPDATE events SET event_type = 'recovered' WHERE id = 2", [4]],
+  ['a source with another URL', "UPDATE sources SET url = 'http://elsewhere.example/'", [2, 4, 6]],
+  ['a source with another name', "UPDATE sources SET name = 'Third'", [6]],
+  ['a source with other tags', `UPDATE sources SET tags = '["b"]'`, [6]],
   [
-    'what a source was before',
+    'an altered earlier revision of a source',
     "UPDATE source_revisions SET record = replace(record, 'First', 'Zeroth')",
     [1],
   ],

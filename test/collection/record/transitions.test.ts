@@ -10,7 +10,7 @@ const changed: Outcome = { kind: 'object', sha256: NEW };
 const missing: Outcome = { kind: 'missing' };
 const failure: Outcome = { kind: 'failure' };
 
-/** The instant so many minutes after the first check. */
+/** Returns the time this many minutes after the first check. */
 function minute(minutes: number): string {
   return new Date(Date.parse('2026-11-20T10:00:00.000Z') + minutes * 60_000).toISOString();
 }
@@ -23,7 +23,7 @@ const FRESH: Standing = {
   failing_since: null,
 };
 
-/** Plays checks a minute apart, or at the minutes given, from a state; gives back the state after each and all events. */
+/** Applies checks a minute apart, or at the given minutes. Returns the state after each check and all events. */
 function play(state: Standing['state'], outcomes: (Outcome | [Outcome, number])[], settings = SETTINGS) {
   let standing: Standing = { ...FRESH, state };
   let last = state === 'new' ? null : OLD;
@@ -44,7 +44,7 @@ describe('new', () => {
   test('on success, new digest: first_seen, → available', () => {
     expect(play('new', [changed])).toMatchObject({ states: ['available'], events: ['0:first_seen'] });
   });
-  test('on 404 or 410: recorded, stays new, however often', () => {
+  test('on 404 or 410: stays new', () => {
     const { states, events, standing } = play('new', [
       [missing, 0],
       [missing, 20],
@@ -53,7 +53,7 @@ describe('new', () => {
     expect({ states, events }).toEqual({ states: ['new', 'new', 'new'], events: [] });
     expect(standing).toMatchObject({ consecutive: 3, failing_since: minute(0) });
   });
-  test('on any other failure: recorded, stays new, however often', () => {
+  test('on any other failure: stays new', () => {
     expect(play('new', [failure, failure, failure, failure])).toMatchObject({
       states: ['new', 'new', 'new', 'new'],
       events: [],
@@ -62,13 +62,13 @@ describe('new', () => {
 });
 
 describe('available', () => {
-  test('on success, same digest: nothing', () => {
+  test('on success, same digest: no event', () => {
     expect(play('available', [same, same])).toMatchObject({ states: ['available', 'available'], events: [] });
   });
   test('on success, new digest: changed', () => {
     expect(play('available', [changed])).toMatchObject({ states: ['available'], events: ['0:changed'] });
   });
-  test('on 404 or 410: the second in a row at least 10 minutes later: disappeared, → gone', () => {
+  test('on the second 404 or 410 in a row, at least 10 minutes after the first: disappeared, → gone', () => {
     expect(
       play('available', [
         [missing, 0],
@@ -76,7 +76,7 @@ describe('available', () => {
       ]),
     ).toMatchObject({ states: ['available', 'gone'], events: ['1:disappeared'] });
   });
-  test('on 404 or 410: one that comes sooner than 10 minutes after the first of the run is not enough', () => {
+  test('on 404 or 410 less than 10 minutes after the first of the run: no event', () => {
     const soon = play('available', [
       [missing, 0],
       [missing, 5],
@@ -88,7 +88,7 @@ describe('available', () => {
       events: ['3:disappeared'],
     });
   });
-  test('on 404 or 410: with gone_after_minutes 0 the second in a row is enough at once, the first is not', () => {
+  test('on the second 404 or 410 in a row, with gone_after_minutes 0: disappeared, → gone', () => {
     const settings = { ...SETTINGS, gone_after_minutes: 0 };
     expect(
       play(
@@ -101,18 +101,18 @@ describe('available', () => {
       ),
     ).toMatchObject({ states: ['available', 'gone'], events: ['1:disappeared'] });
   });
-  test('on any other failure: the third in a row: unavailable, → unavailable', () => {
+  test('on the third other failure in a row: unavailable, → unavailable', () => {
     expect(play('available', [failure, failure, failure])).toMatchObject({
       states: ['available', 'available', 'unavailable'],
       events: ['2:unavailable'],
     });
   });
-  test('a success between failures begins the counts anew', () => {
+  test('a success resets the counts', () => {
     const { standing, events } = play('available', [failure, failure, same, failure, failure]);
     expect(events).toEqual([]);
     expect(standing).toMatchObject({ failures: 2, consecutive: 2, failing_since: minute(3) });
   });
-  test('a 404 ends a run of other failures, and another failure a run of 404s; both stay one run of failing', () => {
+  test('404s and other failures end each other’s runs but count as one run of failing', () => {
     const { standing, events } = play('available', [
       [failure, 0],
       [failure, 1],
@@ -150,7 +150,7 @@ describe('unavailable', () => {
       ]),
     ).toMatchObject({ states: ['unavailable', 'unavailable', 'gone'], events: ['2:disappeared'] });
   });
-  test('on any other failure: nothing more', () => {
+  test('on any other failure: no event', () => {
     expect(play('unavailable', Array<Outcome>(7).fill(failure))).toMatchObject({ events: [] });
   });
 });
@@ -165,7 +165,7 @@ describe('gone', () => {
       events: ['0:recovered', '0:changed'],
     });
   });
-  test('on 404, 410 or any other failure: nothing more', () => {
+  test('on 404, 410 or any other failure: no event', () => {
     const outcomes: [Outcome, number][] = [
       [missing, 0],
       [missing, 20],
@@ -177,7 +177,7 @@ describe('gone', () => {
   });
 });
 
-test('a whole life: every event once, each from its own cause', () => {
+test('a full life: every event once, each from its own cause', () => {
   const life = play('new', [
     changed,
     same,

@@ -1,24 +1,24 @@
 import { expect, test } from 'vitest';
 import { Backlog } from '../../../server/collection/schedule/backlog.ts';
 
-test('while many objects wait to be recorded no more are asked for, and then all that waited in their order', async () => {
+test('makes callers wait while too many objects are pending, then resumes them in order', async () => {
   const backlog = new Backlog();
-  await backlog.room();
+  await backlog.waitForCapacity();
   const [first] = Array.from({ length: 512 }, () => backlog.add());
   const order: number[] = [];
-  const asking = [0, 1, 2].map(async (number) => {
-    await backlog.room();
+  const waiting = [0, 1, 2].map(async (number) => {
+    await backlog.waitForCapacity();
     order.push(number);
   });
-  await Promise.race([...asking, Promise.resolve()]);
+  await Promise.race([...waiting, Promise.resolve()]);
   expect(order).toEqual([]);
   first?.();
-  await Promise.all(asking);
+  await Promise.all(waiting);
   expect(order).toEqual([0, 1, 2]);
-  // Said twice, it counts once.
+  // A second call has no effect.
   first?.();
   backlog.add();
-  const another = backlog.room().then(() => order.push(3));
+  const another = backlog.waitForCapacity().then(() => order.push(3));
   await Promise.race([another, Promise.resolve()]);
   expect(order).toEqual([0, 1, 2]);
 });

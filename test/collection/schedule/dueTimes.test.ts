@@ -19,7 +19,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** Addresses of so many pages, by turns of each host. */
+/** Scripts this many pages, distributed over the hosts, and returns their URLs. */
 function pages(count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const web = webs[index % webs.length] as ScriptedWeb;
@@ -29,21 +29,21 @@ function pages(count: number): string[] {
 }
 
 async function watchList(node: CollectingNode, urls: readonly string[]): Promise<void> {
-  const answer = await node.node.fetchAsOwner('/manage/sources/import', {
+  const response = await node.node.fetchAsOwner('/manage/sources/import', {
     method: 'POST',
     body: urls.join('\n'),
     headers: { 'Content-Type': 'text/plain' },
   });
-  expect(answer.status).toBe(200);
+  expect(response.status).toBe(200);
 }
 
-/** In how many milliseconds each source is due. */
+/** Returns the time until each source is due, in milliseconds. */
 async function due(node: CollectingNode): Promise<number[]> {
   const { items } = await node.read<{ items: WatchedSource[] }>('/manage/sources?limit=500');
   return items.map(({ next_check_at }) => Date.parse(next_check_at ?? '') - clock.now());
 }
 
-/** Resolves once so many sources are not due for a while. */
+/** Waits until this many sources have been checked, which shows in their due times. */
 async function untilChecked(node: CollectingNode, count: number): Promise<void> {
   await expect
     .poll(async () => (await due(node)).filter((ms) => ms > 50 * MINUTE).length, { timeout: 20_000 })
@@ -51,7 +51,7 @@ async function untilChecked(node: CollectingNode, count: number): Promise<void> 
 }
 
 describe('many sources', () => {
-  test('that are added one by one are not first checked all at once', async () => {
+  test('added one by one have different first due times', async () => {
     const node = await openCollectingNode({}, { clock });
     for (const url of pages(100)) await node.watch(url);
     const times = await due(node);
@@ -60,7 +60,7 @@ describe('many sources', () => {
     expect(new Set(times.map((ms) => Math.floor(ms / 5_000))).size).toBeGreaterThan(4);
   });
 
-  test('that were checked in one round are due again each by its own chance, within a twentieth', async () => {
+  test('checked in one round are due again with ±5 % jitter', async () => {
     const node = await openCollectingNode({}, { clock });
     await watchList(node, pages(60));
     expect((await node.check()).checked).toBe(60);
@@ -70,7 +70,7 @@ describe('many sources', () => {
     expect(new Set(times.map((ms) => Math.floor(ms / MINUTE))).size).toBeGreaterThan(3);
   });
 
-  test('that another interval or a clock set right makes due anew are not due all at once', async () => {
+  test('rescheduled by a new interval or a corrected clock have different due times', async () => {
     const node = await openCollectingNode({}, { clock, collect: true });
     await watchList(node, pages(60));
     await node.check();
@@ -84,7 +84,7 @@ describe('many sources', () => {
     expect(new Set((await due(node)).map((ms) => Math.floor(ms / MINUTE))).size).toBeGreaterThan(20);
   });
 
-  test('are checked in parts on schedule', async () => {
+  test('are checked in several scheduled rounds', async () => {
     const node = await openCollectingNode({}, { clock, collect: true });
     await watchList(node, pages(150));
     await clock.turn(MINUTE);
@@ -95,7 +95,7 @@ describe('many sources', () => {
 });
 
 describe('a few sources', () => {
-  test('that jitter has parted are checked in one round again', async () => {
+  test('are checked in one round again after jitter spread their due times', async () => {
     const node = await openCollectingNode({}, { clock, collect: true });
     const urls = pages(9);
     await watchList(node, urls);
@@ -108,11 +108,11 @@ describe('a few sources', () => {
       expect(webs[index % webs.length]?.requests(`/${index}`)).toHaveLength(2);
   });
 
-  test('of fewer than three hosts do not keep the others out of a round', async () => {
+  test('join a round of many sources if it has fewer than three hosts', async () => {
     const node = await openCollectingNode({}, { clock, collect: true });
     const [first, second, third] = webs as [ScriptedWeb, ScriptedWeb, ScriptedWeb];
-    const crowd = Array.from({ length: 110 }, (_, index) => (index % 2 ? first : second).url(`/c${index}`));
-    await watchList(node, [...crowd, third.url('/last')]);
+    const many = Array.from({ length: 110 }, (_, index) => (index % 2 ? first : second).url(`/c${index}`));
+    await watchList(node, [...many, third.url('/last')]);
     await clock.turn(MINUTE);
     await untilChecked(node, 111);
   });

@@ -8,63 +8,63 @@ let rateLimiter: HostRateLimiter;
 
 afterEach(() => rateLimiter.close());
 
-/** Requests that go on until they are ended, and how many have begun. */
+/** Sends requests that last until `endOldest` is called. `started` lists their hosts. */
 function requests(clock: ManualClock, limits = LIMITS) {
   rateLimiter = new HostRateLimiter(clock, () => limits);
-  const begun: string[] = [];
+  const started: string[] = [];
   const ends: (() => void)[] = [];
-  const visit = (host: string, given = signal) =>
-    rateLimiter.visit(host, given, () => {
-      begun.push(host);
+  const send = (host: string, given = signal) =>
+    rateLimiter.run(host, given, () => {
+      started.push(host);
       return new Promise<void>((end) => {
         ends.push(end);
       });
     });
-  return { begun, visit, endOldest: () => ends.shift()?.() };
+  return { started, send, endOldest: () => ends.shift()?.() };
 }
 
-test('per host, requests start a pause apart and at most 2 are under way', async () => {
+test('spaces requests to a host and limits their concurrency', async () => {
   const clock = new ManualClock();
-  const { begun, visit, endOldest } = requests(clock);
-  const all = [visit('a'), visit('a'), visit('a')];
+  const { started, send, endOldest } = requests(clock);
+  const all = [send('a'), send('a'), send('a')];
   await clock.turn(0);
-  expect(begun).toHaveLength(1);
+  expect(started).toHaveLength(1);
   await clock.turn(999);
-  expect(begun).toHaveLength(1);
+  expect(started).toHaveLength(1);
   await clock.turn(1);
-  expect(begun).toHaveLength(2);
+  expect(started).toHaveLength(2);
   await clock.turn(10_000);
-  expect(begun, 'two are under way').toHaveLength(2);
+  expect(started, 'two are running').toHaveLength(2);
   endOldest();
   await clock.turn(0);
-  expect(begun).toHaveLength(3);
+  expect(started).toHaveLength(3);
   endOldest();
   endOldest();
   await Promise.all(all);
 });
 
-test('hosts that take for ever keep none of the others waiting', async () => {
+test('slow hosts do not block other hosts', async () => {
   const clock = new ManualClock();
-  const { begun, visit, endOldest } = requests(clock);
+  const { started, send, endOldest } = requests(clock);
   const hosts = Array.from({ length: 12 }, (_, number) => `host-${number}`);
-  const all = hosts.map((host) => visit(host));
+  const all = hosts.map((host) => send(host));
   await clock.turn(0);
-  expect(begun, 'a few at first').toHaveLength(4);
-  await vi.waitFor(() => expect(begun).toEqual(hosts), { timeout: 3000 });
+  expect(started, 'the initial limit').toHaveLength(4);
+  await vi.waitFor(() => expect(started).toEqual(hosts), { timeout: 3000 });
   for (const _ of hosts) endOldest();
   await Promise.all(all);
 });
 
-test('hosts do not wait for each other, except for the places shared by all', async () => {
+test('hosts share the global limit in turn', async () => {
   const clock = new ManualClock();
-  const { begun, visit, endOldest } = requests(clock, { ...LIMITS, collection_concurrency: 3 });
-  const all = ['a', 'a', 'a', 'b', 'c', 'd'].map((host) => visit(host));
+  const { started, send, endOldest } = requests(clock, { ...LIMITS, collection_concurrency: 3 });
+  const all = ['a', 'a', 'a', 'b', 'c', 'd'].map((host) => send(host));
   await clock.turn(0);
-  expect(begun).toEqual(['a', 'b', 'c']);
+  expect(started).toEqual(['a', 'b', 'c']);
   endOldest();
   await clock.turn(0);
-  expect(begun).toEqual(['a', 'b', 'c', 'd']);
-  while (begun.length < all.length) {
+  expect(started).toEqual(['a', 'b', 'c', 'd']);
+  while (started.length < all.length) {
     endOldest();
     await clock.turn(1000);
   }
@@ -72,41 +72,41 @@ test('hosts do not wait for each other, except for the places shared by all', as
   await Promise.all(all);
 });
 
-test('a host that asks to be left alone is left alone, until the very instant', async () => {
+test('sends nothing to a paused host until the pause ends', async () => {
   const clock = new ManualClock();
-  const { begun, visit, endOldest } = requests(clock);
-  rateLimiter.hold('a', clock.now() + 30_000);
-  const visiting = visit('a');
+  const { started, send, endOldest } = requests(clock);
+  rateLimiter.pauseUntil('a', clock.now() + 30_000);
+  const sending = send('a');
   await clock.turn(29_999);
-  expect(begun).toEqual([]);
+  expect(started).toEqual([]);
   await clock.turn(1);
-  expect(begun).toEqual(['a']);
+  expect(started).toEqual(['a']);
   endOldest();
-  await visiting;
+  await sending;
 });
 
-test('one that asks for longer than a round waits is not waited for, also by those who wait already', async () => {
+test('refuses new and waiting requests to a host that is paused for longer than a round waits', async () => {
   const clock = new ManualClock();
-  const { visit, endOldest } = requests(clock, { ...LIMITS, per_host_concurrency: 1 });
-  const first = visit('a');
-  const second = visit('a');
+  const { send, endOldest } = requests(clock, { ...LIMITS, per_host_concurrency: 1 });
+  const first = send('a');
+  const second = send('a');
   await clock.turn(0);
-  rateLimiter.hold('a', clock.now() + 3_600_000);
+  rateLimiter.pauseUntil('a', clock.now() + 3_600_000);
   endOldest();
   await first;
   await expect(second).rejects.toThrow(HostBackoffError);
-  await expect(visit('a')).rejects.toMatchObject({ until: clock.now() + 3_600_000 });
+  await expect(send('a')).rejects.toMatchObject({ until: clock.now() + 3_600_000 });
 });
 
-test('who stops waiting takes nobody’s place', async () => {
+test('an aborted request does not use a slot', async () => {
   const clock = new ManualClock();
-  const { begun, visit, endOldest } = requests(clock);
+  const { started, send, endOldest } = requests(clock);
   const abort = new AbortController();
-  const all = [visit('a'), visit('a', abort.signal), visit('a')];
+  const all = [send('a'), send('a', abort.signal), send('a')];
   abort.abort(new Error('no longer'));
   await expect(all[1]).rejects.toThrow('no longer');
   await clock.turn(1000);
-  expect(begun).toHaveLength(2);
+  expect(started).toHaveLength(2);
   endOldest();
   endOldest();
   await Promise.all([all[0], all[2]]);

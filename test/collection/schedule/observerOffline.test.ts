@@ -16,7 +16,7 @@ afterEach(async () => {
 const found = (body: string) => page(body);
 const broken = page('broken', { status: 500 });
 
-describe('when everything fails at once, the fault is the observer’s own network', () => {
+describe('a fault of the observer’s own network', () => {
   async function threeHosts() {
     const webs = [
       web,
@@ -33,7 +33,7 @@ describe('when everything fails at once, the fault is the observer’s own netwo
     return { node, webs, ids };
   }
 
-  test('no host of three can be reached: observer_offline, no source’s count moves, nothing fails', async () => {
+  test('is assumed if none of three hosts responds: no failure counts', async () => {
     const { node, webs, ids } = await threeHosts();
     for (const host of webs) host.script('/page', (socket) => void socket.resetAndDestroy());
     const before = await node.status();
@@ -44,7 +44,7 @@ describe('when everything fails at once, the fault is the observer’s own netwo
         consecutive_failures: 0,
         last_status: 200,
       });
-      expect((await node.retrievals(id)).at(-1), 'the attempt is kept').toMatchObject({
+      expect((await node.retrievals(id)).at(-1), 'the attempt is recorded').toMatchObject({
         error: 'connection_reset',
       });
     }
@@ -53,7 +53,7 @@ describe('when everything fails at once, the fault is the observer’s own netwo
     expect(after.last_completed_collection_at).toBe(before.last_completed_collection_at);
   });
 
-  test('one host answers, whatever it answers: the failures of the others count', async () => {
+  test('is not assumed if one host sends any response: the failures of the others count', async () => {
     const { node, webs, ids } = await threeHosts();
     webs[0]?.script('/page', (socket) => void socket.resetAndDestroy());
     webs[1]?.script('/page', (socket) => void socket.resetAndDestroy());
@@ -63,7 +63,7 @@ describe('when everything fails at once, the fault is the observer’s own netwo
     expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true });
   });
 
-  test('sources that were not asked for say nothing of the network', async () => {
+  test('is not assumed for sources that robots.txt disallows', async () => {
     const { node, webs, ids } = await threeHosts();
     const forbidden = page('User-agent: *\nDisallow: /', { headers: { 'Content-Type': 'text/plain' } });
     const others = await Promise.all(
@@ -82,7 +82,7 @@ describe('when everything fails at once, the fault is the observer’s own netwo
     expect(await node.source(ids[0] as string)).toMatchObject({ state: 'unavailable' });
   });
 
-  test('two hosts say nothing of the network: their failures count', async () => {
+  test('is not assumed for two hosts: their failures count', async () => {
     const { node, webs, ids } = await threeHosts();
     for (const host of webs) host.script('/page', (socket) => void socket.resetAndDestroy());
     expect(await node.check(ids.slice(0, 2))).toMatchObject({ failed: 2, observer_offline: false });

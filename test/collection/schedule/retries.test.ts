@@ -18,7 +18,7 @@ const found = (body: string) => page(body);
 const broken = page('broken', { status: 500 });
 
 describe('retries within a round', () => {
-  test('a failure is retried with growing delays before it counts; every attempt is kept', async () => {
+  test('a failure is retried with growing delays before it counts; every attempt is recorded', async () => {
     const clock = new ManualClock();
     const node = await openCollectingNode(
       { retry_delays_seconds: [2, 10], unavailable_after_failures: 1 },
@@ -44,7 +44,7 @@ describe('retries within a round', () => {
     expect(await node.source(id)).toMatchObject({ consecutive_failures: 1, state: 'unavailable' });
   });
 
-  test('Retry-After is honoured, in seconds and as a date, also where the delay is shorter', async () => {
+  test('Retry-After in seconds or as a date delays the retry', async () => {
     const clock = new ManualClock();
     const node = await openCollectingNode({ retry_delays_seconds: [2, 2] }, { clock });
     const busy = (after: string) => page('later', { status: 503, headers: { 'Retry-After': after } });
@@ -59,7 +59,7 @@ describe('retries within a round', () => {
     expect(await checking).toMatchObject({ failed: 0, changed: 1 });
   });
 
-  test('a host that asks for an hour is not waited for, nor asked before; its source is due after that', async () => {
+  test('a host with a long Retry-After is not requested until then, and its source is due then', async () => {
     const clock = new ManualClock();
     const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
     web.script('/page', page('later', { status: 429, headers: { 'Retry-After': '7200' } }), found('1'));
@@ -73,7 +73,7 @@ describe('retries within a round', () => {
   });
 
   test.each(['9'.repeat(400), '99999999999999', '31536000', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
-    'nobody can ask for more than a day (Retry-After: %s)',
+    'Retry-After is limited to a day (Retry-After: %s)',
     async (after) => {
       const clock = new ManualClock();
       const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });
@@ -85,7 +85,7 @@ describe('retries within a round', () => {
   );
 
   test.each(['soon', '', '-30', '1.5', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
-    'what says nothing, or the past, changes nothing (Retry-After: %s)',
+    'an invalid or past Retry-After is ignored (Retry-After: %s)',
     async (after) => {
       const clock = new ManualClock();
       const node = await openCollectingNode({ retry_delays_seconds: [2] }, { clock });

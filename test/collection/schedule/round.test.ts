@@ -20,9 +20,9 @@ describe('rounds', () => {
     const node = await openCollectingNode();
     web.script('/page', found('1'));
     await node.watch(web.url('/page'));
-    const answer = await node.node.fetchAsOwner('/manage/collections', { method: 'POST' });
-    expect(answer.status).toBe(202);
-    const { id } = (await answer.json()) as { id: string };
+    const response = await node.node.fetchAsOwner('/manage/collections', { method: 'POST' });
+    expect(response.status).toBe(202);
+    const { id } = (await response.json()) as { id: string };
     await node.check();
     expect(await node.read(`/manage/jobs/${id}`)).toMatchObject({
       kind: 'collection',
@@ -32,13 +32,13 @@ describe('rounds', () => {
     });
   });
 
-  test('rounds never overlap: one that is asked for while another runs waits for it', async () => {
+  test('a round that is started while another runs waits for it', async () => {
     const node = await openCollectingNode();
-    let answer = () => {};
+    let respond = () => {};
     web.script(
       '/page',
       (socket, request) => {
-        answer = () => void found('1')(socket, request);
+        respond = () => void found('1')(socket, request);
       },
       found('2'),
     );
@@ -46,29 +46,29 @@ describe('rounds', () => {
     const [first, second] = [node.check(), node.check()];
     await web.asked('/page');
     expect(web.requests('/page')).toHaveLength(1);
-    answer();
+    respond();
     expect([(await first).events, (await second).events]).toEqual([[1], [2]]);
   });
 
-  test('an interval that is changed while a source is asked for holds from then on', async () => {
+  test('an interval that is changed during a check applies to the next due time', async () => {
     const node = await openCollectingNode();
-    let answer = () => {};
+    let respond = () => {};
     web.script('/page', (socket, request) => {
-      answer = () => void found('1')(socket, request);
+      respond = () => void found('1')(socket, request);
     });
     const { id } = await node.watch(web.url('/page'));
     const round = node.check();
     await web.asked('/page');
     const change = await node.node.sendJson('PATCH', `/manage/sources/${id}`, { every_minutes: 10_000 });
     expect(change.status).toBe(200);
-    answer();
+    respond();
     await round;
     const { last_checked_at, next_check_at } = await node.source(id);
     const minutes = (Date.parse(next_check_at ?? '') - Date.parse(last_checked_at ?? '')) / 60_000;
     expect(minutes).toBeGreaterThan(9_000);
   });
 
-  test('a round that is cancelled ends at once, and records no attempt that it broke off', async () => {
+  test('a cancelled round ends at once and does not record aborted attempts', async () => {
     const node = await openCollectingNode();
     web.script('/page', silence);
     const { id } = await node.watch(web.url('/page'));
@@ -84,7 +84,7 @@ describe('rounds', () => {
     expect(await node.status(), 'it was not completed').toMatchObject({ ok: false });
   });
 
-  test('paused sources are checked only where they are named; unknown and removed ones are refused', async () => {
+  test('paused sources are checked only by id; unknown and removed ids are refused', async () => {
     const node = await openCollectingNode();
     web.script('/page', found('1'));
     const { id } = await node.watch(web.url('/page'));
@@ -93,11 +93,14 @@ describe('rounds', () => {
     expect(await node.check([id, id])).toMatchObject({ checked: 1 });
     await node.node.fetchAsOwner(`/manage/sources/${id}`, { method: 'DELETE' });
     for (const unknown of [id, `so_${'0'.repeat(20)}`]) {
-      const answer = await node.node.sendJson('POST', '/manage/collections?wait=true', {
+      const response = await node.node.sendJson('POST', '/manage/collections?wait=true', {
         sources: [unknown],
       });
-      expect(answer.status).toBe(422);
-      expect(await answer.json()).toMatchObject({ code: 'unknown_source', errors: [{ path: '/sources/0' }] });
+      expect(response.status).toBe(422);
+      expect(await response.json()).toMatchObject({
+        code: 'unknown_source',
+        errors: [{ path: '/sources/0' }],
+      });
     }
   });
 });

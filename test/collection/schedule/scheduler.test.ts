@@ -21,7 +21,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** Turns the clock until the source was checked so many times; fails where it was checked before `from` had passed. */
+/** Turns the clock until the source has been checked `times` times. Fails if it is checked before `from`. */
 async function checkedBetween(path: string, times: number, from: number, to: number): Promise<void> {
   await clock.turn(from);
   expect(web.requests(path)).toHaveLength(times - 1);
@@ -31,7 +31,7 @@ async function checkedBetween(path: string, times: number, from: number, to: num
   await untilRecorded(times);
 }
 
-/** A round is over, and the next due time written, once the sources show it. */
+/** Waits until every source shows this many checks and a due time in the future. */
 async function untilRecorded(times: number): Promise<void> {
   for (;;) {
     const { items } = await node.read<{ items: { recent_checks: unknown[]; next_check_at: string }[] }>(
@@ -47,7 +47,7 @@ async function untilRecorded(times: number): Promise<void> {
 }
 
 describe('on schedule', () => {
-  test('a source is checked soon after it is added, then at its interval, give or take a twentieth', async () => {
+  test('a source is checked a minute after it is added, then at its interval with ±5 % jitter', async () => {
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
     await node.watch(web.url('/page'), { every_minutes: 20 });
     await checkedBetween('/page', 1, MINUTE - 1_000, MINUTE + 1_000);
@@ -55,7 +55,7 @@ describe('on schedule', () => {
     await checkedBetween('/page', 3, 18.9 * MINUTE, 21.1 * MINUTE);
   });
 
-  test('what fell due while the machine slept is checked once, not once for each time missed', async () => {
+  test('a source that was due several times while the machine slept is checked once', async () => {
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
     await node.watch(web.url('/page'));
     await checkedBetween('/page', 1, MINUTE - 1_000, MINUTE + 1_000);
@@ -66,7 +66,7 @@ describe('on schedule', () => {
     expect(web.requests('/page')).toHaveLength(2);
   });
 
-  test('and so is what fell due while the node was closed', async () => {
+  test('a source that was due several times while the node was closed is checked once', async () => {
     const dataFolder = join(await temporaryFolder(), 'data');
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, dataFolder });
     await node.watch(web.url('/page'));
@@ -80,7 +80,7 @@ describe('on schedule', () => {
     expect(web.requests('/page')).toHaveLength(2);
   });
 
-  test('a clock that is set back keeps no source from being checked for as long as it was wrong', async () => {
+  test('due times are brought nearer after the clock is set back', async () => {
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
     const { id } = await node.watch(web.url('/page'));
     await checkedBetween('/page', 1, MINUTE - 1_000, MINUTE + 1_000);
@@ -92,7 +92,7 @@ describe('on schedule', () => {
     await checkedBetween('/page', 2, 55 * MINUTE, 70 * MINUTE);
   });
 
-  test('nor does one that was years ahead until the node was closed', async () => {
+  test('due times are brought nearer if the clock was set back while the node was closed', async () => {
     const dataFolder = join(await temporaryFolder(), 'data');
     const wrong = new ManualClock('2099-01-01T00:00:00.000Z');
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock: wrong, dataFolder });
@@ -104,7 +104,7 @@ describe('on schedule', () => {
     expect((await node.status()).age_seconds).toBeGreaterThanOrEqual(0);
   });
 
-  test('paused and removed sources are left alone; one that goes on is checked as soon as it is due', async () => {
+  test('paused and removed sources are not checked; a resumed source is checked when it is due', async () => {
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
     web.script('/removed', page('text'));
     const { id } = await node.watch(web.url('/page'));
@@ -118,7 +118,7 @@ describe('on schedule', () => {
     await web.asked('/page');
   });
 
-  test('a shorter interval of the node holds at once for sources that follow it', async () => {
+  test('a shorter default interval takes effect at once', async () => {
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
     await node.watch(web.url('/page'));
     await checkedBetween('/page', 1, MINUTE - 1_000, MINUTE + 1_000);
@@ -126,7 +126,7 @@ describe('on schedule', () => {
     await checkedBetween('/page', 2, 4.5 * MINUTE, 6 * MINUTE);
   });
 
-  test('sources of one interval are checked in one round', async () => {
+  test('sources with the same interval are checked in one round', async () => {
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: true });
     web.script('/second', page('text'));
     await node.watch(web.url('/page'));
@@ -137,7 +137,7 @@ describe('on schedule', () => {
     expect(web.requests('/page')).toHaveLength(1);
   });
 
-  test('without a schedule nothing is checked unless it is asked for', async () => {
+  test('without a schedule nothing is checked', async () => {
     node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect: false });
     await node.watch(web.url('/page'));
     await clock.turn(300 * MINUTE);
@@ -147,7 +147,7 @@ describe('on schedule', () => {
 
 describe('closing', () => {
   test.each([true, false])(
-    'ends what is being fetched at once and leaves nothing in tmp (on schedule: %s)',
+    'aborts running requests and leaves no temporary files (on schedule: %s)',
     async (collect) => {
       node = await openCollectingNode({ request_timeout_seconds: 3600 }, { clock, collect });
       web.script('/page', stall);
@@ -164,7 +164,7 @@ describe('closing', () => {
     },
   );
 
-  test('answers who waits for a round with what it had come to', async () => {
+  test('responds to a request that waits for a round with the results so far', async () => {
     node = await openCollectingNode({ per_host_concurrency: 1 }, { clock });
     web.script('/stall', stall);
     await node.watch(web.url('/stall'));

@@ -9,7 +9,7 @@ import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/nod
 
 afterEach(closeTestNodes);
 
-/** A list that is as long as it may be. */
+/** Returns a list of the maximum length. */
 function filled(part: string, begin = '', end = ''): string {
   return begin + part.repeat(Math.floor((MAX_LIST_BYTES - begin.length - end.length) / part.length)) + end;
 }
@@ -21,17 +21,17 @@ const TOO_LONG: [string, string, string, RegExp][] = [
   ['a row of eight million cells', 'list.csv', filled(',', 'url\n'), /more than 65536 characters/],
   ['a header of four million columns', 'list.csv', filled('a,', 'url,'), /more than 65536 characters/],
   ['a header of a thousand columns', 'list.csv', `url,${'a,'.repeat(1_000)}\n`, /more than 200 columns/],
-  ['800,000 outlines', 'list.opml', filled('<outline/>', ...OPML), /more tags and attributes/],
+  ['800,000 outlines', 'list.opml', filled('<outline/>', ...OPML), /too many tags and attributes/],
   [
     'an outline of 1,600,000 attributes',
     'list.opml',
     filled(' a=""', '<opml><body><outline', '/></body></opml>'),
-    /more tags and attributes/,
+    /too many tags and attributes/,
   ],
   ['a text of eight million characters', 'list.opml', filled('x', ...OPML), /more than 65536 characters/],
 ];
 
-describe('a huge list is read, and refused with a sentence, in little memory:', () => {
+describe('a huge list is refused with a message and in little memory', () => {
   test.each(TOO_LONG)(
     '%s',
     async (_title, name, list, sentence) => {
@@ -39,7 +39,7 @@ describe('a huge list is read, and refused with a sentence, in little memory:', 
       const file = join(folder, name);
       await pipeline(Readable.from([list]), createWriteStream(file));
       const data = join(folder, 'data');
-      // The whole program, with a quarter of what the list of four million lines once took alone.
+      // The limit applies to the whole program. An earlier parser needed four times as much for four million lines.
       const limit = { NODE_OPTIONS: '--max-old-space-size=100' };
       const { code, stderr } = await runCommand(['watch', '--list', file, '--data', data], undefined, limit);
       expect(stderr).toMatch(sentence);
@@ -48,7 +48,7 @@ describe('a huge list is read, and refused with a sentence, in little memory:', 
     60_000,
   );
 
-  test('a file of which even the length is too much is not read to its end', async () => {
+  test('a file that exceeds the length limit is not read to its end', async () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'list.txt');
     const parts = Array.from({ length: 400 }, () => 'https://a.example/\n'.repeat(55_000));
@@ -64,12 +64,12 @@ describe('a huge list is read, and refused with a sentence, in little memory:', 
   }, 60_000);
 });
 
-test('of an address that is refused, the beginning is told', async () => {
+test('a refused URL is truncated in the result', async () => {
   const node = await openTestNode();
   const headers = { 'Content-Type': 'text/plain' };
   const body = `# kept\n\n${'x'.repeat(100_000)}\r\rhttps://a.example/`;
-  const answer = await node.fetchAsOwner('/manage/sources/import', { method: 'POST', headers, body });
-  const { items } = (await answer.json()) as SourceImport;
+  const response = await node.fetchAsOwner('/manage/sources/import', { method: 'POST', headers, body });
+  const { items } = (await response.json()) as SourceImport;
   expect(items).toMatchObject([
     { line: 3, outcome: 'refused', url: `${'x'.repeat(300)}…` },
     { line: 5, outcome: 'added' },

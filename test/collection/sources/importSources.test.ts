@@ -16,18 +16,18 @@ async function imported(
   mediaType: string,
   body: string | Buffer<ArrayBuffer>,
 ): Promise<SourceImport> {
-  const answer = await send(node, mediaType, body);
-  expect(answer.status, await answer.clone().text()).toBe(200);
-  return (await answer.json()) as SourceImport;
+  const response = await send(node, mediaType, body);
+  expect(response.status, await response.clone().text()).toBe(200);
+  return (await response.json()) as SourceImport;
 }
 
 async function watched(node: TestNode): Promise<WatchedSource[]> {
-  const answer = await node.fetchAsOwner('/manage/sources?limit=500');
-  return ((await answer.json()) as { items: WatchedSource[] }).items.reverse();
+  const response = await node.fetchAsOwner('/manage/sources?limit=500');
+  return ((await response.json()) as { items: WatchedSource[] }).items.reverse();
 }
 
 describe('a list of sources', () => {
-  test('as text is an address a line, and each line is answered for', async () => {
+  test('as text has one URL per line, and the result has the outcome of each', async () => {
     const node = await openTestNode();
     const before = await node.sendJson('POST', '/manage/sources', { url: 'https://a.example/' });
     const { id } = (await before.json()) as { id: string };
@@ -50,7 +50,7 @@ describe('a list of sources', () => {
     ]);
   });
 
-  test('as CSV says of each source what its columns name', async () => {
+  test('as CSV sets the fields that its columns name', async () => {
     const node = await openTestNode();
     const csv =
       'Name,URL,Tags,agency,every_minutes,ignore_robots,notes\r\n' +
@@ -71,7 +71,7 @@ describe('a list of sources', () => {
     });
   });
 
-  test('as OPML takes the folders around a source as its tags', async () => {
+  test('as OPML uses the folders around a source as its tags', async () => {
     const node = await openTestNode();
     const opml = `<?xml version="1.0"?>
 <opml version="2.0"><head><title>All</title></head><body>
@@ -96,7 +96,7 @@ describe('a list of sources', () => {
     expect((await imported(node, 'application/xml', opml)).already).toBe(3);
   });
 
-  test('that cannot be read as a whole adds nothing', async () => {
+  test('that cannot be read adds nothing', async () => {
     const node = await openTestNode();
     const bomb =
       '<!DOCTYPE opml [<!ENTITY a "aaaa">]><opml><body><outline url="https://a.example/"/></body></opml>';
@@ -111,16 +111,16 @@ describe('a list of sources', () => {
       ['text/plain', 'https://a.example/\n'.repeat(MAX_LIST_ENTRIES + 1)],
     ];
     for (const [mediaType, body] of refused) {
-      const answer = await send(node, mediaType, body);
-      expect(answer.status, String(body).slice(0, 60)).toBe(422);
-      expect(await answer.json()).toMatchObject({ code: 'invalid_list' });
+      const response = await send(node, mediaType, body);
+      expect(response.status, String(body).slice(0, 60)).toBe(422);
+      expect(await response.json()).toMatchObject({ code: 'invalid_list' });
     }
     expect((await send(node, 'application/json', '{}')).status).toBe(415);
     expect((await send(node, 'text/plain', Buffer.alloc(MAX_LIST_BYTES + 1, 35))).status).toBe(413);
     expect(await watched(node)).toEqual([]);
   });
 
-  test('is the owner’s alone to send', async () => {
+  test('is accepted only from the owner', async () => {
     const node = await openTestNode();
     const init = { method: 'POST', body: 'https://a.example/', headers: { 'Content-Type': 'text/plain' } };
     expect((await node.fetch('/manage/sources/import', init)).status).toBe(401);
@@ -128,7 +128,7 @@ describe('a list of sources', () => {
 });
 
 describe('a long list', () => {
-  test('is first checked bit by bit, and its entries are in the ledger', async () => {
+  test('has its first checks spread over time, and its entries are in the ledger', async () => {
     const clock = new ManualClock();
     const node = await openTestNode({ clock });
     const urls = Array.from({ length: 1_000 }, (_, index) => `https://h${index}.example/`);
@@ -143,14 +143,14 @@ describe('a long list', () => {
     expect(ledger).toMatchObject({ ok: true, size: 1_000 });
   });
 
-  test('lets others read meanwhile', async () => {
+  test('does not block other requests', async () => {
     const node = await openTestNode();
     const urls = Array.from({ length: MAX_LIST_ENTRIES }, (_, index) => `https://h${index}.example/`);
     let done = false;
     const importing = imported(node, 'text/plain', urls.join('\n')).finally(() => (done = true));
-    let asked = 0;
-    for (; !done; asked += 1) await node.fetch('/api/health');
+    let responses = 0;
+    for (; !done; responses += 1) await node.fetch('/api/health');
     expect((await importing).added).toBe(MAX_LIST_ENTRIES);
-    expect(asked).toBeGreaterThan(50);
+    expect(responses).toBeGreaterThan(50);
   }, 60_000);
 });

@@ -22,20 +22,20 @@ function idOf(url: string): string {
 }
 
 async function refusal(method: string, path: string, body: unknown) {
-  const answer = await node.node.sendJson(method, path, body);
-  return { status: answer.status, ...((await answer.json()) as object) };
+  const response = await node.node.sendJson(method, path, body);
+  return { status: response.status, ...((await response.json()) as object) };
 }
 
 describe('POST /manage/sources', () => {
-  test('201 with the source and where it is; its id is the digest of its normalised address', async () => {
-    const said = { name: 'Report', agency: 'Agency', tags: ['a', 'b'], every_minutes: 15 };
-    const answer = await node.node.sendJson('POST', '/manage/sources', {
+  test('returns 201 with the source and its location; the id is derived from the normalized URL', async () => {
+    const fields = { name: 'Report', agency: 'Agency', tags: ['a', 'b'], every_minutes: 15 };
+    const response = await node.node.sendJson('POST', '/manage/sources', {
       url: 'HTTP://Example.org:80/a/../b%7e?Q=1#part',
-      ...said,
+      ...fields,
     });
-    expect(answer.status).toBe(201);
-    const source = (await answer.json()) as WatchedSource;
-    expect(answer.headers.get('location')).toBe(`/manage/sources/${source.id}`);
+    expect(response.status).toBe(201);
+    const source = (await response.json()) as WatchedSource;
+    expect(response.headers.get('location')).toBe(`/manage/sources/${source.id}`);
     expect(source).toMatchObject({
       id: idOf('http://example.org/b%7e?Q=1'),
       url: 'http://example.org/b%7e?Q=1',
@@ -44,7 +44,7 @@ describe('POST /manage/sources', () => {
       last_sha256: null,
       last_event_type: null,
       paused: false,
-      ...said,
+      ...fields,
     });
     const { items } = await node.read<{ items: Source[] }>('/api/sources');
     expect(Object.keys(items[0] as Source)).toEqual(
@@ -59,13 +59,13 @@ describe('POST /manage/sources', () => {
         'every_minutes',
       ]),
     );
-    expect(items[0], 'what the collector is told is the owner’s own business').not.toHaveProperty('headers');
+    expect(items[0], 'settings are not public').not.toHaveProperty('headers');
   });
 
   test.each([
     ['http://example.org/page', 'http://EXAMPLE.org:80/page#other'],
     ['https://münchen.example/', 'https://xn--mnchen-3ya.example/'],
-  ])('one source per address: %s and %s are the same', async (first, second) => {
+  ])('there is one source per URL: %s and %s are the same', async (first, second) => {
     const { id } = await node.watch(first);
     expect(await refusal('POST', '/manage/sources', { url: second })).toMatchObject({
       status: 409,
@@ -89,7 +89,7 @@ describe('POST /manage/sources', () => {
     });
   });
 
-  test('fields that no rule names, and headers that would falsify what is asked, are refused', async () => {
+  test('unknown fields and reserved headers are refused', async () => {
     const url = 'http://example.org/';
     expect(
       await refusal('POST', '/manage/sources', { url, added_at: '2020-01-01T00:00:00.000Z' }),
@@ -108,7 +108,7 @@ describe('POST /manage/sources', () => {
     expect(await node.read('/api/sources')).toMatchObject({ total: 0 });
   });
 
-  test('an address that was removed is watched again, and its history goes on', async () => {
+  test('a removed source that is added again keeps its history', async () => {
     const web = await ScriptedWeb.open();
     web.script('/page', page('1'), page('2'));
     const { id } = await node.watch(web.url('/page'), { name: 'Before' });
@@ -126,7 +126,7 @@ describe('POST /manage/sources', () => {
 });
 
 describe('PATCH and DELETE /manage/sources/<id>', () => {
-  test('what is named is changed and the rest stays; the list, the search and old events show it', async () => {
+  test('only given fields change; the list, the search and old events show the change', async () => {
     const web = await ScriptedWeb.open();
     web.script('/page', page('1'));
     const { id } = await node.watch(web.url('/page'), {
@@ -136,11 +136,11 @@ describe('PATCH and DELETE /manage/sources/<id>', () => {
       headers: { Cookie: 'a' },
     });
     await node.check();
-    const answer = await node.node.sendJson('PATCH', `/manage/sources/${id}`, {
+    const response = await node.node.sendJson('PATCH', `/manage/sources/${id}`, {
       name: 'Renamed',
       tags: ['y'],
     });
-    expect(await answer.json()).toMatchObject({
+    expect(await response.json()).toMatchObject({
       name: 'Renamed',
       agency: 'Agency',
       tags: ['y'],
@@ -152,7 +152,7 @@ describe('PATCH and DELETE /manage/sources/<id>', () => {
     expect(await node.events('q=renamed')).toHaveLength(1);
   });
 
-  test('removed: gone from the list and the counts, its events and objects stay readable', async () => {
+  test('a removed source is not listed or counted; its events and objects stay readable', async () => {
     const web = await ScriptedWeb.open();
     web.script('/page', page('1'));
     const { id } = await node.watch(web.url('/page'));
@@ -171,7 +171,7 @@ describe('PATCH and DELETE /manage/sources/<id>', () => {
       });
   });
 
-  test('an address cannot be edited, and an unknown source is 404', async () => {
+  test('the URL cannot be changed, and an unknown source is 404', async () => {
     const { id } = await node.watch('http://example.org/');
     expect(
       await refusal('PATCH', `/manage/sources/${id}`, { url: 'http://example.org/other' }),
@@ -182,7 +182,7 @@ describe('PATCH and DELETE /manage/sources/<id>', () => {
     expect(await refusal('PATCH', `/manage/sources/${idOf('x')}`, {})).toMatchObject({ status: 404 });
   });
 
-  test('none of it is open to who is not the owner', async () => {
+  test('all management routes require the owner', async () => {
     const { id } = await node.watch('http://example.org/');
     for (const [method, path] of [
       ['GET', '/manage/sources'],
@@ -198,7 +198,7 @@ describe('PATCH and DELETE /manage/sources/<id>', () => {
 });
 
 describe('the ledger', () => {
-  test('records each adding, change and removal of a source once, and finds a row that was altered', async () => {
+  test('records each addition, change and removal of a source once', async () => {
     const { id } = await node.watch('http://example.org/', {
       name: 'One',
       headers: { Authorization: 'Bearer secret' },
@@ -221,13 +221,15 @@ describe('the ledger', () => {
 });
 
 describe('POST /manage/sources/preview', () => {
-  test('fetches once, stores nothing, and says what would be stored', async () => {
+  test('fetches once, stores nothing, and returns what would be stored', async () => {
     const web = await ScriptedWeb.open();
     web.script('/old', redirect('/new'));
     web.script('/new', page('<title>A &amp; B</title>'));
     const { id } = await node.watch(web.url('/old'));
-    const answer = await node.node.sendJson('POST', '/manage/sources/preview', { url: web.url('/old#part') });
-    expect(await answer.json()).toMatchObject({
+    const response = await node.node.sendJson('POST', '/manage/sources/preview', {
+      url: web.url('/old#part'),
+    });
+    expect(await response.json()).toMatchObject({
       url: web.url('/old'),
       final_url: web.url('/new'),
       status: 200,
@@ -244,15 +246,15 @@ describe('POST /manage/sources/preview', () => {
     expect(await node.retrievals(id)).toEqual([]);
   });
 
-  test('a failure is told by its word, as a check would record it', async () => {
+  test('returns a failure with the error code that a check would record', async () => {
     const web = await ScriptedWeb.open();
     web.script(
       '/robots.txt',
       page('User-agent: *\nDisallow: /', { headers: { 'Content-Type': 'text/plain' } }),
     );
-    const answer = await node.node.sendJson('POST', '/manage/sources/preview', { url: web.url('/page') });
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({
+    const response = await node.node.sendJson('POST', '/manage/sources/preview', { url: web.url('/page') });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
       error: 'robots_disallowed',
       status: null,
       sha256: null,
@@ -261,7 +263,7 @@ describe('POST /manage/sources/preview', () => {
   });
 });
 
-test('the values of the owner’s headers are in no answer that is not the owner’s, and in no ledger record', async () => {
+test('header values appear neither in public responses nor in ledger records', async () => {
   await node.watch('http://example.org/', { headers: { 'X-Key': 'sesame-sesame' } });
   for (const path of ['/api/sources', '/api/ledger', '/api/status', '/api/events'])
     expect(await (await node.node.fetch(path)).text()).not.toContain('sesame');

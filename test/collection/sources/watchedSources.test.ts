@@ -17,7 +17,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-test('a source tells its owner the last checks, oldest first, and when its last event was', async () => {
+test('a watched source has its last checks, oldest first, and the time of its last event', async () => {
   web.script('/', page('one'), page('gone', { status: 404 }), page('one'));
   const { id } = await json<WatchedSource>(node.sendJson('POST', '/manage/sources', { url: web.url('/') }));
   for (let round = 0; round < 3; round += 1) await node.sendJson('POST', '/manage/collections?wait=true', {});
@@ -27,7 +27,7 @@ test('a source tells its owner the last checks, oldest first, and when its last 
   expect(source.last_event_at).toBe(items[0]?.observed_at);
 });
 
-test('anyone may read one source, also after it is no longer watched; its id in another form is none', async () => {
+test('a source is public, even after its removal; its id is case-sensitive', async () => {
   web.script('/', page('one'));
   const { id } = await json<WatchedSource>(node.sendJson('POST', '/manage/sources', { url: web.url('/') }));
   const listed = await json<{ items: Source[] }>(node.fetch('/api/sources'));
@@ -37,6 +37,6 @@ test('anyone may read one source, also after it is no longer watched; its id in 
   expect((await node.fetch(`/api/sources/${id.toUpperCase()}`)).status).toBe(404);
 });
 
-async function json<Answer>(response: Promise<Response>): Promise<Answer> {
-  return (await (await response).json()) as Answer;
+async function json<Body>(response: Promise<Response>): Promise<Body> {
+  return (await (await response).json()) as Body;
 }

@@ -1,12 +1,12 @@
-/** What an entry of a list says, before anybody looked whether it may. */
+/** An entry of a list before validation. */
 export interface ListedEntry {
   line: number;
   url: string;
-  /** The further fields of a source. */
-  said: Record<string, unknown>;
+  /** The other fields of the source. */
+  fields: Record<string, unknown>;
 }
 
-/** The list as a whole cannot be read; the message is a sentence. */
+/** The list as a whole cannot be read. The message is a sentence for people. */
 export class SourceListError extends Error {
   constructor(message: string) {
     super(message);

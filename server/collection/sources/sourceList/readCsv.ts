@@ -1,13 +1,12 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { MAX_LIST_ENTRIES } from '../../../../shared/sourceList.ts';
+import { countMarks } from './countMarks.ts';
 import { type ListedEntry, SourceListError } from './listedEntry.ts';
-import { marksIn } from './marksIn.ts';
 
-/** Far more than the columns that mean something, and what is said in them. */
-const MOST_COLUMNS = 200;
+const MAX_COLUMNS = 200;
 const MAX_ROW_CHARACTERS = 65_536;
 
-/** How the text of a cell is read, by its column; an empty cell says nothing. */
+/** The parsers of the columns. An empty cell leaves its field out. */
 const COLUMNS: Readonly<Record<string, (cell: string) => unknown>> = {
   url: (cell) => cell,
   name: (cell) => cell,
@@ -23,18 +22,18 @@ const COLUMNS: Readonly<Record<string, (cell: string) => unknown>> = {
 };
 
 /**
- * CSV (RFC 4180) whose header names the columns, in any order and case: `url`, and what else is said of a source.
+ * Reads a CSV list (RFC 4180). The header names the columns in any order and case: `url` and the other `COLUMNS`.
  *
- * @throws SourceListError where a quote is never closed, or no column is `url`.
+ * @throws SourceListError if the CSV is malformed, too large, or has no column `url`.
  */
 export function readCsv(text: string): { entries: ListedEntry[]; ignoredColumns: string[] } {
-  // A parser's own bound counts what is in cells, not how many there are.
-  if (marksIn(text, '\n', text.length).widest > MAX_ROW_CHARACTERS)
+  // The parser limits the characters of a record, but not the number of its cells.
+  if (countMarks(text, '\n', text.length).longest > MAX_ROW_CHARACTERS)
     throw new SourceListError(`The CSV has a line of more than ${MAX_ROW_CHARACTERS} characters.`);
   let names: string[] | undefined;
   const entries: ListedEntry[] = [];
-  // Row by row: of a column that means nothing here, no cell is held.
-  eachRow(text, (cells, line) => {
+  // Row by row, so that the cells of ignored columns are not kept in memory.
+  forEachRow(text, (cells, line) => {
     if (names) entries.push(entryOf(names, cells, line));
     else names = requireNames(cells);
   });
@@ -45,8 +44,7 @@ export function readCsv(text: string): { entries: ListedEntry[]; ignoredColumns:
 }
 
 function requireNames(header: readonly string[]): string[] {
-  if (header.length > MOST_COLUMNS)
-    throw new SourceListError(`The CSV has more than ${MOST_COLUMNS} columns.`);
+  if (header.length > MAX_COLUMNS) throw new SourceListError(`The CSV has more than ${MAX_COLUMNS} columns.`);
   const names = header.map((name) => name.trim().toLowerCase());
   if (!names.includes('url')) {
     throw new SourceListError(
@@ -58,17 +56,17 @@ function requireNames(header: readonly string[]): string[] {
   return names;
 }
 
-/** @param take takes a row's cells and the line that it ends on. */
-function eachRow(text: string, take: (cells: string[], line: number) => void): void {
+/** @param onRow called with the cells of each row and the line it ends on. */
+function forEachRow(text: string, onRow: (cells: string[], line: number) => void): void {
   try {
     parse(text, {
       relax_column_count: true,
       skip_empty_lines: true,
       max_record_size: MAX_ROW_CHARACTERS,
-      // The header, and one more than is taken.
+      // The header, and one entry more than allowed.
       to: MAX_LIST_ENTRIES + 2,
       on_record: (record: string[], { lines }) => {
-        take(record, lines);
+        onRow(record, lines);
         return null;
       },
     });
@@ -79,19 +77,19 @@ function eachRow(text: string, take: (cells: string[], line: number) => void): v
 }
 
 function entryOf(names: readonly string[], cells: readonly string[], line: number): ListedEntry {
-  const said: Record<string, unknown> = {};
+  const fields: Record<string, unknown> = {};
   let url = '';
   for (const [index, name] of names.entries()) {
     const cell = (cells[index] ?? '').trim();
     const read = Object.hasOwn(COLUMNS, name) ? COLUMNS[name] : undefined;
     if (cell === '' || read === undefined) continue;
     if (name === 'url') url = cell;
-    else said[name] = read(cell);
+    else fields[name] = read(cell);
   }
-  return { line, url, said };
+  return { line, url, fields };
 }
 
-/** A number where the cell is one; else the text, which the rules then refuse. */
+/** Returns the cell as a number, or unchanged if it is none. Validation then refuses it. */
 function numberOf(cell: string): unknown {
   return /^\d+(\.\d+)?$/.test(cell) ? Number(cell) : cell;
 }

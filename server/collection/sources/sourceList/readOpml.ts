@@ -1,53 +1,49 @@
 import { XMLParser } from 'fast-xml-parser';
+import { countMarks } from './countMarks.ts';
 import { type ListedEntry, SourceListError } from './listedEntry.ts';
-import { marksIn } from './marksIn.ts';
 
 type Outline = { outline?: Outline[] } & Record<string, unknown>;
 
-/** What an outline is read by, whatever the case of its attributes. */
-const ADDRESSES = ['xmlurl', 'htmlurl', 'url'] as const;
+/** The attributes that may hold the URL, in order of preference. Their case is ignored. */
+const URL_ATTRIBUTES = ['xmlurl', 'htmlurl', 'url'] as const;
 
 /**
- * OPML, as feed readers write their lists: each outline with an address is a source, and the titles of the outlines
- * around it are its tags.
+ * Reads an OPML list as exported by feed readers. Each outline with a URL is a source; the titles of the outlines around
+ * it are its tags.
  *
- * @throws SourceListError where it is no OPML. A document type is refused: it could define entities without end.
+ * @throws SourceListError if it is not OPML, too large, or has a document type, which could define nested entities.
  */
 export function readOpml(text: string): { entries: ListedEntry[] } {
   if (/<!DOCTYPE/i.test(text))
-    throw new SourceListError('A document type is not taken. Leave out <!DOCTYPE …>.');
-  requireFewMarks(text);
+    throw new SourceListError('A document type is not allowed. Remove <!DOCTYPE …>.');
+  requireWithinLimits(text);
   const lineOf = lineCounter(text);
   const entries: ListedEntry[] = [];
-  // A stack of our own: how deep outlines nest is up to who wrote them.
+  // An explicit stack, because the nesting depth is not limited.
   const open = [...outlinesOf(text)].reverse().map((outline) => ({ outline, tags: [] as string[] }));
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { outline, tags } = next;
     const attributes = attributesOf(outline);
     const name = attributes.get('title') || attributes.get('text') || '';
-    const url = ADDRESSES.map((key) => attributes.get(key)).find(Boolean);
-    if (url !== undefined) entries.push({ line: lineOf(outline), url, said: { name, tags } });
+    const url = URL_ATTRIBUTES.map((key) => attributes.get(key)).find(Boolean);
+    if (url !== undefined) entries.push({ line: lineOf(outline), url, fields: { name, tags } });
     const inner = url === undefined && name !== '' && !tags.includes(name) ? [...tags, name] : tags;
     for (const child of [...(outline.outline ?? [])].reverse()) open.push({ outline: child, tags: inner });
   }
   return { entries };
 }
 
-/** What a parser makes of a document is many times as large as each of its tags, attributes and texts: so many are read. */
-const MOST_TAGS = 60_000;
-const MOST_EQUAL_SIGNS = 200_000;
-const MOST_CHARACTERS_OF_ONE = 65_536;
+/** Limits of the parser's memory use: parsed tags and attributes are many times larger than their text. */
+const MAX_TAGS = 60_000;
+const MAX_EQUAL_SIGNS = 200_000;
+const MAX_TAG_CHARACTERS = 65_536;
 
-function requireFewMarks(text: string): void {
-  const tags = marksIn(text, '<', MOST_TAGS);
-  if (tags.count > MOST_TAGS || marksIn(text, '=', MOST_EQUAL_SIGNS).count > MOST_EQUAL_SIGNS)
-    throw new SourceListError(
-      'The list has more tags and attributes than are read at once. Send it in parts.',
-    );
-  if (tags.widest > MOST_CHARACTERS_OF_ONE)
-    throw new SourceListError(
-      `The list has a tag or text of more than ${MOST_CHARACTERS_OF_ONE} characters.`,
-    );
+function requireWithinLimits(text: string): void {
+  const tags = countMarks(text, '<', MAX_TAGS);
+  if (tags.count > MAX_TAGS || countMarks(text, '=', MAX_EQUAL_SIGNS).count > MAX_EQUAL_SIGNS)
+    throw new SourceListError('The list has too many tags and attributes. Send it in parts.');
+  if (tags.longest > MAX_TAG_CHARACTERS)
+    throw new SourceListError(`The list has a tag or text of more than ${MAX_TAG_CHARACTERS} characters.`);
 }
 
 function outlinesOf(text: string): Outline[] {
@@ -64,10 +60,10 @@ function outlinesOf(text: string): Outline[] {
     document = parser.parse(text, true) as typeof document;
   } catch (error) {
     throw new SourceListError(
-      `The list is no XML: ${error instanceof Error ? error.message : String(error)}`,
+      `The list is not valid XML: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  if (typeof document.opml !== 'object') throw new SourceListError('The list is no OPML: it has no <opml>.');
+  if (typeof document.opml !== 'object') throw new SourceListError('The list is not OPML: it has no <opml>.');
   return document.opml.body?.outline ?? [];
 }
 
@@ -81,7 +77,7 @@ function attributesOf(outline: Outline): Map<string, string> {
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** The five entities that XML knows by itself, and characters by number; nothing else can be defined. */
+/** Decodes XML's five predefined entities and numeric character references. */
 function unescaped(value: string): string {
   return value.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(\w+));/gi, (whole, hex, decimal, name) => {
     if (name !== undefined) return NAMED[String(name)] ?? whole;
@@ -90,7 +86,7 @@ function unescaped(value: string): string {
   });
 }
 
-/** The line that an outline begins on; asked for in the order of the document. */
+/** Returns a function that gives an outline's first line. It must be called in document order. */
 function lineCounter(text: string): (outline: Outline) => number {
   const metadata = XMLParser.getMetaDataSymbol() as unknown as symbol;
   let [line, counted] = [1, 0];

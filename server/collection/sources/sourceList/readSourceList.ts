@@ -5,7 +5,7 @@ import { readCsv } from './readCsv.ts';
 import { readOpml } from './readOpml.ts';
 import { readText } from './readText.ts';
 
-/** An entry that may be watched, or why it may not. */
+/** A valid entry, or the reason why an entry is invalid. */
 export type CheckedEntry = { line: number; url: string } & ({ source: NewSource } | { detail: string });
 
 export interface ParsedSourceList {
@@ -14,27 +14,25 @@ export interface ParsedSourceList {
 }
 
 /**
- * Reads a list of sources and checks each entry by the rules of a source.
+ * Reads a list of sources and validates each entry.
  *
- * @throws SourceListError where it is not UTF-8, not of its form, or longer than a list may be.
+ * @throws SourceListError if the list is not UTF-8, not in the given format, or too long.
  */
 export function readSourceList(form: ListFormat, bytes: Uint8Array): ParsedSourceList {
   const text = decoded(bytes);
   const { entries, ignoredColumns = [] } = READERS[form](text);
-  const taken: CheckedEntry[] = [];
+  const checked: CheckedEntry[] = [];
   for (const entry of entries) {
-    if (taken.length === MAX_LIST_ENTRIES)
-      throw new SourceListError(
-        `The list has more than ${MAX_LIST_ENTRIES} entries, which is as many as are taken at once. Send it in parts.`,
-      );
-    taken.push(checked(entry));
+    if (checked.length === MAX_LIST_ENTRIES)
+      throw new SourceListError(`The list has more than ${MAX_LIST_ENTRIES} entries. Send it in parts.`);
+    checked.push(checkEntry(entry));
   }
-  return { entries: taken, ignoredColumns: ignoredColumns.slice(0, MOST_TOLD_COLUMNS) };
+  return { entries: checked, ignoredColumns: ignoredColumns.slice(0, MAX_REPORTED_COLUMNS) };
 }
 
-/** A refused address is told as far as it tells which it is. */
-const MOST_TOLD_CHARACTERS = 300;
-const MOST_TOLD_COLUMNS = 50;
+/** Refused URLs are truncated to this length in the result. */
+const MAX_REPORTED_CHARACTERS = 300;
+const MAX_REPORTED_COLUMNS = 50;
 
 type Read = { entries: Iterable<ListedEntry>; ignoredColumns?: string[] };
 
@@ -48,17 +46,17 @@ function decoded(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw new SourceListError('The list is not UTF-8. Save it in that encoding and send it again.');
+    throw new SourceListError('The list is not UTF-8. Save it as UTF-8 and send it again.');
   }
 }
 
-function checked({ line, url, said }: ListedEntry): CheckedEntry {
-  const result = newSourceSchema.safeParse({ ...said, url });
+function checkEntry({ line, url, fields }: ListedEntry): CheckedEntry {
+  const result = newSourceSchema.safeParse({ ...fields, url });
   if (result.success) return { line, url, source: result.data };
   const [issue] = result.error.issues;
   return {
     line,
-    url: url.length > MOST_TOLD_CHARACTERS ? `${url.slice(0, MOST_TOLD_CHARACTERS)}…` : url,
+    url: url.length > MAX_REPORTED_CHARACTERS ? `${url.slice(0, MAX_REPORTED_CHARACTERS)}…` : url,
     detail: `${issue?.path.join('.') ?? 'url'}: ${issue?.message ?? 'It cannot be read.'}`,
   };
 }

@@ -1,13 +1,13 @@
 import type { ListedEntry } from './listedEntry.ts';
 
-/** An address a line, one line at a time; a line that begins with `#` is a comment. */
+/** Yields the URLs of a text list, one per line. Lines that begin with `#` are comments. */
 export function* readText(text: string): Generator<ListedEntry> {
   let line = 0;
   for (let start = 0; start <= text.length; ) {
     const end = endOfLine(text, start);
     line += 1;
     const url = text.slice(start, end).trim();
-    if (url !== '' && !url.startsWith('#')) yield { line, url, said: {} };
+    if (url !== '' && !url.startsWith('#')) yield { line, url, fields: {} };
     start = end + (text.startsWith('\r\n', end) ? 2 : 1);
   }
 }

@@ -15,14 +15,14 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-const answer = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const response = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-/** Answers, and what else is said, on a connection that stays open. */
-function kept(body: string, more = ''): Step {
-  return (socket) => void socket.write(answer(body) + more);
+/** Sends a response and further bytes on a connection that stays open. */
+function keepAlive(body: string, more = ''): Step {
+  return (socket) => void socket.write(response(body) + more);
 }
 
-/** Watches pages of one site, checks each several times, and tells what every attempt came to. */
+/** Watches the pages of a site, checks each several times, and returns the body or error of every attempt. */
 async function outcomes(pages: Record<string, Step>, rounds = 3): Promise<Record<string, string[]>> {
   const ids: Record<string, string> = {};
   for (const [path, step] of Object.entries(pages)) {
@@ -30,53 +30,57 @@ async function outcomes(pages: Record<string, Step>, rounds = 3): Promise<Record
     ids[path] = (await node.watch(web.url(path), { ignore_robots: true })).id;
   }
   for (let round = 0; round < rounds; round += 1) await node.check();
-  const told: Record<string, string[]> = {};
+  const results: Record<string, string[]> = {};
   for (const [path, id] of Object.entries(ids)) {
     const attempts = await node.retrievals(id);
-    told[path] = await Promise.all(
+    results[path] = await Promise.all(
       attempts.map(async ({ error, sha256 }) =>
         sha256 === null ? String(error) : (await node.node.fetch(`/archive/${sha256}`)).text(),
       ),
     );
   }
-  return told;
+  return results;
 }
 
-test('bytes beyond an answer’s length are nobody’s: neither of the page they came with nor of the next', async () => {
-  const told = await outcomes({
-    '/a': kept('aaa', 'and more than was said'),
-    '/b': kept('bbb'),
-    '/c': kept('ccc'),
+test('bytes beyond the declared length belong neither to their page nor to the next', async () => {
+  const results = await outcomes({
+    '/a': keepAlive('aaa', 'and more than was said'),
+    '/b': keepAlive('bbb'),
+    '/c': keepAlive('ccc'),
   });
-  expect(told).toEqual({
+  expect(results).toEqual({
     '/a': ['aaa', 'aaa', 'aaa'],
     '/b': ['bbb', 'bbb', 'bbb'],
     '/c': ['ccc', 'ccc', 'ccc'],
   });
 });
 
-test('a second answer that nobody asked for is not taken for that of the next page', async () => {
-  const told = await outcomes({ '/a': kept('aaa', answer('forged')), '/b': kept('bbb'), '/c': kept('ccc') });
-  expect(told).toEqual({
+test('an unrequested second response is not used for the next page', async () => {
+  const results = await outcomes({
+    '/a': keepAlive('aaa', response('forged')),
+    '/b': keepAlive('bbb'),
+    '/c': keepAlive('ccc'),
+  });
+  expect(results).toEqual({
     '/a': ['aaa', 'aaa', 'aaa'],
     '/b': ['bbb', 'bbb', 'bbb'],
     '/c': ['ccc', 'ccc', 'ccc'],
   });
 });
 
-test('a server that closes each connection after its answer, unsaid, makes nothing fail', async () => {
+test('a server that closes each connection after its response without notice causes no failure', async () => {
   const closing =
     (body: string): Step =>
     (socket) =>
-      void socket.write(answer(body), () => socket.destroySoon());
+      void socket.write(response(body), () => socket.destroySoon());
   const resetting =
     (body: string): Step =>
     (socket) =>
-      void socket.write(answer(body), () => setImmediate(() => socket.resetAndDestroy()));
-  const told = await outcomes(
-    { '/a': closing('aaa'), '/b': closing('bbb'), '/c': resetting('ccc'), '/d': kept('ddd') },
+      void socket.write(response(body), () => setImmediate(() => socket.resetAndDestroy()));
+  const results = await outcomes(
+    { '/a': closing('aaa'), '/b': closing('bbb'), '/c': resetting('ccc'), '/d': keepAlive('ddd') },
     5,
   );
-  for (const [path, attempts] of Object.entries(told))
+  for (const [path, attempts] of Object.entries(results))
     expect(new Set(attempts), path).toEqual(new Set([path.slice(1).repeat(3)]));
 });

@@ -1,0 +1,66 @@
+import type { EntryType } from '../../../shared/ledger.ts';
+import { appendEntry, nextSeq } from '../../ledger/appendEntry.ts';
+import { fingerprintOf } from '../../ledger/entry.ts';
+import { insertSourceRevision } from '../../store/sqlite/collection/sourceRevisions.ts';
+import { type SourceRow, type SourceSettings, updateSource } from '../../store/sqlite/collection/sources.ts';
+import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+
+type RecordedSource = SourceSettings & Pick<SourceRow, 'id' | 'url' | 'added_at' | 'removed'>;
+
+/**
+ * Returns the part of a source that the ledger records and publishes. Header values are left out, because they may be
+ * secrets, and so is `allow_private`, because it describes the owner's own network.
+ */
+export function recordedSource(source: RecordedSource) {
+  const { headers, noise_rules, allow_private: _private, ...settings } = settingsOf(source);
+  return {
+    id: source.id,
+    url: source.url,
+    ...settings,
+    header_names: Object.keys(headers).sort(),
+    // Left out if empty, so that records from before noise rules existed keep their digest.
+    ...(noise_rules.length > 0 && { noise_rules }),
+    added_at: source.added_at,
+    removed: source.removed,
+  };
+}
+
+/** Updates a source and records the change. */
+export function writeRevision(database: WriteDatabase, source: SourceRow, at: string): void {
+  updateSource(database, { ...source, revision: nextSeq(database) });
+  recordRevision(database, 'source.changed', source, at);
+}
+
+/** Appends the ledger entry of a revision and stores the revision, inside the caller's transaction. */
+export function recordRevision(
+  database: WriteDatabase,
+  type: EntryType,
+  source: RecordedSource & { key: number },
+  at: string,
+): void {
+  const record = recordedSource(source);
+  const entry = appendEntry(database, { type, subject: source.id, digest: fingerprintOf(record), at });
+  insertSourceRevision(database, { ledger_entry: entry.seq, source_key: source.key, record });
+}
+
+/** Returns whether two states of a source have the same settings. */
+export function hasSameSettings(left: SourceSettings, right: SourceSettings): boolean {
+  return fingerprintOf(settingsOf(left)) === fingerprintOf(settingsOf(right));
+}
+
+function settingsOf(source: SourceSettings): SourceSettings {
+  const { name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers, noise_rules } = source;
+  const { paused, allow_private } = source;
+  return {
+    name,
+    agency,
+    tags,
+    every_minutes,
+    max_object_mb,
+    ignore_robots,
+    headers,
+    noise_rules,
+    paused,
+    allow_private,
+  };
+}
