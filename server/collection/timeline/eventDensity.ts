@@ -4,8 +4,8 @@ import type { Store } from '../../store/store.ts';
 import { firstInstantOf, lastInstantOf } from './events.ts';
 
 /**
- * How many events were observed in each of `buckets` buckets of the same length. Each edge between two buckets costs as much
- * as one look at the marks of the timeline, however many events there are.
+ * Counts the events observed in each of `buckets` buckets of equal length. Each bucket boundary takes one indexed lookup,
+ * however many events there are.
  */
 export function readEventDensity({ read }: Pick<Store, 'read'>, query: EventDensityQuery): EventDensity {
   return read
@@ -26,7 +26,7 @@ export function readEventDensity({ read }: Pick<Store, 'read'>, query: EventDens
     .deferred();
 }
 
-/** Where each bucket begins; the last one ends with `until`, which belongs to it. */
+/** Returns the start of each bucket. The last one ends with `until`, inclusive. */
 function edgesBetween(since: string, until: string, buckets: number): string[] {
   const start = Date.parse(since);
   const length = Math.max(0, Date.parse(until) + 1 - start) / buckets;
