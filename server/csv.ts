@@ -3,11 +3,11 @@ import { stringify } from 'csv-stringify/sync';
 export type CsvCell = string | number | boolean | null;
 
 /**
- * Rows as CSV (RFC 4180) with CRLF. A text that a spreadsheet would run as a formula gets a leading `'`; a number never
- * does.
+ * Formats rows as CSV (RFC 4180) with CRLF. Text that a spreadsheet would run as a formula gets a leading `'`; numbers do
+ * not.
  */
 export function csvLines(rows: readonly (readonly CsvCell[])[]): string {
-  // A line break of any kind is quoted, not only the one that ends records.
+  // Cells with any kind of line break are quoted, not only those with the record delimiter.
   return stringify(
     rows.map((row) => row.map(csvCell)),
     { record_delimiter: '\r\n', quoted_match: /[\r\n]/ },

@@ -6,7 +6,7 @@ import { instantSchema } from './text.ts';
 export const newNoisePreviewSchema = z
   .strictObject({
     rules: noiseRulesSchema,
-    /** The number of one change of the source, to see its diff under these rules. */
+    /** The number of one change of the source whose diff under these rules is wanted. */
     event: z.int().min(1).optional(),
   })
   .meta({ id: 'NewNoisePreview' });
@@ -14,30 +14,30 @@ export type NewNoisePreview = z.output<typeof newNoisePreviewSchema>;
 
 export const noisePreviewSchema = z
   .strictObject({
-    /** How many changes the source has in all. */
+    /** The number of changes of the source. */
     total: z.int(),
-    /** What the rules make of the newest changes, or of the one that was asked for; newest first. */
+    /** The findings for the newest changes, newest first, or for the requested one. */
     events: z.array(
       z.strictObject({
         event: z.int(),
         observed_at: instantSchema,
-        /** Null where that cannot be told; `problem` says why. */
+        /** Null if the versions cannot be read; `problem` states why. */
         noise: noiseFindingsSchema.nullable(),
         problem: z.string().nullable(),
       }),
     ),
-    /** The diff of the one event that was asked for. */
+    /** The diff of the requested event; null if none was requested. */
     diff: diffSchema.nullable(),
   })
   .meta({ id: 'NoisePreview' });
 export type NoisePreview = z.output<typeof noisePreviewSchema>;
 
-/** What a run of the rules over past versions came to; the result of its job. */
+/** The result of the job that applies the rules to past changes. */
 export interface NoiseRun {
-  /** Changes that were looked at. */
+  /** Changes examined. */
   events: number;
   noise: number;
-  /** Changes on which a rule took too long. */
+  /** Changes for which a rule exceeded its time limit. */
   timed_out: number;
   /** Changes whose versions could not be read. */
   unreadable: number;

@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createGunzip, gzipSync } from 'node:zlib';
 import { WARCParser } from 'warcio';
+import { decompress, type OpenBytes } from '../../server/collection/captures/decompress.ts';
 import { importWarc } from '../../server/collection/captures/importWarc.ts';
-import { type OpenBytes, unpacked } from '../../server/collection/captures/unpack.ts';
-import { readWarc } from '../../server/collection/captures/warcRecords.ts';
+import { readWarc } from '../../server/collection/captures/readWarc.ts';
 import { ObjectReceiver } from '../../server/collection/record/objectReceiver.ts';
 import { openArchive } from '../../server/ledger/openArchive.ts';
 import { syncFolder } from '../../server/store/blobs/durableFile.ts';
@@ -156,7 +156,7 @@ async function readByLibrary(opened: OpenBytes): Promise<void> {
 
 /** Barer: records are found as an import finds them, with zlib and without HTTP, and their blocks are hashed. */
 async function readAndHash(opened: OpenBytes): Promise<void> {
-  for await (const one of readWarc(unpacked(opened), Number.POSITIVE_INFINITY)) {
+  for await (const one of readWarc(decompress(opened), Number.POSITIVE_INFINITY)) {
     const hashing = createHash('sha256');
     for await (const chunk of one.block) hashing.update(chunk);
     hashing.digest('hex');

@@ -4,10 +4,10 @@ import { type RetrievalError, watchedUrlSchema } from '../../../shared/source.ts
 import { isHttpUrl } from '../../../shared/text.ts';
 import { normalizeUrl } from '../sources/sources.ts';
 
-/** What a capture says of the answer that it holds. */
+/** The response that a capture holds. */
 export interface CapturedAnswer {
   status: number | null;
-  /** Why it is no observation, or null. */
+  /** Why the response is not an observation, or null. */
   error: RetrievalError | null;
   content_type: string | null;
   headers: [string, string][];
@@ -17,10 +17,10 @@ export interface CapturedAnswer {
 /** One capture of an address by a third party. */
 export interface Capture extends CapturedAnswer {
   url: string;
-  /** The address that it was read from, where that is another. */
+  /** The address that the capture was fetched from; `url` unless a web archive served it. */
   final_url: string;
   redirects: { url: string; status: number }[];
-  /** The capture's own time. */
+  /** When the third party captured it. */
   original_observed_at: string;
   sha256: string;
   bytes: number;
@@ -29,7 +29,7 @@ export interface Capture extends CapturedAnswer {
   payload_digest: string | null;
 }
 
-/** A capture that is not taken, by the word that its refusal is counted under. */
+/** A capture that is not imported; refusals are counted by `reason`. */
 export class RefusedCaptureError extends Error {
   readonly reason: CaptureRefusal;
 
@@ -40,7 +40,7 @@ export class RefusedCaptureError extends Error {
   }
 }
 
-/** The one form of a captured address. @throws RefusedCaptureError */
+/** Normalises a captured address. @throws RefusedCaptureError */
 export function parseCaptureUrl(text: string): string {
   if (/^(?!https?:)[a-z][a-z0-9+.-]*:/i.test(text)) throw new RefusedCaptureError('not_http');
   if (!isHttpUrl(text)) throw new RefusedCaptureError('malformed_url');
@@ -50,20 +50,20 @@ export function parseCaptureUrl(text: string): string {
   throw new RefusedCaptureError(username || password ? 'credentials_in_url' : 'malformed_url');
 }
 
-/** WARC-Date: UTC to the second, with up to nine more digits in WARC 1.1; what it is less exact in is no instant. */
+/** WARC-Date: UTC to the second; WARC 1.1 allows up to nine fractional digits. Less precise dates are refused. */
 const WARC_DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
-/** A capture's time as rows write it. @throws RefusedCaptureError */
+/** Parses a capture's time into the form used in rows. @throws RefusedCaptureError */
 export function parseCaptureDate(text: string | undefined): string {
   const time = text !== undefined && WARC_DATE.test(text) ? Date.parse(text) : Number.NaN;
   const instant = Number.isNaN(time) ? '' : new Date(time).toISOString();
-  // The 31st of April is read as the 1st of May.
+  // `Date.parse` reads 31 April as 1 May.
   if (text === undefined || instant.slice(0, 19) !== text.slice(0, 19))
     throw new RefusedCaptureError('malformed_date');
   return instant;
 }
 
-/** Why an answer of this status is no observation (contract: 2xx with its whole body), or null. */
+/** Returns why a response with this status is not an observation (contract: 2xx with its whole body), or null. */
 export function errorOfStatus(status: number): RetrievalError | null {
   if (status >= 400) return 'http_error';
   if (status === 301 || status === 302 || status === 303 || status === 307 || status === 308)

@@ -12,20 +12,20 @@ export interface CaptureServices extends MementoServices {
   jobs: Jobs;
 }
 
-/** Takes third parties' captures, each import as a job. */
+/** Imports captures made by third parties; each import is a job. */
 export interface Captures {
   /**
-   * Takes a WARC file whole, then imports it. What is cut on its way is not begun.
+   * Receives a whole WARC file, then imports it. An upload that is cut off imports nothing.
    *
-   * @param chunks the file as it streams in, bounded by `MAX_CAPTURE_FILE_BYTES`.
+   * @param chunks the file as it streams in, at most `MAX_CAPTURE_FILE_BYTES`.
    * @throws Problem `disk_nearly_full`, `shutting_down`; whatever the chunks throw.
    */
   startFile(observer: string, chunks: AsyncIterable<Uint8Array>): Promise<RunningJob<CaptureResult>>;
-  /** Imports what a TimeMap lists. @throws Problem `shutting_down`. */
-  startTimeMap(observer: string, asked: MementoImport): RunningJob<CaptureResult>;
+  /** Imports the mementos that a TimeMap lists. @throws Problem `shutting_down`. */
+  startTimeMap(observer: string, request: MementoImport): RunningJob<CaptureResult>;
 }
 
-/** How much of a file is read at a time. */
+/** Bytes read from a WARC file at a time. */
 export const READ_SIZE = 262_144;
 
 export function openCaptures({ jobs, ...services }: CaptureServices, closing: AbortSignal): Captures {
@@ -38,7 +38,10 @@ export function openCaptures({ jobs, ...services }: CaptureServices, closing: Ab
     async startFile(observer, chunks) {
       requireOpen();
       if ((await reachedStorageLimit(store, settings(), 0)) === 'disk_nearly_full')
-        throw new Problem('disk_nearly_full', 'There is too little free disk for a file to be taken.');
+        throw new Problem(
+          'disk_nearly_full',
+          'There is too little free disk space to import a file. Free some space and try again.',
+        );
       const staged = await store.blobs.stageFile(chunks, MAX_CAPTURE_FILE_BYTES);
       return jobs.start('import', 'records', async ({ signal, progress }) => {
         try {
@@ -46,20 +49,20 @@ export function openCaptures({ jobs, ...services }: CaptureServices, closing: Ab
             open: () => createReadStream(staged.file, { highWaterMark: READ_SIZE }),
             observer: () => observer,
             signal: AbortSignal.any([signal, closing]),
-            tell: progress,
+            onProgress: progress,
           });
         } finally {
           await staged.discard();
         }
       });
     },
-    startTimeMap(observer, asked) {
+    startTimeMap(observer, request) {
       requireOpen();
       return jobs.start('import', 'records', ({ signal, progress }) =>
-        importMementos(services, asked, {
+        importMementos(services, request, {
           observer,
           signal: AbortSignal.any([signal, closing]),
-          tell: progress,
+          onProgress: progress,
         }),
       );
     },

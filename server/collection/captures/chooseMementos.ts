@@ -2,51 +2,51 @@ import type { MementoImport } from '../../../shared/captures.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Attempt } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
-import { InvalidTimeMapError, type ListedMemento, readTimeMap } from './readTimeMap.ts';
+import { InvalidTimeMapError, type ListedMemento, parseTimeMap } from './parseTimeMap.ts';
 import type { MementoServices } from './services.ts';
 
-/** A memento to be asked for. */
-export interface Chosen extends ListedMemento {
+/** A memento to be fetched. */
+export interface ChosenMemento extends ListedMemento {
   original: string;
 }
 
-/** One page of a TimeMap is no longer than this, and it has no more pages than that. */
+/** Limits on the size of one page of a TimeMap, the number of pages, and the captures listed on all of them. */
 const MAX_PAGE_BYTES = 16_777_216;
 const MAX_PAGES = 100;
-/** And all of them together list no more than this. */
 const MAX_LISTED = 500_000;
 
 /**
- * Reads a TimeMap, all of its pages, and chooses the mementos that were asked for, oldest first.
+ * Reads all pages of a TimeMap and selects the requested mementos, oldest first.
  *
- * @returns how many lie beyond the limit, and whether the TimeMap was met at a private address.
+ * @returns the mementos, how many exceed the limit, and whether the TimeMap is at a private address.
  * @throws Problem `invalid_capture`; HostBackoffError; the signal's reason.
  */
 export async function chooseMementos(
   services: MementoServices,
-  asked: MementoImport,
+  request: MementoImport,
   signal: AbortSignal,
-): Promise<{ chosen: Chosen[]; beyond: number; isPrivate: boolean | undefined }> {
-  const pages = new Set([new URL(asked.timemap).href]);
-  const found = new Map<string, Chosen>();
+): Promise<{ chosen: ChosenMemento[]; beyond: number; isPrivate: boolean | undefined }> {
+  const pages = new Set([new URL(request.timemap).href]);
+  const found = new Map<string, ChosenMemento>();
   let original: string | null = null;
   let isPrivate: boolean | undefined;
-  // A set is gone over in its order, with what is added meanwhile.
+  // Iterating a set includes the elements added meanwhile.
   for (const url of pages) {
     if (pages.size > MAX_PAGES) throw unreadable(`It has more than ${MAX_PAGES} pages.`);
-    const attempt = await askForPage(services, asked, { url, isPrivate, signal });
+    const attempt = await fetchPage(services, request, { url, isPrivate, signal });
     isPrivate ??= attempt.isPrivate;
     const page = await readPage(attempt);
     original ??= page.original;
     for (const memento of page.mementos) {
-      const of = memento.original ?? page.original ?? original;
-      if (of !== null && isWithin(memento.at, asked)) found.set(memento.uri, { ...memento, original: of });
+      const captured = memento.original ?? page.original ?? original;
+      if (captured !== null && isWithin(memento.at, request))
+        found.set(memento.uri, { ...memento, original: captured });
     }
     for (const more of page.more) pages.add(more);
     if (found.size > MAX_LISTED) throw unreadable(`It lists more than ${MAX_LISTED} captures.`);
   }
   const sorted = [...found.values()].sort((left, right) => compare(left.at ?? '', right.at ?? ''));
-  const chosen = sorted.slice(0, asked.limit);
+  const chosen = sorted.slice(0, request.limit);
   return { chosen, beyond: sorted.length - chosen.length, isPrivate };
 }
 
@@ -65,7 +65,7 @@ function isWithin(at: string | null, { from, to }: Pick<MementoImport, 'from' | 
 
 type Page = Attempt<string>;
 
-function askForPage(
+function fetchPage(
   { settings, fetching }: MementoServices,
   { ignore_robots }: MementoImport,
   { url, isPrivate, signal }: { url: string; isPrivate: boolean | undefined; signal: AbortSignal },
@@ -79,19 +79,19 @@ function askForPage(
     timeoutMs: request_timeout_seconds * 1000,
     maxBytes: MAX_PAGE_BYTES,
     validators: async () => undefined,
-    receive: textOf,
+    receive: receiveText,
     allowPrivateAddress: isPrivate,
     signal,
   });
 }
 
-async function textOf(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+async function receiveText(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const held: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
     held.push(chunk);
     bytes += chunk.length;
-    if (bytes > maxBytes) throw unreadable(`A page of it has more than ${maxBytes} bytes.`);
+    if (bytes > maxBytes) throw unreadable(`One of its pages has more than ${maxBytes} bytes.`);
   }
   return Buffer.concat(held, bytes).toString('utf8');
 }
@@ -102,7 +102,7 @@ async function readPage({ received, error, status, final_url }: Page) {
       `It could not be fetched: ${status === null ? (error ?? 'no answer') : `the answer was ${status}`}.`,
     );
   try {
-    return await readTimeMap(received, final_url);
+    return await parseTimeMap(received, final_url);
   } catch (failure) {
     if (failure instanceof InvalidTimeMapError) throw unreadable(failure.message);
     throw failure;
@@ -110,5 +110,5 @@ async function readPage({ received, error, status, final_url }: Page) {
 }
 
 function unreadable(why: string): Problem {
-  return new Problem('invalid_capture', `This is no TimeMap that can be read. ${why}`);
+  return new Problem('invalid_capture', `This TimeMap cannot be read. ${why}`);
 }

@@ -1,15 +1,15 @@
-/** What stands before the body of an HTTP response, as it was sent. */
+/** The status line and headers of an HTTP response, as sent. */
 export interface HttpHead {
   status: number;
-  /** In their order, names as the server wrote them. */
+  /** In the order and spelling of the server. */
   headers: [string, string][];
 }
 
-/** The head of an HTTP response, like that of what the node asks for itself, is no longer than this. */
+/** The same limit applies to the responses that the node fetches itself. */
 const MAX_HEAD_BYTES = 65_536;
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? ([1-5]\d\d)(?: .*)?$/;
 
-/** A block that holds no HTTP response, or one that breaks off in its framing. */
+/** A block holds no HTTP response, or its framing is broken. */
 export class MalformedHttpError extends Error {
   constructor(message: string) {
     super(message);
@@ -18,8 +18,8 @@ export class MalformedHttpError extends Error {
 }
 
 /**
- * Takes the head from the beginning of a block (RFC 9112, section 2) and gives the rest of it as the body. A block that
- * ends with its head, as that of a revisit, has an empty body.
+ * Splits a block into the head of its HTTP message (RFC 9112, section 2) and the body. A block that ends with its head,
+ * such as that of a revisit, has an empty body.
  *
  * @throws MalformedHttpError; whatever the block throws.
  */
@@ -46,7 +46,7 @@ export async function splitHead(
   return { ...head, body: isWhole ? rest(held.subarray(end), chunks) : nothing() };
 }
 
-/** Where the body begins: after the first empty line, whether lines end with CR LF or LF alone. */
+/** Returns where the body begins: after the first empty line, with CR LF or LF line ends. */
 function endOfHead(bytes: Buffer): number {
   const strict = bytes.indexOf('\r\n\r\n');
   const loose = bytes.indexOf('\n\n');
@@ -62,13 +62,13 @@ function parseHead(text: string): HttpHead {
   for (const line of lines) {
     const colon = line.indexOf(':');
     if (colon > 0 && !/^\s/.test(line))
-      headers.push([withoutBlanks(line.slice(0, colon)), withoutBlanks(line.slice(colon + 1))]);
+      headers.push([trimBlanks(line.slice(0, colon)), trimBlanks(line.slice(colon + 1))]);
   }
   return { status: Number(status), headers };
 }
 
-/** Without spaces and tabs around it. No pattern does it: of those that end with `$` each run of blanks costs its square. */
-function withoutBlanks(text: string): string {
+/** Trims spaces and tabs. A loop, because a regular expression ending in `$` takes quadratic time on long runs of blanks. */
+function trimBlanks(text: string): string {
   let start = 0;
   let end = text.length;
   while (start < end && isBlank(text, start)) start += 1;

@@ -9,10 +9,10 @@ import { detectPageLabel } from '../record/pageLabels.ts';
 import { HostBackoffError } from '../schedule/hostRateLimiter.ts';
 import { sourceIdOf } from '../sources/sources.ts';
 import { type Capture, parseCaptureUrl, RefusedCaptureError } from './capture.ts';
-import { type Chosen, chooseMementos } from './chooseMementos.ts';
+import { type ChosenMemento, chooseMementos } from './chooseMementos.ts';
 import { headerOf } from './httpMessage.ts';
-import { rawMementoUrl } from './rawMementoUrl.ts';
-import { instantOfDate } from './readTimeMap.ts';
+import { rawMementoUrl } from './mementoUrls.ts';
+import { instantOfDate } from './parseTimeMap.ts';
 import { recordCapture } from './recordCapture.ts';
 import type { MementoServices } from './services.ts';
 import { Tally } from './tally.ts';
@@ -20,47 +20,47 @@ import { Tally } from './tally.ts';
 export interface MementoOptions {
   observer: string;
   signal: AbortSignal;
-  tell?: (done: number, total: number) => void;
+  onProgress?: (done: number, total: number) => void;
 }
 
 /**
- * Imports what an archive's TimeMap lists (RFC 7089), oldest first: each memento is asked for as it was taken, one after
- * the other, politely, and recorded as soon as it came. What was recorded before it was cancelled stays.
+ * Imports the mementos that an archive's TimeMap lists (RFC 7089), oldest first. Mementos are fetched one at a time, in
+ * their original form and within the host's rate limit, and recorded as they arrive. Cancelling keeps those recorded.
  *
- * @throws Problem `invalid_capture` where there is no TimeMap to be read.
+ * @throws Problem `invalid_capture` if the TimeMap cannot be read.
  */
 export async function importMementos(
   services: MementoServices,
-  asked: MementoImport,
-  { observer, signal, tell = () => {} }: MementoOptions,
+  request: MementoImport,
+  { observer, signal, onProgress = () => {} }: MementoOptions,
 ): Promise<CaptureResult> {
   const tally = new Tally();
   let done = 0;
   let total = 0;
   try {
-    const { chosen, beyond, isPrivate } = await chooseMementos(services, asked, signal);
+    const { chosen, beyond, isPrivate } = await chooseMementos(services, request, signal);
     tally.refuse('beyond_limit', beyond);
     total = chosen.length;
-    tell(0, total);
-    const reading = { ...asked, observer, isPrivate, signal };
+    onProgress(0, total);
+    const reading = { ...request, observer, isPrivate, signal };
     for (const memento of chosen) {
       signal.throwIfAborted();
-      await takeOne(services, reading, memento, tally);
+      await importOne(services, reading, memento, tally);
       done += 1;
-      tell(done, total);
+      onProgress(done, total);
     }
   } catch (error) {
     if (signal.aborted) tally.refuse('cancelled', total - done);
     else if (error instanceof HostBackoffError && total > 0) tally.refuse('host_held', total - done);
-    else throw error instanceof HostBackoffError ? held(error) : error;
+    else throw error instanceof HostBackoffError ? hostHeld(error) : error;
   }
   return tally.result();
 }
 
-function held({ until }: HostBackoffError): Problem {
+function hostHeld({ until }: HostBackoffError): Problem {
   return new Problem(
     'invalid_capture',
-    `The archive asked to be left alone until ${new Date(until).toISOString()}; try again then.`,
+    `The archive accepts no requests until ${new Date(until).toISOString()}. Try again then.`,
   );
 }
 
@@ -70,17 +70,17 @@ type Reading = Pick<MementoImport, 'ignore_robots'> & {
   signal: AbortSignal;
 };
 
-async function takeOne(
+async function importOne(
   services: MementoServices,
   reading: Reading,
-  { uri, at, original }: Chosen,
+  { uri, at, original }: ChosenMemento,
   tally: Tally,
 ): Promise<void> {
   try {
     const url = parseCaptureUrl(original);
     const key = { source: sourceIdOf(url), observer: reading.observer, at: at ?? '' };
     if (hasCaptureAt(services.store.read, key)) return tally.record({ held: true, event: null });
-    const attempt = await askFor(services, reading, rawMementoUrl(uri));
+    const attempt = await fetchWithRetries(services, reading, rawMementoUrl(uri));
     const capture = await captureOf(attempt, url, at);
     await record(services, reading.observer, attempt.received, capture, tally);
   } catch (error) {
@@ -89,8 +89,8 @@ async function takeOne(
   }
 }
 
-/** Asks again after each of the growing delays as long as the archive cannot be reached or does not answer whole. */
-async function askFor(
+/** Retries after each configured delay while the archive is unreachable or its responses are incomplete. */
+async function fetchWithRetries(
   { receiver, settings, fetching }: MementoServices,
   { ignore_robots, isPrivate, signal }: Reading,
   url: string,
@@ -109,15 +109,15 @@ async function askFor(
       allowPrivateAddress: isPrivate,
       signal,
     });
-    const mayCome = attempt.received === null && attempt.error !== null && !FINAL_ERRORS.has(attempt.error);
-    if (delay === null || !mayCome) return attempt;
+    const mayRetry = attempt.received === null && attempt.error !== null && !FINAL_ERRORS.has(attempt.error);
+    if (delay === null || !mayRetry) return attempt;
     await fetching.clock.sleep(delay * 1000, signal);
     signal.throwIfAborted();
   }
   throw new Error('The last attempt has no delay after it.');
 }
 
-/** What another request would meet again. */
+/** Errors that a retry cannot resolve. */
 const FINAL_ERRORS: ReadonlySet<string> = new Set([
   'object_too_large',
   'redirect_refused',
@@ -125,20 +125,20 @@ const FINAL_ERRORS: ReadonlySet<string> = new Set([
   'storage_full',
 ]);
 
-/** @throws RefusedCaptureError where what came is no memento. */
+/** @throws RefusedCaptureError if the response is not a memento. */
 async function captureOf(
   attempt: Attempt<ReceivedObject>,
   url: string,
   listedAt: string | null,
 ): Promise<Capture> {
   const { received, error } = attempt;
-  const said = headerOf(attempt.headers, 'memento-datetime');
-  // An archive that answers with an error of its own does not say of when that is.
-  if (received === null || (error !== null && said === undefined)) {
+  const datetime = headerOf(attempt.headers, 'memento-datetime');
+  // An error without Memento-Datetime is the archive's own error, not a capture.
+  if (received === null || (error !== null && datetime === undefined)) {
     await received?.discard();
     throw new RefusedCaptureError(error === null || error === 'http_error' ? 'no_memento' : error);
   }
-  const at = said === undefined ? listedAt : instantOfDate(said);
+  const at = datetime === undefined ? listedAt : instantOfDate(datetime);
   if (at === null) {
     await received.discard();
     throw new RefusedCaptureError('malformed_date');

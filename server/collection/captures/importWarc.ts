@@ -7,38 +7,38 @@ import { temporaryFolder } from '../../store/blobs/paths.ts';
 import { CaptureSpool } from '../../store/sqlite/collection/captureSpool.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import { sourceIdOf } from '../sources/sources.ts';
-import { CaptureSpace } from './captureRoom.ts';
-import { DamagedCaptureFileError } from './damage.ts';
-import { type FileDescription, readWarcFile, type Waiting } from './readWarcFile.ts';
-import { CaptureRecorder } from './recording.ts';
+import { DamagedCaptureFileError } from './captureFileErrors.ts';
+import { CaptureRecorder } from './captureRecorder.ts';
+import { CaptureSpace } from './captureSpace.ts';
+import { decompress, type OpenBytes } from './decompress.ts';
+import { type FileDescription, type PendingCaptures, readWarcFile } from './readWarcFile.ts';
 import type { WarcServices } from './services.ts';
 import { Tally } from './tally.ts';
-import { type OpenBytes, unpacked } from './unpack.ts';
 
 export interface WarcImport {
-  /** The file's bytes, as they are kept. */
+  /** Opens the file, compressed or not. */
   open: OpenBytes;
-  /** Whose captures they are; asked once the file is read. */
+  /** Returns whose captures these are. Called once the file is read. */
   observer: (description: FileDescription) => string;
   signal: AbortSignal;
-  /** Told how many captures of all that were read are recorded. */
-  tell?: (done: number, total: number) => void;
+  /** Called with the number of captures recorded, out of all that were read. */
+  onProgress?: (done: number, total: number) => void;
 }
 
 /**
- * Imports a WARC file: reads all of it first, then records its captures in the order of their own times. What was
- * recorded before it was cancelled stays.
+ * Imports a WARC file: reads all of it, then records its captures in the order of their capture times. Cancelling keeps
+ * the captures already recorded.
  *
- * @throws Problem `invalid_capture` where the file is no WARC, or is damaged from its beginning.
+ * @throws Problem `invalid_capture` if the file is not a WARC file or its first record is damaged.
  */
 export async function importWarc(
   services: WarcServices,
-  { open, observer, signal, tell = () => {} }: WarcImport,
+  { open, observer, signal, onProgress = () => {} }: WarcImport,
 ): Promise<CaptureResult> {
   const { store, receiver, settings } = services;
   const file = join(temporaryFolder(store.folder), `captures-${store.randomHex(16)}`);
   const spool = new CaptureSpool(file);
-  const waiting: Waiting = { spool, room: new CaptureSpace(receiver), large: new Map() };
+  const pending: PendingCaptures = { spool, space: new CaptureSpace(receiver), large: new Map() };
   const tally = new Tally();
   try {
     const maxBytesOf = (url: string) =>
@@ -51,17 +51,17 @@ export async function importWarc(
       receiver,
       maxUnpackedBytes: MAX_CAPTURE_UNPACKED_BYTES,
     };
-    const description = await readWarcFile(reading, waiting, tally, unpacked(open), signal);
-    await new CaptureRecorder(services, waiting, tally, observer(description)).run(signal, tell);
+    const description = await readWarcFile(reading, pending, tally, decompress(open), signal);
+    await new CaptureRecorder(services, pending, tally, observer(description)).run(signal, onProgress);
   } catch (error) {
     if (error instanceof DamagedCaptureFileError)
-      throw new Problem('invalid_capture', `This is no WARC file that can be read: ${error.message}`);
+      throw new Problem('invalid_capture', `This WARC file cannot be read: ${error.message}`);
     if (!signal.aborted) throw error;
   } finally {
-    waiting.room.close();
+    pending.space.close();
     spool.close();
     await rm(file, { force: true });
-    for (const staged of waiting.large.values()) await staged.discard();
+    for (const staged of pending.large.values()) await staged.discard();
   }
   return tally.result();
 }

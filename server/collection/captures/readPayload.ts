@@ -2,23 +2,23 @@ import { hash } from 'node:crypto';
 import type { BlobStore, StagedBlob } from '../../store/blobs/blobStore.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
 
-/** A payload that was read whole: its bytes, in memory where they are few, else staged on disk. */
+/** A complete payload; small ones are held in memory, others staged on disk. */
 export interface Payload {
   sha256: string;
   bytes: number;
   content: Buffer | StagedBlob;
-  /** The first bytes, to look for a title in. */
+  /** The first bytes; a page's title is read from them. */
   beginning: Buffer;
 }
 
-/** Payloads up to this are held in memory, so that many can be written together. */
+/** Payloads up to this size are held in memory, so that many can be written together. */
 export const SMALL_BYTES = 131_072;
 const BEGINNING_BYTES = 65_536;
 
 /**
  * Reads a payload to its end.
  *
- * @throws TooManyBytesError as soon as it has more than `maxBytes`; whatever the chunks throw. Nothing is left behind.
+ * @throws TooManyBytesError once the payload exceeds `maxBytes`; whatever the chunks throw. No staged file remains.
  */
 export async function readPayload(
   blobs: Pick<BlobStore, 'stage'>,
@@ -41,11 +41,11 @@ export async function readPayload(
     if (bytes > SMALL_BYTES) break;
   }
   const beginning = Buffer.concat(held, bytes).subarray(0, BEGINNING_BYTES);
-  const content = await blobs.stage(joined(held, source), maxBytes);
+  const content = await blobs.stage(concat(held, source), maxBytes);
   return { sha256: content.sha256, bytes: content.bytes, content, beginning };
 }
 
-async function* joined(
+async function* concat(
   first: readonly Uint8Array[],
   rest: AsyncIterator<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -57,7 +57,7 @@ async function* joined(
   }
 }
 
-/** Lets go of bytes that are not kept. */
+/** Discards a payload that is not kept. */
 export async function discardPayload({ content }: Payload): Promise<void> {
   if (!Buffer.isBuffer(content)) await content.discard();
 }

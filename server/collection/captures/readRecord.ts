@@ -8,37 +8,37 @@ import {
   parseCaptureUrl,
   RefusedCaptureError,
 } from './capture.ts';
-import { decodeChunked, TruncatedChunksError } from './dechunk.ts';
+import { decodeChunked, TruncatedChunksError } from './decodeChunked.ts';
 import { type HttpHead, headerOf, MalformedHttpError, splitHead } from './httpMessage.ts';
 import { discardPayload, type Payload, readPayload } from './readPayload.ts';
+import type { WarcRecord } from './readWarc.ts';
 import { DigestVerifier, formatDigest, parseStatedDigest } from './recordDigest.ts';
-import type { WarcRecord } from './warcRecords.ts';
 
-/** What a revisit says that it is the same as. */
-export interface Reference {
+/** The capture that a revisit refers to. */
+export interface RevisitReference {
   record: string | null;
   url: string | null;
   at: string | null;
 }
 
-/** A record that holds a capture, or refers to one. */
+/** A record that holds a capture or refers to one. */
 export interface CaptureRecord {
   url: string;
   at: string;
   record_id: string | null;
-  /** The digest that it states of its payload, checked where the payload is there. */
+  /** The payload digest that the record states, verified if the payload is present. */
   payload_digest: string | null;
-  /** Ids of the records that were made with it. */
+  /** Ids of the records captured together with this one (WARC-Concurrent-To). */
   concurrent: string[];
-  /** Null for a revisit that has no head of its own. */
+  /** Null for a revisit without an HTTP head. */
   answer: CapturedAnswer | null;
   payload: Payload | null;
-  refersTo: Reference | null;
+  refersTo: RevisitReference | null;
 }
 
 export interface RecordServices {
   stage: Parameters<typeof readPayload>[0];
-  /** The largest payload that is taken from an address. */
+  /** Returns the size limit for payloads of an address. */
   maxBytesOf: (url: string) => number;
 }
 
@@ -46,9 +46,9 @@ const SAME_PAYLOAD = /\/revisit\/identical-payload-digest\/?$/;
 const NOT_MODIFIED = /\/revisit\/server-not-modified\/?$/;
 
 /**
- * Reads a `response`, `resource` or `revisit` record. Its digests are checked where it states any.
+ * Reads a `response`, `resource` or `revisit` record and verifies the digests that it states.
  *
- * @throws RefusedCaptureError; DamagedCaptureFileError. Nothing is left behind then.
+ * @throws RefusedCaptureError; DamagedCaptureFileError. No staged file remains after an error.
  */
 export async function readRecord(services: RecordServices, record: WarcRecord): Promise<CaptureRecord> {
   const url = parseCaptureUrl(stripAngleBrackets(record.field('warc-target-uri') ?? ''));
@@ -65,7 +65,7 @@ export async function readRecord(services: RecordServices, record: WarcRecord): 
   };
   const block = new DigestVerifier(parseStatedDigest(record.field('warc-block-digest')));
   const bytes = block.through(record.block);
-  const read = await refusing(() => readBlock(services, record, bytes, url));
+  const read = await refuseOnContentError(() => readBlock(services, record, bytes, url));
   try {
     await drain(bytes);
     if (!block.matches()) throw new RefusedCaptureError('digest_mismatch');
@@ -99,8 +99,8 @@ async function readResource(
   const digest = new DigestVerifier(parseStatedDigest(record.field('warc-payload-digest')));
   const payload = await readPayload(services.stage, digest.through(bytes), services.maxBytesOf(url));
   return checked(payload, digest.matches(), async () => {
-    const said = { status: null, headers: [], content_type: record.field('content-type') ?? null };
-    return answerOf(url, said, payload.beginning, null);
+    const head = { status: null, headers: [], content_type: record.field('content-type') ?? null };
+    return answerOf(url, head, payload.beginning, null);
   });
 }
 
@@ -115,16 +115,16 @@ async function readResponse(
   if (head.status === 304) throw new RefusedCaptureError('unresolved_revisit');
   if (head.status < 200) throw new MalformedHttpError('The record holds an interim response.');
   const stated = parseStatedDigest(record.field('warc-payload-digest'));
-  // Of a body in chunks some tools hash the bytes with their chunks, others without.
-  const asSent = new DigestVerifier(stated);
-  const asMeant = new DigestVerifier(stated);
-  const sent = asSent.through(body);
-  const isChunked = chunkedBody(head);
-  const meant = isChunked ? asMeant.through(decodeChunked(sent)) : sent;
-  const payload = await readPayload(services.stage, meant, services.maxBytesOf(url));
+  // Some tools hash a chunked body with its chunk framing, others without.
+  const encodedDigest = new DigestVerifier(stated);
+  const decodedDigest = new DigestVerifier(stated);
+  const encoded = encodedDigest.through(body);
+  const isChunked = hasChunkedBody(head);
+  const decoded = isChunked ? decodedDigest.through(decodeChunked(encoded)) : encoded;
+  const payload = await readPayload(services.stage, decoded, services.maxBytesOf(url));
   return checked(
     payload,
-    await drain(sent).then(() => asSent.matches() || (isChunked && asMeant.matches())),
+    await drain(encoded).then(() => encodedDigest.matches() || (isChunked && decodedDigest.matches())),
     async () => {
       if (!isChunked && isShort(head, payload)) throw new RefusedCaptureError('truncated');
       const content_type = headerOf(head.headers, 'content-type') ?? null;
@@ -133,7 +133,7 @@ async function readResponse(
   );
 }
 
-/** The content of a payload whose digest was checked; else lets go of it. @throws RefusedCaptureError */
+/** Returns the content if the payload's digest matched; discards the payload otherwise. @throws RefusedCaptureError */
 async function checked(
   payload: Payload,
   matches: boolean,
@@ -148,7 +148,7 @@ async function checked(
   }
 }
 
-/** A revisit has no payload: the head of its response at most, and what it is the same as. */
+/** A revisit has no payload: at most an HTTP head, and a reference to another capture. */
 async function readRevisit(
   record: WarcRecord,
   bytes: AsyncIterable<Uint8Array>,
@@ -187,8 +187,8 @@ function isHttp(record: WarcRecord): boolean {
   return /^application\/http\b/i.test(record.field('content-type') ?? '');
 }
 
-/** @throws RefusedCaptureError where the transfer coding is one that cannot be taken off. */
-function chunkedBody({ headers }: HttpHead): boolean {
+/** @throws RefusedCaptureError if the transfer coding cannot be decoded. */
+function hasChunkedBody({ headers }: HttpHead): boolean {
   const coding = headerOf(headers, 'transfer-encoding')?.trim().toLowerCase() ?? 'identity';
   if (coding !== 'chunked' && coding !== 'identity') throw new RefusedCaptureError('unsupported_encoding');
   return coding === 'chunked';
@@ -199,14 +199,14 @@ function isShort({ headers }: HttpHead, { bytes }: Payload): boolean {
   return length !== undefined && /^\d+$/.test(length) && bytes < Number(length);
 }
 
-/** Reads on to the end, without ending the iteration for whoever reads after. */
+/** Reads to the end. Does not call `return` on the iterator, which other readers share. */
 async function drain(chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const rest = chunks[Symbol.asyncIterator]();
   while (!(await rest.next()).done);
 }
 
-/** What is wrong with the content of one record refuses that record alone. */
-async function refusing<Result>(read: () => Promise<Result>): Promise<Result> {
+/** Turns an error in the content of one record into a refusal of that record. */
+async function refuseOnContentError<Result>(read: () => Promise<Result>): Promise<Result> {
   try {
     return await read();
   } catch (error) {
@@ -221,7 +221,7 @@ function reasonOf(error: unknown): CaptureRefusal | undefined {
   return error instanceof TooManyBytesError ? 'too_large' : undefined;
 }
 
-/** Some tools write an address as they write an id, in angle brackets. */
+/** Removes the angle brackets that ids have, and that some tools put around addresses too. */
 export function stripAngleBrackets(text: string): string {
   return text.trim().replace(/^<(.*)>$/, '$1');
 }

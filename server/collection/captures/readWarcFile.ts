@@ -3,20 +3,20 @@ import type { CaptureSpool } from '../../store/sqlite/collection/captureSpool.ts
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
 import { sourceIdOf } from '../sources/sources.ts';
 import { RefusedCaptureError } from './capture.ts';
-import type { CaptureSpace } from './captureRoom.ts';
-import { CaptureFileTooLargeError, DamagedCaptureFileError } from './damage.ts';
+import { CaptureFileTooLargeError, DamagedCaptureFileError } from './captureFileErrors.ts';
+import type { CaptureSpace } from './captureSpace.ts';
 import { splitHead } from './httpMessage.ts';
 import { discardPayload, type Payload } from './readPayload.ts';
 import { type CaptureRecord, type RecordServices, readRecord, stripAngleBrackets } from './readRecord.ts';
+import { readWarc, type WarcRecord } from './readWarc.ts';
 import type { SpooledRecord } from './resolveRevisit.ts';
 import type { Tally } from './tally.ts';
-import { readWarc, type WarcRecord } from './warcRecords.ts';
 
-/** Where what is read of a file waits until it is recorded. */
-export interface Waiting {
+/** Captures that were read from a file and are not recorded yet. */
+export interface PendingCaptures {
   spool: CaptureSpool;
-  room: CaptureSpace;
-  /** Objects too large for the spool, by their digests. */
+  space: CaptureSpace;
+  /** Objects too large for the spool, by digest. */
   large: Map<string, StagedBlob>;
 }
 
@@ -26,9 +26,9 @@ export interface ReadServices extends RecordServices {
   maxUnpackedBytes: number;
 }
 
-/** What a file says of itself. */
+/** What a file states about itself. */
 export interface FileDescription {
-  /** How many records began. */
+  /** The number of records that begin in the file. */
   records: number;
   /** The named fields of its first `warcinfo`, by their lowercase names. */
   info: Map<string, string>;
@@ -38,37 +38,37 @@ const MAX_INFO_BYTES = 65_536;
 const KEPT_TYPES: ReadonlySet<string> = new Set(['response', 'resource', 'revisit']);
 
 /**
- * Reads a WARC file from its first record to its last and lets its captures wait. Where the file is cut or corrupt,
- * what came whole before stays, and the damage is counted.
+ * Reads all records of a WARC file and adds its captures to `pending`. If the file is cut off or corrupt, the captures
+ * before the damage are kept and the damage is counted.
  *
- * @throws DamagedCaptureFileError where not even one record could be read; the signal's reason.
+ * @throws DamagedCaptureFileError if not even one record could be read; the signal's reason.
  */
 export async function readWarcFile(
   services: ReadServices,
-  waiting: Waiting,
+  pending: PendingCaptures,
   tally: Tally,
   bytes: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): Promise<FileDescription> {
   const description: FileDescription = { records: 0, info: new Map() };
-  // Added once the next record begins: until then a checksum may still say that it is not what was packed.
+  // Added once the next record begins: until then the gzip checksum may still show that the record is corrupt.
   let last: CaptureRecord | undefined;
   const settle = async () => {
     const read = last;
     last = undefined;
-    if (read) await add(services, waiting, tally, read);
+    if (read) await add(services, pending, tally, read);
   };
   try {
     for await (const record of readWarc(bytes, services.maxUnpackedBytes)) {
       signal.throwIfAborted();
       await settle();
       description.records += 1;
-      last = await readAny(services, waiting.spool, tally, description, record);
+      last = await readAny(services, pending.spool, tally, description, record);
     }
     if (description.records === 0) throw new DamagedCaptureFileError('The file holds no record.');
     await settle();
   } catch (error) {
-    if (last && error instanceof DamagedCaptureFileError && error.spoilsLast) {
+    if (last && error instanceof DamagedCaptureFileError && error.invalidatesLast) {
       if (last.payload) await discardPayload(last.payload);
       last = undefined;
     }
@@ -80,7 +80,7 @@ export async function readWarcFile(
   return description;
 }
 
-/** Reads a record of any type; gives back the one that holds a capture. */
+/** Reads a record of any type. Returns it if it holds a capture. */
 async function readAny(
   services: ReadServices,
   spool: CaptureSpool,
@@ -88,10 +88,10 @@ async function readAny(
   description: FileDescription,
   record: WarcRecord,
 ): Promise<CaptureRecord | undefined> {
-  if (!KEPT_TYPES.has(record.type) || isOfTheTool(record)) {
+  if (!KEPT_TYPES.has(record.type) || isWgetMetadata(record)) {
     if (record.type === 'continuation') tally.refuse('segmented');
     else tally.skipped += 1;
-    if (record.type === 'request') await noteRequest(spool, record);
+    if (record.type === 'request') await noteOtherMethod(spool, record);
     if (record.type === 'warcinfo' && description.info.size === 0) description.info = await readInfo(record);
     return undefined;
   }
@@ -104,13 +104,13 @@ async function readAny(
   }
 }
 
-/** wget keeps its own log and arguments as resources at `metadata://`. */
-function isOfTheTool(record: WarcRecord): boolean {
+/** wget stores its log and arguments as resources at `metadata://`. */
+function isWgetMetadata(record: WarcRecord): boolean {
   return record.type === 'resource' && /^<?metadata:/i.test(record.field('warc-target-uri') ?? '');
 }
 
-/** Notes a request that was no GET: what answers it is not what the address shows. */
-async function noteRequest(spool: CaptureSpool, record: WarcRecord): Promise<void> {
+/** Notes a request with a method other than GET: its response is not what the address shows. */
+async function noteOtherMethod(spool: CaptureSpool, record: WarcRecord): Promise<void> {
   let method = '';
   for await (const chunk of record.block) {
     method += Buffer.from(chunk).toString('latin1', 0, 16);
@@ -121,7 +121,7 @@ async function noteRequest(spool: CaptureSpool, record: WarcRecord): Promise<voi
   for (const id of ids.map(stripAngleBrackets)) spool.addNotGet(id);
 }
 
-/** The named fields of a `warcinfo`, read as the head of a response that has none of its own. */
+/** Reads the named fields of a `warcinfo` with the parser of HTTP heads, behind an artificial status line. */
 async function readInfo(record: WarcRecord): Promise<Map<string, string>> {
   if (record.length > MAX_INFO_BYTES) return new Map();
   const { headers } = await splitHead(withStatusLine(record.block));
@@ -135,14 +135,14 @@ async function* withStatusLine(
   yield* block;
 }
 
-/** Lets a capture wait, and its bytes where they are not held already. */
+/** Adds a capture to the spool, and its bytes unless they are already held. */
 async function add(
   services: ReadServices,
-  { spool, room, large }: Waiting,
+  { spool, space, large }: PendingCaptures,
   tally: Tally,
   { payload, answer, ...read }: CaptureRecord,
 ): Promise<void> {
-  if (payload && !(await keepWaiting(services, { spool, room, large }, payload)))
+  if (payload && !(await addPayload(services, { spool, space, large }, payload)))
     return tally.refuse('no_room');
   const { url, at, refersTo, concurrent, record_id, payload_digest } = read;
   const record: SpooledRecord = { url, bytes: payload?.bytes ?? null, answer, refersTo, concurrent };
@@ -156,15 +156,15 @@ async function add(
   });
 }
 
-/** Whether there is room for the bytes, or none is needed. */
-async function keepWaiting(
+/** Adds the payload unless it is already held. Returns false if there is too little disk space for it. */
+async function addPayload(
   { receiver, stage }: ReadServices,
-  { spool, room, large }: Waiting,
+  { spool, space, large }: PendingCaptures,
   payload: Payload,
 ): Promise<boolean> {
   const { sha256, bytes, content } = payload;
   const isKnown = spool.hasObject(sha256) || large.has(sha256) || (await receiver.isStored(sha256));
-  if (isKnown || !(await room.take(bytes))) {
+  if (isKnown || !(await space.reserve(bytes))) {
     await discardPayload(payload);
     return isKnown;
   }

@@ -7,18 +7,18 @@ import { recordEvent } from '../record/recordEvent.ts';
 import { findOrAddPausedSource, sourceIdOf } from '../sources/sources.ts';
 import type { Capture } from './capture.ts';
 
-/** Whether a capture was there already, else the event that it made, if it brought another version. */
+/** The result of recording a capture: whether it was already held, and the event if it brought a new version. */
 export interface RecordedCapture {
   held: boolean;
   event: number | null;
 }
 
 /**
- * Records one capture, inside the caller's transaction: its object's row, the retrieval by the archive's name, and the
- * event of that observer's own sequence of the source. Where the source itself stands, nothing moves. The bytes must be
- * on stable storage already.
+ * Records one capture inside the caller's transaction: the row of its object, the retrieval under the observer's name,
+ * and an event in that observer's own sequence of versions. The state of the source itself does not change. The bytes
+ * must already be on stable storage.
  *
- * @param now when it is imported: `observed_at`, by the server's clock.
+ * @param now the time of the import by the server's clock; becomes `observed_at`.
  */
 export function recordCapture(
   database: WriteDatabase,

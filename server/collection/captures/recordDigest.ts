@@ -1,13 +1,13 @@
 import { createHash, type Hash } from 'node:crypto';
 
-/** A digest that a record states of itself (WARC-Block-Digest, WARC-Payload-Digest): `sha1:<base32>` and its like. */
+/** A digest stated in a record (WARC-Block-Digest, WARC-Payload-Digest), for example `sha1:<base32>`. */
 export interface StatedDigest {
   algorithm: string;
-  /** In lowercase hex; null where it cannot be one of its algorithm, so that nothing matches it. */
+  /** In lowercase hex; null if the value is invalid for the algorithm, so that nothing matches it. */
   hex: string | null;
 }
 
-/** By the name that records use, without its hyphens: what Node calls it, and how many bytes it has. */
+/** Digest lengths in bytes, by algorithm name without hyphens. */
 const ALGORITHMS: Readonly<Record<string, number>> = {
   md5: 16,
   sha1: 20,
@@ -17,7 +17,7 @@ const ALGORITHMS: Readonly<Record<string, number>> = {
 };
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** Reads a stated digest in hex or base32 (RFC 4648); undefined where there is none, or of an algorithm that is not known. */
+/** Parses a stated digest in hex or base32 (RFC 4648); undefined if there is none or its algorithm is unknown. */
 export function parseStatedDigest(field: string | undefined): StatedDigest | undefined {
   const [, name = '', value = ''] = /^\s*([\w-]+):(\S+)\s*$/.exec(field ?? '') ?? [];
   const algorithm = name.toLowerCase().replace('-', '');
@@ -27,7 +27,7 @@ export function parseStatedDigest(field: string | undefined): StatedDigest | und
 
 function toHex(value: string, bytes: number): string | null {
   if (value.length === 2 * bytes && /^[0-9a-f]+$/.test(value)) return value;
-  // Longer than any padding makes it: a pattern for what stands at the end would take the square of its length.
+  // Longer than any padding makes it. The pattern below takes quadratic time on long values.
   if (value.length > 4 * bytes) return null;
   const digits = value.replace(/=+$/, '');
   if (digits.length !== Math.ceil((bytes * 8) / 5) || !/^[a-z2-7]+$/.test(digits)) return null;
@@ -45,12 +45,12 @@ function toHex(value: string, bytes: number): string | null {
   return hex;
 }
 
-/** One digest as text, the form in which captures are found by it. */
+/** Formats a digest as `algorithm:hex`, the form in which captures are looked up. */
 export function formatDigest({ algorithm, hex }: StatedDigest): string | null {
   return hex === null ? null : `${algorithm}:${hex}`;
 }
 
-/** Bytes that are hashed on their way, where anything is stated of them. */
+/** Hashes bytes as they pass and compares them with a stated digest, if there is one. */
 export class DigestVerifier {
   readonly #stated: StatedDigest | undefined;
   readonly #hash: Hash | undefined;
@@ -64,7 +64,7 @@ export class DigestVerifier {
     return this.#hash ? hashing(chunks, this.#hash) : chunks;
   }
 
-  /** Whether the bytes have the stated digest; asked once, when all have passed. True where none is stated. */
+  /** Returns whether the bytes match the stated digest; true if none is stated. Call once, after all bytes passed. */
   matches(): boolean {
     return this.#hash === undefined || this.#hash.digest('hex') === this.#stated?.hex;
   }

@@ -8,27 +8,27 @@ import {
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { sourceIdOf } from '../sources/sources.ts';
 import type { CapturedAnswer } from './capture.ts';
-import type { Reference } from './readRecord.ts';
+import type { RevisitReference } from './readRecord.ts';
 
-/** What is kept of a record between reading and recording it. */
+/** The part of a record that is spooled between reading and recording it. */
 export interface SpooledRecord {
   url: string;
-  /** Null for a revisit, whose bytes are those of what it refers to. */
+  /** Null for a revisit, which has no bytes of its own. */
   bytes: number | null;
   answer: CapturedAnswer | null;
-  refersTo: Reference | null;
+  refersTo: RevisitReference | null;
   concurrent: string[];
 }
 
-/** A revisit that refers to a revisit is followed so far. */
+/** Limit on following revisits that refer to revisits. */
 const MAX_HOPS = 8;
 
 /**
- * Finds the capture that a revisit is the same as: by the id of its record, by address and time, by the digest of the
- * payload; in the same file first, then among all that were imported before. A digest that the revisit states must be
- * that of the capture found, where that is known.
+ * Finds the capture that a revisit refers to: by record id, by address and time, or by payload digest; first in the same
+ * file, then among all captures imported before. If the revisit states a digest and the capture's is known, they must
+ * match.
  *
- * @returns undefined where nothing is found; 'digest_mismatch' where what is found is something else.
+ * @returns undefined if no capture is found; 'digest_mismatch' if the digests differ.
  */
 export function resolveRevisit(
   spool: CaptureSpool,
@@ -47,7 +47,7 @@ export function resolveRevisit(
 function findInFile(
   spool: CaptureSpool,
   { n, source, payload_digest }: SpooledCapture,
-  { record, url, at }: Reference,
+  { record, url, at }: RevisitReference,
   own: string,
 ): SpooledCapture | undefined {
   const found =
@@ -60,7 +60,7 @@ function findInFile(
 function findInArchive(
   archive: ReadDatabase,
   { source, payload_digest }: SpooledCapture,
-  { record, url, at }: Reference,
+  { record, url, at }: RevisitReference,
   own: string,
 ): ReferredCapture | undefined {
   return (

@@ -1,6 +1,6 @@
 import type { CaptureRefusal, CaptureResult } from '../../../shared/captures.ts';
 
-/** Counts what an import came to. */
+/** Counts the results of an import. */
 export class Tally {
   readonly #refused = new Map<CaptureRefusal, number>();
   readonly #events: number[] = [];
@@ -12,7 +12,7 @@ export class Tally {
     if (count > 0) this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + count);
   }
 
-  /** One capture was recorded, with the event that it made, if any; or it was held already. */
+  /** Counts one capture that was recorded or already held, and its event, if any. */
   record(recorded: { held: boolean; event: number | null }): void {
     if (recorded.held) this.alreadyHeld += 1;
     else this.captures += 1;

@@ -1,20 +1,20 @@
 import { promisify } from 'node:util';
 import { deflateSync, inflate, inflateSync } from 'node:zlib';
 
-/** More than any document is kept with: what says otherwise was not written here. */
-const MOST_BYTES = 33_554_432;
+/** Larger than the content of any derived document. */
+const MAX_CONTENT_BYTES = 33_554_432;
 
-/** A document's content as it is kept: JSON, compressed. For the worker: compressing takes a while. */
+/** Returns a document's content as it is stored: compressed JSON. Slow; runs in the derive process. */
 export function compressContent(content: unknown): Uint8Array {
   return deflateSync(JSON.stringify(content));
 }
 
-/** Reads back what `compressContent` wrote. */
-export function decompressContent<Content>(packed: Uint8Array): Content {
-  return JSON.parse(inflateSync(packed, { maxOutputLength: MOST_BYTES }).toString()) as Content;
+/** Parses content written by `compressContent`. */
+export function decompressContent<Content>(compressed: Uint8Array): Content {
+  return JSON.parse(inflateSync(compressed, { maxOutputLength: MAX_CONTENT_BYTES }).toString()) as Content;
 }
 
-/** What `compressContent` wrote as the JSON that it is, for an answer: in the thread pool, as it may be long. */
-export async function decompressJson(packed: Uint8Array): Promise<string> {
-  return (await promisify(inflate)(packed, { maxOutputLength: MOST_BYTES })).toString();
+/** Returns the JSON text of content written by `compressContent`. Decompresses in the thread pool, as it may be long. */
+export async function decompressJson(compressed: Uint8Array): Promise<string> {
+  return (await promisify(inflate)(compressed, { maxOutputLength: MAX_CONTENT_BYTES })).toString();
 }

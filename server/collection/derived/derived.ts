@@ -1,34 +1,34 @@
 import type { StartChild } from '../../runtime/child.ts';
 import type { Log } from '../../runtime/log.ts';
 import type { Store } from '../../store/store.ts';
-import { Deriver } from './deriver.ts';
-import { IdleMonitor } from './quiet.ts';
-import { TextFollower } from './textFollower.ts';
-import { Texts } from './texts.ts';
+import { IdleMonitor } from './idleMonitor.ts';
+import { Deriver } from './process/deriver.ts';
+import { TextFollower } from './texts/textFollower.ts';
+import { Texts } from './texts/texts.ts';
 
-/** The derivation of documents from archived objects, running. */
+/** The service that derives documents from archived objects. */
 export interface Derived {
   readonly deriver: Deriver;
   readonly texts: Texts;
-  /** Begins to make the texts of the sources' current versions. */
+  /** Starts extracting the texts of the sources' current versions in the background. */
   startFollowing(): void;
-  /** Ends the worker; what was being made is made another time. */
+  /** Ends the derive processes. Unfinished documents are derived after the next start. */
   close(): Promise<void>;
 }
 
 export interface DerivedOptions {
   store: Store;
   log: Log;
-  /** How the process that reads documents is started; forked by Node where it is left out. */
+  /** Starts the process that reads documents. By default, Node forks it. */
   startChild?: StartChild;
 }
 
-/** Opens it; nothing is made until somebody asks. */
+/** Opens the service. Nothing is derived before the first request or `startFollowing`. */
 export function openDerived({ store, log, startChild }: DerivedOptions): Derived {
   const deriver = new Deriver(log, startChild);
-  const quiet = new IdleMonitor(store);
-  const texts = new Texts({ store, deriver, write: quiet.write });
-  const follower = new TextFollower({ store, texts, quiet, log });
+  const idleMonitor = new IdleMonitor(store);
+  const texts = new Texts({ store, deriver, write: idleMonitor.write });
+  const follower = new TextFollower({ store, texts, idleMonitor, log });
   return {
     deriver,
     texts,

@@ -1,4 +1,4 @@
-/** Why nothing is derived from an object. */
+/** Why nothing could be derived from an object. */
 export const NOT_DERIVABLE_REASONS = [
   'unsupported',
   'too_large',
@@ -11,16 +11,17 @@ export const NOT_DERIVABLE_REASONS = [
   'object_damaged',
 ] as const;
 
-/** Said of this node's disk, which may pass; the other reasons are kept, until the tool's version changes. */
-const MAY_PASS: ReadonlySet<string> = new Set<NotDerivableReason>(['object_missing', 'object_damaged']);
-
-/** Whether an outcome is kept, so that it is not tried again. */
-export function isKept(outcome: string): boolean {
-  return !MAY_PASS.has(outcome);
-}
 export type NotDerivableReason = (typeof NOT_DERIVABLE_REASONS)[number];
 
-/** Nothing could be derived; the message is a sentence for whoever asked. */
+/** Reasons that concern this node's disk and may go away. The others hold until the tool's version changes. */
+const TRANSIENT: ReadonlySet<string> = new Set<NotDerivableReason>(['object_missing', 'object_damaged']);
+
+/** Returns whether an outcome is stored, so that the derivation is not tried again. */
+export function isPermanent(outcome: string): boolean {
+  return !TRANSIENT.has(outcome);
+}
+
+/** Nothing could be derived; the message is a sentence for the reader. */
 export class NotDerivableError extends Error {
   readonly reason: NotDerivableReason;
 

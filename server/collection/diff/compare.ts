@@ -1,30 +1,30 @@
 import type { Comparison } from '../../../shared/diff.ts';
 import type { NoiseFindings, NoiseRule } from '../../../shared/noise.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
-import type { MediaKind } from '../derived/mediaKind.ts';
+import type { MediaKind } from '../derived/body/mediaKind.ts';
+import { readBody } from '../derived/body/readBody.ts';
 import { NotDerivableError } from '../derived/notDerivable.ts';
-import { readBody } from '../derived/readBody.ts';
-import type { ObjectToRead } from '../derived/tasks.ts';
+import type { ObjectToRead } from '../derived/process/tasks.ts';
 import { type Pair, RuleRun } from '../noise/ruleRun.ts';
-import { compareBytes } from './bytes.ts';
-import { compareImages, UndecodableImageError } from './image.ts';
+import { compareBytes } from './compareBytes.ts';
+import { compareImages, UndecodableImageError } from './compareImages.ts';
+import { compareStructure } from './compareStructure.ts';
+import { compareTables } from './compareTables.ts';
+import { compareWords } from './compareWords.ts';
 import { MAX_DIFF_MEGABYTES } from './limits.ts';
 import type { Table } from './parseTable.ts';
 import { isReadable, readSides, type Sides } from './readSides.ts';
 import { REASONS } from './reasons.ts';
-import { compareStructure } from './structure.ts';
-import { compareTables } from './table.ts';
 import { TimeLimitError, withTimeLimit } from './timeLimit.ts';
-import { compareWords } from './words.ts';
 
-/** Comparing structures or tables that were read may take so long. */
+/** Time limit for comparing parsed structures or tables. */
 const COMPARE_MS = 8_000;
 
 /**
- * Compares two objects by what they are, and by their bytes where they are of different kinds, too large, or cannot be
- * read; the reason is then said. For the worker: it blocks its thread.
+ * Compares two objects by their kind. Objects of different kinds, too large or unreadable are compared by their bytes,
+ * and the reason is stated. Blocks its thread; runs in the derive process.
  *
- * @throws NotDerivableError `object_missing`, `object_damaged`: bytes that are not what they were are not compared.
+ * @throws NotDerivableError `object_missing`, `object_damaged`: altered bytes are not compared.
  */
 export async function compareObjects(
   objects: Pair<ObjectToRead>,
@@ -45,7 +45,7 @@ export async function compareObjects(
 }
 
 /**
- * Whether the rules explain all that changed, without the diff itself. For the worker.
+ * Returns whether the rules explain every change, without making a diff. Runs in the derive process.
  *
  * @throws NotDerivableError `object_missing`, `object_damaged`.
  */
@@ -67,7 +67,7 @@ export async function judgeObjects(
 
 type Body = { bytes: Uint8Array; contentType: string | null };
 
-/** Both versions decoded, or why they cannot be compared but by their bytes. */
+/** Decodes both versions, or returns why only their bytes can be compared. */
 function readBodies(objects: Pair<ObjectToRead>): (Pair<Body> & { kind: MediaKind }) | { reason: string } {
   try {
     const from = readBody(objects.from, MAX_DIFF_MEGABYTES * 1_000_000);
@@ -86,7 +86,7 @@ function readBodies(objects: Pair<ObjectToRead>): (Pair<Body> & { kind: MediaKin
   }
 }
 
-/** Why an error leaves only the bytes to compare; undefined where it is something else. */
+/** Returns why only the bytes can be compared after this error; undefined if the error is unexpected. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof TimeLimitError) return REASONS.tooSlow;
   if (error instanceof UndecodableImageError) return REASONS.asBytes(error.message);
@@ -111,18 +111,17 @@ export async function compareAsBytes(
 ): Promise<Comparison> {
   const { sha256, ...parts } = await compareBytes(objects.from.file, objects.to.file).catch(
     (error: unknown) => {
-      if (isMissing(error))
-        throw new NotDerivableError('object_missing', 'The object’s bytes are not held here.');
+      if (isMissing(error)) throw new NotDerivableError('object_missing', 'The object’s bytes are missing.');
       throw error;
     },
   );
   if (sha256.from !== objects.from.sha256 || sha256.to !== objects.to.sha256) {
-    throw new NotDerivableError('object_damaged', 'The stored bytes no longer hash to the object’s name.');
+    throw new NotDerivableError('object_damaged', 'The object’s stored bytes no longer match its digest.');
   }
   return { kind: 'bytes', ...parts, truncated: false, reason, noise: new RuleRun(rules).findings(false) };
 }
 
-/** Whether what is left of both versions is the same, as far as all of it was read. */
+/** Returns whether both versions are the same without the ignored parts. False if either was not read completely. */
 function isSame(sides: Sides): boolean {
   if (sides.isPart) return false;
   if (sides.kind === 'csv') return isSameTable(sides.tables);
@@ -147,13 +146,13 @@ function compareSides(sides: Sides): Comparison {
     case 'json': {
       const parts = structureOf(sides.values);
       const isEmpty = isUnchanged(parts);
-      return { kind: 'json', ...parts, ...said(sides, isEmpty, isEmpty ? REASONS.sameValues : null) };
+      return { kind: 'json', ...parts, ...remarks(sides, isEmpty, isEmpty ? REASONS.sameValues : null) };
     }
     case 'csv': {
       const { from, to } = sides.tables;
       const parts = withTimeLimit(COMPARE_MS, () => compareTables(from, to));
       const unchanged = isUnchanged(parts) ? REASONS.sameCells : null;
-      return { kind: 'csv', ...parts, ...said(sides, isSameTable(sides.tables), unchanged) };
+      return { kind: 'csv', ...parts, ...remarks(sides, isSameTable(sides.tables), unchanged) };
     }
     default: {
       const { kind, texts, isPart } = sides;
@@ -164,22 +163,22 @@ function compareSides(sides: Sides): Comparison {
         kind,
         ...parts,
         truncated: parts.truncated || isPart,
-        ...said(sides, !isPart && texts.from === texts.to, coarse ? COARSE[coarse] : unchanged),
+        ...remarks(sides, !isPart && texts.from === texts.to, coarse ? COARSE[coarse] : unchanged),
       };
     }
   }
 }
 
-/** What a comparison says of itself: the foremost reason why it is not what one would expect, and the rules' findings. */
-function said(sides: Sides, isSame: boolean, reason: string | null): Pick<Comparison, 'reason' | 'noise'> {
+/** Returns the most important reason why the comparison is limited or empty, and the findings of the rules. */
+function remarks(sides: Sides, isSame: boolean, reason: string | null): Pick<Comparison, 'reason' | 'noise'> {
   const noise = sides.run.findings(isSame);
-  const foremost = sides.reason ?? (noise.is_noise ? REASONS.allNoise : reason);
-  return { reason: foremost ?? (sides.isPart ? REASONS.partOnly : null), noise };
+  const mainReason = sides.reason ?? (noise.is_noise ? REASONS.allNoise : reason);
+  return { reason: mainReason ?? (sides.isPart ? REASONS.partOnly : null), noise };
 }
 
 const COARSE = { some_lines: REASONS.someLines, too_different: REASONS.tooDifferent } as const;
 
-/** The line in which each page begins: pages are parted by form feeds, each in a line of its own. */
+/** Returns the line in which each page begins. Pages are separated by a line with a form feed. */
 function pageStarts(text: string): number[] {
   const starts = [1];
   for (const [index, line] of text.split('\n').entries()) if (line === '\f') starts.push(index + 2);

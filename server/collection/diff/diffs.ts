@@ -14,29 +14,29 @@ import {
 } from '../../store/sqlite/collection/eventNoise.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
+import { objectToRead } from '../derived/body/objectToRead.ts';
 import { decompressContent } from '../derived/content.ts';
-import type { Deriver } from '../derived/deriver.ts';
-import { isKept, NotDerivableError, type NotDerivableReason } from '../derived/notDerivable.ts';
+import { isPermanent, NotDerivableError, type NotDerivableReason } from '../derived/notDerivable.ts';
 import { noticeDamagedObjects } from '../derived/noticeDamagedObjects.ts';
-import { objectToRead } from '../derived/objectToRead.ts';
-import type { DiffResult } from '../derived/tasks.ts';
+import type { Deriver } from '../derived/process/deriver.ts';
+import type { DiffResult } from '../derived/process/tasks.ts';
 import { readEvent } from '../timeline/events.ts';
+import { DIFF_TOOL, versionWith } from './diffTool.ts';
 import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MAX_DIFF_MEGABYTES } from './limits.ts';
 import { REASONS } from './reasons.ts';
-import { DIFF_TOOL, versionWith } from './tool.ts';
 
-/** So many diffs are made or wait to be, and of one source; who asks for another is told to come again. */
-const MOST_MAKING = 24;
-const MOST_OF_ONE_SOURCE = 6;
+/** Limits on diffs that are queued or being made, in total and per source. Further requests get `derivation_busy`. */
+const MAX_PENDING = 24;
+const MAX_PENDING_PER_SOURCE = 6;
 
-/** After these the bytes are still compared. */
+/** After these failures, the bytes are compared instead. */
 const FALLBACKS: Partial<Record<NotDerivableReason, string>> = {
   time_out: REASONS.tooSlow,
   out_of_memory: REASONS.tooMuchMemory,
   tool_failed: REASONS.toolFailed,
 };
 
-/** The diffs of events: kept ones, and those made on first asking. */
+/** The diffs of events. A diff is made on the first request and then stored. */
 export class Diffs {
   readonly #store: Store;
   readonly #deriver: Deriver;
@@ -48,42 +48,42 @@ export class Diffs {
   }
 
   /**
-   * The diff of one event, kept or made now. Whoever asks for one that is being made waits for the same. It is made
-   * anew once the tool is another, or the noise rules of the source are.
+   * Returns the diff of one event. Makes and stores it if there is none for the current tool and the current noise rules
+   * of the source. Concurrent requests for the same diff share one computation.
    *
-   * @param id an event's number, as it stands in a path
+   * @param id an event's number, as in a request path
    * @throws Problem `not_found`, `nothing_to_compare`, `blob_damaged`, `not_derivable`, `derivation_busy`,
    * `shutting_down`.
    */
   async diffOf(id: string): Promise<Diff> {
-    const event = this.comparable(id);
-    const kept = derivedDocument(this.#store.read, 'diff', String(event.id));
+    const event = this.#requireComparable(id);
+    const stored = derivedDocument(this.#store.read, 'diff', String(event.id));
     const version = versionWith(event.rules_digest);
-    const isCurrent = kept?.tool === DIFF_TOOL.name && kept.tool_version === version;
-    const { content, made_at } = kept && isCurrent ? kept : await this.#makeOnce(event);
-    if (content === null) throw new Error('A diff is kept with its content.');
-    return this.#told(event, made_at, decompressContent<Comparison>(content));
+    const isCurrent = stored?.tool === DIFF_TOOL.name && stored.tool_version === version;
+    const { content, made_at } = stored && isCurrent ? stored : await this.#makeOnce(event);
+    if (content === null) throw new Error('A stored diff has no content.');
+    return this.#toDiff(event, made_at, decompressContent<Comparison>(content));
   }
 
   /**
-   * The diff that one event would have with other rules; it is not kept.
+   * Returns the diff that an event would have with other rules. It is not stored.
    *
    * @throws Problem `blob_damaged`, `derivation_busy`, `shutting_down`.
    */
   async diffWith(event: ComparableEvent, rules: readonly NoiseRule[]): Promise<Diff> {
-    const tried = { ...event, rules: [...rules], rules_digest: rulesDigest(rules) };
-    const { content } = await this.#derive(tried);
-    return this.#told(tried, this.#store.instant(), decompressContent<Comparison>(content));
+    const withRules = { ...event, rules: [...rules], rules_digest: rulesDigest(rules) };
+    const { content } = await this.#derive(withRules);
+    return this.#toDiff(withRules, this.#store.instant(), decompressContent<Comparison>(content));
   }
 
-  /** An event that has two versions. @throws Problem `not_found`, `nothing_to_compare`. */
-  comparable(id: string): ComparableEvent {
+  /** @throws Problem `not_found`, `nothing_to_compare` if the event does not have two versions. */
+  #requireComparable(id: string): ComparableEvent {
     const event = readEvent(this.#store, id);
     const comparable = comparableEvent(this.#store.read, event.id);
     if (comparable) return comparable;
     throw new Problem(
       'nothing_to_compare',
-      `Event ${event.id} is no change of one version to another, so there is nothing to compare.`,
+      `Event ${event.id} is not a change from one version to another, so there is nothing to compare.`,
     );
   }
 
@@ -92,7 +92,7 @@ export class Diffs {
     const making = this.#making.get(key);
     if (making) return making.made;
     const ofSource = [...this.#making.values()].filter(({ source }) => source === event.source_id).length;
-    if (this.#making.size >= MOST_MAKING || ofSource >= MOST_OF_ONE_SOURCE) {
+    if (this.#making.size >= MAX_PENDING || ofSource >= MAX_PENDING_PER_SOURCE) {
       throw new Problem('derivation_busy', 'Too many diffs are being made; try again in half a minute.', {
         headers: { 'Retry-After': '30' },
       });
@@ -147,14 +147,14 @@ export class Diffs {
       if (!(error instanceof NotDerivableError)) throw error;
       await noticeDamagedObjects(this.#store, error, [event.previous_sha256, event.sha256]);
       throw new Problem(
-        isKept(error.reason) ? 'not_derivable' : 'blob_damaged',
+        isPermanent(error.reason) ? 'not_derivable' : 'blob_damaged',
         `The two versions cannot be compared: ${error.message}`,
         { cause: error },
       );
     }
   }
 
-  #told(event: ComparableEvent, made_at: string, comparison: Comparison): Diff {
+  #toDiff(event: ComparableEvent, made_at: string, comparison: Comparison): Diff {
     return {
       event: event.id,
       from: this.#side(event.previous_sha256),

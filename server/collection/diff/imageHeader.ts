@@ -1,11 +1,11 @@
-/** What an image says of itself before it is decoded. */
+/** The header of an image, read without decoding the image. */
 export interface ImageHeader {
   format: 'png' | 'jpeg';
   width: number;
   height: number;
 }
 
-/** The header of a PNG (section 11.2.1 of its specification) or a JPEG (ITU T.81, B.2.2); undefined for all else. */
+/** Reads the header of a PNG (specification, 11.2.1) or a JPEG (ITU T.81, B.2.2); undefined for other formats. */
 export function imageHeader(bytes: Uint8Array): ImageHeader | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return pngHeader(view) ?? jpegHeader(view);
@@ -25,7 +25,7 @@ function jpegHeader(view: DataView): ImageHeader | undefined {
   let at = 2;
   while (at + 9 < view.byteLength && view.getUint8(at) === 0xff) {
     const marker = view.getUint8(at + 1);
-    // Fill bytes stand before a marker; a few markers have nothing behind them.
+    // Fill bytes may precede a marker; a few markers have no segment.
     if (marker === 0xff) at += 1;
     else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)) at += 2;
     else if (isFrame(marker)) return headerOf('jpeg', view.getUint16(at + 7), view.getUint16(at + 5));

@@ -1,4 +1,4 @@
-/** A longest set of numbers that stand in rising order: what is not in it was moved. */
+/** Returns the numbers of a longest increasing subsequence. In a reordered list, the other elements were moved. */
 export function longestIncreasingSubsequence(numbers: readonly number[]): Set<number> {
   const ends: number[] = [];
   const before = new Map<number, number | undefined>();

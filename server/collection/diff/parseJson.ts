@@ -1,23 +1,22 @@
-/** Of ECMAScript 2026, which Node has and the compiler's libraries have not. */
+/** Part of ECMAScript 2026; available in Node, missing in TypeScript's libraries. */
 const { rawJSON, isRawJSON } = JSON as unknown as {
   rawJSON: (text: string) => object;
   isRawJSON: (value: unknown) => boolean;
 };
 
-/** Whether this is a number whose digits a double cannot hold, kept by its text. */
+/** Returns whether this is a number kept as text because a double cannot hold its digits. */
 export function isRawJson(value: object): boolean {
   return isRawJSON(value);
 }
 
-/** Values nested deeper than this are not walked; it is far below what the stack holds. */
+/** Values nested deeper than this are not compared; far below the limit of the stack. */
 const MAX_DEPTH = 500;
 
-/** The text is no JSON that can be compared by its structure; the message says why. */
+/** The text cannot be compared as JSON; the message states why, without a full stop. */
 export class UncomparableJsonError extends Error {}
 
 /**
- * Parses JSON so that nothing of it is lost that a comparison would show: a number with more digits than a double holds
- * keeps its text (`JSON.rawJSON`).
+ * Parses JSON without losing digits: a number with more digits than a double holds keeps its text (`JSON.rawJSON`).
  *
  * @throws UncomparableJsonError
  */
@@ -35,7 +34,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** `source` is what stands in the text for a value that is no object and no list (ECMAScript 2026, JSON.parse). */
+/** `source` is the text of a primitive value (ECMAScript 2026, JSON.parse). */
 function keepDigits(_name: string, value: unknown, context: { source?: string }): unknown {
   if (typeof value !== 'number' || context.source === undefined) return value;
   const isExact = context.source.length < 16 || String(value) === context.source;
@@ -49,7 +48,7 @@ const CLOSED_LIST = 0x5d;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** How deeply the text is nested at most, found without recursion. */
+/** Returns the maximum nesting depth of the text without recursion. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;

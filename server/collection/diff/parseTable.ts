@@ -1,23 +1,23 @@
 import { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
 
-/** A table as CSV gives it: the first line is its header, the others are rows of as many cells as they have. */
+/** A parsed CSV table: the first line is the header. Rows may have any number of cells. */
 export interface Table {
   header: string[];
   rows: string[][];
 }
 
-/** The text is no table that can be compared; the message says why. */
+/** The text cannot be compared as a table; the message states why, without a full stop. */
 export class UnreadableTableError extends Error {}
 
 const DELIMITERS = [',', ';', '\t', '|'];
-/** More rows than this are not held at once. */
+/** Limits on tables that are compared in memory. */
 const MAX_ROWS = 300_000;
 const MAX_COLUMNS = 2_000;
 
 /**
- * Reads CSV (RFC 4180) and its kin: the delimiter is what the first line has most of, quotes that close nowhere are
- * taken as they stand, and lines may have more or fewer cells than the header.
+ * Parses CSV (RFC 4180) and its variants: the delimiter is the most frequent one in the first line, unclosed quotes are
+ * kept as text, and lines may have more or fewer cells than the header.
  *
  * @throws UnreadableTableError
  */

@@ -1,10 +1,10 @@
 import type { Comparison } from '../../../shared/diff.ts';
 import type { NoiseRule } from '../../../shared/noise.ts';
-import { decodeText } from '../derived/decodeBody.ts';
-import { htmlText } from '../derived/htmlText.ts';
-import type { MediaKind } from '../derived/mediaKind.ts';
-import { pdfText } from '../derived/pdfText.ts';
-import { both, type Pair, RuleRun } from '../noise/ruleRun.ts';
+import { decodeText } from '../derived/body/decodeBody.ts';
+import type { MediaKind } from '../derived/body/mediaKind.ts';
+import { htmlText } from '../derived/extract/htmlText.ts';
+import { pdfText } from '../derived/extract/pdfText.ts';
+import { mapPair, type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { parseJson, UncomparableJsonError } from './parseJson.ts';
 import { parseTable, type Table, UnreadableTableError } from './parseTable.ts';
 import { REASONS } from './reasons.ts';
@@ -15,31 +15,31 @@ export interface SideBody {
   contentType: string | null;
 }
 
-/** What of two versions is to be compared, with what the rules leave out gone from both. */
+/** The parts of two versions to be compared, without those that the noise rules ignore. */
 export type Sides = (
   | { kind: 'text' | 'html' | 'xml' | 'pdf'; texts: Pair<string> }
   | { kind: 'json'; values: Pair<unknown> }
   | { kind: 'csv'; tables: Pair<Table> }
 ) & {
   run: RuleRun;
-  /** Whether there is more of either version than is compared. */
+  /** Whether only a part of either version is compared. */
   isPart: boolean;
-  /** Why they are compared as another kind than they are, or null. */
+  /** Why they are compared as another kind, or null. */
   reason: string | null;
 };
 
 type ReadableKind = Exclude<Comparison['kind'], 'bytes' | 'image'>;
 
-/** Whether objects of a kind have something in them to which rules apply. */
+/** Returns whether objects of a kind have content that rules apply to. */
 export function isReadable(kind: MediaKind): kind is ReadableKind {
   return kind !== 'image' && kind !== 'other';
 }
 
 /**
- * Reads two versions of one kind and leaves out of them what the rules name. JSON and CSV that cannot be read as such
- * are taken as plain text.
+ * Reads two versions of one kind and removes the parts that the rules match. JSON and CSV that cannot be parsed are read
+ * as plain text.
  *
- * @throws NotDerivableError of a PDF that cannot be read; TimeLimitError.
+ * @throws NotDerivableError if a PDF cannot be read; TimeLimitError.
  */
 export async function readSides(
   kind: ReadableKind,
@@ -52,7 +52,7 @@ export async function readSides(
     const texts = ignoreInTexts(run, { from: from.text, to: to.text });
     return { kind, texts, run, isPart: from.truncated || to.truncated, reason: null };
   }
-  const texts = both(bodies, ({ bytes, contentType }) =>
+  const texts = mapPair(bodies, ({ bytes, contentType }) =>
     decodeText(bytes, contentType).replace(/\r\n?/g, '\n').toWellFormed(),
   );
   switch (kind) {
@@ -61,12 +61,15 @@ export async function readSides(
     case 'xml':
       return readXml(texts, run);
     case 'json':
-      return readOr(texts, run, () => ({
+      return readOrAsText(texts, run, () => ({
         kind,
-        values: run.ignoreNodes(both(texts, parseJson)),
+        values: run.ignoreNodes(mapPair(texts, parseJson)),
       }));
     case 'csv':
-      return readOr(texts, run, () => ({ kind, tables: ignoreInCells(run, both(texts, parseTable)) }));
+      return readOrAsText(texts, run, () => ({
+        kind,
+        tables: ignoreInCells(run, mapPair(texts, parseTable)),
+      }));
     case 'text':
       return { kind, texts: ignoreInTexts(run, texts), run, isPart: false, reason: null };
   }
@@ -74,7 +77,7 @@ export async function readSides(
 
 type Read = { kind: 'json'; values: Pair<unknown> } | { kind: 'csv'; tables: Pair<Table> };
 
-function readOr(texts: Pair<string>, run: RuleRun, read: () => Read): Sides {
+function readOrAsText(texts: Pair<string>, run: RuleRun, read: () => Read): Sides {
   try {
     return { ...read(), run, isPart: false, reason: null };
   } catch (error) {
@@ -85,13 +88,13 @@ function readOr(texts: Pair<string>, run: RuleRun, read: () => Read): Sides {
 }
 
 function readHtml(markup: Pair<string>, run: RuleRun): Sides {
-  const found = both(run.ignoreElements(markup, { isXml: false }), htmlText);
-  const links = both(found, (page) => (page.links ?? []).map(({ href }) => `→ ${href}`).join('\n'));
-  // Where links lead is part of what a page says; it is only shown where it differs.
-  const haveOtherLinks = links.from !== links.to;
+  const found = mapPair(run.ignoreElements(markup, { isXml: false }), htmlText);
+  const links = mapPair(found, (page) => (page.links ?? []).map(({ href }) => `→ ${href}`).join('\n'));
+  // Link targets are part of a page's content; they are appended only if they differ.
+  const linksDiffer = links.from !== links.to;
   const texts = {
-    from: haveOtherLinks ? `${found.from.text}\n\n${links.from}` : found.from.text,
-    to: haveOtherLinks ? `${found.to.text}\n\n${links.to}` : found.to.text,
+    from: linksDiffer ? `${found.from.text}\n\n${links.from}` : found.from.text,
+    to: linksDiffer ? `${found.to.text}\n\n${links.to}` : found.to.text,
   };
   return {
     kind: 'html',
@@ -102,19 +105,19 @@ function readHtml(markup: Pair<string>, run: RuleRun): Sides {
   };
 }
 
-/** XML is compared as it is written, with each tag in a line of its own. */
+/** XML is compared as source, with each tag on its own line. */
 function readXml(markup: Pair<string>, run: RuleRun): Sides {
   const left = run.ignoreElements(markup, { isXml: true });
-  const texts = both(left, (text) => text.replace(/>\s*</g, '>\n<'));
+  const texts = mapPair(left, (text) => text.replace(/>\s*</g, '>\n<'));
   return { kind: 'xml', texts: ignoreInTexts(run, texts), run, isPart: false, reason: null };
 }
 
 function ignoreInTexts(run: RuleRun, texts: Pair<string>): Pair<string> {
-  return both(run.ignoreMatches(both(texts, (text) => [text])), ([text = '']) => text);
+  return mapPair(run.ignoreMatches(mapPair(texts, (text) => [text])), ([text = '']) => text);
 }
 
 function ignoreInCells(run: RuleRun, tables: Pair<Table>): Pair<Table> {
-  const cells = run.ignoreMatches(both(tables, ({ rows }) => rows.flat()));
+  const cells = run.ignoreMatches(mapPair(tables, ({ rows }) => rows.flat()));
   const refill = ({ header, rows }: Table, texts: readonly string[]): Table => {
     let next = 0;
     return { header, rows: rows.map((row) => row.map((cell) => texts[next++] ?? cell)) };

@@ -1,18 +1,18 @@
 import type { Hunk, TextPart } from '../../../shared/diff.ts';
 
-/** As much of what stays the same is shown on each side of a change, in characters. */
+/** Characters of unchanged text shown on each side of a change. */
 const CONTEXT = 160;
-/** The hunks of one diff have at most so many characters, so many parts and so many hunks. */
+/** Limits on the hunks of one diff. */
 const MAX_CHARACTERS = 200_000;
 const MAX_PARTS = 4_000;
 const MAX_HUNKS = 500;
 
-/** Where the pages of a PDF begin, as line numbers counted from 1. */
+/** The lines in which the pages of a PDF begin, counted from 1. */
 export type PageStarts = readonly number[];
 
 /**
- * Cuts a whole comparison into hunks: changes with a little of what stands around them. What lies between two changes
- * is left out where it is long. Lines are counted from 1 in either version.
+ * Cuts a comparison into hunks: changes with a little context. Long unchanged text between two changes is left out. Lines
+ * are counted from 1 in each version.
  */
 export function buildHunks(
   parts: Iterable<TextPart>,
@@ -30,7 +30,7 @@ class HunkCutter {
   readonly #hunks: Hunk[] = [];
   readonly #pages: PageStarts | undefined;
   #open: Hunk | undefined;
-  /** The text before the change that comes next, where no hunk is open. */
+  /** The context before the next change while no hunk is open. */
   #before = '';
   #fromLine = 1;
   #toLine = 1;
@@ -41,7 +41,7 @@ class HunkCutter {
     this.#pages = pages;
   }
 
-  /** Takes the next part; false once there is no room for it. */
+  /** Adds the next part. Returns false once a limit is reached. */
   add({ op, text }: TextPart): boolean {
     if (op === 'same') this.#addSame(text);
     else if (!this.#addChange(op, text)) return false;
@@ -101,7 +101,7 @@ class HunkCutter {
     this.#characters += text.length;
   }
 
-  /** The hunks; what stands after the last change is cut short. */
+  /** Returns the hunks, with the text after the last change cut to the context. */
   end(): Hunk[] {
     const last = this.#open?.parts.at(-1);
     if (last?.op === 'same') last.text = firstOf(last.text);
@@ -118,13 +118,13 @@ function pageOf(pages: PageStarts, line: number): number {
   return page;
 }
 
-export function countLineEnds(text: string): number {
+function countLineEnds(text: string): number {
   let count = 0;
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
   return count;
 }
 
-/** The beginning of a text, cut between words where it can be. */
+/** Returns the beginning of a text, cut between words if possible. */
 function firstOf(text: string): string {
   if (text.length <= CONTEXT) return text;
   const cut = text.slice(0, CONTEXT);
@@ -132,7 +132,7 @@ function firstOf(text: string): string {
   return dropHalfSurrogate(space > CONTEXT / 2 ? cut.slice(0, space) : cut);
 }
 
-/** The end of a text, cut between words where it can be. */
+/** Returns the end of a text, cut between words if possible. */
 function lastOf(text: string): string {
   if (text.length <= CONTEXT) return text;
   const cut = text.slice(-CONTEXT);
@@ -141,7 +141,7 @@ function lastOf(text: string): string {
   return /^[\udc00-\udfff]/.test(begun) ? begun.slice(1) : begun;
 }
 
-/** Half of a surrogate pair at the end is dropped. */
+/** Removes the first half of a surrogate pair at the end of a text. */
 export function dropHalfSurrogate(text: string): string {
   return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
 }

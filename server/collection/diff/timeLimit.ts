@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 
-/** Work was broken off because it took too long. */
+/** Work was interrupted because it took too long. */
 export class TimeLimitError extends Error {
   constructor(milliseconds: number) {
     super(`This took longer than ${milliseconds} ms.`);
@@ -12,9 +12,8 @@ const context = createContext({ work: () => {} });
 const script = new Script('work()');
 
 /**
- * Runs synchronous work and breaks it off in the middle, even in the middle of one regular expression: the watchdog of
- * `vm` ends whatever runs within. Not a sandbox. What the work was changing is then half changed, so the work should
- * only look and give something back.
+ * Runs synchronous work with a time limit. The watchdog of `vm` interrupts it anywhere, even within one regular
+ * expression. Not a sandbox. Interrupted work may leave its changes half done, so it should only read and return.
  *
  * @throws TimeLimitError; whatever the work throws.
  */
@@ -35,7 +34,7 @@ export function withTimeLimit<Result>(milliseconds: number, work: () => Result):
   return done.result;
 }
 
-/** What the watchdog throws is an Error of the other context, and no `instanceof` of this one's. */
+/** The watchdog throws an Error of the other context, so `instanceof Error` is false. */
 function isTimeout(error: unknown): boolean {
   const isObject = typeof error === 'object' && error !== null;
   return isObject && 'code' in error && error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT';

@@ -3,8 +3,8 @@ import { JSONPathEnvironment, type JSONPathQuery } from 'json-p3';
 import type { NoiseRule } from '../../../shared/noise.ts';
 
 /**
- * A regular expression that finds every match and takes each line for one. It is read strictly (`u`); one that is no
- * regular expression then, but was one before there was that flag, is taken as it was meant.
+ * Compiles a regular expression with the flags `g` and `m`. Uses Unicode mode (`u`), or legacy mode if the pattern is
+ * invalid in Unicode mode.
  *
  * @throws SyntaxError
  */
@@ -17,10 +17,10 @@ export function compilePattern(value: string): RegExp {
   }
 }
 
-/** `..` goes as deep as JSON that is compared by its values may be nested. */
+/** Deeper than `parseJson` allows JSON to be nested, so that `..` reaches every value. */
 const environment = new JSONPathEnvironment({ maxRecursionDepth: 600 });
 
-/** A JSONPath query (RFC 9535). @throws an Error that says where it goes wrong. */
+/** Compiles a JSONPath query (RFC 9535). @throws an Error with the position of the mistake. */
 export function compilePath(value: string): JSONPathQuery {
   return environment.compile(value);
 }
@@ -35,13 +35,13 @@ const COMPILERS: Record<NoiseRule['kind'], (value: string) => unknown> = {
   json_path: compilePath,
 };
 
-/** Whether a rule's value is of its kind. */
+/** Returns whether the value of a rule is valid for its kind. */
 export function canCompile({ kind, value }: NoiseRule): boolean {
   try {
     COMPILERS[kind](value);
     return true;
   } catch {
-    // Each library throws errors of its own; all mean that the value cannot be read.
+    // Each library throws its own errors; all mean that the value is invalid.
     return false;
   }
 }

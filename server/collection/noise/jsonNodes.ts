@@ -2,8 +2,8 @@ type Container = Record<string | number, unknown>;
 type Location = readonly (string | number)[];
 
 /**
- * Takes the values at these locations out of a JSON value, in place, and gives back what they were, as JSON. What lies
- * within another of them is part of that one.
+ * Removes the values at these locations from a JSON value, in place, and returns the removed values as JSON. A location
+ * within another one is removed with it.
  */
 export function removeNodes(
   value: unknown,
@@ -12,28 +12,28 @@ export function removeNodes(
   if (locations.some((location) => location.length === 0)) {
     return { value: null, pieces: [JSON.stringify(value)] };
   }
-  const leaving: Leaving = new Map();
+  const removals: Removals = new Map();
   for (const location of locations) {
     const parent = parentOf(value, location);
     if (!parent || Object.isFrozen(parent)) continue;
-    const names = leaving.get(parent) ?? new Set();
-    leaving.set(parent, names.add(String(location.at(-1))));
+    const names = removals.get(parent) ?? new Set();
+    removals.set(parent, names.add(String(location.at(-1))));
   }
   const pieces: string[] = [];
-  takeOut(value, leaving, pieces);
+  removeFrom(value, removals, pieces);
   return { value, pieces };
 }
 
-/** The names of what is to leave each object and list. */
-type Leaving = Map<Container, Set<string>>;
+/** The names and indexes to be removed from each object and list. */
+type Removals = Map<Container, Set<string>>;
 
-function takeOut(value: unknown, leaving: Leaving, pieces: string[]): void {
+function removeFrom(value: unknown, removals: Removals, pieces: string[]): void {
   if (typeof value !== 'object' || value === null) return;
   const container = value as Container;
-  const names = leaving.get(container);
+  const names = removals.get(container);
   for (const name of Object.keys(container)) {
     if (names?.has(name)) pieces.push(`${name}:${JSON.stringify(container[name])}`);
-    else takeOut(container[name], leaving, pieces);
+    else removeFrom(container[name], removals, pieces);
   }
   if (!names) return;
   if (Array.isArray(container)) keepOnly(container, (index) => !names.has(String(index)));
@@ -56,26 +56,26 @@ function keepOnly(list: unknown[], isKept: (index: number) => boolean): void {
   list.length = length;
 }
 
-/** Every string of a JSON value that is no name of a member, in the order in which they stand. */
-export function textsOf(value: unknown): string[] {
+/** Returns every string value of a JSON value, in order. Member names are not included. */
+export function stringsOf(value: unknown): string[] {
   const texts: string[] = [];
-  mapTexts(value, (text) => {
+  mapStrings(value, (text) => {
     texts.push(text);
     return text;
   });
   return texts;
 }
 
-/** Puts other strings in the place of those that `textsOf` gave. */
-export function replaceTexts(value: unknown, texts: readonly string[]): unknown {
+/** Replaces the strings returned by `stringsOf` with others, in the same order. */
+export function replaceStrings(value: unknown, texts: readonly string[]): unknown {
   let next = 0;
-  return mapTexts(value, (text) => texts[next++] ?? text);
+  return mapStrings(value, (text) => texts[next++] ?? text);
 }
 
-function mapTexts(value: unknown, map: (text: string) => string): unknown {
+function mapStrings(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === 'string') return map(value);
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   const container = value as Container;
-  for (const name of Object.keys(container)) container[name] = mapTexts(container[name], map);
+  for (const name of Object.keys(container)) container[name] = mapStrings(container[name], map);
   return container;
 }

@@ -12,9 +12,9 @@ import {
 } from '../../store/sqlite/collection/eventNoise.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
-import type { Deriver } from '../derived/deriver.ts';
+import type { Deriver } from '../derived/process/deriver.ts';
 import type { Diffs } from '../diff/diffs.ts';
-import { judgeEvent, markOf } from './judge.ts';
+import { judgeEvent, noiseMarkOf } from './judgeEvent.ts';
 import { NoiseFollower } from './noiseFollower.ts';
 import { requireValidRules } from './requireValidRules.ts';
 
@@ -26,24 +26,24 @@ export interface NoiseConfig {
   log: Log;
 }
 
-/** The noise rules at work. */
+/** The service that applies noise rules to the changes of sources. */
 export interface Noise {
-  /** Begins to look at new changes of sources with rules. */
+  /** Starts applying rules to new changes in the background. */
   startFollowing(): void;
-  /** Applies the present rules of a source to all of its past versions. @throws Problem `not_found`. */
+  /** Starts a job that applies the current rules of a source to all of its past changes. @throws Problem `not_found`. */
   startRun(sourceId: string): RunningJob<NoiseRun>;
-  /** Tells what a set of rules would make of a source's changes. @throws Problem `not_found`, `invalid_field`. */
-  preview(sourceId: string, asked: NewNoisePreview): Promise<NoisePreview>;
+  /** Shows the effect of a set of rules on a source's changes. @throws Problem `not_found`, `invalid_field`. */
+  preview(sourceId: string, request: NewNoisePreview): Promise<NoisePreview>;
   close(): Promise<void>;
 }
 
-/** Events of one go, and marks that are written together. */
+/** Events read at a time, whose marks are written together. */
 const BATCH = 50;
-/** A preview looks at so many of the newest changes, as long as it has time. */
-const PREVIEWED = 20;
+/** Limits on a preview: the newest changes that it covers, and its time. */
+const MAX_PREVIEWED = 20;
 const PREVIEW_MS = 10_000;
 
-/** Opens it; nothing is looked at until it is told to. */
+/** Opens the service. It does nothing before one of its methods is called. */
 export function openNoise(config: NoiseConfig): Noise {
   const { store, jobs } = config;
   const follower = new NoiseFollower(config);
@@ -51,9 +51,9 @@ export function openNoise(config: NoiseConfig): Noise {
     startFollowing: () => follower.start(),
     startRun(sourceId) {
       const key = requireKey(store, sourceId);
-      return jobs.start('noise', 'events', (run) => runOverPast(config, key, run));
+      return jobs.start('noise', 'events', (run) => judgePastEvents(config, key, run));
     },
-    preview: (sourceId, asked) => previewRules(config, requireKey(store, sourceId), sourceId, asked),
+    preview: (sourceId, request) => previewRules(config, requireKey(store, sourceId), sourceId, request),
     close: () => follower.close(),
   };
 }
@@ -64,7 +64,7 @@ function requireKey({ read }: Pick<Store, 'read'>, id: string): number {
   return source.key;
 }
 
-async function runOverPast(
+async function judgePastEvents(
   { store, deriver }: NoiseConfig,
   sourceKey: number,
   { signal, progress }: JobRun,
@@ -79,7 +79,7 @@ async function runOverPast(
     for (const event of page) {
       if (signal.aborted || event.rules_digest === null) break;
       const judgement = await judgeEvent({ store, deriver }, event, event.rules, 'low');
-      const is_noise = markOf(judgement);
+      const is_noise = noiseMarkOf(judgement);
       if (is_noise !== undefined) found.push({ event: event.id, is_noise, rules_digest: event.rules_digest });
       run.events += 1;
       if (is_noise) run.noise += 1;
@@ -97,15 +97,15 @@ async function previewRules(
   { store, deriver, diffs }: NoiseConfig,
   sourceKey: number,
   sourceId: string,
-  { rules, event: asked }: NewNoisePreview,
+  { rules, event: eventId }: NewNoisePreview,
 ): Promise<NoisePreview> {
   await requireValidRules(rules, '/rules');
   const total = countComparable(store.read, sourceKey);
-  if (asked !== undefined) {
-    const event = comparableEvent(store.read, asked);
+  if (eventId !== undefined) {
+    const event = comparableEvent(store.read, eventId);
     if (event?.source_id !== sourceId) {
-      throw new Problem('invalid_field', '/event: This is no change of this source.', {
-        errors: [{ path: '/event', message: 'This is no change of this source.' }],
+      throw new Problem('invalid_field', '/event: This is not a change of this source.', {
+        errors: [{ path: '/event', message: 'This is not a change of this source.' }],
       });
     }
     const diff = await diffs.diffWith(event, rules);
@@ -114,10 +114,10 @@ async function previewRules(
   }
   const events: NoisePreview['events'] = [];
   const deadline = performance.now() + PREVIEW_MS;
-  const newest = comparableEventsOf(store.read, sourceKey, { limit: PREVIEWED });
+  const newest = comparableEventsOf(store.read, sourceKey, { limit: MAX_PREVIEWED });
   for (const event of newest) {
     if (performance.now() > deadline) break;
-    const judgement = await judgeEvent({ store, deriver }, event, rules, 'asked');
+    const judgement = await judgeEvent({ store, deriver }, event, rules, 'normal');
     const { id, observed_at } = event;
     events.push(
       'noise' in judgement

@@ -10,21 +10,21 @@ import {
 } from '../../store/sqlite/collection/eventNoise.ts';
 import { lastEventId } from '../../store/sqlite/collection/events.ts';
 import type { Store } from '../../store/store.ts';
-import type { Deriver } from '../derived/deriver.ts';
-import { IdleMonitor } from '../derived/quiet.ts';
-import { judgeEvent, markOf } from './judge.ts';
+import { IdleMonitor } from '../derived/idleMonitor.ts';
+import type { Deriver } from '../derived/process/deriver.ts';
+import { judgeEvent, noiseMarkOf } from './judgeEvent.ts';
 
-/** So many events are looked up in one go. */
+/** Events looked up at a time. */
 const PAGE = 1_000;
-/** How far it came is written at least once in so many events, so that a start has little to go over again. */
+/** The position is written at least once per this many events, so that a restart repeats little work. */
 const WRITE_EVERY = 10_000;
 
-/** Looks at new changes of sources with rules once the round is over: whether the rules explain them. */
+/** Applies noise rules to new changes in the background, once the store is idle. */
 export class NoiseFollower {
   readonly #store: Store;
   readonly #deriver: Deriver;
   readonly #log: Log;
-  readonly #quiet: IdleMonitor;
+  readonly #idleMonitor: IdleMonitor;
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #isWoken = false;
@@ -34,18 +34,18 @@ export class NoiseFollower {
     this.#store = store;
     this.#deriver = deriver;
     this.#log = log;
-    this.#quiet = new IdleMonitor(store);
+    this.#idleMonitor = new IdleMonitor(store);
     this.#after = lastJudgedEvent(store.read);
   }
 
   start(): void {
-    this.#quiet.start(() => this.#wake());
+    this.#idleMonitor.start(() => this.#wake());
     this.#wake();
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#quiet.stop();
+    this.#idleMonitor.stop();
     await this.#running;
   }
 
@@ -58,12 +58,12 @@ export class NoiseFollower {
     const { signal } = this.#closing;
     try {
       while (this.#isWoken) {
-        await this.#quiet.reached(signal);
+        await this.#idleMonitor.waitUntilIdle(signal);
         this.#isWoken = false;
         await this.#judgeNew(signal);
       }
     } catch (error) {
-      if (!signal.aborted) this.#log.error({ error }, 'New events could not be held to the noise rules');
+      if (!signal.aborted) this.#log.error({ error }, 'The noise rules could not be applied to new events');
     } finally {
       this.#running = undefined;
     }
@@ -80,18 +80,18 @@ export class NoiseFollower {
         signal.throwIfAborted();
         await this.#judge(event);
       }
-      const isFar = Math.floor(until / WRITE_EVERY) > Math.floor(this.#after / WRITE_EVERY);
+      const isWriteDue = Math.floor(until / WRITE_EVERY) > Math.floor(this.#after / WRITE_EVERY);
       this.#after = until;
-      if (isFar) await this.#quiet.write((database) => setLastJudgedEvent(database, until));
+      if (isWriteDue) await this.#idleMonitor.write((database) => setLastJudgedEvent(database, until));
       await setImmediate();
     }
   }
 
   async #judge(event: ComparableEvent): Promise<void> {
     const { id, rules, rules_digest } = event;
-    const judge = { store: this.#store, deriver: this.#deriver };
-    const is_noise = markOf(await judgeEvent(judge, event, rules, 'low'));
-    await this.#quiet.write((database) => {
+    const services = { store: this.#store, deriver: this.#deriver };
+    const is_noise = noiseMarkOf(await judgeEvent(services, event, rules, 'low'));
+    await this.#idleMonitor.write((database) => {
       if (is_noise !== undefined && rules_digest !== null)
         putEventNoise(database, [{ event: id, is_noise, rules_digest }]);
       setLastJudgedEvent(database, id);

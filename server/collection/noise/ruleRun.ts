@@ -3,23 +3,22 @@ import { load } from 'cheerio/slim';
 import type { NoiseFindings, NoiseRule, RuleOutcome } from '../../../shared/noise.ts';
 import { TimeLimitError, withTimeLimit } from '../diff/timeLimit.ts';
 import { compilePath, compilePattern } from './compileRule.ts';
-import { removeNodes, replaceTexts, textsOf } from './jsonNodes.ts';
-import { outermostElements } from './markupNodes.ts';
+import { removeNodes, replaceStrings, stringsOf } from './jsonNodes.ts';
+import { outermostElements } from './outermostElements.ts';
 
-/** The older and the newer version of something. */
+/** A value of the older and of the newer version. */
 export interface Pair<Value> {
   from: Value;
   to: Value;
 }
 
-/** One rule may take so long on both versions, and all together. */
+/** Time limits for one rule on both versions, and for all rules. */
 const RULE_MS = 1_000;
 const ALL_RULES_MS = 5_000;
 
 /**
- * Applies the rules of a source to two versions of it, rule by rule to both, and keeps account of what each left out.
- * A rule that takes too long is left aside for both: a regular expression can be made to run for ever, and what it
- * would have found is not known then.
+ * Applies the noise rules of a source to two of its versions and records what each rule removed. A rule that exceeds its
+ * time limit, such as a regular expression with exponential backtracking, is applied to neither version.
  */
 export class RuleRun {
   readonly #outcomes: RuleOutcome[];
@@ -34,13 +33,13 @@ export class RuleRun {
     }));
   }
 
-  /** Leaves out the elements that the selectors name. */
+  /** Removes the elements that the selectors match. */
   ignoreElements(markup: Pair<string>, { isXml }: { isXml: boolean }): Pair<string> {
     if (!this.#has('selector')) return markup;
-    const documents = both(markup, (text) => load(text, isXml ? { xml: true } : {}));
+    const documents = mapPair(markup, (text) => load(text, isXml ? { xml: true } : {}));
     this.#each('selector', (selector) => {
-      // Looked for first in both and taken out then: a search that is broken off leaves both whole.
-      const found = both(documents, ($) =>
+      // Both searches finish before anything is removed, so that an interrupted search changes neither document.
+      const found = mapPair(documents, ($) =>
         outermostElements($.root().toArray(), $.root().find(selector).toArray()),
       );
       return () =>
@@ -51,10 +50,10 @@ export class RuleRun {
           return pieces;
         });
     });
-    return both(documents, ($) => (isXml ? $.xml() : $.html()));
+    return mapPair(documents, ($) => (isXml ? $.xml() : $.html()));
   }
 
-  /** Leaves out what the patterns match in each of these texts. */
+  /** Removes the matches of the patterns from each of these texts. */
   ignoreMatches(texts: Pair<string[]>): Pair<string[]> {
     const left = { ...texts };
     this.#each('pattern', (value) => {
@@ -76,12 +75,12 @@ export class RuleRun {
     return left;
   }
 
-  /** Leaves out the members and elements that the JSONPaths name, and what the patterns match in strings. */
+  /** Removes the values that the JSONPaths match, and the matches of the patterns in strings. */
   ignoreNodes(values: Pair<unknown>): Pair<unknown> {
     const left = { ...values };
     this.#each('json_path', (value) => {
       const path = compilePath(value);
-      const found = both(left, (json) => [...path.query(json as never)].map(({ location }) => location));
+      const found = mapPair(left, (json) => [...path.query(json as never)].map(({ location }) => location));
       return () =>
         eachSide((side) => {
           const { value: rest, pieces } = removeNodes(left[side], found[side]);
@@ -90,30 +89,30 @@ export class RuleRun {
         });
     });
     if (!this.#has('pattern')) return left;
-    const texts = both(left, textsOf);
+    const texts = mapPair(left, stringsOf);
     const cut = this.ignoreMatches(texts);
-    return eachSide((side) => replaceTexts(left[side], cut[side]));
+    return eachSide((side) => replaceStrings(left[side], cut[side]));
   }
 
   #has(kind: NoiseRule['kind']): boolean {
     return this.#outcomes.some((outcome) => outcome.kind === kind);
   }
 
-  /** Runs what looks for pieces within the time that is left, then what takes them out and gives them back. */
-  #each(kind: NoiseRule['kind'], look: (value: string) => () => Pair<string[]>): void {
+  /** Applies each rule of a kind: runs `find` within the time limit, then the removal that it returns. */
+  #each(kind: NoiseRule['kind'], find: (value: string) => () => Pair<string[]>): void {
     for (const outcome of this.#outcomes) {
       if (outcome.kind !== kind) continue;
       const started = performance.now();
       try {
-        const takeOut = withTimeLimit(Math.min(RULE_MS, this.#leftMs), () => look(outcome.value));
-        const pieces = takeOut();
+        const remove = withTimeLimit(Math.min(RULE_MS, this.#leftMs), () => find(outcome.value));
+        const pieces = remove();
         outcome.outcome = 'applied';
         for (const side of SIDES) {
           outcome.ignored[side] = pieces[side].length;
           for (const piece of pieces[side]) this.#removed[side].update(`${piece}\0`);
         }
       } catch (error) {
-        // Whatever else a rule stumbles on (too deep a recursion, too large an expression), it left nothing out.
+        // After any other error (recursion too deep, expression too large), the rule has removed nothing.
         outcome.outcome = error instanceof TimeLimitError ? 'timed_out' : 'failed';
       }
       this.#leftMs -= performance.now() - started;
@@ -121,17 +120,17 @@ export class RuleRun {
   }
 
   /**
-   * What came of it.
+   * Returns the outcome of all rules.
    *
-   * @param isSame whether what the rules left of both versions is the same
+   * @param isSame whether both versions are the same without the removed parts
    */
   findings(isSame: boolean): NoiseFindings {
     const [from, to] = [this.#removed.from.copy().digest('hex'), this.#removed.to.copy().digest('hex')];
-    const isWhole = this.#outcomes.every(({ outcome }) => outcome !== 'timed_out' && outcome !== 'failed');
+    const isComplete = this.#outcomes.every(({ outcome }) => outcome !== 'timed_out' && outcome !== 'failed');
     return {
       rules: this.#outcomes,
-      // Noise is a change that the rules explain: what they left out differs, and nothing else does.
-      is_noise: this.#outcomes.length === 0 ? null : isWhole && isSame && from !== to,
+      // A change is noise if the removed parts differ and nothing else does.
+      is_noise: this.#outcomes.length === 0 ? null : isComplete && isSame && from !== to,
       ignored: this.#outcomes.reduce((sum, { ignored }) => sum + ignored.from + ignored.to, 0),
     };
   }
@@ -143,6 +142,6 @@ function eachSide<Result>(make: (side: 'from' | 'to') => Result): Pair<Result> {
   return { from: make('from'), to: make('to') };
 }
 
-export function both<Value, Result>(pair: Pair<Value>, make: (value: Value) => Result): Pair<Result> {
+export function mapPair<Value, Result>(pair: Pair<Value>, make: (value: Value) => Result): Pair<Result> {
   return eachSide((side) => make(pair[side]));
 }

@@ -7,7 +7,7 @@ import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
 import { eventFilterOf } from './events.ts';
 
-/** So much of the timeline is gone over at a time, whether it matches or not: requests go on between two. */
+/** Events examined at a time, matching or not. The node handles other requests in between. */
 const STRETCH = 1_000;
 
 const COLUMNS: Readonly<Record<string, (event: Event) => CsvCell>> = {
@@ -30,8 +30,8 @@ const COLUMNS: Readonly<Record<string, (event: Event) => CsvCell>> = {
 };
 
 /**
- * Every event that the filters name, newest first, as CSV with a header. One snapshot, on a connection of its own that
- * ends with the iteration; memory stays flat, because a piece is made when it is asked for.
+ * Yields every event that matches the filters, newest first, as CSV with a header. Reads one snapshot on its own
+ * connection, which closes when the iteration ends. Memory use is constant, because pieces are made on demand.
  */
 export async function* eventsCsv(
   { folder }: Pick<Store, 'folder'>,

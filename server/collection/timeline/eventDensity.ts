@@ -4,8 +4,7 @@ import type { Store } from '../../store/store.ts';
 import { firstInstantOf, lastInstantOf, loadTimeline } from './events.ts';
 
 /**
- * How many events were observed in each of `buckets` buckets of the same length. Each edge between two buckets costs a
- * binary search.
+ * Counts the events observed in each of `buckets` buckets of equal length. Each bucket boundary takes a binary search.
  */
 export async function readEventDensity(
   { read }: Pick<Store, 'read'>,
@@ -30,7 +29,7 @@ export async function readEventDensity(
     .deferred();
 }
 
-/** Where each bucket begins; the last one ends with `until`, which belongs to it. */
+/** Returns the start of each bucket. The last one ends with `until`, inclusive. */
 function edgesBetween(since: string, until: string, buckets: number): string[] {
   const start = Date.parse(since);
   const length = Math.max(0, Date.parse(until) + 1 - start) / buckets;

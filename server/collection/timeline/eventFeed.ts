@@ -4,15 +4,15 @@ import type { Event, EventsQuery } from '../../../shared/event.ts';
 import type { Store } from '../../store/store.ts';
 import { listEvents } from './events.ts';
 
-/** An Atom document and what it is known by. */
+/** An Atom document with its validators for conditional requests. */
 export interface EventFeed {
   xml: string;
   etag: string;
-  /** When the newest of its events was observed, or undefined where it has none. */
+  /** When its newest event was observed; undefined if it has none. */
   updatedAt: string | undefined;
 }
 
-/** The year from which a node's name is its own, as tag URIs (RFC 4151) ask for it. */
+/** Tag URIs (RFC 4151) contain a date on which the name belonged to its owner. */
 const TAG_YEAR = '2026';
 
 const WORDS: Record<Event['event_type'], string> = {
@@ -24,10 +24,10 @@ const WORDS: Record<Event['event_type'], string> = {
 };
 
 /**
- * A page of the timeline as an Atom feed (RFC 4287). Its ids are tag URIs of the node's own name, the same whatever
- * address the reader came by.
+ * Returns a page of the timeline as an Atom feed (RFC 4287). Its ids are tag URIs with the node's name, so they do not
+ * depend on the address of the request.
  *
- * @param self the path and query that it was asked for under.
+ * @param self the path and query of the request.
  */
 export async function readEventFeed(
   store: Pick<Store, 'read'>,
@@ -60,7 +60,7 @@ export async function readEventFeed(
   return { xml, etag: `"${createHash('sha256').update(xml).digest('hex')}"`, updatedAt };
 }
 
-/** What happened to what, and where the bytes are; what changed in them is on the event's own page. */
+/** Summarises the event with links to its objects. The diff is on the event's own page. */
 function contentOf(event: Event, origin: string): string {
   const { source, sha256, previous_sha256, page_label, original_observed_at, observer } = event;
   const lines = [
@@ -85,7 +85,7 @@ function link(target: string, text: string): string {
 
 const ESCAPED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-/** Text as HTML, without what no XML document may hold (XML 1.0, section 2.2). */
+/** Escapes text as HTML and replaces characters that XML does not allow (XML 1.0, section 2.2). */
 function html(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')

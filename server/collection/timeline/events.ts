@@ -14,7 +14,7 @@ import { eventById, eventsAfter, eventsByIds, lastEventId } from '../../store/sq
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 
-/** One page of the timeline, newest first by `observed_at`, then by number. */
+/** Returns one page of the timeline, newest first by `observed_at`, then by number. */
 export async function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): Promise<Slice<Event>> {
   const isNewest = query.offset === 0 && isEveryEvent(filterOf(query));
   if (!isNewest) await loadTimeline({ read });
@@ -28,12 +28,12 @@ export async function listEvents({ read }: Pick<Store, 'read'>, query: EventsQue
     .deferred();
 }
 
-/** Reads what lists choose events by, so that the first list need not wait for it. */
+/** Loads the columns that event lists filter by, so that the first request does not wait for them. */
 export function loadTimeline({ read }: Pick<Store, 'read'>): Promise<void> {
   return eventColumns(read).load();
 }
 
-/** What a query filters by, with the events that its text names by their digests. */
+/** Converts a query into a filter, including the events whose digests match the search text. */
 export function eventFilterOf(
   read: Store['read'],
   query: Omit<EventsQuery, 'limit' | 'offset'>,
@@ -62,7 +62,7 @@ export function readEvent({ read }: Pick<Store, 'read'>, id: string): Event {
   return event;
 }
 
-/** An event with the other observers that hold what it brought. @throws Problem `not_found`. */
+/** Returns an event with the other observers that hold the same object. @throws Problem `not_found`. */
 export function readEventDetails({ read }: Pick<Store, 'read'>, id: string): EventDetails {
   return read
     .transaction(() => {
@@ -75,7 +75,7 @@ export function readEventDetails({ read }: Pick<Store, 'read'>, id: string): Eve
     .deferred();
 }
 
-/** Up to `limit` events after a number, in the order they were recorded. */
+/** Returns up to `limit` events after a number, in the order they were recorded. */
 export function readEventsAfter({ read }: Pick<Store, 'read'>, id: number, limit: number): Event[] {
   return eventsAfter(read, id, limit);
 }
@@ -84,11 +84,12 @@ export function readLastEventId({ read }: Pick<Store, 'read'>): number {
   return lastEventId(read);
 }
 
-/** A date means its first instant where it begins a range, and its last where it ends one. */
+/** Returns the first instant of a date, or the instant itself. For the start of a range. */
 export function firstInstantOf(value: string): string {
   return new Date(value).toISOString();
 }
 
+/** Returns the last instant of a date, or the instant itself. For the end of a range. */
 export function lastInstantOf(value: string): string {
   return isDate(value) ? `${value}T23:59:59.999Z` : new Date(value).toISOString();
 }
@@ -97,14 +98,14 @@ function isDate(value: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(value);
 }
 
-/** A word of at least so many hex digits may be the beginning of a digest. */
-const LEAST_DIGEST_DIGITS = 4;
-/** More words than this are not tried as digests: an event has two. */
-const MOST_DIGEST_WORDS = 2;
+/** A word with at least this many hex digits may be the beginning of a digest. */
+const MIN_DIGEST_DIGITS = 4;
+/** An event has two digests, so further words are not tried as digests. */
+const MAX_DIGEST_WORDS = 2;
 
 /**
- * Events that the search text finds by their digests: some of its words begin an event's digests, and all others occur
- * in the words of its source. What is found by the source alone is not among them.
+ * Finds events by digest: some words of the search text are the beginning of an event's digests, and all others match its
+ * source. Events that match by their source alone are not included.
  */
 function idsByDigest(read: Store['read'], q: string, filter: Omit<EventFilter, 'ids'>): number[] {
   const phrases = q.match(/"[^"]*"/g) ?? [];
@@ -113,19 +114,19 @@ function idsByDigest(read: Store['read'], q: string, filter: Omit<EventFilter, '
     .split(/[\s"]+/)
     .filter(Boolean);
   const digests = words
-    .filter((word) => /^[0-9a-f]+$/i.test(word) && word.length >= LEAST_DIGEST_DIGITS && word.length <= 64)
-    .slice(0, MOST_DIGEST_WORDS);
+    .filter((word) => /^[0-9a-f]+$/i.test(word) && word.length >= MIN_DIGEST_DIGITS && word.length <= 64)
+    .slice(0, MAX_DIGEST_WORDS);
   const found = new Set<number>();
-  for (const taken of subsetsOf(digests)) {
-    const rest = [...phrases, ...words.filter((word) => !taken.includes(word))].join(' ');
+  for (const subset of subsetsOf(digests)) {
+    const rest = [...phrases, ...words.filter((word) => !subset.includes(word))].join(' ');
     const match = matchExpression(rest) ?? null;
-    const prefixes = taken.map((word) => word.toLowerCase());
+    const prefixes = subset.map((word) => word.toLowerCase());
     for (const id of eventsByDigests(read, prefixes, { ...filter, match })) found.add(id);
   }
   return [...found];
 }
 
-/** Every choice of at least one. */
+/** Returns every non-empty subset. */
 function subsetsOf(words: readonly string[]): string[][] {
   return words
     .reduce<string[][]>((subsets, word) => [...subsets, ...subsets.map((subset) => [...subset, word])], [[]])

@@ -11,7 +11,7 @@ import {
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 
-/** An archived object, and how it is to be named to whoever asks for it. */
+/** An archived object, and the content type it is served with. */
 export interface ArchivedObject {
   file: string;
   sha256: string;
@@ -19,7 +19,7 @@ export interface ArchivedObject {
   contentType: string;
 }
 
-/** @throws Problem `invalid_digest`; `not_found` where no retrieval ever brought it. */
+/** @throws Problem `invalid_digest`; `not_found` if no retrieval brought it. */
 export function readObject({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha256: string): ArchivedObject {
   const bytes = requireObject(read, sha256);
   const contentType = contentTypeOfObject(read, sha256) ?? 'application/octet-stream';
@@ -27,7 +27,7 @@ export function readObject({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha25
 }
 
 /**
- * Every retrieval that brought an object, newest first, and whether its stored bytes hash to its name now.
+ * Returns every retrieval that brought an object, newest first, and whether its stored bytes currently match its digest.
  *
  * @throws Problem `invalid_digest`, `not_found`.
  */
@@ -47,7 +47,7 @@ export async function readObjectMetadata(store: DamageContext, sha256: string): 
   return { sha256, bytes, ...observersOf(retrievals), retrievals };
 }
 
-/** Who brought an object, and whether two brought it from one address: the same bytes of two addresses say little. */
+/** Returns who brought an object, and whether two observers brought it from the same address. */
 function observersOf(retrievals: readonly { url: string; observer: string }[]) {
   const byAddress = new Map<string, Set<string>>();
   for (const { url, observer } of retrievals)
@@ -59,11 +59,11 @@ function observersOf(retrievals: readonly { url: string; observer: string }[]) {
   };
 }
 
-/** The size of an archived object. @throws Problem `invalid_digest`, `not_found`. */
+/** Returns the size of an archived object. @throws Problem `invalid_digest`, `not_found`. */
 export function requireObject(read: Store['read'], sha256: string): number {
   if (!isDigest(sha256))
-    throw new Problem('invalid_digest', 'An object is named by its SHA-256: 64 lowercase hex digits.');
+    throw new Problem('invalid_digest', 'An object is identified by its SHA-256: 64 lowercase hex digits.');
   const bytes = hasObject(read, sha256) ? blobBytes(read, sha256) : undefined;
-  if (bytes === undefined) throw new Problem('not_found', 'The archive holds no object of this digest.');
+  if (bytes === undefined) throw new Problem('not_found', 'The archive holds no object with this digest.');
   return bytes;
 }

@@ -8,10 +8,10 @@ import { counter } from '../../store/sqlite/node/blobs.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The system works if a collection that checked a source was completed within this. */
+/** The status is `ok` if a round that checked a source was completed within this time. */
 const MAX_AGE_MS = 24 * 3_600_000;
 
-/** Whether the collection works, every source that fails, and whether new objects are being stored. */
+/** Returns whether the collection works, every failing source, and whether new objects can be stored. */
 export async function readStatus(
   store: Pick<Store, 'read' | 'clock' | 'freeBytes' | 'clockBehindMs'>,
   settings: Settings,
@@ -52,7 +52,7 @@ export async function readStatus(
     .deferred();
 }
 
-/** The counts, each kept as it changes: nothing is counted here. */
+/** Returns the counts. They are maintained with every change, so reading them is cheap. */
 export function readStats({ read }: Pick<Store, 'read'>): Stats {
   return read
     .transaction(() => ({

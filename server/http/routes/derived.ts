@@ -1,5 +1,5 @@
-import { readObjectText, searchObjectTexts } from '../../collection/derived/readText.ts';
-import type { Texts } from '../../collection/derived/texts.ts';
+import { readObjectText, searchObjectTexts } from '../../collection/derived/texts/readText.ts';
+import type { Texts } from '../../collection/derived/texts/texts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { okText, page } from '../reply.ts';

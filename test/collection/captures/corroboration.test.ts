@@ -20,7 +20,7 @@ afterEach(async () => {
 const metadata = () => node.read<ObjectMetadata>(`/archive/${sha256('same')}/metadata`);
 const event = (id: number) => node.read<EventDetails>(`/api/events/${id}`);
 
-test('what two observers hold of one address is corroborated, by the names of both', async () => {
+test('an object that two observers hold from one address is corroborated, with the names of both', async () => {
   const web = await ScriptedWeb.open();
   web.script('/page', page('same'));
   await node.watch(web.url('/page'));
@@ -34,14 +34,14 @@ test('what two observers hold of one address is corroborated, by the names of bo
   expect((await event(2)).corroborated_by).toEqual(['Another', 'self']);
 });
 
-test('the same bytes of two addresses corroborate neither', async () => {
+test('the same bytes from two addresses are not corroborated', async () => {
   await imported(node, response('same', { uri: 'http://example.com/a' }));
   await imported(node, response('same', { uri: 'http://example.com/b' }), { observer: 'Another' });
   expect(await metadata()).toMatchObject({ observers: ['Another', 'Archive'], corroborated: false });
   expect((await event(1)).corroborated_by).toEqual([]);
 });
 
-test('what one observer captured twice is not corroborated', async () => {
+test('an object that one observer captured twice is not corroborated', async () => {
   await imported(node, response('same'));
   await imported(node, response('same', { date: '2020-04-01T00:00:00Z' }));
   expect(await metadata()).toMatchObject({ observers: ['Archive'], corroborated: false });

@@ -19,33 +19,33 @@ afterEach(async () => {
 });
 
 const day = (number: number, body: string) => response(body, { date: `2020-01-0${number}T00:00:00Z` });
-const whole = [day(1, 'first '.repeat(200)), day(2, 'second '.repeat(200)), day(3, 'third '.repeat(200))];
+const records = [day(1, 'first '.repeat(200)), day(2, 'second '.repeat(200)), day(3, 'third '.repeat(200))];
 
-/** Flips one bit of the byte at a place. */
+/** Flips one bit of the byte at an offset. */
 function flipped(bytes: Buffer, at: number): Buffer {
   const copy = Buffer.from(bytes);
   copy[at] = (copy[at] ?? 0) ^ 0x10;
   return copy;
 }
 
-describe('a file of captures that is cut or corrupt keeps what was whole before, and names the damage', () => {
-  const plain = Buffer.concat(whole);
-  const packed = gzippedByRecord(whole);
-  const [one = plain, two = plain] = whole;
-  const third = gzippedByRecord(whole.slice(0, 2)).length;
+describe('imports the intact captures of a damaged WARC file and reports the damage:', () => {
+  const plain = Buffer.concat(records);
+  const compressed = gzippedByRecord(records);
+  const [one = plain, two = plain] = records;
+  const third = gzippedByRecord(records.slice(0, 2)).length;
   test.each<[string, Buffer, number]>([
     ['cut within the third block', plain.subarray(0, plain.length - 100), 2],
     ['cut within the third record’s fields', plain.subarray(0, one.length + two.length + 60), 2],
-    ['packed, cut within the third record', packed.subarray(0, packed.length - 40), 2],
-    ['packed, cut within the second record', packed.subarray(0, gzipSync(one).length + 30), 1],
-    ['packed, with a corrupt third record', flipped(packed, third + 30), 2],
+    ['compressed, cut within the third record', compressed.subarray(0, compressed.length - 40), 2],
+    ['compressed, cut within the second record', compressed.subarray(0, gzipSync(one).length + 30), 1],
+    ['compressed, with a corrupt third record', flipped(compressed, third + 30), 2],
     [
-      'packed, with a third record that is no gzip data',
-      Buffer.concat([packed.subarray(0, third), Buffer.from('x'.repeat(50))]),
+      'compressed, with a third record that is not gzip data',
+      Buffer.concat([compressed.subarray(0, third), Buffer.from('x'.repeat(50))]),
       2,
     ],
-    ['packed, with a checksum that does not hold', flipped(packed, packed.length - 7), 2],
-    ['packed as one stream, cut', gzipSync(plain).subarray(0, -20), 2],
+    ['compressed, with a wrong checksum', flipped(compressed, compressed.length - 7), 2],
+    ['compressed as one stream, cut', gzipSync(plain).subarray(0, -20), 2],
     [
       'with a wrong length',
       Buffer.concat([one, record({ block: http('x'), fields: { 'Content-Length': '3' } })]),
@@ -73,7 +73,7 @@ describe('a file of captures that is cut or corrupt keeps what was whole before,
     ['text', Buffer.from('This is no WARC file.\r\n\r\nNot at all.')],
     ['gzip of text', gzipSync('This is no WARC file.')],
     ['a cut gzip header', Buffer.from([0x1f, 0x8b, 8])],
-  ])('but %s is no such file', async (_what, file) => {
+  ])('refuses %s', async (_what, file) => {
     const answer = await sendFile(node, file);
     expect([answer.status, await answer.json()]).toEqual([
       422,
@@ -82,22 +82,22 @@ describe('a file of captures that is cut or corrupt keeps what was whole before,
   });
 });
 
-describe('one capture that cannot be taken is refused with its reason, and the others are taken', () => {
+describe('refuses single captures with a reason and imports the others', () => {
   const good = day(1, 'good');
   const chunks = { 'Transfer-Encoding': 'chunked', 'Content-Type': 'text/plain' };
   test.each<[CaptureResult['refused'][number]['reason'], string, Buffer]>([
-    ['not_http', 'an address of DNS', response('x', { uri: 'dns:example.com' })],
+    ['not_http', 'a DNS address', response('x', { uri: 'dns:example.com' })],
     ['not_http', 'a name', response('x', { uri: 'urn:uuid:1' })],
     ['not_http', 'a script', response('x', { uri: 'javascript:alert(1)' })],
-    ['malformed_url', 'no address', response('x', { uri: 'example' })],
+    ['malformed_url', 'a relative address', response('x', { uri: 'example' })],
     ['credentials_in_url', 'a password in the address', response('x', { uri: 'http://a:b@example.com/' })],
     ['malformed_date', 'no date', record({ fields: { 'WARC-Date': null }, block: http('x') })],
-    ['malformed_date', 'a day alone', response('x', { date: '2020-01-01' })],
+    ['malformed_date', 'a date without a time', response('x', { date: '2020-01-01' })],
     ['malformed_date', 'a day that is not in the calendar', response('x', { date: '2020-02-31T00:00:00Z' })],
     ['truncated', 'a truncated record', response('x', { fields: { 'WARC-Truncated': 'length' } })],
     [
       'truncated',
-      'a body shorter than it says',
+      'a body shorter than its stated length',
       record({ block: http('x', { headers: { 'Content-Length': '2' } }) }),
     ],
     ['truncated', 'chunks without the last', record({ block: http('1\r\nx\r\n', { headers: chunks }) })],
@@ -111,28 +111,28 @@ describe('one capture that cannot be taken is refused with its reason, and the o
     ],
     [
       'unsupported_encoding',
-      'another transfer coding',
+      'an unsupported transfer coding',
       record({ block: http('x', { headers: { 'Transfer-Encoding': 'gzip, chunked' } }) }),
     ],
     [
       'digest_mismatch',
-      'another payload digest',
+      'a wrong payload digest',
       response('x', { fields: { 'WARC-Payload-Digest': sha1('y') } }),
     ],
     [
       'digest_mismatch',
-      'another block digest',
+      'a wrong block digest',
       response('x', { fields: { 'WARC-Block-Digest': `sha256:${sha256('y')}` } }),
     ],
     [
       'digest_mismatch',
-      'a digest of another length',
+      'a digest of the wrong length',
       response('x', { fields: { 'WARC-Payload-Digest': 'sha1:ABC' } }),
     ],
-    ['too_large', 'a payload beyond the limit', response('x'.repeat(1_500_000))],
+    ['too_large', 'a payload above the limit', response('x'.repeat(1_500_000))],
     [
       'unresolved_revisit',
-      'a revisit of what is not here',
+      'a revisit of an unknown capture',
       record({
         type: 'revisit',
         fields: {
@@ -147,15 +147,15 @@ describe('one capture that cannot be taken is refused with its reason, and the o
     expect(result).toMatchObject({ captures: 1, refused: [{ reason, count: 1 }] });
   });
 
-  test('digests in every form are checked, and one of an unknown algorithm is not', async () => {
+  test('verifies digests in every form, except those of an unknown algorithm', async () => {
     const forms = [`sha256:${sha256('x')}`, sha1('x'), 'md5:9dd4e461268c8034f5c8564e155c67a6', 'blake3:00'];
-    const records = forms.map((form, index) =>
+    const responses = forms.map((form, index) =>
       response('x', { date: `2020-02-0${index + 1}T00:00:00Z`, fields: { 'WARC-Payload-Digest': form } }),
     );
-    expect(await imported(node, Buffer.concat(records))).toMatchObject({ captures: 4, refused: [] });
+    expect(await imported(node, Buffer.concat(responses))).toMatchObject({ captures: 4, refused: [] });
   });
 
-  test('a small record that unpacks to 300 MB is refused with flat memory', async () => {
+  test('refuses a small record that decompresses to 300 MB, with constant memory use', async () => {
     const bomb = gzippedByRecord([response(Buffer.alloc(300_000_000)), good]);
     const before = process.memoryUsage().rss;
     expect(await imported(node, bomb)).toMatchObject({
@@ -165,7 +165,7 @@ describe('one capture that cannot be taken is refused with its reason, and the o
     expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
   });
 
-  test('what answers another method than GET is not what the address shows', async () => {
+  test('refuses the response to a method other than GET', async () => {
     const request = record({
       type: 'request',
       id: '<urn:uuid:post>',
@@ -179,7 +179,7 @@ describe('one capture that cannot be taken is refused with its reason, and the o
     expect(result).toMatchObject({ captures: 1, refused: [{ reason: 'not_get', count: 1 }] });
   });
 
-  test('where there is no room nothing is stored, and what is held already is taken', async () => {
+  test('refuses new objects without disk space, but imports captures of objects already held', async () => {
     await imported(node, good);
     await node.set({ data_cap_gb: 0 });
     const again = response('good', { date: '2020-05-01T00:00:00Z' });
@@ -193,14 +193,20 @@ describe('one capture that cannot be taken is refused with its reason, and the o
 test.each([
   ['no observer', '', 'application/warc', 400, 'invalid_parameter'],
   ['an empty observer', '?observer=', 'application/warc', 400, 'invalid_parameter'],
-  ['the node itself', '?observer=self', 'application/warc', 400, 'invalid_parameter'],
-  ['a name of 101 characters', `?observer=${'x'.repeat(101)}`, 'application/warc', 400, 'invalid_parameter'],
+  ['the node itself as the observer', '?observer=self', 'application/warc', 400, 'invalid_parameter'],
+  [
+    'an observer of 101 characters',
+    `?observer=${'x'.repeat(101)}`,
+    'application/warc',
+    400,
+    'invalid_parameter',
+  ],
   ['an unknown parameter', '?observer=A&x=1', 'application/warc', 400, 'unknown_parameter'],
-  ['another type', '?observer=A', 'text/plain', 415, 'unsupported_media_type'],
-])('refused: %s', async (_what, query, type, status, code) => {
+  ['another content type', '?observer=A', 'text/plain', 415, 'unsupported_media_type'],
+])('refuses a request with %s', async (_what, query, type, status, code) => {
   const answer = await node.node.fetchAsOwner(`/manage/captures${query}`, {
     method: 'POST',
-    body: new Uint8Array(whole[0] as Buffer),
+    body: new Uint8Array(records[0] as Buffer),
     headers: { 'Content-Type': type },
   });
   expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([status, code]);

@@ -7,14 +7,14 @@ import { bytesOf, imported } from './support.ts';
 
 afterEach(closeTestNodes);
 
-/** More than are placed on the disk while others are recorded. */
+/** More than the batches that are stored ahead. */
 const RECORDS = 2_200;
-/** One too large to wait in memory, one that is small; both come again and again. */
+/** One body too large to be held in memory and one that is small; both occur many times. */
 const LARGE = 'a large page '.repeat(20_000);
 const SMALL = 'a small page';
 const shared = (number: number) => (number % 100 === 0 ? LARGE : SMALL);
 
-test('what many captures hold in common is kept once, before the first of them is recorded', async () => {
+test('an object shared by many captures is stored once, before the first of them is recorded', async () => {
   const file = gzippedByRecord(
     Array.from({ length: RECORDS }, (_, number) =>
       response(number % 2 === 0 ? shared(number) : `Page ${number}`, {

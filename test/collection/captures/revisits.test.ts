@@ -29,7 +29,7 @@ async function attempts() {
   return node.retrievals(id);
 }
 
-describe('a revisit is a capture of the object that it refers to', () => {
+describe('a revisit', () => {
   const ways: [string, WarcRecordParts['fields']][] = [
     ['the id of the record', { 'WARC-Refers-To': FIRST }],
     [
@@ -39,7 +39,7 @@ describe('a revisit is a capture of the object that it refers to', () => {
     ['the digest of the payload', { 'WARC-Payload-Digest': sha1('same') }],
   ];
 
-  test.each(ways)('by %s, in the same file and before what it refers to', async (_way, fields) => {
+  test.each(ways)('is resolved by %s, to a later record of the same file', async (_way, fields) => {
     expect(await imported(node, Buffer.concat([revisit(fields), first()]))).toMatchObject({
       captures: 2,
       events: [1],
@@ -51,7 +51,7 @@ describe('a revisit is a capture of the object that it refers to', () => {
     ]);
   });
 
-  test.each(ways)('by %s, in a file that came before', async (_way, fields) => {
+  test.each(ways)('is resolved by %s, to a capture imported before', async (_way, fields) => {
     await imported(node, first(), { observer: 'Another' });
     expect(await imported(node, revisit(fields))).toMatchObject({ captures: 1, events: [2], refused: [] });
     expect((await node.events('observer=Archive'))[0]).toMatchObject({
@@ -60,13 +60,13 @@ describe('a revisit is a capture of the object that it refers to', () => {
     });
   });
 
-  test('and of a revisit, of what that is the same as', async () => {
+  test('of a revisit is resolved to the original capture', async () => {
     const chain = [first(), revisit({ 'WARC-Refers-To': FIRST }, { id: '<urn:uuid:second>' })];
     const last = revisit({ 'WARC-Refers-To': '<urn:uuid:second>' }, { date: '2020-07-01T00:00:00Z' });
     expect(await imported(node, Buffer.concat([...chain, last]))).toMatchObject({ captures: 3, events: [1] });
   });
 
-  test('with a head of its own says that of itself', async () => {
+  test('with an HTTP head keeps its own headers', async () => {
     const block = http('', { headers: { 'Content-Type': 'text/plain', Age: '7' } });
     await imported(node, Buffer.concat([first(), revisit({ 'WARC-Refers-To': FIRST }, { block })]));
     expect((await attempts())[1]).toMatchObject({
@@ -78,7 +78,7 @@ describe('a revisit is a capture of the object that it refers to', () => {
     });
   });
 
-  test('that was not modified is an observation of the same object', async () => {
+  test('with status 304 is an observation of the same object', async () => {
     const block = http('', { status: 304, headers: { ETag: '"a"' } });
     const fields = { 'WARC-Profile': `${PROFILE}/server-not-modified`, 'WARC-Refers-To': FIRST };
     await imported(node, Buffer.concat([first(), revisit(fields, { block })]));
@@ -90,7 +90,7 @@ describe('a revisit is a capture of the object that it refers to', () => {
     });
   });
 
-  test('is refused where the object has another digest than it says', async () => {
+  test('is refused if its payload digest does not match the capture', async () => {
     const lying = revisit({ 'WARC-Refers-To': FIRST, 'WARC-Payload-Digest': sha1('other') });
     expect(await imported(node, Buffer.concat([first(), lying]))).toMatchObject({
       captures: 1,
@@ -98,7 +98,7 @@ describe('a revisit is a capture of the object that it refers to', () => {
     });
   });
 
-  test('is refused where it refers to itself, or its profile is not known', async () => {
+  test('is refused if it refers to itself or its profile is unknown', async () => {
     const circle = revisit({ 'WARC-Refers-To': '<urn:uuid:circle>' }, { id: '<urn:uuid:circle>' });
     const strange = revisit({ 'WARC-Refers-To': FIRST, 'WARC-Profile': 'http://example.com/mine' });
     expect(await imported(node, Buffer.concat([first(), circle, strange]))).toMatchObject({
@@ -107,7 +107,7 @@ describe('a revisit is a capture of the object that it refers to', () => {
     });
   });
 
-  test('of an error is none of a version', async () => {
+  test('of an error page creates no event', async () => {
     const gone = response('gone', { id: FIRST, status: 404 });
     expect(await imported(node, Buffer.concat([gone, revisit({ 'WARC-Refers-To': FIRST })]))).toMatchObject({
       captures: 2,

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { CaptureResult } from '../../../shared/captures.ts';
 import type { CollectingNode } from '../support.ts';
 
-/** Sends a file of captures and gives the answer. */
+/** Sends a WARC file to the node. */
 export function sendFile(
   node: CollectingNode,
   file: Buffer,
@@ -15,7 +15,7 @@ export function sendFile(
   });
 }
 
-/** Imports a file of captures to its end. */
+/** Imports a WARC file and returns the result. */
 export async function imported(
   node: CollectingNode,
   file: Buffer,

@@ -18,7 +18,7 @@ const file = gzippedByRecord(
   ),
 );
 
-test('two imports of the same file at once record each capture once between them', async () => {
+test('two concurrent imports of the same file record each capture once', async () => {
   const node = await openCollectingNode();
   const results = await Promise.all([imported(node, file), imported(node, file)]);
   for (const { captures, already_held, events, refused } of results) {
@@ -33,7 +33,7 @@ test('two imports of the same file at once record each capture once between them
   expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
 }, 60_000);
 
-test('the same captures by two observers at once are those of each', async () => {
+test('concurrent imports of the same captures by two observers record them for each', async () => {
   const node = await openCollectingNode();
   const results = await Promise.all(['One', 'Two'].map((observer) => imported(node, file, { observer })));
   for (const result of results) expect(result).toMatchObject({ captures: RECORDS, already_held: 0 });

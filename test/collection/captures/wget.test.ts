@@ -14,7 +14,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** Whether wget is here; where it is not, nothing of it can be shown. */
+/** Returns whether wget is installed. */
 function hasWget(): boolean {
   try {
     execFileSync('wget', ['--version'], { stdio: 'ignore' });
@@ -27,7 +27,7 @@ function hasWget(): boolean {
 const run = promisify(execFile);
 
 test.skipIf(!hasWget())(
-  'what wget --warc-file wrote is read, packed or not (skipped without wget)',
+  'imports files written by wget --warc-file, compressed or not (skipped without wget)',
   async () => {
     const web = await ScriptedWeb.open();
     web.script('/page', page('<title>Levels</title>12.7'));
@@ -42,7 +42,7 @@ test.skipIf(!hasWget())(
       ['packed', []],
     ] as const) {
       const args = ['-q', '-t', '1', '-O', '/dev/null', ...more, `--warc-file=${name}`, ...urls];
-      // wget ends with 8 because one page is missing.
+      // wget exits with 8 because one page is missing.
       await run('wget', args, { cwd: folder }).catch((error: { code: number }) => expect(error.code).toBe(8));
     }
     for (const file of ['plain.warc', 'packed.warc.gz']) {
@@ -50,14 +50,14 @@ test.skipIf(!hasWget())(
       const result = await imported(node, await readFile(join(folder, file)), { observer: 'wget' });
       expect(result).toMatchObject({ captures: 5, refused: [] });
       expect(result.events).toHaveLength(3);
-      const told = async (path: string) => {
+      const attemptsOn = async (path: string) => {
         const retrievals = await node.retrievals((await sourceNamed(node, web.url(path))).id);
         return retrievals.map(({ status, error, sha256: digest }) => [status, error, digest]);
       };
-      expect(await told('/chunks')).toEqual([[200, null, sha256('one two')]]);
-      expect(await told('/old')).toEqual([[302, 'redirected', sha256('')]]);
-      expect(await told('/missing')).toEqual([[404, 'http_error', sha256('Not here.')]]);
-      expect(await told('/page')).toEqual([[200, null, sha256('<title>Levels</title>12.7')]]);
+      expect(await attemptsOn('/chunks')).toEqual([[200, null, sha256('one two')]]);
+      expect(await attemptsOn('/old')).toEqual([[302, 'redirected', sha256('')]]);
+      expect(await attemptsOn('/missing')).toEqual([[404, 'http_error', sha256('Not here.')]]);
+      expect(await attemptsOn('/page')).toEqual([[200, null, sha256('<title>Levels</title>12.7')]]);
       await node.node.close();
     }
   },

@@ -7,7 +7,7 @@ export function sha256(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** A node and a web from which it archives whatever a test says. */
+/** A node and a scripted web server whose objects it archives. */
 export class TextNode {
   readonly node: CollectingNode;
   readonly #web: ScriptedWeb;
@@ -22,7 +22,7 @@ export class TextNode {
     return new TextNode(await openCollectingNode(), await ScriptedWeb.open());
   }
 
-  /** Archives a body under these headers and gives its digest. */
+  /** Archives a body with these headers and returns its digest. */
   async archive(body: string | Buffer, headers: Record<string, string>): Promise<string> {
     this.#objects += 1;
     const path = `/${this.#objects}`;
@@ -36,7 +36,7 @@ export class TextNode {
     return this.node.node.fetch(`/archive/${digest}/text`);
   }
 
-  /** Archives a body and asks for its text. */
+  /** Archives a body and reads its text. */
   async textOf(body: string | Buffer, type: string, encoding?: string): Promise<ObjectText> {
     const headers = { 'Content-Type': type, ...(encoding && { 'Content-Encoding': encoding }) };
     const answer = await this.ask(await this.archive(body, headers));

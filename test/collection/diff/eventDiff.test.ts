@@ -22,7 +22,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** The diff between two versions that an address gives one after the other. */
+/** Returns the diff between two successive versions of an address. */
 async function diffOf(type: string, from: Version, to: Version, toType = type): Promise<Diff> {
   return readDiff(node, await collectChange(node, web, { type, from, to, toType }));
 }
@@ -32,7 +32,7 @@ async function problemOf(path: string): Promise<ProblemDocument> {
 }
 
 describe('the diff of an event', () => {
-  test('tells the words of a page that changed, and names both objects and the tool', async () => {
+  test('lists the changed words of a page, and names both objects and the tool', async () => {
     const diff = await diffOf(
       'text/html',
       '<h1>Tides</h1><p>High at noon.</p>',
@@ -54,7 +54,7 @@ describe('the diff of an event', () => {
     expect(partsOf(diff)).toContainEqual({ op: 'added', text: 'one' });
   });
 
-  test('tells where the links of a page lead, if that changed', async () => {
+  test('lists changed link targets of a page', async () => {
     const link = (to: string) => `<p><a href="/${to}.pdf">Report</a>`;
     const diff = await diffOf('text/html', link('spring'), link('autumn'));
     expect(partsOf(diff)).toContainEqual({ op: 'removed', text: 'spring' });
@@ -69,13 +69,13 @@ describe('the diff of an event', () => {
     ['application/octet-stream', Buffer.from([0, 1, 2, 0xfe]), Buffer.from([0, 1, 3, 0xfe]), 'bytes'],
     ['image/png', picture(0), picture(255), 'image'],
     ['image/svg+xml', '<svg><g id="a"/></svg>', '<svg><g id="b"/></svg>', 'xml'],
-  ])('of %s objects is one of their kind', async (type, from, to, kind) => {
+  ])('of %s objects matches their kind', async (type, from, to, kind) => {
     const diff = await diffOf(type, from, to);
     expect(diff.kind).toBe(kind);
     expect(Object.values(diff.summary).some((count) => Number(count) > 0)).toBe(true);
   });
 
-  test('falls back to plain text where JSON is none, and to bytes where kinds differ, and says why', async () => {
+  test('falls back to plain text for malformed JSON and to bytes for different kinds, with the reason', async () => {
     const broken = await diffOf('application/json', '{"a":1}', '{"a":');
     expect(broken).toMatchObject({ kind: 'text', reason: expect.stringContaining('not well-formed JSON') });
     const moved = await diffOf('application/json', '{"a":1}', '<p>Sorry</p>', 'text/html');
@@ -84,14 +84,14 @@ describe('the diff of an event', () => {
     expect(gif).toMatchObject({ kind: 'bytes', summary: { first_difference: 6 } });
   });
 
-  test('of pages whose text is the same says that the markup changed', async () => {
+  test('of pages with the same text states that only the markup changed', async () => {
     const diff = await diffOf('text/html', '<p id="a">Same</p>', '<p id="b">Same</p>');
     expect(diff).toMatchObject({ hunks: [], reason: expect.stringContaining('markup') });
   });
 
-  test('is made once, kept, counted and answered by its entity tag', async () => {
+  test('is made, stored and counted once, and has an entity tag', async () => {
     const event = await collectChange(node, web, { type: 'text/plain', from: 'a', to: 'b' });
-    // Texts are made in the background and counted too: here they are there already.
+    // Texts are extracted in the background and counted too, so they are read before counting.
     for (const { sha256 } of await node.events()) await node.read(`/archive/${sha256}/text`);
     const before = await node.read<Stats>('/api/stats');
     const answers = await Promise.all([1, 2, 3].map(() => node.node.fetch(`/api/events/${event}/diff`)));
@@ -105,7 +105,7 @@ describe('the diff of an event', () => {
 });
 
 describe('there is no diff', () => {
-  test('of an event that brought no second version', async () => {
+  test('of an event without a previous version', async () => {
     web.script('/a', page('a'));
     const { id } = await node.watch(web.url('/a'));
     const { events } = await node.check([id]);
@@ -119,7 +119,7 @@ describe('there is no diff', () => {
     expect(await problemOf(`/api/events/${id}/diff`)).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  test('where the bytes of a version are gone, and none is kept', async () => {
+  test('if the bytes of a version are missing, and no failure is stored', async () => {
     const event = await collectChange(node, web, { type: 'text/plain', from: 'a', to: 'b' });
     const sha256 = (await node.events('event_type=changed'))[0]?.previous_sha256 ?? '';
     const shard = join(sha256.slice(0, 2), sha256.slice(2, 4));

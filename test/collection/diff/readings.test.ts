@@ -23,8 +23,8 @@ async function diffOf(change: Change): Promise<Diff> {
   return readDiff(node, await collectChange(node, web, change));
 }
 
-describe('what two versions say is read', () => {
-  test('page by page of a PDF, and a rule leaves out of it what it names', async () => {
+describe('comparing two versions', () => {
+  test('reads a PDF page by page and applies noise rules to its text', async () => {
     const pages = (price: string, hour: number) =>
       pdfOf(['Tariffs', `Water costs ${price}`, `Made at ${hour}:00`]);
     const diff = await diffOf({
@@ -40,26 +40,26 @@ describe('what two versions say is read', () => {
     ]);
   });
 
-  test('not at all of a PDF that asks for a password: then the bytes are compared', async () => {
+  test('compares the bytes of PDFs that need a password', async () => {
     const locked = (text: string) => pdfOf([text], { isEncrypted: true });
     const diff = await diffOf({ type: 'application/pdf', from: locked('a'), to: locked('b') });
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('password') });
   });
 
-  test('behind its content encoding, which stays as it is in what is stored', async () => {
-    const packed = (text: string) => gzipSync(Buffer.from(`<p>${text}`));
+  test('decodes the content encoding; the stored bytes stay encoded', async () => {
+    const compressed = (text: string) => gzipSync(Buffer.from(`<p>${text}`));
     const diff = await diffOf({
       type: 'text/html',
-      from: packed('old news'),
-      to: packed('new news'),
+      from: compressed('old news'),
+      to: compressed('new news'),
       headers: { 'Content-Encoding': 'gzip' },
     });
     expect(diff.kind).toBe('html');
-    expect(diff.to.bytes).toBe(packed('new news').length);
+    expect(diff.to.bytes).toBe(compressed('new news').length);
     expect(partsOf(diff)).toContainEqual({ op: 'added', text: 'new' });
   });
 
-  test('in its own character encoding', async () => {
+  test('decodes the character encoding', async () => {
     const latin = (text: string) => Buffer.from(text, 'latin1');
     const diff = await diffOf({
       type: 'text/plain; charset=iso-8859-1',
@@ -69,12 +69,12 @@ describe('what two versions say is read', () => {
     expect(partsOf(diff)).toContainEqual({ op: 'added', text: 'Größe' });
   });
 
-  test('as what its bytes are, where its type says nothing', async () => {
+  test('recognises the kind by the bytes if the content type is uninformative', async () => {
     const diff = await diffOf({ type: 'application/octet-stream', from: '{"a":1}', to: '{"a":2}' });
     expect(diff).toMatchObject({ kind: 'json', changes: [{ op: 'changed', pointer: '/a' }] });
   });
 
-  test('and only line ends differ: the text is the same', async () => {
+  test('treats texts that differ only in their line ends as the same', async () => {
     const diff = await diffOf({ type: 'text/plain', from: 'a\nb\n', to: 'a\r\nb\r\n' });
     expect(diff).toMatchObject({ hunks: [], reason: expect.stringContaining('the same') });
   });

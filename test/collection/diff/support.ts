@@ -6,12 +6,12 @@ import type { CollectingNode } from '../support.ts';
 
 export type Version = Parameters<typeof page>[0];
 
-/** Two versions of one address, one after the other. */
+/** Two successive versions of one address. */
 export interface Change {
   type: string;
   from: Version;
   to: Version;
-  /** Of the newer version, where it has another. */
+  /** The content type of the newer version; `type` by default. */
   toType?: string;
   headers?: Record<string, string>;
   noise_rules?: object[];
@@ -19,7 +19,7 @@ export interface Change {
 
 let number = 0;
 
-/** Has a node watch an address that gives one version and then another; the number of the event of the change. */
+/** Watches an address that serves one version and then another. Returns the number of the change's event. */
 export async function collectChange(
   node: CollectingNode,
   web: ScriptedWeb,
@@ -44,34 +44,34 @@ export async function readDiff(node: CollectingNode, event: number): Promise<Dif
   return (await answer.json()) as Diff;
 }
 
-/** All parts of all hunks, of kinds that have them. */
+/** Returns all parts of all hunks; empty for kinds without hunks. */
 export function partsOf(diff: Diff): { op: string; text: string }[] {
   return 'hunks' in diff ? diff.hunks.flatMap(({ parts }) => parts) : [];
 }
 
-/** Asks for a diff and, until it comes, again and again whether the node is up. */
+/** Requests a diff and measures the response times of health requests until it arrives. */
 export async function diffWhileAlive(
   node: CollectingNode,
   event: number,
 ): Promise<{ diff: Diff; text: string; health: number[] }> {
   const health: number[] = [];
-  let isOver = false;
-  const asked = node.node.fetch(`/api/events/${event}/diff`).finally(() => {
-    isOver = true;
+  let isDone = false;
+  const pending = node.node.fetch(`/api/events/${event}/diff`).finally(() => {
+    isDone = true;
   });
-  while (!isOver) {
+  while (!isDone) {
     const started = performance.now();
     await node.node.fetch('/api/health');
     health.push(performance.now() - started);
     await wait(10);
   }
-  const answer = await asked;
+  const answer = await pending;
   expect(answer.status).toBe(200);
   const text = await answer.text();
   return { diff: JSON.parse(text) as Diff, text, health: health.sort((left, right) => left - right) };
 }
 
-/** Nine in ten within 50 ms: the tests of other files run on the same processor. */
+/** Nine in ten requests within 50 ms, because other test files run on the same processor. */
 export function expectAlive(health: readonly number[]): void {
   expect(health[Math.floor(health.length * 0.9)]).toBeLessThan(50);
 }

@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const CLOCK = { kind: 'selector', value: '.clock', note: 'The time of day' };
 
-/** Watches a page that gives these versions, and checks until all have come. */
+/** Watches a page that serves these versions, and checks it once for each. */
 async function watchVersions(
   versions: readonly string[],
   noise_rules: object[] = [],
@@ -40,7 +40,7 @@ async function diffOf(event: number | undefined): Promise<Diff> {
   return node.read<Diff>(`/api/events/${event}/diff`);
 }
 
-/** Whether each change is noise, oldest first, once none is unknown. */
+/** Returns whether each change is noise, oldest first, once all are marked. */
 async function noiseOf(source: WatchedSource): Promise<(boolean | null)[]> {
   const read = async () =>
     (await node.events(`event_type=changed&source=${source.id}`)).map(({ is_noise }) => is_noise).reverse();
@@ -60,7 +60,7 @@ describe('rules of a source', () => {
     ['pattern', '*'],
     ['json_path', 'a.b'],
     ['json_path', '$[?'],
-  ])('are refused where a %s is %s, with a pointer', async (kind, value) => {
+  ])('are refused with a pointer if a %s is %s', async (kind, value) => {
     const body = { url: web.url('/a'), noise_rules: [CLOCK, { kind, value }] };
     const answer = await node.node.sendJson('POST', '/manage/sources', body);
     expect(answer.status).toBe(422);
@@ -76,14 +76,14 @@ describe('rules of a source', () => {
     expect((await node.source(id)).noise_rules).toEqual([]);
   });
 
-  test('are at most 50', async () => {
+  test('are limited to 50', async () => {
     const { id } = await node.watch(web.url('/b'));
     const rules = (count: number) => ({ noise_rules: Array.from({ length: count }, () => CLOCK) });
     expect((await node.node.sendJson('PATCH', `/manage/sources/${id}`, rules(50))).status).toBe(200);
     expect((await node.node.sendJson('PATCH', `/manage/sources/${id}`, rules(51))).status).toBe(422);
   });
 
-  test('are what the ledger records of a change, and it verifies with and without them', async () => {
+  test('are recorded in the ledger when changed, and it verifies with and without them', async () => {
     const { id } = await node.watch(web.url('/a'));
     const set = async (noise_rules: object[]) => {
       await node.node.sendJson('PATCH', `/manage/sources/${id}`, { noise_rules });
@@ -98,7 +98,7 @@ describe('rules of a source', () => {
 });
 
 describe('changes of a source with rules', () => {
-  test('are marked once they came: those that the rules explain, and no others', async () => {
+  test('are marked as noise if the rules explain them, and only then', async () => {
     const versions = [
       '<p>Report<span class="clock">10:00</span>',
       '<p>Report<span class="clock">11:00</span>',
@@ -110,7 +110,7 @@ describe('changes of a source with rules', () => {
     expect((await ledger()).ok).toBe(true);
   });
 
-  test('have diffs that leave out what the rules name, and say how much that is', async () => {
+  test('have diffs without the ignored parts, and with their number', async () => {
     const source = await watchVersions(['<p>A<b class="clock">1</b>', '<p>B<b class="clock">2</b>'], [CLOCK]);
     const [event] = await node.events(`event_type=changed&source=${source.id}`);
     const diff = await diffOf(event?.id);
@@ -143,12 +143,12 @@ describe('changes of a source with rules', () => {
       '<script nonce=2></script><p>x',
       { kind: 'selector', value: 'script' },
     ],
-  ])('are noise in %s where a rule explains them', async (type, from, to, rule) => {
+  ])('are noise in %s if a rule explains them', async (type, from, to, rule) => {
     const source = await watchVersions([from, to], [rule], type);
     expect(await noiseOf(source)).toEqual([true]);
   });
 
-  test('are shown again when the rules go, and the diff is made anew', async () => {
+  test('lose their marks when the rules are removed, and the diff is made again', async () => {
     const source = await watchVersions(['<p>A<b class="clock">1</b>', '<p>A<b class="clock">2</b>'], [CLOCK]);
     expect(await noiseOf(source)).toEqual([true]);
     const [event] = await node.events(`event_type=changed&source=${source.id}`);
@@ -162,7 +162,7 @@ describe('changes of a source with rules', () => {
 describe('new rules for old versions', () => {
   const versions = [1, 2, 3, 4].map((hour) => `<p>${hour < 4 ? 'Old' : 'New'}<b class="clock">${hour}</b>`);
 
-  test('are run over all of them as a job, and change neither events nor ledger', async () => {
+  test('are applied to all of them as a job, without changing events or ledger', async () => {
     const source = await watchVersions(versions);
     const before = await ledger();
     await node.node.sendJson('PATCH', `/manage/sources/${source.id}`, { noise_rules: [CLOCK] });
@@ -189,7 +189,7 @@ describe('new rules for old versions', () => {
     expect(after.size).toBe(before.size + 1);
   });
 
-  test('can be cancelled, and what was found until then stays', async () => {
+  test('can be cancelled, and earlier results are kept', async () => {
     const hostile = { kind: 'pattern', value: '^(\\w+\\s?)*$' };
     const texts = [1, 2, 3, 4].map((version) => `${'word '.repeat(40)}! ${version}`);
     const source = await watchVersions(texts, [], 'text/plain');
@@ -203,7 +203,7 @@ describe('new rules for old versions', () => {
     expect(job.result).toMatchObject({ events: job.progress.done, timed_out: job.progress.done });
   });
 
-  test('can be tried first, of all or of one, and nothing is changed by that', async () => {
+  test('can be previewed for all changes or one, without changing anything', async () => {
     const source = await watchVersions(versions);
     const address = `/manage/sources/${source.id}/noise/preview`;
     const all = (await (
@@ -224,14 +224,14 @@ describe('new rules for old versions', () => {
     [{ rules: [{ kind: 'pattern', value: '(' }] }, '/rules/0/value'],
     [{ rules: [], event: 1 }, '/event'],
     [{ rules: [], event: 999 }, '/event'],
-  ])('are refused in a preview of %j', async (body, path) => {
+  ])('are refused in a preview if the request is %j', async (body, path) => {
     const source = await watchVersions(versions.slice(0, 1));
     const answer = await node.node.sendJson('POST', `/manage/sources/${source.id}/noise/preview`, body);
     expect(answer.status).toBe(422);
     expect(((await answer.json()) as ProblemDocument).errors?.[0]?.path).toBe(path);
   });
 
-  test('are the owner’s alone, of a source that is there', async () => {
+  test('require the owner and an existing source', async () => {
     const { id } = await node.watch(web.url('/a'));
     expect((await node.node.fetch(`/manage/sources/${id}/noise`, { method: 'POST' })).status).toBe(401);
     const unknown = '/manage/sources/so_00000000000000000000/noise';

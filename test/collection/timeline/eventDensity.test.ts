@@ -14,13 +14,13 @@ describe('/api/events/density', () => {
     ['buckets=201', 'invalid_parameter'],
     ['since=soon', 'invalid_parameter'],
     ['limit=5', 'unknown_parameter'],
-  ])('density?%s is refused with %s', async (query, code) => {
+  ])('refuses density?%s with %s', async (query, code) => {
     const answer = await node.fetch(`/api/events/density?${query}`);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code });
   });
 
-  test('the density of nothing is nothing, and of a span without events it is zeros', async () => {
+  test('returns no counts without events, and zeros for a range without events', async () => {
     const empty = await node.fetch('/api/events/density');
     expect(await empty.json()).toEqual({ since: null, until: null, total: 0, counts: [] });
     const span = await node.fetch('/api/events/density?since=2026-01-01&until=2026-01-02&buckets=2');

@@ -23,7 +23,7 @@ afterEach(async () => {
 
 const NAME = '=HYPERLINK("x") <b>]]>\u0001 & Söhne';
 
-/** Two sources with three events in all. */
+/** Creates two sources with three events in total. */
 async function filled(): Promise<Event[]> {
   web.script('/a?x=1&y', page('one'), page('two'));
   web.script('/b', page('b'));
@@ -50,7 +50,7 @@ async function rowsOf(query: string): Promise<Record<string, string>[]> {
 }
 
 describe('GET /api/events?format=csv', () => {
-  test('gives each event a line, and nothing that a spreadsheet would run', async () => {
+  test('writes one line per event, and escapes spreadsheet formulas', async () => {
     const events = await filled();
     const rows = await rowsOf('limit=1');
     expect(rows.map(({ id }) => Number(id))).toEqual(events.map(({ id }) => id));
@@ -75,7 +75,7 @@ describe('GET /api/events?format=csv', () => {
     });
   });
 
-  test('takes the filters of the timeline, and finds the same', async () => {
+  test('accepts the filters of the timeline and returns the same events', async () => {
     const [newest] = await filled();
     const queries = [
       'event_type=changed',
@@ -134,7 +134,7 @@ async function feedOf(path: string): Promise<AtomFeed['feed']> {
 }
 
 describe('GET /api/events.atom', () => {
-  test('has an entry for each event, which leads to its page and its objects', async () => {
+  test('has one entry per event with links to its page and its objects', async () => {
     const events = await filled();
     const feed = await feedOf('/api/events.atom');
     expect(feed.updated).toBe(events[0]?.observed_at);
@@ -155,7 +155,7 @@ describe('GET /api/events.atom', () => {
     expect(new Set(feed.entry.map(({ id }) => id)).size).toBe(3);
   });
 
-  test('has the filters of the timeline, and the same ids under another address', async () => {
+  test('accepts the filters of the timeline, and has the same ids at another address', async () => {
     await filled();
     const all = await feedOf('/api/events.atom');
     const some = await feedOf('/api/events.atom?event_type=first_seen&limit=1');
@@ -169,7 +169,7 @@ describe('GET /api/events.atom', () => {
     expect((await node.node.fetch('/api/events.atom?nonsense=1')).status).toBe(400);
   });
 
-  test('is not sent again to who has it', async () => {
+  test('answers conditional requests with 304', async () => {
     await filled();
     const first = await node.node.fetch('/api/events.atom');
     expect(first.headers.get('Last-Modified')).toBe('Fri, 20 Nov 2026 10:01:00 GMT');
@@ -184,7 +184,7 @@ describe('GET /api/events.atom', () => {
     expect(await ask({ 'If-None-Match': etag })).toBe(200);
   });
 
-  test('of no event is a feed all the same', async () => {
+  test('is a valid feed without events', async () => {
     expect((await feedOf('/api/events.atom')).entry).toBeUndefined();
   });
 });

@@ -16,7 +16,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** A reader of the stream, which hands out one message after the other. */
+/** Reads messages from the event stream. */
 class Reader {
   readonly #answer: Response;
   readonly #messages: EventSourceMessage[] = [];
@@ -38,7 +38,7 @@ class Reader {
     return this.#answer.headers.get('content-type');
   }
 
-  /** The next so many messages, or fewer where the stream ends. */
+  /** Returns the next `count` messages, or fewer if the stream ends. */
   async take(count: number): Promise<EventSourceMessage[]> {
     while (this.#messages.length < count) {
       const { done, value } = await this.#body.read();
@@ -57,13 +57,13 @@ class Reader {
   }
 }
 
-/** Makes so many sources change at once. */
+/** Makes the first `sources` sources change at once. */
 async function change(sources: number, version: number): Promise<void> {
   for (let number = 0; number < sources; number += 1) web.script(`/${number}`, page(`${number} ${version}`));
   await node.check();
 }
 
-test('every new event comes once, in order, as the row that /api/events gives', async () => {
+test('sends every new event once, in order, as in /api/events', async () => {
   for (let number = 0; number < 20; number += 1) await node.watch(web.url(`/${number}`));
   const reader = await Reader.open();
   expect(reader.type).toMatch(/^text\/event-stream/);
@@ -77,7 +77,7 @@ test('every new event comes once, in order, as the row that /api/events gives', 
   await reader.close();
 });
 
-test('a reader that comes back with Last-Event-ID misses nothing and is told nothing twice', async () => {
+test('a reader that reconnects with Last-Event-ID misses no event and gets none twice', async () => {
   for (let number = 0; number < 8; number += 1) await node.watch(web.url(`/${number}`));
   const first = await Reader.open();
   await change(8, 1);
@@ -91,7 +91,7 @@ test('a reader that comes back with Last-Event-ID misses nothing and is told not
   await second.close();
 });
 
-test('a reader without Last-Event-ID, or with one that names no event, begins with what is new', async () => {
+test('a reader without a valid Last-Event-ID gets new events only', async () => {
   await node.watch(web.url('/0'));
   await change(1, 1);
   const readers = [await Reader.open(), await Reader.open('x'), await Reader.open('77')];
@@ -102,7 +102,7 @@ test('a reader without Last-Event-ID, or with one that names no event, begins wi
   }
 });
 
-test('a slow reader gets a long backlog whole', async () => {
+test('a slow reader gets a long backlog completely', async () => {
   const sources = 30;
   for (let number = 0; number < sources; number += 1)
     await node.watch(web.url(`/${number}`), {
@@ -116,7 +116,7 @@ test('a slow reader gets a long backlog whole', async () => {
   await reader.close();
 });
 
-test('HEAD has the headers alone; a node that closes ends its streams', async () => {
+test('HEAD returns only the headers, and closing the node ends its streams', async () => {
   const head = await node.node.fetch('/api/events/stream', { method: 'HEAD' });
   expect([head.status, await head.text()]).toEqual([200, '']);
   expect(head.headers.get('content-type')).toMatch(/^text\/event-stream/);

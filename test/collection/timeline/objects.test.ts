@@ -31,7 +31,7 @@ describe('/archive/<sha256>', () => {
     ['text/javascript; charset=utf-8', 'alert(1)'],
     ['application/xhtml+xml', '<html xmlns="http://www.w3.org/1999/xhtml"><script>1</script></html>'],
     ['text/plain;charset=x-unknown', 'text'],
-  ])('%s is served as it was recorded, and sealed', async (type, body) => {
+  ])('serves %s as recorded, with security headers', async (type, body) => {
     web.script(
       '/page',
       page(body, {
@@ -59,10 +59,10 @@ describe('/archive/<sha256>', () => {
   });
 
   test.each([
-    ['none', undefined],
-    ['what is no type', 'text/html\u00e9\u0007'],
-    ['nothing', ''],
-  ])('of an object that came with %s as its type no type is claimed', async (_title, type) => {
+    ['no', undefined],
+    ['an invalid', 'text/html\u00e9\u0007'],
+    ['an empty', ''],
+  ])('serves an object with %s content type as application/octet-stream', async (_title, type) => {
     const head = type === undefined ? '' : `Content-Type: ${type}\r\n`;
     web.script(
       '/page',
@@ -75,12 +75,12 @@ describe('/archive/<sha256>', () => {
     if (answer.status === 200) expect(answer.headers.get('content-type')).toBe('application/octet-stream');
   });
 
-  test('a page of the node itself cannot take an archived script or style in: no type is told to it', async () => {
+  test('serves no script or style type to subresource requests of the node’s own pages', async () => {
     web.script('/page', page('alert(1)', { headers: { 'Content-Type': 'text/javascript' } }));
     await node.watch(web.url('/page'));
     await node.check();
     const typeFor = async (use: string) => {
-      // `fetch` does not let a caller say what it is for.
+      // `fetch` does not allow setting Sec-Fetch-Dest.
       const answer = await rawRequest(`${node.node.url}/archive/${sha256('alert(1)')}`, {
         headers: { 'Sec-Fetch-Dest': use },
       });
@@ -100,7 +100,7 @@ describe('/archive/<sha256>', () => {
     for (const use of ['document', 'image', 'empty']) expect(await typeFor(use), use).toBe('text/javascript');
   });
 
-  test('the type is that of the newest retrieval which had one', async () => {
+  test('uses the content type of the newest retrieval that has one', async () => {
     web.script(
       '/page',
       page('same', { headers: { 'Content-Type': 'text/plain' } }),
@@ -113,7 +113,7 @@ describe('/archive/<sha256>', () => {
     expect(answer.headers.get('content-type')).toBe('text/csv');
   });
 
-  test('HEAD, ranges and conditions work as for blobs, sealed alike', async () => {
+  test('supports HEAD, ranges and conditional requests, with the same security headers', async () => {
     web.script('/page', page('0123456789'));
     await node.watch(web.url('/page'));
     await node.check();
@@ -132,7 +132,7 @@ describe('/archive/<sha256>', () => {
     ['x', 400, 'invalid_digest'],
     ['A'.repeat(64), 400, 'invalid_digest'],
     ['0'.repeat(64), 404, 'not_found'],
-  ])('%s is answered %i', async (digest, status, code) => {
+  ])('answers the digest %s with %i', async (digest, status, code) => {
     for (const path of [`/archive/${digest}`, `/archive/${digest}/metadata`]) {
       const answer = await node.node.fetch(path);
       expect(answer.status).toBe(status);
@@ -145,7 +145,7 @@ describe('/archive/<sha256>/metadata', () => {
   const file = (digest: string) =>
     join(node.node.dataFolder, 'blobs', digest.slice(0, 2), digest.slice(2, 4), digest);
 
-  test('every retrieval of the object, from whichever source, newest first', async () => {
+  test('lists every retrieval of the object from any source, newest first', async () => {
     web.script('/one', page('same', { headers: { 'Content-Type': 'text/plain' } }));
     web.script('/two', page('same', { status: 404 }));
     await node.watch(web.url('/one'));
@@ -181,7 +181,7 @@ describe('/archive/<sha256>/metadata', () => {
     return { digest, intact };
   }
 
-  test('an object that was altered, cut or lost is not intact, at the moment it is asked', async () => {
+  test('an altered, cut or missing object is not intact, as of the request', async () => {
     const { digest, intact } = await archived('the text');
     expect(await intact()).toEqual([true]);
     for (const damage of ['The text', 'the tex', '']) {
@@ -194,7 +194,7 @@ describe('/archive/<sha256>/metadata', () => {
     expect(await intact()).toEqual([true]);
   });
 
-  test('a large object is hashed too', async () => {
+  test('hashes a large object too', async () => {
     const body = 'x'.repeat(5_000_000);
     const { digest, intact } = await archived(body);
     expect(await intact()).toEqual([true]);

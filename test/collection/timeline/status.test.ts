@@ -17,13 +17,13 @@ afterEach(async () => {
 const found = (body: string) => page(body);
 
 describe('/api/status', () => {
-  test('503 until a collection that checked a source was completed, and again 24 hours after it', async () => {
+  test('is 503 until a round that checked a source is completed, and again 24 hours later', async () => {
     const clock = new ManualClock();
     const node = await openCollectingNode({}, { clock });
     const status = async () => (await node.node.fetch('/api/status')).status;
     expect(await status()).toBe(503);
     await node.check();
-    expect(await status(), 'a round that checked nothing is none').toBe(503);
+    expect(await status(), 'a round without sources does not count').toBe(503);
     web.script('/page', found('1'));
     await node.watch(web.url('/page'));
     await node.check();
@@ -38,7 +38,7 @@ describe('/api/status', () => {
     });
   });
 
-  test('lists every source that fails, since when and how often, those of state new and 4xx too', async () => {
+  test('lists every failing source with since when and how often, including new sources and 4xx', async () => {
     const clock = new ManualClock();
     const node = await openCollectingNode({}, { clock });
     web.script('/forbidden', page('no', { status: 403 }));

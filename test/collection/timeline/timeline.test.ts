@@ -31,7 +31,7 @@ afterAll(async () => {
   await closeTestNodes();
 });
 
-/** Whole numbers below a bound, the same for the same seed. */
+/** Returns a generator of whole numbers below a bound, deterministic for each seed. */
 function seeded(seed: number): (below: number) => number {
   const random = seededRandom(seed);
   return (below) => Math.floor(random() * below);
@@ -43,7 +43,7 @@ function pick<Item>(random: Random, items: readonly Item[]): Item {
   return items[random(items.length)] as Item;
 }
 
-/** Records events of many sources, some observed before others that were recorded earlier. */
+/** Records events of many sources, some with older times than events recorded before them. */
 async function fill(random: Random): Promise<void> {
   await store.write((database) => {
     const digests = Array.from({ length: 40 }, () => hex(random, 64));
@@ -90,7 +90,7 @@ function addEvent(
   number: number,
   digests: string[],
 ): void {
-  // Mostly in order, at times of the same instant, at times far back.
+  // Mostly in order, some at the same instant, some far back.
   const minutes = random(10) === 0 ? random(number + 1) : Math.floor(number / 3);
   const observed_at = instant(minutes);
   const retrieval = insertRetrieval(database, {
@@ -136,7 +136,7 @@ function addEvent(
 
 const words = new Map<string, string[]>();
 
-/** The words of a source as a reader sees them: lowercase, without accents, in pieces. */
+/** Returns the words of a source as the search sees them: lowercase and without accents. */
 function wordsOf({ source }: Event): string[] {
   const known = words.get(source.id);
   if (known) return known;
@@ -171,7 +171,7 @@ function matches(event: Event, query: ReturnType<typeof eventsQuery.parse>): boo
 }
 
 describe('the timeline', () => {
-  test('every page of every question is what reading all events would give', async () => {
+  test('every page of every query equals a filter over all events', async () => {
     const random = seeded(20261120);
     await fill(random);
     const all = Array.from({ length: EVENTS }, (_, index) => eventById(store.read, index + 1) as Event).sort(
@@ -182,9 +182,9 @@ describe('the timeline', () => {
       const query = eventsQuery.parse(asked);
       const expected = all.filter((event) => matches(event, query));
       const { items, total } = await listEvents(store, query);
-      const told = { asked, total, ids: items.map(({ id }) => id) };
+      const result = { asked, total, ids: items.map(({ id }) => id) };
       const page = expected.slice(query.offset, query.offset + query.limit).map(({ id }) => id);
-      expect(told).toEqual({ asked, total: expected.length, ids: page });
+      expect(result).toEqual({ asked, total: expected.length, ids: page });
     }
     for (let question = 0; question < 100; question += 1) {
       const { since, until } = randomQuery(random, all);
@@ -204,7 +204,7 @@ describe('the timeline', () => {
   });
 });
 
-/** How many events lie in each bucket, by looking at all of them. */
+/** Counts the events in each bucket by iterating over all events. */
 function countedOneByOne(
   all: readonly Event[],
   { since, until }: { since: string | null; until: string | null },
@@ -267,14 +267,14 @@ describe('/api/events', () => {
     ['since=yesterday', 'invalid_parameter'],
     ['since=2026-02-30', 'invalid_parameter'],
     ['order=asc', 'unknown_parameter'],
-  ])('%s is refused with %s', async (query, code) => {
+  ])('refuses %s with %s', async (query, code) => {
     const answer = await node.fetch(`/api/events?${query}`);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ code });
   });
 
   test.each(['"', 'NEAR(', 'a AND', '*', "'; DROP TABLE events", 'url:x', '-', '\u0000', '“', '(', '%'])(
-    'any text is a query: %j',
+    'accepts any text as a query: %j',
     async (q) => {
       const answer = await node.fetch(`/api/events?q=${encodeURIComponent(q)}`);
       expect(answer.status).toBe(200);
@@ -282,7 +282,7 @@ describe('/api/events', () => {
     },
   );
 
-  test('an unknown event is 404, however it is named', async () => {
+  test('throws not_found for an unknown event number in any form', async () => {
     for (const id of ['999999', '0', '-1', '1.0', '01', 'x', '99999999999999999999']) {
       expect(() => readEvent(store, id)).toThrow(expect.objectContaining({ code: 'not_found' }));
     }

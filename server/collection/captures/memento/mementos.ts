@@ -13,23 +13,23 @@ import type { Store } from '../../../store/store.ts';
 import { normalizeUrl, sourceIdOf } from '../../sources/sources.ts';
 import type { ArchivedObject } from '../../timeline/objects.ts';
 
-/** Before and after every moment that a row can have. */
+/** Sort before and after every moment that a row can have. */
 const BEGINNING = '';
 const END = '\uffff';
-/** How many moments are read at a time. */
+/** Moments read at a time. */
 const PAGE = 500;
 
-/** A source that has been observed, and the first and last moment that is shown. */
-export interface Observed {
+/** A source that has been observed, with the first and last moment shown. */
+export interface ObservedSource {
   key: number;
   url: string;
   first: string;
   last: string;
 }
 
-/** A memento with its neighbours, where it has any. */
+/** A memento and its neighbours, if any. */
 export interface Memento {
-  observed: Observed;
+  observed: ObservedSource;
   moment: string;
   object: ArchivedObject;
   previous: string | undefined;
@@ -37,11 +37,11 @@ export interface Memento {
 }
 
 /**
- * Finds the source of an address as it stands in a path, whole or percent-encoded once more.
+ * Finds the source of an address taken from a request path, either plain or percent-encoded once more.
  *
- * @throws Problem `not_found` where it was never observed.
+ * @throws Problem `not_found` if it was never observed.
  */
-export function findObservedSource({ read }: Pick<Store, 'read'>, address: string): Observed {
+export function findObservedSource({ read }: Pick<Store, 'read'>, address: string): ObservedSource {
   const url = addressOf(address);
   const source = url === undefined ? undefined : sourceById(read, sourceIdOf(url));
   const [first] = source ? momentsAfter(read, source.key, BEGINNING, 1) : [];
@@ -62,8 +62,11 @@ function addressOf(given: string): string | undefined {
   }
 }
 
-/** The moments of a source's observations in their order, a page at a time; what comes after the last is left out. */
-export function* momentsOf({ read }: Pick<Store, 'read'>, { key, last }: Observed): Generator<string[]> {
+/** Yields the moments of a source's observations in order, a page at a time, up to `last`. */
+export function* momentsOf(
+  { read }: Pick<Store, 'read'>,
+  { key, last }: ObservedSource,
+): Generator<string[]> {
   for (let after = BEGINNING; after < last; ) {
     const page = momentsAfter(read, key, after, PAGE).filter((moment) => moment <= last);
     yield page;
@@ -71,8 +74,8 @@ export function* momentsOf({ read }: Pick<Store, 'read'>, { key, last }: Observe
   }
 }
 
-/** The moment nearest to an instant in milliseconds; of two equally near, the earlier. Without one the last. */
-export function nearestMoment({ read }: Pick<Store, 'read'>, observed: Observed, at?: number): string {
+/** Returns the moment nearest to an instant in milliseconds, the earlier of two equally near; the last if none is given. */
+export function nearestMoment({ read }: Pick<Store, 'read'>, observed: ObservedSource, at?: number): string {
   if (at === undefined) return observed.last;
   const instant = new Date(at).toISOString();
   const before = momentBefore(read, observed.key, instant);
@@ -81,7 +84,7 @@ export function nearestMoment({ read }: Pick<Store, 'read'>, observed: Observed,
   return at - Date.parse(before) <= Date.parse(after) - at ? before : after;
 }
 
-/** @throws Problem `not_found` where the address was not observed at that time. */
+/** @throws Problem `not_found` if the address was not observed at that time. */
 export function readMemento(store: Pick<Store, 'read' | 'blobs'>, stamp: string, address: string): Memento {
   const observed = findObservedSource(store, address);
   const [from, until] = rangeOf(stamp);
@@ -89,28 +92,28 @@ export function readMemento(store: Pick<Store, 'read' | 'blobs'>, stamp: string,
   if (!found)
     throw new Problem(
       'not_found',
-      'This address was not observed at that time; its TimeMap lists when it was.',
+      'This address was not observed at that time. Its TimeMap lists the times of its observations.',
     );
   return { observed, object: objectOf(store, found), ...neighboursOf(store, observed, found.moment) };
 }
 
-/** A moment and those beside it. */
+/** Returns a moment with the one before it and the one after it. */
 export function neighboursOf(
   { read }: Pick<Store, 'read'>,
-  { key }: Observed,
+  { key }: ObservedSource,
   moment: string,
 ): Pick<Memento, 'moment' | 'previous' | 'next'> {
   const [next] = momentsAfter(read, key, moment, 1);
   return { moment, previous: momentBefore(read, key, moment), next };
 }
 
-/** The instants that a stamp of 14 or 17 digits covers. */
+/** Returns the first and last instant that a timestamp of 14 or 17 digits covers. */
 function rangeOf(stamp: string): [string, string] | [] {
   const digits = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d{3})?$/.exec(stamp);
   if (!digits) return [];
   const [, year, month, day, hour, minute, second, milliseconds] = digits;
-  const whole = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
-  return [`${whole}.${milliseconds ?? '000'}Z`, `${whole}.${milliseconds ?? '999'}Z`];
+  const toSeconds = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  return [`${toSeconds}.${milliseconds ?? '000'}Z`, `${toSeconds}.${milliseconds ?? '999'}Z`];
 }
 
 function objectOf({ read, blobs }: Pick<Store, 'read' | 'blobs'>, row: MementoRow): ArchivedObject {
@@ -123,7 +126,7 @@ function objectOf({ read, blobs }: Pick<Store, 'read' | 'blobs'>, row: MementoRo
   };
 }
 
-/** The addresses of a source's TimeGate, TimeMaps and mementos, under the origin that the reader came by. */
+/** Returns the addresses of a source's TimeGate, TimeMaps and mementos under the origin of the request. */
 export function mementoAddresses(origin: string, url: string) {
   return {
     timegate: `${origin}/timegate/${url}`,

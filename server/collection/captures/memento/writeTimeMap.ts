@@ -1,10 +1,10 @@
 import type { Store } from '../../../store/store.ts';
-import { type Memento, mementoAddresses, momentsOf, type Observed } from './mementos.ts';
+import { type Memento, mementoAddresses, momentsOf, type ObservedSource } from './mementos.ts';
 
-/** A TimeMap in link format (RFC 7089, section 5; RFC 6690), in pieces made as they are sent. */
+/** Yields a TimeMap in link format (RFC 7089, section 5; RFC 6690), piece by piece as it is sent. */
 export function* timeMapLinks(
   store: Pick<Store, 'read'>,
-  observed: Observed,
+  observed: ObservedSource,
   origin: string,
 ): Generator<string> {
   const { url, first, last } = observed;
@@ -18,33 +18,33 @@ export function* timeMapLinks(
   yield '\n';
 }
 
-/** The same as JSON. */
+/** Yields the same TimeMap as JSON. */
 export function* timeMapJson(
   store: Pick<Store, 'read'>,
-  observed: Observed,
+  observed: ObservedSource,
   origin: string,
 ): Generator<string> {
   const { url, first, last } = observed;
   const { timegate, timemap, timemapJson, memento } = mementoAddresses(origin, url);
-  const told = (moment: string) => ({ datetime: moment, uri: memento(moment) });
+  const entryOf = (moment: string) => ({ datetime: moment, uri: memento(moment) });
   const head = {
     original_uri: url,
     timegate_uri: timegate,
     timemap_uri: { link_format: timemap, json_format: timemapJson },
-    mementos: { first: told(first), last: told(last) },
+    mementos: { first: entryOf(first), last: entryOf(last) },
   };
   yield `${JSON.stringify(head).slice(0, -2)},"list":[`;
   let separator = '';
   for (const page of momentsOf(store, observed)) {
-    yield separator + page.map((moment) => JSON.stringify(told(moment))).join(',');
+    yield separator + page.map((moment) => JSON.stringify(entryOf(moment))).join(',');
     separator = ',';
   }
   yield ']}}';
 }
 
-/** The Link header beside a memento, or beside the way to one (RFC 7089, section 2.2). */
+/** Returns the Link header of a memento or of a redirect to one (RFC 7089, section 2.2). */
 export function linkHeader(
-  observed: Observed,
+  observed: ObservedSource,
   origin: string,
   { moment, previous, next }: Pick<Memento, 'moment' | 'previous' | 'next'>,
 ): string {
@@ -60,18 +60,18 @@ export function linkHeader(
   ].join(', ');
 }
 
-/** An instant as HTTP writes it, in whole seconds. */
+/** Formats an instant as an HTTP date, in whole seconds. */
 export function httpDate(moment: string): string {
   return new Date(moment).toUTCString();
 }
 
 function mementoLink(
-  { url, first, last }: Observed,
+  { url, first, last }: ObservedSource,
   origin: string,
   moment: string,
-  beside?: 'prev' | 'next',
+  neighbour?: 'prev' | 'next',
 ): string {
-  const relations = [moment === first && 'first', moment === last && 'last', beside, 'memento'].filter(
+  const relations = [moment === first && 'first', moment === last && 'last', neighbour, 'memento'].filter(
     Boolean,
   );
   const target = mementoAddresses(origin, url).memento(moment);

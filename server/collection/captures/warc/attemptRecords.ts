@@ -11,26 +11,26 @@ import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { requestBlock, responseHead } from './httpBlocks.ts';
 import { readStoredBody } from './storedBody.ts';
-import { formatNamedFields, recordId, type WarcRecord } from './warcRecord.ts';
+import { formatNamedFields, recordId, type WarcRecord } from './writeRecord.ts';
 
 const SAME_PAYLOAD = 'http://netpreserve.org/warc/1.1/revisit/identical-payload-digest';
 const NOT_MODIFIED = 'http://netpreserve.org/warc/1.1/revisit/server-not-modified';
 
-/** What the records of a file are made from. */
+/** The inputs for the records of a file. */
 export interface WarcSource {
   store: Pick<Store, 'blobs'>;
   database: ReadDatabase;
-  /** Whose numbers the attempts have: the node's verifier key. */
+  /** The node's verifier key: attempt numbers are unique within one node. */
   nodeKey: string;
   warcinfo: string;
-  /** Told of each object whose bytes are damaged or missing. */
+  /** Called for each object whose bytes are damaged or missing. */
   onDamaged: (sha256: string) => void;
 }
 
 /**
- * The records of one attempt: what came, what was asked, and what is known of it. What came is there where the whole of
- * it is held; an object that the file has already is named, not repeated. A 304 speaks of an object that came before:
- * where the file has not got it, the attempt that brought it is written first.
+ * Yields the records of one attempt: the response, the request, and metadata. The response is left out unless all of it
+ * is held. An object already in the file is referred to, not repeated. A 304 refers to an earlier object: if the file
+ * does not contain it yet, the attempt that brought it is written first.
  */
 export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): AsyncGenerator<WarcRecord> {
   const { database } = source;
@@ -55,7 +55,7 @@ export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): Async
     ...common(source, row, 'metadata'),
     fields: { ...about(source, row), 'WARC-Concurrent-To': main?.id },
     contentType: 'application/warc-fields',
-    head: Buffer.from(formatNamedFields(knownOf(source, row, main !== undefined))),
+    head: Buffer.from(formatNamedFields(metadataOf(source, row, main !== undefined))),
   };
 }
 
@@ -63,12 +63,16 @@ async function mainRecord(source: WarcSource, row: WarcRow): Promise<WarcRecord 
   if (row.sha256 === null) return undefined;
   const written = writtenObject(source.database, row.sha256);
   if (written) return revisit(source, row, row.sha256, written);
-  return row.status === 304 ? undefined : whole(source, row, row.sha256);
+  return row.status === 304 ? undefined : responseRecord(source, row, row.sha256);
 }
 
-async function whole(source: WarcSource, row: WarcRow, sha256: string): Promise<WarcRecord | undefined> {
+async function responseRecord(
+  source: WarcSource,
+  row: WarcRow,
+  sha256: string,
+): Promise<WarcRecord | undefined> {
   const { store, database, onDamaged } = source;
-  // A capture that came without HTTP is a resource: the bytes alone.
+  // A capture without an HTTP head is written as a resource: the bytes alone.
   const isResource = row.status === null;
   const headOf = (bytes: number) => (isResource ? Buffer.alloc(0) : responseHead(row, bytes));
   const stored = await readStoredBody(store, database, sha256, headOf);
@@ -118,13 +122,13 @@ function about({ warcinfo }: WarcSource, row: WarcRow): Record<string, string> {
   return { 'WARC-Warcinfo-ID': warcinfo, 'WARC-Target-URI': targetOf(row) };
 }
 
-/** What the bytes are of: a third party's capture is of what it was asked for, wherever in its archive it lies. */
+/** Returns the address that the bytes belong to: for a third party's capture the captured one, not its archive's. */
 function targetOf({ observer, url, final_url }: WarcRow): string {
   return observer === SELF ? final_url : url;
 }
 
-/** What the archive knows of an attempt and HTTP does not say. */
-function knownOf(
+/** Returns what the archive knows about an attempt beyond the HTTP messages. */
+function metadataOf(
   { database }: WarcSource,
   row: WarcRow,
   isWritten: boolean,
@@ -147,11 +151,11 @@ function knownOf(
     object: sha256 === null ? undefined : `sha256:${sha256}`,
     'object-state': sha256 === null || isWritten ? undefined : 'missing or damaged',
     'page-label': page_label === null ? undefined : `${page_label.label}: ${page_label.reason}`,
-    events: listed(events.map(({ id, event_type }) => `${id} ${event_type}`)),
-    'ledger-entries': listed(events.map(({ ledger_entry }) => String(ledger_entry))),
+    events: joinOrOmit(events.map(({ id, event_type }) => `${id} ${event_type}`)),
+    'ledger-entries': joinOrOmit(events.map(({ ledger_entry }) => String(ledger_entry))),
   };
 }
 
-function listed(words: readonly string[]): string | undefined {
+function joinOrOmit(words: readonly string[]): string | undefined {
   return words.length > 0 ? words.join(', ') : undefined;
 }

@@ -15,26 +15,26 @@ import { lastEntry } from '../../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../../store/store.ts';
 import { firstInstantOf, lastInstantOf } from '../../timeline/events.ts';
 import { recordsOfAttempt } from './attemptRecords.ts';
-import { formatNamedFields, recordId, serialize, type WarcRecord } from './warcRecord.ts';
+import { formatNamedFields, recordId, serialize, type WarcRecord } from './writeRecord.ts';
 
-/** Who exports. */
+/** The node that exports. */
 export interface Exporter {
   nodeName: string;
   nodeKey: string;
   version: string;
 }
 
-/** A WARC file that is to be written. */
+/** A WARC file ready to be streamed. */
 export interface WarcExport {
   filename: string;
   bytes: () => AsyncGenerator<Uint8Array>;
 }
 
 /**
- * The attempts on a source, or on all, within a span of time as a WARC/1.1 file. The same attempts give the same bytes:
- * ids follow from the attempts' numbers, and the file bears the time of the archive's newest attempt.
+ * Exports the attempts on one source, or on all, within a time range as a WARC/1.1 file. The same attempts produce the
+ * same bytes: ids are derived from the attempts' numbers, and the file's date is that of the archive's newest attempt.
  *
- * @throws Problem `not_found` where there is no such source.
+ * @throws Problem `not_found` if there is no such source.
  */
 export function exportWarc(store: Store, exporter: Exporter, query: WarcQuery): WarcExport {
   const source = query.source === undefined ? undefined : sourceById(store.read, query.source);
@@ -44,45 +44,46 @@ export function exportWarc(store: Store, exporter: Exporter, query: WarcQuery): 
     since: query.since === undefined ? null : firstInstantOf(query.since),
     until: query.until === undefined ? null : lastInstantOf(query.until),
   };
-  const what = {
+  const details = {
     filename: filenameOf(query, filter),
     description: `Attempts on ${source?.url ?? 'every source'} from ${filter.since ?? 'the first'} to ${filter.until ?? 'the last'}`,
   };
   return {
-    filename: what.filename,
-    bytes: () => gathered(write(store, exporter, { ...what, filter, isPacked: query.gzip ?? false })),
+    filename: details.filename,
+    bytes: () => coalesce(write(store, exporter, { ...details, filter, isCompressed: query.gzip ?? false })),
   };
 }
 
-interface What {
+interface FileDetails {
   filename: string;
   description: string;
   filter: WarcFilter;
-  isPacked: boolean;
+  isCompressed: boolean;
 }
 
-/** Where much is missing, as after the restore of a dump, so many objects are looked at and recorded together. */
-const NOTICED_TOGETHER = 100;
+/** Damaged objects are recorded in batches of this size. After the restore of a dump, many objects may be missing. */
+const DAMAGE_BATCH = 100;
 
-/** One snapshot, on a connection of its own that ends with the iteration; memory stays flat. */
-async function* write(store: Store, exporter: Exporter, what: What): AsyncGenerator<Uint8Array> {
+/** Reads one snapshot on its own connection, which closes when the iteration ends. Memory use is constant. */
+async function* write(store: Store, exporter: Exporter, details: FileDetails): AsyncGenerator<Uint8Array> {
   const database = await openSnapshot(databaseFile(store.folder), { isMapped: false });
   const damaged = new Set<string>();
-  const notice = async (least: number) => {
-    if (damaged.size < least) return;
-    const met = [...damaged];
+  const notice = async (minimum: number) => {
+    if (damaged.size < minimum) return;
+    const batch = [...damaged];
     damaged.clear();
-    await confirmDamage(store, met);
+    await confirmDamage(store, batch);
   };
   try {
     createWrittenObjectsTable(database);
-    const info = warcinfo(database, exporter, what);
-    yield* serialize(info, what.isPacked);
+    const info = warcinfo(database, exporter, details);
+    yield* serialize(info, details.isCompressed);
     const onDamaged = (sha256: string) => void damaged.add(sha256);
     const source = { store, database, nodeKey: exporter.nodeKey, warcinfo: info.id, onDamaged };
-    for (const row of iterateWarcRows(database, what.filter)) {
-      for await (const record of recordsOfAttempt(source, row)) yield* serialize(record, what.isPacked);
-      await notice(NOTICED_TOGETHER);
+    for (const row of iterateWarcRows(database, details.filter)) {
+      for await (const record of recordsOfAttempt(source, row))
+        yield* serialize(record, details.isCompressed);
+      await notice(DAMAGE_BATCH);
     }
   } finally {
     database.close();
@@ -90,10 +91,10 @@ async function* write(store: Store, exporter: Exporter, what: What): AsyncGenera
   }
 }
 
-/** Small pieces are sent together until they are about this long. */
+/** Small pieces are joined up to about this size. */
 const PIECE_BYTES = 32_768;
 
-async function* gathered(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* coalesce(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let held: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of pieces) {
@@ -109,7 +110,7 @@ async function* gathered(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 function warcinfo(
   database: ReadDatabase,
   { nodeName, nodeKey, version }: Exporter,
-  { filename, description }: What,
+  { filename, description }: FileDetails,
 ): WarcRecord {
   const date = newestAttemptAt(database) ?? lastEntry(database)?.at ?? new Date(0).toISOString();
   return {

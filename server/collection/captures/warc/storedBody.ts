@@ -4,20 +4,20 @@ import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import { blobBytes } from '../../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../../store/store.ts';
 
-/** The bytes of an object, read and found whole. */
+/** The verified bytes of an object. */
 export interface StoredBody {
   bytes: number;
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** Up to this much is kept between hashing and writing; what is longer is read twice. */
+/** Objects up to this size are kept in memory between hashing and writing; larger ones are read twice. */
 const HELD_BYTES = 1_048_576;
 
 /**
- * Reads an object and hashes it, alone and behind the head that it is written after: the digest of a block stands
- * before the block.
+ * Reads an object and hashes it, both alone and together with the head that precedes it: the digest of a block is
+ * written before the block.
  *
- * @returns undefined where the bytes are missing, cannot be read or are no longer those of the digest.
+ * @returns undefined if the bytes are missing, unreadable or no longer match the digest.
  */
 export async function readStoredBody(
   { blobs }: Pick<Store, 'blobs'>,

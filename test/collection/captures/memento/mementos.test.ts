@@ -30,7 +30,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** Three observations, an hour apart, of which the last two are of the same bytes; then an error page. */
+/** Makes three observations, an hour apart, the last two of the same bytes; then one of an error page. */
 async function observed(path = '/page?a=1&b=%2F'): Promise<string> {
   const url = web.url(path);
   web.script(path, page('one'), tagged('two', '"2"'), tagged('two', '"2"'), page('gone', { status: 404 }));
@@ -52,7 +52,7 @@ interface FoundLink {
   datetime?: string;
 }
 
-/** Links as another reader finds them; it gives one for each relation, which are put together again. */
+/** Parses links with another library. It returns one link per relation, so links of one target are joined again. */
 function linksOf(text: string): FoundLink[] {
   const found: FoundLink[] = [];
   for (const { uri, rel, ...attributes } of LinkHeader.parse(text.replaceAll('\n', ' ')).refs) {
@@ -69,7 +69,7 @@ function instant(minutes: number): string {
   return new Date(Date.parse('2026-01-01T00:00:00.000Z') + minutes * 60_000).toISOString();
 }
 
-/** A data folder with one source that was observed so. */
+/** Creates a data folder with one source and these observations. */
 async function folderOf(
   url: string,
   observations: (Pick<NewRetrieval, 'observed_at' | 'original_observed_at'> & { observer?: string })[],
@@ -105,7 +105,7 @@ const RETRIEVAL: Omit<NewRetrieval, 'source_key' | 'observed_at' | 'original_obs
 };
 
 describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
-  test('lists each observation, also those that found the same bytes, and no error page', async () => {
+  test('lists every observation, including those of unchanged bytes, but no error page', async () => {
     const url = await observed();
     const answer = await node.node.fetch(`/timemap/${url}`);
     expect(answer.headers.get('Content-Type')).toMatch(/^application\/link-format\b/);
@@ -129,7 +129,7 @@ describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
     expect(json.mementos.list.map(({ uri }) => uri)).toEqual(STAMPS.map((stamp) => memento(stamp, url)));
   });
 
-  test('takes the address in any form that is the same source’s, also percent-encoded as a whole', async () => {
+  test('accepts every form of the source’s address, including percent-encoded', async () => {
     const url = await observed('/caf%C3%A9/%E9?x=%2520&y');
     const { host } = new URL(url);
     const forms = [
@@ -141,7 +141,7 @@ describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
     expect((await node.node.fetch(pathOf(ROUTES.readTimeMap.path, { url }))).status).toBe(200);
   });
 
-  test('of an address that was never observed is a problem, not a page', async () => {
+  test('returns a problem, not a page, for an address that was never observed', async () => {
     await node.watch(web.url('/new'));
     for (const url of [
       web.url('/new'),
@@ -157,7 +157,7 @@ describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
     }
   });
 
-  test('of many observations comes whole and in order, a third party’s at its own time', async () => {
+  test('lists many observations completely and in order, captures at their capture time', async () => {
     const url = 'https://many.example/';
     const dataFolder = await folderOf(url, [
       ...Array.from({ length: 1_201 }, (_, index) => ({
@@ -179,7 +179,7 @@ describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
 });
 
 describe('GET /timegate/<url> (RFC 7089, section 4)', () => {
-  test('leads to the nearest observation, and tells its neighbours', async () => {
+  test('redirects to the nearest observation and links its neighbours', async () => {
     const url = await observed();
     const wanted: [string | undefined, string][] = [
       ['Fri, 20 Nov 2026 10:00:00 GMT', STAMPS[0]],
@@ -209,7 +209,7 @@ describe('GET /timegate/<url> (RFC 7089, section 4)', () => {
     ]);
   });
 
-  test('refuses what is no HTTP date', async () => {
+  test('refuses an invalid HTTP date', async () => {
     const url = await observed();
     for (const datetime of ['2026-11-20T10:00:00Z', 'yesterday', 'Fri, 31 Feb 2026 10:00:00 GMT', '']) {
       const answer = await node.node.fetch(`/timegate/${url}`, { headers: { 'Accept-Datetime': datetime } });
@@ -220,7 +220,7 @@ describe('GET /timegate/<url> (RFC 7089, section 4)', () => {
 });
 
 describe('GET /memento/<time>/<url>', () => {
-  test('gives the bytes of that time under the seal of archived objects', async () => {
+  test('serves the bytes of that time with the security headers of archived objects', async () => {
     const url = await observed();
     const answer = await node.node.fetch(`/memento/${STAMPS[1]}/${url}`);
     expect(answer.status).toBe(200);
@@ -244,7 +244,7 @@ describe('GET /memento/<time>/<url>', () => {
       expect((await node.node.fetch(`/memento/${stamp}/${url}`)).status, stamp).toBe(404);
   });
 
-  test('takes other methods as other addresses do', async () => {
+  test('handles other methods like other addresses', async () => {
     const url = await observed();
     const head = await node.node.fetch(`/timegate/${url}`, { method: 'HEAD' });
     expect(head.status).toBe(302);
@@ -252,7 +252,7 @@ describe('GET /memento/<time>/<url>', () => {
     expect([post.status, post.headers.get('Allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  test('is not for pages of other sites while the node is private, and open to them while it is shared', async () => {
+  test('refuses pages of other sites while the node is private, and serves them while it is shared', async () => {
     const url = await observed();
     const init = { headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' } };
     for (const way of ['timemap', 'timegate', `memento/${STAMPS[0]}`]) {

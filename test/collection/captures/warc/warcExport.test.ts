@@ -15,7 +15,7 @@ import {
   tagged,
 } from '../../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
-import { checkedInTime, exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
+import { checkRepeatedly, exported, metadataIn, recordsOf, sha256, typesOf } from './warcSupport.ts';
 
 let clock: ManualClock;
 let node: CollectingNode;
@@ -31,12 +31,12 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** Checks a path so many times, a minute apart. */
-const checked = (path: string, times = 1, said: object = {}) =>
-  checkedInTime({ node, web, clock }, path, times, said);
+/** Checks a path several times, a minute apart. */
+const checked = (path: string, times = 1, options: object = {}) =>
+  checkRepeatedly({ node, web, clock }, path, times, options);
 
-describe('a source as WARC', () => {
-  test('is a response, a request and what is known, and later the same bytes by name', async () => {
+describe('exporting a source as WARC', () => {
+  test('writes response, request and metadata, and a revisit for repeated bytes', async () => {
     web.script('/page', page('one'), page('two'), page('one'));
     const id = await checked('/page', 3, { headers: { 'X-Token': 'hunter2' } });
     const answer = await node.node.fetch(`/api/warc?source=${id}`);
@@ -78,7 +78,7 @@ describe('a source as WARC', () => {
     expect(request?.field('WARC-Concurrent-To')).toBe(first?.field('WARC-Record-ID'));
     expect(file.includes('hunter2')).toBe(false);
     const [, event] = (await node.events()).reverse();
-    expect(saidIn(known)).toMatchObject({
+    expect(metadataIn(known)).toMatchObject({
       source: id,
       'source-url': web.url('/page'),
       observer: 'self',
@@ -87,7 +87,7 @@ describe('a source as WARC', () => {
       object: sha256('one'),
       events: '1 first_seen',
     });
-    expect(saidIn(records[6])['ledger-entries']).toBe(String(event?.ledger_entry));
+    expect(metadataIn(records[6])['ledger-entries']).toBe(String(event?.ledger_entry));
     expect(again?.field('WARC-Profile')).toBe(
       'http://netpreserve.org/warc/1.1/revisit/identical-payload-digest',
     );
@@ -98,29 +98,29 @@ describe('a source as WARC', () => {
     expect(again?.payload).toHaveLength(0);
   });
 
-  test('is the same bytes each time, and packed the same records, each by itself', async () => {
+  test('writes the same bytes each time, and compresses each record separately', async () => {
     web.script('/page', page('one'), page(Buffer.alloc(3_000_000, 'x')));
     await checked('/page', 2);
     const plain = await exported(node.node);
     expect((await exported(node.node)).equals(plain)).toBe(true);
-    const packed = await exported(node.node, 'gzip=true');
-    expect((await exported(node.node, 'gzip=true')).equals(packed)).toBe(true);
-    expect(packed.length).toBeLessThan(100_000);
+    const compressed = await exported(node.node, 'gzip=true');
+    expect((await exported(node.node, 'gzip=true')).equals(compressed)).toBe(true);
+    expect(compressed.length).toBeLessThan(100_000);
     const withoutName = (file: Buffer) =>
       file.subarray(file.indexOf('WARC-Type: response')).toString('latin1');
-    const [, ...kept] = await recordsOf(packed);
+    const [, ...kept] = await recordsOf(compressed);
     const [, ...expected] = await recordsOf(plain);
     expect(kept.map(({ block }) => block)).toEqual(expected.map(({ block }) => block));
-    expect(withoutName(gunzipSync(packed)).length).toBe(withoutName(plain).length);
-    const members = packed.toString('latin1').split('\x1f\x8b\x08').length - 1;
+    expect(withoutName(gunzipSync(compressed)).length).toBe(withoutName(plain).length);
+    const members = compressed.toString('latin1').split('\x1f\x8b\x08').length - 1;
     expect(members).toBeGreaterThanOrEqual(kept.length + 1);
   });
 
-  test('says what a 304 spoke of, and brings it where the span begins after it', async () => {
+  test('writes a 304 as a revisit, and includes its original from before the time range', async () => {
     web.script('/page', tagged('one', '"1"'));
     const id = await checked('/page', 3);
-    const whole = await recordsOf(await exported(node.node, `source=${id}`));
-    expect(typesOf(whole)).toBe(
+    const all = await recordsOf(await exported(node.node, `source=${id}`));
+    expect(typesOf(all)).toBe(
       'warcinfo, response request metadata, revisit request metadata, revisit request metadata',
     );
     const later = await recordsOf(await exported(node.node, 'since=2026-11-20T10:01:30Z'));
@@ -133,7 +133,7 @@ describe('a source as WARC', () => {
     expect(again?.field('WARC-Payload-Digest')).toBe(sha256('one'));
   });
 
-  test('has a head that agrees with the body, whatever the transfer was', async () => {
+  test('writes a head that matches the body for any transfer coding', async () => {
     web.script('/chunks', chunked(['ab', 'cd']));
     web.script(
       '/odd',
@@ -159,7 +159,7 @@ describe('a source as WARC', () => {
     ]);
   });
 
-  test('tells of attempts that brought nothing, and holds error pages', async () => {
+  test('writes metadata of failed attempts, and error pages', async () => {
     const other = await ScriptedWeb.open();
     other.script('/to', page('gone', { status: 404 }));
     web.script('/page', redirect(other.url('/to')), cutShort(100, 'some'));
@@ -168,11 +168,14 @@ describe('a source as WARC', () => {
     expect(typesOf(records)).toBe('warcinfo, response request metadata, metadata');
     expect(records[1]?.head).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
     expect(records[1]?.field('WARC-Target-URI')).toBe(other.url('/to'));
-    expect(saidIn(records[3])).toMatchObject({ error: 'http_error', redirects: `302 ${web.url('/page')}` });
-    expect(saidIn(records[4])).toMatchObject({ error: 'body_cut_short' });
+    expect(metadataIn(records[3])).toMatchObject({
+      error: 'http_error',
+      redirects: `302 ${web.url('/page')}`,
+    });
+    expect(metadataIn(records[4])).toMatchObject({ error: 'body_cut_short' });
   });
 
-  test('says of an object that is damaged that it is, and gives nothing out in its place', async () => {
+  test('reports a damaged object and leaves out its bytes', async () => {
     web.script('/page', page('one'));
     const id = await checked('/page');
     const digest = sha256('one').slice(7);
@@ -180,10 +183,13 @@ describe('a source as WARC', () => {
     await writeFile(file, 'two');
     const records = await recordsOf(await exported(node.node, `source=${id}`));
     expect(typesOf(records)).toBe('warcinfo, metadata');
-    expect(saidIn(records[1])).toMatchObject({ object: sha256('one'), 'object-state': 'missing or damaged' });
+    expect(metadataIn(records[1])).toMatchObject({
+      object: sha256('one'),
+      'object-state': 'missing or damaged',
+    });
   });
 
-  test('is asked for by source and span, and by nothing else', async () => {
+  test('filters by source and time range, and refuses other parameters', async () => {
     web.script('/page', page('one'), page('two'));
     await checked('/page', 2);
     const dated = async (query: string) =>

@@ -5,7 +5,7 @@ import { closeTestNodes, openTestNode, type TestNode } from '../../../support/no
 import { chunked, closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/scriptedWeb.ts';
 import { NOON, record } from '../../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
-import { checkedInTime, exported, recordsOf, saidIn, sha256, typesOf } from './warcSupport.ts';
+import { checkRepeatedly, exported, metadataIn, recordsOf, sha256, typesOf } from './warcSupport.ts';
 
 let clock: ManualClock;
 let node: CollectingNode;
@@ -21,11 +21,11 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** Checks a path so many times, a minute apart. */
-const checked = (path: string, times = 1, said: object = {}) =>
-  checkedInTime({ node, web, clock }, path, times, said);
+/** Checks a path several times, a minute apart. */
+const checked = (path: string, times = 1, options: object = {}) =>
+  checkRepeatedly({ node, web, clock }, path, times, options);
 
-describe('a WARC file of ours', () => {
+describe('an exported WARC file', () => {
   async function imported(into: TestNode, file: Buffer): Promise<CaptureResult> {
     const answer = await into.fetchAsOwner('/manage/captures?observer=first%20node', {
       method: 'POST',
@@ -36,7 +36,7 @@ describe('a WARC file of ours', () => {
     return (await answer.json()) as CaptureResult;
   }
 
-  test.each(['', 'gzip=true'])('read back gives the same objects at the same times (%s)', async (query) => {
+  test.each(['', 'gzip=true'])('imports as the same objects at the same times (%s)', async (query) => {
     web.script('/page', page('one'), tagged('two', '"2"'), tagged('two', '"2"'), page('one'));
     web.script('/chunks', chunked(['ab', 'cd']));
     web.script('/gone', page('gone', { status: 404 }));
@@ -57,12 +57,12 @@ describe('a WARC file of ours', () => {
         }
       ).mementos.list.map(({ datetime }) => datetime);
     expect(await timeMap(other)).toEqual(await timeMap(node.node));
-    // What others captured goes out under its own time and its observer's name.
+    // Captures of others are exported with their capture time and their observer's name.
     const records = await recordsOf(await exported(other, query));
     expect(typesOf(records)).not.toContain('request');
     const first = records.find(({ type }) => type === 'response');
     expect(first?.field('WARC-Date')).toBe('2026-11-20T10:00:00.123Z');
-    expect(saidIn(records.find(({ type }) => type === 'metadata'))).toMatchObject({
+    expect(metadataIn(records.find(({ type }) => type === 'metadata'))).toMatchObject({
       observer: 'first node',
       'original-observed-at': '2026-11-20T10:00:00.123Z',
     });
@@ -70,7 +70,7 @@ describe('a WARC file of ours', () => {
     expect((await imported(third, await exported(other, query))).captures).toBe(6);
   });
 
-  test('has what came without HTTP as the bytes alone, and once', async () => {
+  test('has captures without HTTP as resources, and each object once', async () => {
     const parts = {
       type: 'resource',
       uri: 'http://example.com/r',
@@ -88,7 +88,7 @@ describe('a WARC file of ours', () => {
     expect((await imported(other, await exported(node.node))).captures).toBe(2);
   });
 
-  test('has what an archive captured under the address that it captured', async () => {
+  test('has captures of an archive under the captured address', async () => {
     const original = 'http://example.com/levels';
     const memento = `/web/20200101120000id_/${original}`;
     web.script(memento, page('one', { headers: { 'Memento-Datetime': 'Wed, 01 Jan 2020 12:00:00 GMT' } }));
@@ -99,7 +99,7 @@ describe('a WARC file of ours', () => {
     const file = await exported(node.node);
     const [, response, metadata] = await recordsOf(file);
     expect(response?.field('WARC-Target-URI')).toBe(original);
-    expect(saidIn(metadata)).toMatchObject({ observer: 'Archive', 'fetched-from': web.url(memento) });
+    expect(metadataIn(metadata)).toMatchObject({ observer: 'Archive', 'fetched-from': web.url(memento) });
     const other = await openTestNode();
     expect((await imported(other, file)).captures).toBe(1);
     const mementos = await other.fetch(`/timemap/json/${original}`);

@@ -6,7 +6,7 @@ import type { TestNode } from '../../../support/node.ts';
 import type { ScriptedWeb } from '../../../support/scriptedWeb.ts';
 import type { CollectingNode } from '../../support.ts';
 
-/** The WARC file that a node gives out. */
+/** Exports a WARC file from a node. */
 export async function exported(from: TestNode, query = ''): Promise<Buffer> {
   const answer = await from.fetch(`/api/warc?${query}`);
   expect(answer.status).toBe(200);
@@ -14,18 +14,18 @@ export async function exported(from: TestNode, query = ''): Promise<Buffer> {
   return Buffer.from(await answer.arrayBuffer());
 }
 
-/** A record as another reader finds it. */
-export interface Found {
+/** A record as parsed by warcio. */
+export interface ParsedRecord {
   type: string;
   field: (name: string) => string | undefined;
   block: Buffer;
-  /** The head of an HTTP message, and what follows it. */
+  /** The head of the HTTP message, and the body. */
   head: string;
   payload: Buffer;
 }
 
-export async function recordsOf(file: Buffer): Promise<Found[]> {
-  const found: Found[] = [];
+export async function recordsOf(file: Buffer): Promise<ParsedRecord[]> {
+  const found: ParsedRecord[] = [];
   for await (const record of new WARCParser([new Uint8Array(file)], {
     keepHeadersCase: true,
     parseHttp: false,
@@ -43,8 +43,8 @@ export async function recordsOf(file: Buffer): Promise<Found[]> {
   return found;
 }
 
-/** The types of records, attempt by attempt: each ends with what is known of it. */
-export function typesOf(records: readonly Found[]): string {
+/** Returns the types of the records, with a comma after the last record of each attempt. */
+export function typesOf(records: readonly ParsedRecord[]): string {
   return records
     .map(({ type }) => (type === 'warcinfo' || type === 'metadata' ? `${type},` : type))
     .join(' ')
@@ -55,22 +55,22 @@ export function sha256(bytes: Buffer | string): string {
   return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
-/** What a metadata record says, by its names. */
-export function saidIn(record: Found | undefined): Record<string, string> {
+/** Returns the named fields in the block of a metadata record. */
+export function metadataIn(record: ParsedRecord | undefined): Record<string, string> {
   const lines = (record?.block.toString() ?? '').split('\r\n').filter(Boolean);
   return Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(': ')), line.slice(line.indexOf(': ') + 2)]),
   );
 }
 
-/** Watches a path and checks it so many times, a minute of the turned clock apart; gives back the source's id. */
-export async function checkedInTime(
+/** Watches a path and checks it several times, a minute of the turned clock apart. Returns the source's id. */
+export async function checkRepeatedly(
   { node, web, clock }: { node: CollectingNode; web: ScriptedWeb; clock: ManualClock },
   path: string,
   times: number,
-  said: object,
+  options: object,
 ): Promise<string> {
-  const { id } = await node.watch(web.url(path), { ignore_robots: true, ...said });
+  const { id } = await node.watch(web.url(path), { ignore_robots: true, ...options });
   for (let round = 0; round < times; round += 1) {
     await node.check([id]);
     await clock.turn(60_000);

@@ -1,0 +1,22 @@
+/** A capture file is cut off, corrupt or not a WARC file. Nothing after this position can be read. */
+export class DamagedCaptureFileError extends Error {
+  /** Whether the record read last is unreliable too, because its checksum does not match. */
+  readonly invalidatesLast: boolean;
+
+  constructor(
+    message: string,
+    { invalidatesLast = false, cause }: { invalidatesLast?: boolean; cause?: unknown } = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'DamagedCaptureFileError';
+    this.invalidatesLast = invalidatesLast;
+  }
+}
+
+/** A file decompresses to more than the limit. The records read before that are kept. */
+export class CaptureFileTooLargeError extends Error {
+  constructor(limit: number) {
+    super(`The file decompresses to more than ${limit} bytes.`);
+    this.name = 'CaptureFileTooLargeError';
+  }
+}

@@ -1,0 +1,53 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Store } from '../../store/store.ts';
+
+/** The store is idle if there was no write for this long. */
+const IDLE_MS = 1_000;
+/** Waiting for idleness ends after this long, because rounds of the collector may follow each other for days. */
+const MAX_WAIT_MS = 15_000;
+
+/** Observes writes, so that background work yields to others. Writes through the monitor itself do not count. */
+export class IdleMonitor {
+  readonly #store: Pick<Store, 'write' | 'onCommit'>;
+  #stopListening: (() => void) | undefined;
+  #lastWrite = Number.NEGATIVE_INFINITY;
+  #writing = 0;
+
+  constructor(store: Pick<Store, 'write' | 'onCommit'>) {
+    this.#store = store;
+  }
+
+  /** Calls `onOthersWrote` after each commit that did not come through this monitor, until `stop`. */
+  start(onOthersWrote: () => void): void {
+    this.#stopListening = this.#store.onCommit(() => {
+      if (this.#writing > 0) return;
+      this.#lastWrite = performance.now();
+      onOthersWrote();
+    });
+  }
+
+  stop(): void {
+    this.#stopListening?.();
+  }
+
+  /** Same as `store.write`, but does not count as activity. */
+  readonly write: Store['write'] = async (change) => {
+    this.#writing += 1;
+    try {
+      return await this.#store.write(change);
+    } finally {
+      this.#writing -= 1;
+    }
+  };
+
+  /** Resolves once the store is idle, or after `MAX_WAIT_MS`. @throws AbortError. */
+  async waitUntilIdle(signal: AbortSignal): Promise<void> {
+    const since = performance.now();
+    for (;;) {
+      const now = performance.now();
+      const left = Math.min(this.#lastWrite + IDLE_MS - now, since + MAX_WAIT_MS - now);
+      if (left <= 0) return signal.throwIfAborted();
+      await wait(left, undefined, { signal, ref: false });
+    }
+  }
+}
