@@ -3,7 +3,7 @@ import { SELF } from './event.ts';
 import { RETRIEVAL_ERRORS } from './source.ts';
 import { httpUrlSchema, text } from './text.ts';
 
-/** The name of the archive whose captures these are. */
+/** The name of the archive that made the captures. */
 export const observerSchema = text(1, 100)
   .refine(
     (name) => name.trim().toLowerCase() !== SELF,
@@ -12,7 +12,7 @@ export const observerSchema = text(1, 100)
   .refine((name) => !/[\p{Cc}\p{Cf}]/u.test(name), 'Control characters are not allowed.')
   .refine((name) => name.trim() === name, 'Remove the spaces at the beginning or the end.');
 
-/** Why a capture was not taken. */
+/** Why a capture was not imported. */
 export const CAPTURE_REFUSALS = [
   'not_http',
   'malformed_url',
@@ -40,11 +40,11 @@ export const captureResultSchema = z
   .strictObject({
     /** How many captures were recorded. */
     captures: z.int(),
-    /** How many are held already, by this observer, address, time and digest. */
+    /** How many the archive already holds, with the same observer, address, time and digest. */
     already_held: z.int(),
-    /** Records that are no captures: requests, metadata, descriptions of the file. */
+    /** Records that are not captures: requests, metadata, descriptions of the file. */
     skipped: z.int(),
-    /** The events that they made, in their order. */
+    /** The events that the captures caused, in order. */
     events: z.array(z.int()),
     refused: z.array(
       z.strictObject({ reason: z.enum([...CAPTURE_REFUSALS, ...RETRIEVAL_ERRORS]), count: z.int().min(1) }),
@@ -53,7 +53,7 @@ export const captureResultSchema = z
   .meta({ id: 'CaptureResult' });
 export type CaptureResult = z.output<typeof captureResultSchema>;
 
-/** How many mementos one request takes, unless it says so, and at most. */
+/** The number of mementos that one request imports: the default and the maximum. */
 export const DEFAULT_MEMENTOS = 1_000;
 export const MAX_MEMENTOS = 10_000;
 
@@ -62,7 +62,7 @@ const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
 export const mementoImportSchema = z
   .strictObject({
-    /** Where the TimeMap is (RFC 7089, section 5): link format or JSON. */
+    /** The URL of the TimeMap (RFC 7089, section 5), in link format or JSON. */
     timemap: httpUrlSchema,
     from: moment.optional(),
     to: moment.optional(),

@@ -19,11 +19,11 @@ export const statusSchema = z
         consecutive: z.int(),
       }),
     ),
-    /** Why new objects are not being stored, or null. */
+    /** The limit that prevents storing new objects, or null. */
     storage: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
-    /** How far the node's clock is behind the last time that is recorded; 0 where it is not. */
+    /** How many seconds the node's clock is behind the last recorded time; 0 if it is not. */
     clock_behind_seconds: z.int().min(0),
-    /** How sound the stored bytes are; `ok` does not speak of it. */
+    /** The state of the stored bytes. It does not affect `ok`. */
     fixity: fixitySchema,
   })
   .meta({ id: 'Status' });
@@ -51,7 +51,7 @@ export const collectionResultSchema = z
     changed: z.int(),
     failed: z.int(),
     events: z.array(z.int()),
-    /** No host of three or more could be reached: the fault is taken to be this node's own network. */
+    /** Whether three or more hosts were tried and none could be reached. The node itself is then considered offline. */
     observer_offline: z.boolean(),
   })
   .meta({ id: 'CollectionResult' });

@@ -3,38 +3,38 @@ import { digestSchema, sourceIdSchema } from './digest.ts';
 import { listQuery, searchParameter } from './list.ts';
 import { instantSchema } from './text.ts';
 
-/** What made a derived document, and when. */
+/** The tool that made a derived document, and when. */
 export const derivedBySchema = z.strictObject({
   tool: z.string(),
-  /** Of this program's own rules, and behind `+` of the library that they use. */
+  /** The version of this program's rules, then `+` and the version of the library that they use. */
   version: z.string(),
   made_at: instantSchema,
 });
 
 export const TEXT_KINDS = ['html', 'pdf', 'json', 'csv', 'xml', 'text'] as const;
 
-/** The readable text of an archived object. It is no evidence: the object is. */
+/** The text extracted from an archived object. Only the object itself is evidence. */
 export const objectTextSchema = z
   .strictObject({
     sha256: digestSchema,
     kind: z.enum(TEXT_KINDS),
     title: z.string().nullable(),
-    /** Pages of a PDF are parted by form feeds (U+000C). */
+    /** Pages of a PDF are separated by form feeds (U+000C). */
     text: z.string(),
-    /** As they stand in the document, not resolved. */
+    /** Links as written in the document, not resolved. */
     links: z.array(z.strictObject({ text: z.string(), href: z.string() })),
-    /** How many pages a PDF has. */
+    /** The number of pages of a PDF. */
     pages: z.int().nullable(),
-    /** Whether something was left out for its length or depth. */
+    /** Whether the text was cut because of its length or depth. */
     truncated: z.boolean(),
-    /** The digests of the objects that it was made from. */
+    /** The digests of the objects that the text was derived from. */
     objects: z.array(digestSchema),
     derived: derivedBySchema,
   })
   .meta({ id: 'ObjectText' });
 export type ObjectText = z.output<typeof objectTextSchema>;
 
-/** A part of a text, and where in it the words stand that were looked for (UTF-16 code units, `end` not included). */
+/** A part of a text, with the positions of the words that match (in UTF-16 code units, `end` exclusive). */
 export const snippetSchema = z.strictObject({
   text: z.string(),
   marks: z.array(z.strictObject({ start: z.int().min(0), end: z.int().min(1) })),
@@ -51,7 +51,7 @@ export const foundTextSchema = z
       tags: z.array(z.string()),
     }),
     sha256: digestSchema,
-    /** When this version came. */
+    /** When this version was observed. */
     observed_at: instantSchema,
     title: z.string().nullable(),
     snippet: snippetSchema,

@@ -5,7 +5,7 @@ import { instantSchema } from './text.ts';
 
 const side = z.strictObject({
   sha256: digestSchema,
-  /** Bytes as they are stored. */
+  /** The size of the stored object. */
   bytes: z.int(),
   content_type: z.string().nullable(),
 });
@@ -17,28 +17,28 @@ const shared = {
   to: side,
   made_at: instantSchema,
   tool: z.strictObject({ name: z.string(), version: z.string() }),
-  /** Whether more differs than is told here. The counts of `summary` are those of the whole. */
+  /** Whether some differences are omitted here. The counts of `summary` include them. */
   truncated: z.boolean(),
-  /** Why this is not the diff that one would expect of the two objects, or null. */
+  /** Why a simpler kind of diff than expected was made, or null. */
   reason: z.string().nullable(),
   noise: noiseFindingsSchema,
 };
 
-/** A stretch of text that both versions have, or one of them. */
+/** A piece of text that is in both versions or in one of them. */
 const textPart = z.strictObject({ op: z.enum(['same', 'added', 'removed']), text: z.string() });
 export type TextPart = z.output<typeof textPart>;
 
 const hunk = z.strictObject({
-  /** Where it begins in each version, counted from 1. */
+  /** The first line of the hunk in each version, counted from 1. */
   from_line: z.int().min(1),
   to_line: z.int().min(1),
-  /** The page of the newer version, of a PDF only. */
+  /** The page in the newer version of a PDF; null for other kinds. */
   page: z.int().min(1).nullable(),
   parts: z.array(textPart),
 });
 export type Hunk = z.output<typeof hunk>;
 
-/** How finely texts were compared: word by word, line by line where that was too much, or not at all. */
+/** The unit of comparison: words, lines if there are too many words, or the whole text. */
 export const WORD_UNITS = ['words', 'lines', 'whole'] as const;
 
 const wordParts = {
@@ -47,14 +47,14 @@ const wordParts = {
 };
 export type WordParts = { summary: z.output<typeof wordParts.summary>; hunks: Hunk[] };
 
-/** A value as JSON text, cut where it is long. */
+/** A value as JSON text, cut if it is long. */
 const jsonText = z.strictObject({ json: z.string(), cut: z.boolean() }).nullable();
 
 const jsonChange = z.strictObject({
   op: z.enum(['added', 'removed', 'changed', 'moved']),
-  /** A JSON Pointer (RFC 6901) into the newer version, into the older one where something was removed. */
+  /** A JSON Pointer (RFC 6901) into the newer version; into the older one if the value was removed. */
   pointer: z.string(),
-  /** Where it was before, where that is another place. */
+  /** The previous JSON Pointer, if it is different. */
   from_pointer: z.string().nullable(),
   before: jsonText,
   after: jsonText,
@@ -69,12 +69,12 @@ export type JsonParts = { summary: z.output<typeof jsonParts.summary>; changes: 
 
 const tableRow = z.strictObject({
   op: z.enum(['added', 'removed', 'changed']),
-  /** Rows are counted from 1, below the header. */
+  /** Row numbers, counted from 1 below the header. */
   from_row: z.int().min(1).nullable(),
   to_row: z.int().min(1).nullable(),
-  /** The value of the key column, where rows were matched by one. */
+  /** The value of the key column, if rows were matched by one. */
   key: z.string().nullable(),
-  /** All cells of a row that was added or removed, those that differ of one that changed. */
+  /** All cells of an added or removed row; the differing cells of a changed row. */
   cells: z.array(
     z.strictObject({ column: z.string(), before: z.string().nullable(), after: z.string().nullable() }),
   ),
@@ -91,7 +91,7 @@ const tableParts = {
     columns_removed: z.int(),
   }),
   header: z.strictObject({ from: z.array(z.string()), to: z.array(z.string()) }),
-  /** The column that rows were matched by; null where they were matched by their order. */
+  /** The column by which rows were matched; null if they were matched by their order. */
   key: z.string().nullable(),
   rows: z.array(tableRow),
 };
@@ -106,14 +106,14 @@ const size = z.strictObject({ width: z.int(), height: z.int() });
 
 const imageParts = {
   summary: z.strictObject({
-    /** Pixels that are not exactly the same, and those that an eye would tell apart; null where sizes differ. */
+    /** The number of pixels that differ at all, and that differ visibly; null if the sizes differ. */
     differing_pixels: z.int().nullable(),
     visible_pixels: z.int().nullable(),
-    /** `differing_pixels` of all pixels, 0 to 1. */
+    /** The share of `differing_pixels` in all pixels, from 0 to 1. */
     share: z.number().nullable(),
   }),
   size: z.strictObject({ from: size, to: size }),
-  /** What holds every pixel that differs, in pixels from the upper left corner; null where none is known to. */
+  /** The bounding box of all differing pixels, from the upper left corner; null if none are known. */
   box: size.extend({ x: z.int(), y: z.int() }).nullable(),
 };
 export type ImageParts = {
@@ -124,12 +124,12 @@ export type ImageParts = {
 
 const byteParts = {
   summary: z.strictObject({
-    /** How many bytes longer the newer version is; less than 0 where it is shorter. */
+    /** How many bytes longer the newer version is; negative if it is shorter. */
     length_change: z.int(),
-    /** Counted from 0. */
+    /** The offset of the first differing byte, counted from 0. */
     first_difference: z.int().nullable(),
   }),
-  /** A few bytes from `offset` on, in hex, around the first difference; null where there is none. */
+  /** A few bytes around the first difference in hex, starting at `offset`; null if there is no difference. */
   around: z.strictObject({ offset: z.int(), from: z.string(), to: z.string() }).nullable(),
 };
 export type ByteParts = {
@@ -140,7 +140,7 @@ export type ByteParts = {
 const words = <const Kind extends string>(kind: Kind) =>
   z.strictObject({ kind: z.literal(kind), ...shared, ...wordParts });
 
-/** What differs between the two versions of one event, by the kind of object. */
+/** The difference between the two versions of one event. Its form depends on the kind of the objects. */
 export const diffSchema = z
   .discriminatedUnion('kind', [
     words('text').meta({ id: 'TextDiff' }),
@@ -156,7 +156,7 @@ export const diffSchema = z
 export type Diff = z.output<typeof diffSchema>;
 export type DiffSide = z.output<typeof side>;
 
-/** What the comparison itself comes to: a diff without what it is of and who made it when. */
+/** The result of a comparison: a diff without its event, objects, tool and time. */
 export type Comparison = (
   | ({ kind: 'text' | 'html' | 'xml' | 'pdf' } & WordParts)
   | ({ kind: 'json' } & JsonParts)

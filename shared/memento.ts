@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { instantSchema } from './text.ts';
 
-/** A TimeMap as JSON, with the names that other tools of the web archives use. */
+/** A TimeMap as JSON, with the field names that other web archiving tools use. */
 export const timeMapSchema = z
   .strictObject({
     original_uri: z.string(),
@@ -15,7 +15,7 @@ export const timeMapSchema = z
   })
   .meta({ id: 'TimeMap' });
 
-/** The moment of a memento as its address has it: `YYYYMMDDhhmmssmmm`. */
+/** Formats the time of a memento as in its URL: `YYYYMMDDhhmmssmmm`. */
 export function mementoTimestamp(instant: string): string {
   return instant.replace(/\D/g, '');
 }

@@ -6,7 +6,7 @@ export type NoiseRuleKind = (typeof NOISE_RULE_KINDS)[number];
 
 export const MAX_NOISE_RULES = 50;
 
-/** What of a source's versions is no news: whether the value is of its kind is looked at by the service. */
+/** A rule that marks parts of a source as irrelevant. The service checks whether the value is valid for its kind. */
 export const noiseRuleSchema = z
   .strictObject({
     /** A CSS selector for HTML and XML; a JavaScript regular expression for text; a JSONPath (RFC 9535) for JSON. */
@@ -21,7 +21,7 @@ export const noiseRulesSchema = z
   .array(noiseRuleSchema)
   .max(MAX_NOISE_RULES, `At most ${MAX_NOISE_RULES} rules.`);
 
-/** What became of a rule when it was applied to two versions. */
+/** The outcomes of applying a rule to two versions. */
 export const RULE_OUTCOMES = ['applied', 'not_applicable', 'timed_out', 'failed'] as const;
 
 export const ruleOutcomeSchema = z
@@ -29,9 +29,9 @@ export const ruleOutcomeSchema = z
     kind: z.enum(NOISE_RULE_KINDS),
     value: z.string(),
     note: z.string(),
-    /** `not_applicable` where a rule of this kind has nothing to do with this kind of object. */
+    /** `not_applicable` if rules of this kind do not apply to this kind of object. */
     outcome: z.enum(RULE_OUTCOMES),
-    /** How many pieces it left out of the older and of the newer version. */
+    /** The number of pieces ignored in the older and in the newer version. */
     ignored: z.strictObject({ from: z.int(), to: z.int() }),
   })
   .meta({ id: 'NoiseRuleOutcome' });
@@ -40,9 +40,9 @@ export type RuleOutcome = z.output<typeof ruleOutcomeSchema>;
 export const noiseFindingsSchema = z
   .strictObject({
     rules: z.array(ruleOutcomeSchema),
-    /** Whether the rules leave out all that changed; null where there is no rule. */
+    /** Whether the rules explain the whole change; null if there are no rules. */
     is_noise: z.boolean().nullable(),
-    /** How many pieces were left out of both versions together. */
+    /** The number of pieces ignored in both versions together. */
     ignored: z.int(),
   })
   .meta({ id: 'NoiseFindings' });

@@ -6,7 +6,7 @@ import { instantSchema } from './text.ts';
 export const newNoisePreviewSchema = z
   .strictObject({
     rules: noiseRulesSchema,
-    /** The number of one change of the source, to see its diff under these rules. */
+    /** The event id of one change of the source, to get its diff under these rules. */
     event: z.int().min(1).optional(),
   })
   .meta({ id: 'NewNoisePreview' });
@@ -14,27 +14,27 @@ export type NewNoisePreview = z.output<typeof newNoisePreviewSchema>;
 
 export const noisePreviewSchema = z
   .strictObject({
-    /** How many changes the source has in all. */
+    /** The total number of changes of the source. */
     total: z.int(),
-    /** What the rules make of the newest changes, or of the one that was asked for; newest first. */
+    /** The effect of the rules on the newest changes, or on the requested one; newest first. */
     events: z.array(
       z.strictObject({
         event: z.int(),
         observed_at: instantSchema,
-        /** Null where that cannot be told; `problem` says why. */
+        /** Null if the rules could not be applied; `problem` says why. */
         noise: noiseFindingsSchema.nullable(),
         problem: z.string().nullable(),
       }),
     ),
-    /** The diff of the one event that was asked for. */
+    /** The diff of the requested event. */
     diff: diffSchema.nullable(),
   })
   .meta({ id: 'NoisePreview' });
 export type NoisePreview = z.output<typeof noisePreviewSchema>;
 
-/** What a run of the rules over past versions came to; the result of its job. */
+/** The result of the job that applies noise rules to past changes. */
 export interface NoiseRun {
-  /** Changes that were looked at. */
+  /** Changes that were examined. */
   events: number;
   noise: number;
   /** Changes on which a rule took too long. */

@@ -5,11 +5,10 @@ import { isHttpUrl } from './text.ts';
 const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
 const amount = (max: number) => z.number().min(0, 'At least 0.').max(max, `At most ${max}.`);
 
-/** What the address that a node is known by to the world is: an origin, because links are made from it. */
-export const ORIGIN_RULE =
-  'Scheme, host and port are needed and nothing more, as in https://archive.example.';
+/** The rule for the public address of a node. It must be an origin, because links are built from it. */
+export const ORIGIN_RULE = 'Enter only scheme, host and port, such as https://archive.example.';
 
-/** Whether an address is just a scheme (http or https), a host and a port; one slash may follow. */
+/** Returns whether an address consists of a scheme (http or https), a host and a port, optionally with a slash. */
 export function isOrigin(address: string): boolean {
   const url = URL.parse(address);
   return url !== null && isHttpUrl(address) && (address === url.origin || address === `${url.origin}/`);
@@ -35,11 +34,11 @@ const collection = {
   collection_concurrency: z.int().min(1, 'At least 1.').max(1000, 'At most 1000.'),
   request_timeout_seconds: z.number().min(0.1, 'At least 0.1.').max(3600, 'At most 3600.'),
   max_object_mb: z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000.'),
-  /** 0 switches the audits on schedule off. */
+  /** 0 turns scheduled audits off. */
   audit_every_days: z.int().min(0, 'At least 0.').max(3650, 'At most ten years.'),
   /**
-   * What the collector calls itself to the sites it asks, and how they reach who runs it; its first word is what
-   * robots.txt is read for.
+   * The User-Agent of the collector. It should tell sites how to contact the operator. Its first word is matched against
+   * robots.txt.
    */
   user_agent: z
     .string()
@@ -47,13 +46,13 @@ const collection = {
 };
 
 const reach = {
-  /** Where the world reaches the node through a proxy that ends TLS; empty where it does not. */
+  /** The public address of the node behind a proxy that terminates TLS; empty if there is none. */
   public_url: z
     .string()
-    .max(300, 'At most 300 characters are taken.')
+    .max(300, 'At most 300 characters.')
     .refine((url) => url === '' || isOrigin(url), ORIGIN_RULE),
-  /** The address of that proxy where it is another machine; one on this machine is trusted. */
-  trusted_proxy: z.union([z.literal(''), z.ipv4(), z.ipv6()], 'An IP address is needed, or nothing.'),
+  /** The IP address of that proxy if it runs on another machine. A proxy on this machine is always trusted. */
+  trusted_proxy: z.union([z.literal(''), z.ipv4(), z.ipv6()], 'Enter an IP address, or leave it empty.'),
 };
 
 export const settingsSchema = z.strictObject({ ...limits, ...collection, ...reach }).meta({ id: 'Settings' });
@@ -61,7 +60,7 @@ export type Settings = z.output<typeof settingsSchema>;
 export const settingsChangeSchema = settingsSchema.partial().meta({ id: 'SettingsChange' });
 export type SettingsChange = z.output<typeof settingsChangeSchema>;
 
-/** What holds until the owner says otherwise. */
+/** The settings until the owner changes them. */
 export const DEFAULT_SETTINGS: Settings = {
   ...WRITE_LIMITS,
   collection_every_minutes: 60,

@@ -16,7 +16,7 @@ const headerName = z
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'This is not a valid header name.');
 const headerValue = z.string().regex(/^[\t\x20-\x7e]{0,4096}$/, 'A header value must be printable ASCII.');
 
-/** Headers that the collector sets itself; one of the owner's would falsify what was asked. */
+/** Headers that the collector sets itself. The owner must not set them, because the record of the request would be wrong. */
 const RESERVED_HEADERS =
   /^(host|connection|keep-alive|content-.*|transfer-encoding|accept-encoding|te|trailer|upgrade|expect|range|proxy-.*|if-.*)$/i;
 
@@ -38,10 +38,10 @@ const sourceFields = {
   noise_rules: noiseRulesSchema,
 };
 
-/** An address that can be watched: http(s), and no password that would be published with it. */
+/** A URL that can be watched: http(s), without credentials, because it is published. */
 export const watchedUrlSchema = httpUrlSchema.refine((value) => {
   const url = URL.parse(value);
-  // What is no address at all is said to be none, and that alone.
+  // A text that is not a URL gets only the message that says so.
   return url === null || (url.username === '' && url.password === '');
 }, 'A URL must not contain a user name or password, because it is published.');
 
@@ -64,14 +64,14 @@ export const sourceChangeSchema = z
   .strictObject({
     ...sourceFields,
     paused: z.boolean(),
-    /** Whether it may be at a private address. */
+    /** Whether the source may be at a private address. */
     allow_private: z.boolean(),
   })
   .partial()
   .meta({ id: 'SourceChange' });
 export type SourceChange = z.output<typeof sourceChangeSchema>;
 
-/** A source as the world sees it. */
+/** A source as visitors see it. */
 export const sourceSchema = z
   .strictObject({
     id: sourceIdSchema,
@@ -81,7 +81,7 @@ export const sourceSchema = z
     tags: z.array(z.string()),
     last_checked_at: instantSchema.nullable(),
     state: sourceStateSchema,
-    /** Null where the node's own interval holds. */
+    /** Null if the interval in the settings applies. */
     every_minutes: z.int().nullable(),
     paused: z.boolean(),
     added_at: instantSchema,
@@ -91,20 +91,20 @@ export const sourceSchema = z
   .meta({ id: 'Source' });
 export type Source = z.output<typeof sourceSchema>;
 
-/** How many of a source's last checks are told beside it. */
+/** The number of recent checks that are listed with a source. */
 export const RECENT_CHECKS = 30;
 
-/** A source as the owner sees it: with what the collector is told and what it last met. */
+/** A source as the owner sees it, with its configuration and the last result. */
 export const watchedSourceSchema = sourceSchema
   .extend({
     last_event_at: instantSchema.nullable(),
-    /** The last attempts by the node itself, oldest first: null where an object came, or why none did. */
+    /** The node's last checks, oldest first: null if an object was retrieved, otherwise the error. */
     recent_checks: z.array(z.string().nullable()).max(RECENT_CHECKS),
     max_object_mb: z.number().nullable(),
     ignore_robots: z.boolean(),
     headers: z.record(z.string(), z.string()),
     noise_rules: noiseRulesSchema,
-    /** Whether it may be at a private, loopback or link-local address: decided when it was added. */
+    /** Whether the source may be at a private, loopback or link-local address. Set when the source is added. */
     allow_private: z.boolean(),
     next_check_at: instantSchema.nullable(),
     last_status: z.int().nullable(),
@@ -125,7 +125,7 @@ export const sourcesQuery = z.strictObject({
 });
 export type SourcesQuery = z.output<typeof sourcesQuery>;
 
-/** Why an attempt gave no object; the words are the contract's kinds of failure. */
+/** Why a retrieval failed, by the kinds of failure of the contract. */
 export const RETRIEVAL_ERRORS = [
   'http_error',
   'body_cut_short',
@@ -150,26 +150,26 @@ export const RETRIEVAL_ERRORS = [
 export const retrievalErrorSchema = z.enum(RETRIEVAL_ERRORS);
 export type RetrievalError = (typeof RETRIEVAL_ERRORS)[number];
 
-/** What was sent for an attempt, as far as it is nobody's secret: the values of the owner's own headers are null. */
+/** The request that was sent. The values of headers set by the owner are null, because they may be secrets. */
 export const sentRequestSchema = z.strictObject({
   method: z.string(),
   headers: z.array(z.tuple([z.string(), z.string().nullable()])),
 });
 export type SentRequest = z.output<typeof sentRequestSchema>;
 
-/** What the record of a third party's capture said of itself. */
+/** The identity of a third party's capture, from its WARC record. */
 export const captureIdentitySchema = z.strictObject({
   record_id: z.string().nullable(),
   /** `<algorithm>:<hex>` */
   payload_digest: z.string().nullable(),
 });
 
-/** One attempt, kept for ever, with exactly what the ledger covers of it. */
+/** One retrieval, successful or not, with exactly the fields that the ledger covers. */
 export const recordedRetrievalSchema = z
   .strictObject({
     id: z.int(),
     source: sourceIdSchema,
-    /** Null for a capture, which came by no round. */
+    /** The collection that made it; null for a capture. */
     round: z.int().nullable(),
     url: z.string(),
     final_url: z.string(),
@@ -181,13 +181,13 @@ export const recordedRetrievalSchema = z
     error: retrievalErrorSchema.nullable(),
     content_type: z.string().nullable(),
     headers: z.array(z.tuple([z.string(), z.string()])),
-    /** Null where nothing is known of it. */
+    /** Null if the request is unknown. */
     request: sentRequestSchema.nullable(),
     sha256: digestSchema.nullable(),
     bytes: z.int().nullable(),
     duration_ms: z.int(),
     page_label: pageLabelSchema.nullable(),
-    /** Null for what the node asked for itself, and for a capture whose record said nothing. */
+    /** Null for the node's own retrievals, and for a capture whose record has no identity. */
     capture: captureIdentitySchema.nullable(),
   })
   .meta({ id: 'RecordedRetrieval' });
@@ -195,20 +195,20 @@ export type RecordedRetrieval = z.output<typeof recordedRetrievalSchema>;
 
 export const retrievalSchema = recordedRetrievalSchema
   .extend({
-    /** The entry `retrievals.recorded` that covers it; null where none does, which verification tells. */
+    /** The entry `retrievals.recorded` that covers it; null if there is none, which verification reports. */
     ledger_entry: z.int().nullable(),
   })
   .meta({ id: 'Retrieval' });
 export type Retrieval = z.output<typeof retrievalSchema>;
 
-/** That a retrieval is one of those that an entry covers; `leaf` and `hashes` (RFC 6962, section 2.1.1) in base64. */
+/** A proof that a ledger entry covers a retrieval. `leaf` and `hashes` (RFC 6962, section 2.1.1) are base64. */
 export const retrievalProofSchema = z
   .strictObject({
     retrieval: recordedRetrievalSchema,
     /** SHA-256 of a zero byte and the retrieval's canonical JSON. */
     leaf: z.string().meta({ contentEncoding: 'base64' }),
     ledger_entry: z.int(),
-    /** The entry's record: which retrievals it covers, and the root over their leaves in hex. */
+    /** The content of the entry: the first and last retrieval that it covers, and the root of their leaves in hex. */
     first: z.int(),
     last: z.int(),
     root: digestSchema,
@@ -221,9 +221,9 @@ export const objectMetadataSchema = z
   .strictObject({
     sha256: digestSchema,
     bytes: z.int(),
-    /** Who brought it, by name. */
+    /** The names of the observers that retrieved the object. */
     observers: z.array(z.string()),
-    /** Whether two of them or more brought it from one and the same address. */
+    /** Whether two or more observers retrieved it from the same address. */
     corroborated: z.boolean(),
     retrievals: z.array(
       z.strictObject({
@@ -233,7 +233,7 @@ export const objectMetadataSchema = z
         content_type: z.string().nullable(),
         observer: z.string(),
         original_observed_at: instantSchema.nullable(),
-        /** Whether the stored bytes hashed to their name when this was asked. */
+        /** Whether the stored bytes matched the digest when this response was made. */
         intact: z.boolean(),
       }),
     ),
@@ -253,7 +253,7 @@ export const sourcePreviewSchema = z
     title: z.string().nullable(),
     duration_ms: z.int(),
     page_label: pageLabelSchema.nullable(),
-    /** The id of the source that watches this address already. */
+    /** The id of the source that already watches this address, or null. */
     watched_as: sourceIdSchema.nullable(),
   })
   .meta({ id: 'SourcePreview' });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sourceIdSchema } from './digest.ts';
 
-/** The forms in which a list of sources is taken. */
+/** The formats of a list of sources by media type. */
 export const LIST_MEDIA_TYPES = {
   'text/plain': 'text',
   'text/csv': 'csv',
@@ -16,22 +16,22 @@ export const MAX_LIST_BYTES = 8_388_608;
 
 export const LIST_OUTCOMES = ['added', 'already', 'refused'] as const;
 
-/** What became of each entry of a list, in its order. */
+/** The result of an import, with an item for each entry in the order of the list. */
 export const sourceImportSchema = z
   .strictObject({
     added: z.int(),
     already: z.int(),
     refused: z.int(),
-    /** Columns of a CSV that mean nothing here. */
+    /** Columns of a CSV list that were ignored. */
     ignored_columns: z.array(z.string()),
     items: z.array(
       z.strictObject({
-        /** The line of the list, counted from 1. */
+        /** The line in the list, counted from 1. */
         line: z.int(),
         url: z.string(),
         outcome: z.enum(LIST_OUTCOMES),
         source: sourceIdSchema.optional(),
-        /** Why it was refused: a stable word, and a sentence. */
+        /** Why the entry was refused: a stable code, and a sentence. */
         code: z.string().optional(),
         detail: z.string().optional(),
       }),

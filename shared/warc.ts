@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { eventsQuery } from './event.ts';
 import { booleanParameter } from './list.ts';
 
-/** Which attempts a WARC file is made of, and whether its records are packed. */
+/** The retrievals to export as WARC, and whether the records are compressed. */
 export const warcQuery = eventsQuery
   .pick({ source: true, since: true, until: true })
   .extend({ gzip: booleanParameter.optional() });

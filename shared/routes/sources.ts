@@ -15,16 +15,16 @@ import {
 import { LIST_MEDIA_TYPES, sourceImportSchema } from '../sourceList.ts';
 import { jsonBody, route } from './route.ts';
 
-/** What the owner tells the collector: which sources to watch, and when to look at once. */
+/** The routes with which the owner manages the watched sources and starts collections. */
 export const sourceRoutes = {
   listWatchedSources: route({
     method: 'GET',
     path: '/manage/sources',
     access: 'owner',
     tag: 'Manage',
-    summary: 'The sources with what the collector is told and last met',
+    summary: 'List the watched sources, with their configuration and last result',
     query: sourcesQuery,
-    answers: { 200: { description: 'A page of sources', schema: pageOf(watchedSourceSchema) } },
+    responses: { 200: { description: 'A page of sources', schema: pageOf(watchedSourceSchema) } },
     problems: [],
   }),
   addSource: route({
@@ -34,7 +34,7 @@ export const sourceRoutes = {
     tag: 'Manage',
     summary: 'Watch a source',
     body: jsonBody(newSourceSchema),
-    answers: { 201: { description: 'The source', schema: watchedSourceSchema } },
+    responses: { 201: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['source_exists'],
   }),
   previewSource: route({
@@ -42,9 +42,9 @@ export const sourceRoutes = {
     path: '/manage/sources/preview',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Fetch once, store nothing, say what would be stored',
+    summary: 'Fetch a URL once without storing anything, to see what would be stored',
     body: jsonBody(z.strictObject({ url: watchedUrlSchema }).meta({ id: 'PreviewRequest' })),
-    answers: { 200: { description: 'What came', schema: sourcePreviewSchema } },
+    responses: { 200: { description: 'The result of the request', schema: sourcePreviewSchema } },
     problems: [],
   }),
   importSources: route({
@@ -52,11 +52,11 @@ export const sourceRoutes = {
     path: '/manage/sources/import',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Watch what a list names',
+    summary: 'Import a list of sources to watch',
     description:
-      'An address a line (`#` begins a comment), CSV whose header names `url` and what else is said of a source, or OPML, whose outlines become tags. At most 10,000 entries. Each is answered for by itself.',
+      'Accepts plain text with one URL per line (`#` starts a comment), CSV with a header that contains `url` and optional fields of a source, or OPML, whose outlines become tags. At most 10,000 entries. Each entry has its own result.',
     body: { kind: 'stream', mediaTypes: Object.keys(LIST_MEDIA_TYPES) },
-    answers: { 200: { description: 'What became of each entry', schema: sourceImportSchema } },
+    responses: { 200: { description: 'The result for each entry', schema: sourceImportSchema } },
     problems: ['invalid_list'],
   }),
   readWatchedSource: route({
@@ -64,8 +64,8 @@ export const sourceRoutes = {
     path: '/manage/sources/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Read a source',
-    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
+    summary: 'Read a source, with its configuration and last result',
+    responses: { 200: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['not_found'],
   }),
   listRetrievals: route({
@@ -73,9 +73,11 @@ export const sourceRoutes = {
     path: '/manage/sources/{id}/retrievals',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Every attempt on a source, newest first',
+    summary: 'List the retrievals of a source, including failed ones',
     query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of retrievals', schema: pageOf(retrievalSchema) } },
+    responses: {
+      200: { description: 'A page of retrievals, newest first', schema: pageOf(retrievalSchema) },
+    },
     problems: ['not_found'],
   }),
   proveRetrieval: route({
@@ -83,8 +85,9 @@ export const sourceRoutes = {
     path: '/api/retrievals/{id}/proof',
     access: 'read',
     tag: 'Ledger',
-    summary: 'Prove that a retrieval is one of those that a ledger entry covers, without the others',
-    answers: { 200: { description: 'The retrieval and its audit path', schema: retrievalProofSchema } },
+    summary: 'Prove that a ledger entry covers a retrieval',
+    description: 'The proof does not need the other retrievals that the entry covers.',
+    responses: { 200: { description: 'The retrieval and its audit path', schema: retrievalProofSchema } },
     problems: ['not_found'],
   }),
   changeSource: route({
@@ -94,7 +97,7 @@ export const sourceRoutes = {
     tag: 'Manage',
     summary: 'Edit or pause a source',
     body: jsonBody(sourceChangeSchema),
-    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
+    responses: { 200: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['not_found'],
   }),
   removeSource: route({
@@ -102,8 +105,8 @@ export const sourceRoutes = {
     path: '/manage/sources/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Stop watching; the history stays',
-    answers: { 204: { description: 'No longer watched' } },
+    summary: 'Stop watching a source; its history is kept',
+    responses: { 204: { description: 'The source is no longer watched' } },
     problems: ['not_found'],
   }),
   collect: route({
@@ -111,12 +114,13 @@ export const sourceRoutes = {
     path: '/manage/collections',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Check sources now',
+    summary: 'Check all sources or some of them now',
+    description: 'With `wait=true` the response is sent when the collection has ended.',
     query: z.strictObject({ wait: booleanParameter.optional() }),
     body: { ...jsonBody(newCollectionSchema), optional: true as const },
-    answers: {
-      200: { description: 'The round is over', schema: collectionResultSchema },
-      202: { description: 'The round runs as a job', schema: jobSchema },
+    responses: {
+      200: { description: 'The result of the collection', schema: collectionResultSchema },
+      202: { description: 'The job that runs the collection', schema: jobSchema },
     },
     problems: ['unknown_source'],
   }),

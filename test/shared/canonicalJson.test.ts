@@ -29,7 +29,7 @@ describe('canonical JSON is RFC 8785', () => {
       '{"\\r":"Carriage Return","1":"One","\u0080":"Control","ö":"o","€":"Euro Sign","😀":"Emoji","\ufb33":"Hebrew"}',
     ],
     [
-      'integer-like keys and __proto__ keep their place',
+      'integer-like keys and __proto__ are sorted like all others',
       '{"10":1,"9":2,"__proto__":3}',
       '{"10":1,"9":2,"__proto__":3}',
     ],
@@ -45,15 +45,15 @@ describe('canonical JSON is RFC 8785', () => {
   });
 });
 
-describe('input without one canonical form is refused, never mended', () => {
+describe('input without a canonical form is refused and never corrected', () => {
   test.each([
     ['a key given twice', '{"a":{"b":1,"b":1}}', '/a/b'],
     ['a key given twice, once escaped', '{"a":1,"\\u0061":2}', '/a'],
     ['an integer beyond 2^53-1', '{"n":9007199254740993}', '/n'],
     ['an integer beyond -(2^53-1)', '[0,-9007199254740992]', '/1'],
-    ['an integer written with an exponent that canonical form writes out', '[1e16]', '/0'],
+    ['an integer with an exponent that the canonical form expands', '[1e16]', '/0'],
     ['a very long integer', `[1${'0'.repeat(400)}]`, '/0'],
-    ['a number that no double holds', '{"x/y":[1e400]}', '/x~1y/0'],
+    ['a number too large for a double', '{"x/y":[1e400]}', '/x~1y/0'],
     ['a lone surrogate in a text', '{"a":["\\ud800"]}', '/a/0'],
     ['a lone surrogate in a key', '{"\\udc00":1}', ''],
   ])('%s: 422 not_canonical, with a pointer to it', (_why, input, pointer) => {
@@ -69,13 +69,13 @@ describe('input without one canonical form is refused, never mended', () => {
     },
   );
 
-  test('nesting that would exhaust a reader’s stack is refused', () => {
+  test('refuses nesting that would exhaust a reader’s stack', () => {
     expect(refusal('['.repeat(200_000) + ']'.repeat(200_000)).code).toBe('invalid_json');
     expect(refusal('{"a":'.repeat(101) + '1' + '}'.repeat(101)).code).toBe('invalid_json');
   });
 
   test.each(['[6.02214076e23]', '[1e21]', '[9007199254740991]', '[0.1, 1e-300]', '{"a":1,"b":{"a":1}}'])(
-    '%s is taken',
+    'accepts %s',
     (input) => {
       expect(parseStrictJson(input)).toEqual(JSON.parse(input));
     },

@@ -8,11 +8,11 @@ test.each([
   [['a.b', 'a', 'a b/c', 'a/b'], [{ index: 1, other: 3, kind: 'folder' }]],
   [['A/x', 'a/y'], []],
   [[], []],
-])('files that cannot lie in one folder are found: %j', (paths, conflicts) => {
+])('finds files that cannot be in the same folder: %j', (paths, conflicts) => {
   expect(pathConflicts(paths)).toEqual(conflicts);
 });
 
-test('there is a conflict wherever comparing every path with every other finds one', () => {
+test('finds the same conflicts as comparing every path with every other', () => {
   const path = fc.array(fc.constantFrom('a', 'A', 'b', 'a.', 'é', 'e\u0301'), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(

@@ -6,7 +6,7 @@ import { ROUTES } from '../../shared/routes.ts';
 
 describe('a path inside a pack', () => {
   test.each(['a.csv', 'data/2024/a b.csv', 'É.txt', '.hidden', 'com10.txt', 'console.log', 'a'.repeat(1024)])(
-    '%s is taken',
+    'accepts %s',
     (path) => {
       expect(filePathFault(path)).toBeUndefined();
     },
@@ -36,11 +36,11 @@ describe('a path inside a pack', () => {
     'dot.',
     'blank ',
     'a'.repeat(1025),
-  ])('%j is refused', (path) => {
+  ])('refuses %j', (path) => {
     expect(filePathFault(path)).toMatch(/\.$/);
   });
 
-  test('files are sorted by the UTF-8 bytes of their paths, not by UTF-16', () => {
+  test('sorts files by the UTF-8 bytes of their paths, not by UTF-16', () => {
     const paths = ['\u{10000}', '\uffff', 'b', 'a/b', 'a'];
     expect(paths.toSorted(compareByUtf8)).toEqual(['a', 'a/b', 'b', '\uffff', '\u{10000}']);
     const path = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed());
@@ -53,7 +53,7 @@ describe('a path inside a pack', () => {
   });
 });
 
-test('an ORCID iD is taken only with its right check digit (ISO 7064 MOD 11-2)', () => {
+test('accepts an ORCID iD only with a valid check digit (ISO 7064 MOD 11-2)', () => {
   expect(isOrcid('0000-0002-1825-0097')).toBe(true);
   expect(isOrcid('0000-0002-1694-233X')).toBe(true);
   expect(isOrcid('0000-0002-1825-0098')).toBe(false);
@@ -61,7 +61,7 @@ test('an ORCID iD is taken only with its right check digit (ISO 7064 MOD 11-2)',
   expect(isOrcid('0000000218250097')).toBe(false);
 });
 
-test('a related work is a DOI, an http(s) address or a digest', () => {
+test('a related work is a DOI, an http(s) URL or a digest', () => {
   expect(
     [
       '10.5281/zenodo.123',
@@ -76,14 +76,14 @@ test('a related work is a DOI, an http(s) address or a digest', () => {
   );
 });
 
-test('results keep every name as it was given, __proto__ too', () => {
+test('results preserve every name, including __proto__', () => {
   const given = JSON.parse('{"__proto__":3,"10":1,"9":2}');
   expect(resultsSchema.parse(given)).toBe(given);
   expect(resultsSchema.safeParse({ a: { b: 1 } }).error?.issues[0]?.path).toEqual(['a']);
   expect(resultsSchema.safeParse([]).success).toBe(false);
 });
 
-test('no two routes of the table are the same address and method', () => {
+test('no two routes have the same path and method', () => {
   const all = Object.values(ROUTES).map(
     ({ method, path }) => `${method} ${path.replace(/\{[^}]*\}/g, '{}')}`,
   );

@@ -1,6 +1,6 @@
 /**
- * Whom an address stands for: an IPv4 address for itself, also where it comes mapped into IPv6; an IPv6 address for its
- * /64, because every device has as many addresses in one as it likes.
+ * Returns the group that an address is counted under: an IPv4 address itself (also if mapped to IPv6), or the /64 network
+ * of an IPv6 address, because a device can use any address in its /64.
  */
 export function addressGroup(address: string): string {
   const plain = address.toLowerCase().replace(/%.*$/, '');
@@ -13,7 +13,7 @@ export function addressGroup(address: string): string {
   return `${network.join(':')}::/64`;
 }
 
-/** The eight groups of an IPv6 address as numbers. */
+/** Returns the eight groups of an IPv6 address as numbers. */
 function expand(address: string): number[] {
   const [before = '', after] = withoutDots(address).split('::', 2);
   const head = groupsOf(before);
@@ -26,7 +26,7 @@ function groupsOf(text: string): number[] {
   return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
 }
 
-/** The last 32 bits may be written as an IPv4 address (RFC 4291, section 2.2). */
+/** Converts an embedded IPv4 address in the last 32 bits to hex (RFC 4291, section 2.2). */
 function withoutDots(address: string): string {
   const [whole, a, b, c, d] = (/(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address) ?? []).map(Number);
   if (whole === undefined) return address;

@@ -1,20 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readWhole } from './blobFile.ts';
+import { readFileInto } from './blobFile.ts';
 import type { PreparedBlob } from './prepareBlob.ts';
 
-/** Up to this much is sent this way. */
-const MOST_BYTES = 65_536;
+/** The largest blob that is sent this way. */
+const MAX_BYTES = 65_536;
 
-/**
- * Where bytes are read to and sent from, again and again: to ask for memory and have it collected costs as much as
- * reading some kilobytes does.
- */
+/** A buffer that is reused for all responses. Allocating and collecting one costs as much as reading a few kilobytes. */
 let scratch = makeScratch();
 
-/** Whether a request wants just the bytes, and they are few: no part of them, and no conditions. */
+/** Returns whether a request is a GET without range or conditions, for a small blob. */
 export function isPlainSmallRequest({ method, headers }: IncomingMessage, { blob }: PreparedBlob): boolean {
   return (
-    blob.bytes <= MOST_BYTES &&
+    blob.bytes <= MAX_BYTES &&
     method === 'GET' &&
     headers.range === undefined &&
     headers['if-match'] === undefined &&
@@ -25,18 +22,18 @@ export function isPlainSmallRequest({ method, headers }: IncomingMessage, { blob
 }
 
 /**
- * Answers with little as a whole, in one write.
+ * Sends a small blob in one write.
  *
- * @throws Problem `blob_damaged`; nothing is sent then
+ * @throws Problem `blob_damaged`, before anything is sent.
  */
 export function sendSmallBlob(response: ServerResponse, { blob, wholeHead }: PreparedBlob): void {
-  readWhole(blob, scratch);
+  readFileInto(blob, scratch);
   response.writeHead(200, wholeHead);
   response.end(scratch.subarray(0, blob.bytes));
-  // The system has taken most answers by now. What it has not still lies in this memory, so the next needs another.
+  // Usually the kernel has copied the bytes by now. Otherwise the buffer is still in use and must be replaced.
   if (response.writableLength > 0) scratch = makeScratch();
 }
 
 function makeScratch(): Buffer {
-  return Buffer.allocUnsafeSlow(MOST_BYTES + 1);
+  return Buffer.allocUnsafeSlow(MAX_BYTES + 1);
 }

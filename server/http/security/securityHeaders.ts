@@ -3,8 +3,8 @@ import { Socket } from 'node:net';
 import helmet from 'helmet';
 
 /**
- * The policy of the interface's own pages. `upgrade-insecure-requests` is left out because a visitor on the LAN comes
- * over http; inline styles are what the component library writes.
+ * The policy of the web interface. `upgrade-insecure-requests` is omitted because visitors on the local network use
+ * http. Inline styles are required by the component library.
  */
 const setSecurityHeaders = helmet({
   contentSecurityPolicy: {
@@ -30,7 +30,7 @@ const setSecurityHeaders = helmet({
   xFrameOptions: { action: 'deny' },
 });
 
-/** The headers that every answer has. They are the same for all, so that the library need be asked but once. */
+/** Returns the security headers of every response. They are constant, so helmet is called only once. */
 export function securityHeaders(): Record<string, string> {
   const headers: Record<string, string> = {};
   class Recorder extends ServerResponse {
@@ -41,7 +41,7 @@ export function securityHeaders(): Record<string, string> {
   }
   const request = new IncomingMessage(new Socket());
   setSecurityHeaders(request, new Recorder(request), (error?: unknown) => {
-    if (error !== undefined) throw new Error('The security headers cannot be made.', { cause: error });
+    if (error !== undefined) throw new Error('The security headers cannot be created.', { cause: error });
   });
   return headers;
 }
