@@ -4,8 +4,9 @@ import { jsonPointer } from './jsonPointer.ts';
 import { type FieldError, Problem } from './problems.ts';
 
 /**
- * The canonical text of a JSON value (RFC 8785): keys in UTF-16 code unit order, ECMAScript number text, no spaces.
- * Throws a TypeError for what JSON cannot say (undefined, NaN, functions).
+ * Returns the canonical text of a JSON value (RFC 8785): keys sorted by UTF-16 code units, ECMAScript numbers, no spaces.
+ *
+ * @throws TypeError for values that JSON does not have (undefined, NaN, functions).
  */
 export function canonicalText(value: unknown): string {
   const text = canonicalize(value);
@@ -14,11 +15,11 @@ export function canonicalText(value: unknown): string {
 }
 
 /**
- * Parses JSON that must have one canonical form.
+ * Parses JSON that must have a canonical form. Input without one is refused and never corrected.
  *
- * @throws Problem `invalid_json` where the text is no JSON (RFC 8259), is nested too deep or has too many fields; `not_canonical`, with a pointer to each place,
- * where a key stands twice in one object, a string holds a lone surrogate, or a number is no finite double or an
- * integer beyond ±(2^53-1): such input is refused and never mended.
+ * @throws Problem `invalid_json` if the text is not JSON (RFC 8259), is nested too deeply or has too many fields;
+ * `not_canonical`, with a pointer to each fault, if an object has a duplicate key, a string contains a lone surrogate, or
+ * a number is not a finite double or is an integer beyond ±(2^53-1).
  */
 export function parseStrictJson(text: string): unknown {
   let value: unknown;
@@ -36,13 +37,13 @@ export function parseStrictJson(text: string): unknown {
   return value;
 }
 
-/** Deeper nesting has no use in a record and would exhaust the stack of whoever reads it recursively. */
+/** Records do not need deeper nesting, and it would exhaust the stack of recursive readers. */
 const MAX_DEPTH = 100;
 
-/** Of names of fields in all; the largest record that keeps its rules has a quarter of that. */
+/** Total number of field names. The largest valid record has a quarter of it. */
 const MAX_NAMES = 100_000;
 
-/** As many faults are told as help the sender; a hostile body may hold a million. */
+/** The number of faults that are reported. A hostile body may have a million. */
 const MAX_FAULTS = 50;
 
 function canonicalFaults(text: string): FieldError[] {
@@ -58,7 +59,7 @@ function canonicalFaults(text: string): FieldError[] {
   const close = () => {
     depth -= 1;
   };
-  const tell = (path: JSONPath, message: string) => {
+  const report = (path: JSONPath, message: string) => {
     if (errors.length < MAX_FAULTS) errors.push({ path: jsonPointer(path), message });
   };
   visit(text, {
@@ -78,16 +79,16 @@ function canonicalFaults(text: string): FieldError[] {
         throw new Problem('invalid_json', `The JSON has more than ${MAX_NAMES} fields.`);
       }
       const keys = keysOfOpenObjects.at(-1);
-      if (keys?.has(key)) tell([...pathOfObject(), key], 'This key appears twice in one object.');
+      if (keys?.has(key)) report([...pathOfObject(), key], 'This key appears twice in one object.');
       keys?.add(key);
-      if (!key.isWellFormed()) tell(pathOfObject(), 'A key contains a lone surrogate.');
+      if (!key.isWellFormed()) report(pathOfObject(), 'A key contains a lone surrogate.');
     },
     onLiteralValue: (value: unknown, offset, length, _line, _column, path) => {
       if (typeof value === 'string' && !value.isWellFormed())
-        tell(path(), 'The text contains a lone surrogate.');
+        report(path(), 'The text contains a lone surrogate.');
       if (typeof value === 'number') {
         const fault = numberFault(text.slice(offset, offset + length));
-        if (fault) tell(path(), fault);
+        if (fault) report(path(), fault);
       }
     },
   });
@@ -95,8 +96,8 @@ function canonicalFaults(text: string): FieldError[] {
 }
 
 /**
- * A measured value such as 6.02e23 keeps its exponent in canonical form and is what it says. An integer between 2^53
- * and 10^21 would be written as digits that a double cannot tell apart, and so is refused however it was written.
+ * Returns why a number is refused. A measured value such as 6.02e23 keeps its exponent in canonical form and is exact
+ * enough. An integer between 2^53 and 10^21 would be written with digits that a double cannot represent, so it is refused.
  */
 function numberFault(literal: string): string | undefined {
   const value = Number(literal);

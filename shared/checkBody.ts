@@ -3,7 +3,7 @@ import { parseStrictJson } from './canonicalJson.ts';
 import { jsonPointer } from './jsonPointer.ts';
 import { type FieldError, Problem, type ProblemCode } from './problems.ts';
 
-/** @throws Problem `invalid_json` for what is not UTF-8 or not JSON; `not_canonical` for what has no canonical form. */
+/** Parses the bytes of a JSON body. @throws Problem `invalid_json` if it is not UTF-8 or not JSON; `not_canonical` */
 export function parseJsonBytes(bytes: Uint8Array): unknown {
   let text: string;
   try {
@@ -15,10 +15,10 @@ export function parseJsonBytes(bytes: Uint8Array): unknown {
 }
 
 /**
- * Checks a body against its schema and fills in what was left out.
+ * Checks a body against its schema and fills in defaults.
  *
- * @throws Problem 422 with a JSON Pointer to each field: `unknown_field` where a field has no rule,
- * `terms_not_accepted` where the terms are not the ones in force, else `invalid_field`.
+ * @throws Problem 422 with a JSON Pointer to each field: `unknown_field` if the schema does not have a field,
+ * `terms_not_accepted` if the terms are not the current ones, otherwise `invalid_field`.
  */
 export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   const result = schema.safeParse(body);

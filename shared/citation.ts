@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { itemIdSchema } from './comment.ts';
 import { digestSchema } from './digest.ts';
 
-/** The forms that a citation comes in by itself, by the words of `format`, with their media types. */
+/** The citation formats by their value of `format`, with their media types. */
 export const CITATION_FORMATS = {
   bibtex: 'application/x-bibtex',
   ris: 'application/x-research-info-systems',
@@ -18,7 +18,7 @@ const cslNameSchema = z.union([
 ]);
 export type CslName = z.output<typeof cslNameSchema>;
 
-/** One item of CSL-JSON (https://docs.citationstyles.org), as far as packs and studies have something to say. */
+/** An item of CSL-JSON (https://docs.citationstyles.org), with the fields that packs and studies have. */
 export const cslItemSchema = z
   .strictObject({
     id: itemIdSchema,
@@ -40,7 +40,7 @@ export type CslItem = z.output<typeof cslItemSchema>;
 export const citationSchema = z
   .strictObject({
     id: itemIdSchema,
-    /** Where this node shows the item, by the name that the request reached it under. */
+    /** The URL of the item's page on this node, with the host of the request. */
     url: z.string(),
     /** The fingerprint of a pack; a study has none. */
     digest: digestSchema.nullable(),
@@ -56,5 +56,5 @@ export const citationQuery = z.strictObject({
   format: z
     .string()
     .optional()
-    .meta({ enum: Object.keys(CITATION_FORMATS), description: 'That form alone. It goes before Accept.' }),
+    .meta({ enum: Object.keys(CITATION_FORMATS), description: 'One format. Overrides `Accept`.' }),
 });

@@ -1,12 +1,12 @@
-/** Time as the node takes it; tests turn a clock of their own. */
+/** The clock of the node. Tests replace it. */
 export interface Clock {
   /** Milliseconds since 1970-01-01T00:00:00Z. */
   now(): number;
-  /** Resolves after `ms`, or as soon as the signal is aborted; never rejects. */
+  /** Resolves after `ms`, or when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The machine's own clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
@@ -17,13 +17,13 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', end);
         resolve();
       };
-      // setTimeout takes at most 2^31-1 ms; whoever sleeps longer looks at the clock again anyway.
+      // setTimeout takes at most 2^31-1 ms. Callers that sleep longer check the clock again anyway.
       const timer = setTimeout(end, Math.min(ms, 2_147_483_647));
       signal?.addEventListener('abort', end, { once: true });
     }),
 };
 
-/** An instant as every answer writes it: RFC 3339, UTC, milliseconds. */
+/** Formats an instant as in all responses: RFC 3339, UTC, milliseconds. */
 export function instantOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }

@@ -19,7 +19,7 @@ export const statusSchema = z
         consecutive: z.int(),
       }),
     ),
-    /** Why new objects are not being stored, or null. */
+    /** The limit that prevents storing new objects, or null. */
     storage: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
     /** How far the node's clock is behind the latest recorded time; 0 if it is not behind. */
     clock_behind_seconds: z.int().min(0),

@@ -3,7 +3,7 @@ import { packIdSchema, studyIdSchema } from './digest.ts';
 import { listQuery } from './list.ts';
 import { instantSchema, text } from './text.ts';
 
-/** What can be commented on and cited: a pack or a study. */
+/** The id of an item, which is a pack or a study. Items can be commented on and cited. */
 export const itemIdSchema = z.union([packIdSchema, studyIdSchema]);
 export const commentIdSchema = z
   .string()

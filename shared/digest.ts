@@ -6,13 +6,13 @@ export const DIGEST_PATTERN = /^[0-9a-f]{64}$/;
 export const digestSchema = z
   .string()
   .regex(DIGEST_PATTERN, 'A digest is 64 lowercase hex digits.')
-  .meta({ id: 'Digest', description: 'SHA-256, 64 lowercase hex digits' });
+  .meta({ id: 'Digest', description: 'A SHA-256 digest: 64 lowercase hex digits' });
 
 export function isDigest(text: string): boolean {
   return DIGEST_PATTERN.test(text);
 }
 
-/** How many digits of a digest an id carries after its prefix. */
+/** The number of digits of a digest that an id has after its prefix. */
 export const ID_DIGITS = 20;
 
 export const packIdSchema = z.string().regex(/^pk_[0-9a-f]{20}$/, 'A pack id is pk_ and 20 hex digits.');

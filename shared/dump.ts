@@ -1,4 +1,4 @@
-/** The version of the dump's format, in its header. */
+/** The version of the dump format that is written. */
 export const DUMP_FORMAT = 2;
-/** The format before the ledger covered retrievals; such a dump is still read back. */
+/** The format used before the ledger covered retrievals. It can still be restored. */
 export const FORMAT_WITHOUT_BATCHES = 1;

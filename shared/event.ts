@@ -7,10 +7,10 @@ export const EVENT_TYPES = ['first_seen', 'changed', 'unavailable', 'disappeared
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** `observer` of what the node retrieved itself. */
+/** The `observer` of objects that the node retrieved itself. */
 export const SELF = 'self';
 
-/** Why a page that answered 200 may not be what it seems. */
+/** Kinds of pages that are sent with status 200 although they are not the requested content. */
 export const PAGE_LABELS = ['error_page', 'bot_wall'] as const;
 export const pageLabelSchema = z.strictObject({ label: z.enum(PAGE_LABELS), reason: z.string() });
 export type PageLabel = z.output<typeof pageLabelSchema>;
@@ -31,20 +31,20 @@ export const eventSchema = z
     original_observed_at: instantSchema.nullable(),
     sha256: digestSchema.nullable(),
     previous_sha256: digestSchema.nullable(),
-    /** The id of the event that first brought this same digest, where the source went back to an older version. */
+    /** The id of the event with which this digest first appeared, if the source returned to an older version. */
     reverts_to: z.int().nullable(),
     page_label: pageLabelSchema.nullable(),
-    /** Whether the source's noise rules explain all that changed; null where none were applied to it. */
+    /** Whether the source's noise rules explain the whole change; null if none were applied. */
     is_noise: z.boolean().nullable(),
     ledger_entry: z.int(),
   })
   .meta({ id: 'Event' });
 export type Event = z.output<typeof eventSchema>;
 
-/** An event by itself: with who else holds what it brought. */
+/** An event with the other observers of the same version. */
 export const eventDetailsSchema = eventSchema
   .extend({
-    /** The other observers that brought the same object as a version of the same source. */
+    /** Other observers that retrieved the same object from the same source. */
     corroborated_by: z.array(z.string()),
   })
   .meta({ id: 'EventDetails' });
@@ -66,7 +66,7 @@ export const eventsQuery = z.strictObject({
 });
 export type EventsQuery = z.output<typeof eventsQuery>;
 
-/** More buckets than this would be thinner than can be seen. */
+/** With more buckets the bars of the chart would be too thin to see. */
 export const MAX_DENSITY_BUCKETS = 200;
 
 export const eventDensityQuery = eventsQuery
@@ -74,10 +74,10 @@ export const eventDensityQuery = eventsQuery
   .extend({ buckets: integerParameter(1, MAX_DENSITY_BUCKETS).default(60) });
 export type EventDensityQuery = z.output<typeof eventDensityQuery>;
 
-/** How many events there are in each of a number of buckets of the same length, oldest first. */
+/** The number of events in each bucket, oldest first. All buckets have the same length. */
 export const eventDensitySchema = z
   .strictObject({
-    /** Where the first bucket begins and the last one ends, both included; null where there is no event to begin with. */
+    /** The start of the first bucket and the end of the last, both inclusive; null if there are no events. */
     since: instantSchema.nullable(),
     until: instantSchema.nullable(),
     total: z.int().min(0),

@@ -1,6 +1,6 @@
 import type { RetrievalError } from './source.ts';
 
-/** A message and a hint for each kind of failure. */
+/** A description and a hint for each kind of failure. */
 const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
   http_error: {
     what: 'The server answered with an error',
@@ -68,12 +68,12 @@ const FAILURES: Record<RetrievalError, { what: string; hint: string }> = {
     hint: 'The target is captured under its own URL.',
   },
   invalid_url: {
-    what: 'The stored address is no http or https address',
-    hint: 'Remove this source, and add the right address.',
+    what: 'The stored address is not an http or https URL',
+    hint: 'Remove this source and add the right address.',
   },
   check_failed: {
     what: 'This node failed while it checked the source',
-    hint: 'The node’s log says why. The other sources were checked.',
+    hint: 'See the node’s log for the reason. The other sources were checked.',
   },
 };
 
@@ -81,13 +81,13 @@ function isKnown(error: string): error is RetrievalError {
   return Object.hasOwn(FAILURES, error);
 }
 
-/** Why a retrieval failed: `The server answered 404`, `No response in time`. */
+/** Describes why a retrieval failed: `The server answered 404`, `No response in time`. */
 export function failureWords(error: string, status: number | null): string {
   if (error === 'http_error' && status !== null) return `The server answered ${status}`;
   return isKnown(error) ? FAILURES[error].what : error.replaceAll('_', ' ');
 }
 
-/** What to do about the failure, in one sentence. */
+/** Returns what to do about the failure, in one sentence; empty if the failure is unknown. */
 export function failureHint(error: string): string {
   return isKnown(error) ? FAILURES[error].hint : '';
 }

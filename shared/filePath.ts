@@ -1,12 +1,12 @@
 /**
- * The rule for a file's path inside a pack: a path that every system can write and every bag reader can read.
- * Answers the sentence that says what is wrong, or undefined.
+ * Checks a file's path inside a pack. Every system must be able to write it and every BagIt reader to read it. Returns a
+ * sentence that says what is wrong, or undefined.
  */
 export function filePathFault(path: string): string | undefined {
   if (path === '' || isLonger(path, MAX_PATH_BYTES))
     return `A path must be 1 to ${MAX_PATH_BYTES} bytes long.`;
   if (path.normalize('NFC') !== path) return 'A path must be in Unicode normal form C.';
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for control characters
   if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return 'A path must not contain control characters.';
   if (path.includes('\\')) return 'A path must use / instead of a backslash.';
   if (path.includes('%')) return 'A path must not contain %, which some BagIt readers misread.';
@@ -19,7 +19,7 @@ export function filePathFault(path: string): string | undefined {
 
 const MAX_PATH_BYTES = 1024;
 
-/** A code unit is at least one byte of UTF-8 and at most three, so that few texts need to be encoded. */
+/** Compares the length in UTF-8. A code unit has one to three bytes, so few texts must be encoded to know. */
 function isLonger(text: string, bytes: number): boolean {
   if (text.length > bytes) return true;
   return text.length * 3 > bytes && new TextEncoder().encode(text).length > bytes;
@@ -36,25 +36,25 @@ function segmentFault(segment: string): string | undefined {
   return undefined;
 }
 
-/** What two paths have in common when a file system that ignores case would take them for one. */
+/** Returns the same text for paths that a case-insensitive file system treats as equal. */
 export function foldedPath(path: string): string {
   return path.normalize('NFD').toUpperCase().toLowerCase().normalize('NFC');
 }
 
-/** Two paths, by their places in a list, that cannot both be files in one folder. */
+/** Two paths, by their positions in a list, that cannot both be files in one folder. */
 export interface PathConflict {
   index: number;
   other: number;
-  /** Whether they are the same name, or the first is a file where the other needs a folder. */
+  /** `same`: the paths are equal. `folder`: the path at `index` is a file, and the other needs a folder there. */
   kind: 'same' | 'folder';
 }
 
 /**
- * Finds paths that would overwrite each other on some system. Sorts instead of looking at every folder of every path,
- * which would be more than a million folders for the deepest paths that a record may hold.
+ * Finds paths that would overwrite each other on some systems. It sorts the paths, because looking up every folder of
+ * every path would mean more than a million folders for the deepest valid paths.
  */
 export function pathConflicts(paths: readonly string[]): PathConflict[] {
-  // With a NUL for the slash, which no path holds, a file comes right before what lies in a folder of its name.
+  // With NUL instead of the slash (no path contains NUL), a file sorts directly before the files in a folder of its name.
   const sorted = paths.map((path, index) => ({ index, folded: foldedPath(path).replaceAll('/', '\0') }));
   sorted.sort((left, right) =>
     left.folded === right.folded ? left.index - right.index : left.folded < right.folded ? -1 : 1,
@@ -70,8 +70,8 @@ export function pathConflicts(paths: readonly string[]): PathConflict[] {
 }
 
 /**
- * Orders paths by their UTF-8 bytes, which is the order of their code points. Code units say the same but for
- * surrogates, which stand below U+E000 though what they write stands above.
+ * Compares paths by their UTF-8 bytes, which is the order of their code points. UTF-16 code units have the same order
+ * except for surrogates: they are below U+E000, but the characters that they encode are above.
  */
 export function compareByUtf8(left: string, right: string): number {
   if (!SURROGATE.test(left) && !SURROGATE.test(right)) return left < right ? -1 : left > right ? 1 : 0;

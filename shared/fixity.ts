@@ -2,39 +2,39 @@ import { z } from 'zod';
 import { digestSchema } from './digest.ts';
 import { instantSchema } from './text.ts';
 
-/** What is wrong with stored bytes: their file is gone, holds other bytes, or cannot be read. */
+/** The kind of damage: the file is missing, contains other bytes, or cannot be read. */
 export const damageProblemSchema = z.enum(['missing', 'changed', 'unreadable']);
 export type DamageProblem = z.output<typeof damageProblemSchema>;
 
-/** One damage of one object, from when it was found until its bytes were right again. */
+/** Damage to one object, from its discovery to its repair. */
 export const damageSchema = z
   .strictObject({
     sha256: digestSchema,
-    /** How many bytes the object has. */
+    /** The size of the intact object. */
     bytes: z.int().min(0),
     problem: damageProblemSchema,
-    /** The digest of the bytes that were there instead, or null where there were none to read. */
+    /** The digest of the bytes found instead, or null if nothing could be read. */
     found: digestSchema.nullable(),
     at: instantSchema,
-    /** The entry `object.damaged`. */
+    /** The ledger entry `object.damaged`. */
     ledger_entry: z.int().min(1),
     restored_at: instantSchema.nullable(),
-    /** The entry `object.restored`, or null while the damage lasts. */
+    /** The ledger entry `object.restored`, or null until the object is repaired. */
     restored_entry: z.int().min(1).nullable(),
   })
   .meta({ id: 'Damage' });
 export type Damage = z.output<typeof damageSchema>;
 
-/** How sound the stored bytes are, as far as it is known. */
+/** The known state of the stored bytes. */
 export const fixitySchema = z
   .strictObject({
-    /** When all stored bytes had last been re-hashed; null where they never were. */
+    /** When the last audit was completed, or null. */
     last_completed_audit_at: instantSchema.nullable(),
-    /** How many objects that audit re-hashed. */
+    /** The number of objects that it checked. */
     checked: z.int().min(0),
-    /** How many objects are damaged now. */
+    /** The number of objects that are damaged now. */
     damaged_objects: z.int().min(0),
-    /** The first hundred of them, by their digests. */
+    /** The first 100 damaged objects, sorted by digest. */
     damaged: z.array(
       z.strictObject({
         ...damageSchema.pick({ sha256: true, bytes: true, problem: true, found: true, ledger_entry: true })
@@ -46,51 +46,51 @@ export const fixitySchema = z
   .meta({ id: 'Fixity' });
 export type Fixity = z.output<typeof fixitySchema>;
 
-/** What SQLite says of its own file. */
+/** The result of SQLite's own check of the database. */
 export const databaseCheckSchema = z.strictObject({
   ok: z.boolean(),
-  /** The first hundred faults, in SQLite's words. */
+  /** The first 100 messages of SQLite. */
   findings: z.array(z.string()),
 });
 export type DatabaseCheck = z.output<typeof databaseCheckSchema>;
 
-/** A file of `lost-and-found/`: a blob that no row names. */
+/** A file in `lost-and-found/`: a blob that no record refers to. */
 export const lostFileSchema = z
   .strictObject({
-    /** The digest that it was named by. */
+    /** The digest in the original name of the file. */
     sha256: digestSchema,
     bytes: z.int().min(0),
-    /** Its name there: the digest, and more after a dot where its bytes are others, or where it is a second one. */
+    /** The file name: the digest, with a suffix after a dot if the bytes do not match it or the name was taken. */
     name: z.string(),
   })
   .meta({ id: 'LostFile' });
 export type LostFile = z.output<typeof lostFileSchema>;
 
-/** What an audit found under `blobs/` that no row names. */
+/** Files under `blobs/` that no record refers to, as found by an audit. */
 const lostAndFoundFindings = {
-  /** How many blobs it found, and the first thousand; they were moved to `lost-and-found/`. */
+  /** Blobs that no record refers to: their number, and the first 1,000. They were moved to `lost-and-found/`. */
   unnamed_objects: z.int().min(0),
   unnamed: z.array(z.strictObject({ sha256: digestSchema, bytes: z.int().min(0) })),
-  /** How many files lie in `lost-and-found/` now, and the first thousand by their names. */
+  /** Files in `lost-and-found/` now: their number, and the first 1,000 by name. */
   lost_and_found_objects: z.int().min(0),
   lost_and_found: z.array(lostFileSchema),
-  /** How many files and folders under `blobs/` are no blobs, and the paths of the first thousand; they are left alone. */
+  /** Files and folders under `blobs/` that are not blobs: their number, and the first 1,000 paths. They are not touched. */
   foreign_files: z.int().min(0),
   foreign: z.array(z.string()),
 };
 export type LostAndFoundFindings = z.output<z.ZodObject<typeof lostAndFoundFindings>>;
 
-/** What re-hashing every stored byte came to. */
+/** The result of an audit. */
 export const auditResultSchema = z
   .strictObject({
-    /** Where the database is damaged, nothing else was looked at. */
+    /** If the database is damaged, nothing else was checked. */
     database: databaseCheckSchema,
     checked: z.int().min(0),
     bytes: z.int().min(0),
-    /** How many objects are damaged, and the first thousand of them, by their digests. */
+    /** Damaged objects: their number, and the first 1,000 sorted by digest. */
     damaged_objects: z.int().min(0),
     damaged: z.array(damageSchema),
-    /** How many were damaged before and are right again, and the first thousand of them. */
+    /** Objects that were damaged before and are intact now: their number, and the first 1,000. */
     restored_objects: z.int().min(0),
     restored: z.array(digestSchema),
     ...lostAndFoundFindings,
@@ -98,18 +98,18 @@ export const auditResultSchema = z
   .meta({ id: 'AuditResult' });
 export type AuditResult = z.output<typeof auditResultSchema>;
 
-/** The record of one audit. */
+/** An audit in the list of audits. */
 export const auditSchema = z
   .strictObject({
     id: z.int().min(1),
     started_by: z.enum(['schedule', 'owner']),
     started_at: instantSchema,
     ended_at: instantSchema.nullable(),
-    /** Whether every object was re-hashed: not while it runs, nor where it was broken off. */
+    /** Whether every object was hashed again; false while the audit runs and if it was interrupted. */
     completed: z.boolean(),
     checked: z.int().min(0),
     bytes: z.int().min(0),
-    /** Damages that it found first. */
+    /** The number of new damages found. */
     damaged: z.int().min(0),
     restored: z.int().min(0),
   })

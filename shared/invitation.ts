@@ -5,12 +5,12 @@ export const invitationIdSchema = z
   .string()
   .regex(/^in_[0-9a-f]{20}$/, 'An invitation id is in_ and 20 hex digits.');
 
-/** What every invitation's token begins with, so that it is never taken for the owner's. */
+/** The prefix of every invitation token. It distinguishes them from the owner's token. */
 export const INVITATION_TOKEN_PREFIX = 'invitation-';
 
 export const newInvitationSchema = z
   .strictObject({
-    /** For whom it is; only the owner sees it. */
+    /** A note for the owner, such as the name of the invited person. Only the owner can see it. */
     name: text(0, 100).default(''),
   })
   .meta({ id: 'NewInvitation' });
@@ -21,13 +21,13 @@ export const invitationSchema = z
     name: z.string(),
     created_at: instantSchema,
     last_used_at: instantSchema.nullable(),
-    /** How many writes were made with it. */
+    /** The number of writes made with the token. */
     writes: z.int(),
   })
   .meta({ id: 'Invitation' });
 export type Invitation = z.output<typeof invitationSchema>;
 
-/** The token is told here and never again: the node keeps only its digest. */
+/** A new invitation with its token. The token is never shown again: the node stores only its digest. */
 export const createdInvitationSchema = invitationSchema
   .extend({ token: z.string() })
   .meta({ id: 'CreatedInvitation' });

@@ -12,13 +12,13 @@ export const jobSchema = z
       done: z.int(),
       total: z.int().nullable(),
       unit: z.enum(['entries', 'sources', 'bytes', 'objects', 'records', 'events']),
-      /** Units per second since the start. */
+      /** The average units per second since the start. */
       rate: z.number(),
     }),
     started_at: instantSchema,
     ended_at: instantSchema.nullable(),
     result: z.unknown(),
-    /** The sentence of what went wrong, where it failed. */
+    /** The error message if the job failed. */
     error: z.string().nullable(),
   })
   .meta({ id: 'Job' });

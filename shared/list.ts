@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT, MIN_LIST_LIMIT } from './limits.ts';
 
-/** A query value is text; this reads a whole number in decimal digits and nothing else. */
+/** A query parameter that is a whole number in decimal digits. */
 export function integerParameter(min: number, max: number) {
   return z
     .string()
@@ -11,22 +11,22 @@ export function integerParameter(min: number, max: number) {
     .meta({ type: 'integer', minimum: min, ...(max < Number.MAX_SAFE_INTEGER ? { maximum: max } : {}) });
 }
 
-/** `true` or `false` as a query value. */
+/** A query parameter that is `true` or `false`. */
 export const booleanParameter = z
   .enum(['true', 'false'])
   .transform((value) => value === 'true')
   .meta({ type: 'boolean' });
 
-/** The query parameters that every list takes. */
+/** The query parameters of every list. */
 export const listQuery = {
   limit: integerParameter(MIN_LIST_LIMIT, MAX_LIST_LIMIT).default(DEFAULT_LIST_LIMIT),
   offset: integerParameter(0, Number.MAX_SAFE_INTEGER).default(0),
 };
 
-/** Words, all of which must occur, and "phrases"; any text is valid, as long as a request's head can be. */
+/** A search query: words that must all occur, and "phrases". Every text is valid. */
 export const searchParameter = z.string();
 
-/** One page of a list; `next` is the path of the next page with all of the query kept, or null. */
+/** One page of a list. `next` is the path of the next page with the same query, or null. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({
     items: z.array(item),
@@ -37,7 +37,7 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** What a service answers for one page; the route adds `limit`, `offset` and `next`. */
+/** One page of a list as a service returns it. The route adds `limit`, `offset` and `next`. */
 export interface Slice<Item> {
   items: Item[];
   total: number;

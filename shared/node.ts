@@ -3,7 +3,7 @@ import { instantSchema, text } from './text.ts';
 
 const SEGMENT = '[a-z0-9][a-z0-9-]{0,63}';
 
-/** A node's place in the tree: 1 to 8 segments of lowercase letters, digits and hyphens. */
+/** The path of a tree node: 1 to 8 segments of lowercase letters, digits and hyphens. */
 export const nodePathSchema = z
   .string()
   .regex(
@@ -26,7 +26,7 @@ export const nodeSchema = z
   })
   .meta({ id: 'Node' });
 
-/** How much a node's whole subtree holds. */
+/** The number of studies and packs in the whole subtree of a tree node. */
 export const nodeCountsSchema = z.strictObject({ studies: z.int(), packs: z.int() });
 
 export type NewNode = z.output<typeof newNodeSchema>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
 
-/** What a running node tells in its data folder: where it is reached, and where its owner's token is. */
+/** The endpoint file of a running node, in its data folder: the node's URL and the path of the owner's token. */
 export const nodeEndpointSchema = z.object({ url: z.url(), token_file: z.string() });
 export type NodeEndpoint = z.infer<typeof nodeEndpointSchema>;

@@ -14,7 +14,7 @@ import {
   verdictSchema,
 } from './vocabulary.ts';
 
-/** The check digit of an ORCID iD by ISO 7064 MOD 11-2. */
+/** Checks an ORCID iD, including its check digit (ISO 7064 MOD 11-2). */
 export function isOrcid(value: string): boolean {
   if (!/^\d{4}-\d{4}-\d{4}-\d{3}[\dX]$/.test(value)) return false;
   const digits = value.replaceAll('-', '');
@@ -50,7 +50,7 @@ export type ResultValue = number | string | boolean | null;
 const resultValueSchema = z.union([z.number(), text(0, 1_000), z.boolean(), z.null()]);
 const resultNameSchema = text(1, 100);
 
-/** Checked by hand so that every name, `__proto__` too, keeps its place: zod would build the object anew. */
+/** Checked by hand to preserve every name, including `__proto__`. zod would build a new object. */
 export const resultsSchema = z
   .custom<Record<string, ResultValue>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -120,7 +120,7 @@ export const packFilesSchema = z
   })
   .transform((files) => files.toSorted((left, right) => compareByUtf8(left.path, right.path)));
 
-/** A DOI, an http(s) address, or a SHA-256 digest with or without `sha256:` before it. */
+/** Accepts a DOI, an http(s) URL, or a SHA-256 digest with or without the prefix `sha256:`. */
 export function isRelatedIdentifier(value: string): boolean {
   if (/^(doi:|https?:\/\/(dx\.)?doi\.org\/)?10\.\d{4,9}\/\S+$/i.test(value)) return true;
   return isHttpUrl(value) || DIGEST_PATTERN.test(value.replace(/^sha256:/, ''));
@@ -158,12 +158,12 @@ const recordFields = {
   related: z.array(relatedSchema).max(100, 'At most 100 related works.').default([]),
 };
 
-/** The whole record as an uploader gives it, every optional field filled with its empty value: what is fingerprinted. */
+/** The complete record of a pack, with defaults for omitted fields. The fingerprint is computed from it. */
 export const packRecordSchema = z
   .strictObject({ ...recordFields, files: packFilesSchema.default([]) })
   .meta({ id: 'PackRecord' });
 
-/** The record of a multipart upload, whose `files` the parts may stand for. */
+/** The record of a multipart upload. If `files` is omitted, it is derived from the parts. */
 export const packUploadRecordSchema = z
   .strictObject({ ...recordFields, files: packFilesSchema.optional() })
   .meta({ id: 'PackUploadRecord' });
@@ -173,7 +173,7 @@ export type PackRecordInput = z.input<typeof packRecordSchema>;
 export type PackUploadRecord = z.output<typeof packUploadRecordSchema>;
 export type PackFile = z.output<typeof packFileSchema>;
 
-/** What the server adds to a record; all of it, and nothing else, is left out of the fingerprint (rule A-F2). */
+/** The fields that the server adds to a record. Exactly these are excluded from the fingerprint (rule A-F2). */
 export const DERIVED_FIELDS = [
   'id',
   'digest',
@@ -202,7 +202,7 @@ export const packSchema = z
       reproduced: z.int(),
       partial: z.int(),
       failed: z.int(),
-      /** The newest pack that names this one in `supersedes`. */
+      /** The newest pack whose `supersedes` is this pack. */
       superseded_by: packIdSchema.nullable(),
     }),
     flags: z.array(z.strictObject({ reason: flagReasonSchema, note: z.string(), at: instantSchema })),
@@ -212,12 +212,12 @@ export const packSchema = z
   .meta({ id: 'Pack' });
 export type Pack = z.output<typeof packSchema>;
 
-/** The tag that a record earns: whether somebody else could run it again by its own word. */
+/** Returns the tag of a record: `replicable` if it declares its method complete. */
 export function tagOf(record: Pick<PackRecord, 'method'>): z.output<typeof tagSchema> {
   return record.method?.complete ? 'replicable' : 'report-only';
 }
 
-/** The record within a pack as it is read: the pack without what the server added. */
+/** Returns the record of a pack: the pack without the fields that the server added. */
 export function recordOf(pack: Pack): PackRecord {
   const derived: ReadonlySet<string> = new Set(DERIVED_FIELDS);
   return Object.fromEntries(Object.entries(pack).filter(([field]) => !derived.has(field))) as PackRecord;
@@ -226,7 +226,7 @@ export function recordOf(pack: Pack): PackRecord {
 export const packsQuery = z.strictObject({
   ...listQuery,
   q: searchParameter.optional(),
-  node: nodePathSchema.optional().meta({ description: 'A node; what hangs below it counts too' }),
+  node: nodePathSchema.optional().meta({ description: 'A node; packs of its subtree are included' }),
   study: studyIdSchema.optional(),
   outcome: outcomeSchema.optional(),
   license: licenseSchema.optional(),
@@ -236,13 +236,13 @@ export const packsQuery = z.strictObject({
     .string()
     .min(1)
     .max(200)
-    .meta({ description: 'A whole name, one word of it, or an ORCID iD; case and accents are ignored' })
+    .meta({ description: 'A full name, one word of it, or an ORCID iD; case and accents are ignored' })
     .optional(),
   keyword: z
     .string()
     .min(1)
     .max(100)
-    .meta({ description: 'A whole keyword; case and accents are ignored' })
+    .meta({ description: 'A full keyword; case and accents are ignored' })
     .optional(),
   flagged: booleanParameter.optional(),
   replicates: packIdSchema.optional(),

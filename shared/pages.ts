@@ -1,4 +1,4 @@
-/** The addresses of the interface's pages; the node answers each with the interface's one document. */
+/** The paths of the pages of the web interface. The node sends the same HTML document for each. */
 export const PAGE_PATHS = [
   '/',
   '/packs',
@@ -19,8 +19,8 @@ export const PAGE_PATHS = [
 ] as const;
 
 /**
- * Whether an address of the node gives out data, its own files or a session, and is no page of the interface. Bytes that
- * strangers wrote lie at such addresses.
+ * Returns whether a path serves data, assets or sessions and not a page of the web interface. Such paths may serve bytes
+ * written by strangers.
  */
 export function isDataPath(path: string): boolean {
   return /^\/(api|archive|assets|manage|memento|sign-in|timegate|timemap)(\/|$)/.test(path);

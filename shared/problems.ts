@@ -1,47 +1,47 @@
 /**
- * The one list of what can go wrong: a stable code, the HTTP status it is answered with and a title (RFC 9457).
- * Services throw `Problem`; `server/http/problems.ts` is the only place that turns one into an answer.
+ * All problems, each with a stable code, an HTTP status and a title (RFC 9457). Services throw `Problem`; only
+ * `server/http/problems.ts` turns one into a response.
  */
 export const PROBLEMS = {
-  invalid_request: { status: 400, title: 'Not a request as HTTP has it' },
+  invalid_request: { status: 400, title: 'Not a valid HTTP request' },
   invalid_digest: { status: 400, title: 'Not a SHA-256 digest' },
-  invalid_json: { status: 400, title: 'Not JSON' },
+  invalid_json: { status: 400, title: 'Not valid JSON' },
   invalid_limit: { status: 400, title: 'The limit is out of range' },
   invalid_offset: { status: 400, title: 'The offset is out of range' },
-  invalid_parameter: { status: 400, title: 'A query parameter has a value it cannot have' },
-  unknown_parameter: { status: 400, title: 'No such query parameter' },
-  invalid_format: { status: 400, title: 'No such format' },
+  invalid_parameter: { status: 400, title: 'A query parameter has an invalid value' },
+  unknown_parameter: { status: 400, title: 'Unknown query parameter' },
+  invalid_format: { status: 400, title: 'Unknown format' },
   invalid_datetime: { status: 400, title: 'Not an HTTP date' },
   invalid_path: { status: 400, title: 'The path cannot be read' },
   invalid_multipart: { status: 400, title: 'The multipart body cannot be read' },
   incomplete_body: { status: 400, title: 'The body ended early' },
   invalid_digest_header: { status: 400, title: 'The digest header cannot be read' },
   owner_required: { status: 401, title: 'Only the owner may do this' },
-  invitation_required: { status: 401, title: 'An invitation is needed' },
+  invitation_required: { status: 401, title: 'An invitation is required' },
   not_shared: { status: 403, title: 'This node is not shared' },
-  foreign_origin: { status: 403, title: 'A page of another origin may change nothing here' },
-  sign_in_refused: { status: 403, title: 'This sign-in link is spent' },
+  foreign_origin: { status: 403, title: 'Pages of other origins may not change anything here' },
+  sign_in_refused: { status: 403, title: 'This sign-in link is not valid' },
   not_found: { status: 404, title: 'Not found' },
-  nothing_to_compare: { status: 404, title: 'This event has no two versions to compare' },
-  not_derivable: { status: 404, title: 'Nothing can be made from this object' },
-  method_not_allowed: { status: 405, title: 'This address does not take that method' },
-  not_acceptable: { status: 406, title: 'None of the formats asked for is to be had' },
+  nothing_to_compare: { status: 404, title: 'This event does not have two versions to compare' },
+  not_derivable: { status: 404, title: 'Nothing can be derived from this object' },
+  method_not_allowed: { status: 405, title: 'This path does not support that method' },
+  not_acceptable: { status: 406, title: 'None of the requested formats is available' },
   body_timeout: { status: 408, title: 'The body took too long to arrive' },
   parent_missing: { status: 409, title: 'The parent node does not exist' },
-  node_exists: { status: 409, title: 'There is a node at this path' },
-  invalid_transition: { status: 409, title: 'A study cannot move to that status' },
-  source_exists: { status: 409, title: 'This address is watched already' },
-  port_taken: { status: 409, title: 'The port is taken by another program' },
+  node_exists: { status: 409, title: 'A node with this path already exists' },
+  invalid_transition: { status: 409, title: 'The study cannot change to that status' },
+  source_exists: { status: 409, title: 'This address is already watched' },
+  port_taken: { status: 409, title: 'The port is in use by another program' },
   collection_running: { status: 409, title: 'A collection is running' },
   id_taken: { status: 409, title: 'Another record has this id' },
-  precondition_failed: { status: 412, title: 'What is here is not what was asked for' },
+  precondition_failed: { status: 412, title: 'A precondition of the request is not met' },
   body_too_large: { status: 413, title: 'The body is too large' },
   pack_too_large: { status: 413, title: 'The pack is too large' },
-  unsupported_media_type: { status: 415, title: 'This kind of body is not taken here' },
-  range_not_satisfiable: { status: 416, title: 'The range lies outside the object' },
-  unknown_host: { status: 421, title: 'This node has no such name' },
-  invalid_field: { status: 422, title: 'A field breaks its rule' },
-  unknown_field: { status: 422, title: 'No rule names this field' },
+  unsupported_media_type: { status: 415, title: 'This media type is not supported here' },
+  range_not_satisfiable: { status: 416, title: 'The range is outside the object' },
+  unknown_host: { status: 421, title: 'The Host header does not name this node' },
+  invalid_field: { status: 422, title: 'A field is invalid' },
+  unknown_field: { status: 422, title: 'A field is unknown' },
   not_canonical: { status: 422, title: 'The JSON has no canonical form' },
   terms_not_accepted: { status: 422, title: 'The terms were not accepted' },
   unknown_node: { status: 422, title: 'No such node' },
@@ -53,25 +53,25 @@ export const PROBLEMS = {
   digest_mismatch: { status: 422, title: 'The bytes do not match their digest' },
   files_mismatch: { status: 422, title: 'The files do not match the record' },
   preview_failed: { status: 422, title: 'The address could not be fetched' },
-  unsafe_path: { status: 422, title: 'The pack file holds an unsafe path' },
-  symlink_entry: { status: 422, title: 'The pack file holds a symbolic link' },
-  encrypted_entry: { status: 422, title: 'The pack file holds an encrypted entry' },
-  duplicate_entry: { status: 422, title: 'The pack file holds two entries of one name' },
-  unknown_entry: { status: 422, title: 'The pack file holds a file that the format does not know' },
+  unsafe_path: { status: 422, title: 'The pack file contains an unsafe path' },
+  symlink_entry: { status: 422, title: 'The pack file contains a symbolic link' },
+  encrypted_entry: { status: 422, title: 'The pack file contains an encrypted entry' },
+  duplicate_entry: { status: 422, title: 'The pack file contains two entries with the same name' },
+  unknown_entry: { status: 422, title: 'The pack file contains a file that the format does not allow' },
   manifest_mismatch: { status: 422, title: 'The manifest does not match the files' },
   excessive_compression: { status: 422, title: 'The pack file expands beyond the limit' },
-  invalid_name_encoding: { status: 422, title: 'The pack file holds a name that is not UTF-8' },
+  invalid_name_encoding: { status: 422, title: 'The pack file contains a name that is not UTF-8' },
   invalid_pack_file: { status: 422, title: 'Not a pack file' },
   invalid_list: { status: 422, title: 'The list of sources cannot be read' },
   invalid_capture: { status: 422, title: 'The captures cannot be read' },
-  rate_limited: { status: 429, title: 'Too much was written in too short a time' },
-  head_too_large: { status: 431, title: 'The address and the headers are too large' },
+  rate_limited: { status: 429, title: 'Too many writes in too short a time' },
+  head_too_large: { status: 431, title: 'The URL and the headers are too large' },
   internal_error: { status: 500, title: 'Something failed on this node' },
   blob_damaged: { status: 500, title: 'Stored bytes are missing or damaged' },
   database_damaged: { status: 500, title: 'The database is damaged' },
   storage_failed: { status: 503, title: 'The node has stopped writing' },
   busy: { status: 503, title: 'Too many exports are running' },
-  derivation_busy: { status: 503, title: 'Too many documents are being made' },
+  derivation_busy: { status: 503, title: 'Too many texts and diffs are being computed' },
   interface_missing: { status: 503, title: 'The interface was not built' },
   shutting_down: { status: 503, title: 'The node is shutting down' },
   data_cap_reached: { status: 507, title: 'The archive is full' },
@@ -80,22 +80,22 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One broken rule: a JSON Pointer (RFC 6901) into what was sent, and a sentence. */
+/** One invalid field: a JSON Pointer (RFC 6901) into the request body, and a sentence. */
 export interface FieldError {
   path: string;
   message: string;
 }
 
-/** What an answer says beyond the code and the sentence. */
+/** Further content of the response to a problem. */
 export interface ProblemExtra {
   errors?: FieldError[];
-  /** Further members of the problem document, such as `allowed` of an invalid transition. */
+  /** Additional members of the problem document, such as `allowed` for an invalid transition. */
   members?: Record<string, unknown>;
   headers?: Record<string, string>;
   cause?: unknown;
 }
 
-/** A refusal or failure with a code of `PROBLEMS`; `detail` is one sentence that says what to do. */
+/** A refusal or failure with a code from `PROBLEMS`. `detail` is one sentence that says what to do. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly extra: ProblemExtra;
@@ -112,7 +112,7 @@ export class Problem extends Error {
   }
 }
 
-/** The body of `application/problem+json` (RFC 9457), as it is sent and as a client reads it. */
+/** The body of an `application/problem+json` response (RFC 9457). */
 export interface ProblemDocument {
   type: string;
   title: string;

@@ -12,7 +12,7 @@ import type { RouteSpec } from './routes/route.ts';
 import { sourceRoutes } from './routes/sources.ts';
 import { warcRoutes } from './routes/warc.ts';
 
-/** The one table of routes: the server's routing, the client's functions and the OpenAPI document are made from it. */
+/** The table of all routes. The server's routes, the client's functions and the OpenAPI document are generated from it. */
 export const ROUTES = {
   ...archiveRoutes,
   ...ledgerRoutes,
@@ -31,7 +31,11 @@ export const ROUTES = {
 export type RouteName = keyof typeof ROUTES;
 export type RouteTable = typeof ROUTES;
 
-/** Fills a path template: `{name}` with one escaped segment, `{+name}` with all its segments. */
+/**
+ * Fills in a path template: `{name}` becomes one percent-encoded segment, `{+name}` several of them.
+ *
+ * @throws TypeError if a parameter is missing.
+ */
 export function pathOf(template: string, params: Readonly<Record<string, string | number>> = {}): string {
   return template.replace(/\{(\+?)(\w+)\}/g, (_whole, rest: string, name: string) => {
     const value = params[name];

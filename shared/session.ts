@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { instantSchema } from './text.ts';
 
-/** A browser that is signed in as the owner is signed out when it was not used for so many days. */
+/** A browser is signed out if its session was not used for this many days. */
 export const SESSION_DAYS = 30;
 
 export const sessionIdSchema = z
@@ -12,11 +12,11 @@ export const ownerSessionSchema = z
   .strictObject({
     id: sessionIdSchema,
     created_at: instantSchema,
-    /** Noted once an hour at the most. */
+    /** Updated at most once an hour. */
     last_used_at: instantSchema,
-    /** The browser in a few words; empty where it is not known. */
+    /** A short description of the browser; empty if unknown. */
     label: z.string(),
-    /** Whether it is the session that asks. */
+    /** Whether this session sent the request. */
     current: z.boolean(),
   })
   .meta({ id: 'OwnerSession' });

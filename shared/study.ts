@@ -8,7 +8,7 @@ import { outcomeSchema, verdictSchema } from './vocabulary.ts';
 export const studyStatusSchema = z.enum(['planned', 'running', 'completed', 'abandoned']);
 export type StudyStatus = z.output<typeof studyStatusSchema>;
 
-/** The only moves between the statuses of a study. */
+/** The allowed transitions between the statuses of a study. */
 export const STUDY_TRANSITIONS: Record<StudyStatus, readonly StudyStatus[]> = {
   planned: ['running', 'abandoned'],
   running: ['completed', 'abandoned'],
@@ -64,7 +64,7 @@ export const studyTableSchema = z
     columns: z.array(
       z.strictObject({ name: z.string(), type: z.enum(['string', 'number', 'boolean', 'mixed']) }),
     ),
-    /** One array per pack, in the order of `columns`: a result may bear the name of a fixed column. */
+    /** One array per pack, in the order of `columns`. Not objects: a result may have the name of a fixed column. */
     rows: z.array(z.array(z.union([z.string(), z.number(), z.boolean(), z.null()]))),
   })
   .meta({ id: 'StudyTable' });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const EMPTY = 'This must not be empty.';
 
-/** Text of `min` to `max` characters, counted as Unicode code points as JSON Schema does. */
+/** Text of `min` to `max` characters, counted in Unicode code points as in JSON Schema. */
 export function text(min: number, max: number) {
   const rule = min > 0 ? `Enter ${min} to ${max} characters.` : `At most ${max} characters.`;
   return z
@@ -23,14 +23,14 @@ function codePoints(value: string): number {
   return count;
 }
 
-/** An instant as the node writes it: RFC 3339, UTC, milliseconds. */
+/** An instant in RFC 3339 format, in UTC with milliseconds. */
 export const instantSchema = z.iso.datetime({ precision: 3 }).meta({
   id: 'Instant',
-  description: 'RFC 3339, UTC, milliseconds',
+  description: 'An instant in RFC 3339 format, in UTC with milliseconds',
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
 });
 
-/** An absolute http or https address. */
+/** An absolute http or https URL. */
 export const httpUrlSchema = z
   .string()
   .max(4096, 'At most 4096 characters.')

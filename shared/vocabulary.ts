@@ -19,7 +19,7 @@ export type Verdict = (typeof VERDICTS)[number];
 export type Tag = (typeof TAGS)[number];
 export type FlagReason = (typeof FLAG_REASONS)[number];
 
-/** How a pack relates to another work: `relationType` of the DataCite Metadata Schema 4.6, appendix 1. */
+/** The relations of a pack to other works: `relationType` of the DataCite Metadata Schema 4.6, appendix 1. */
 export const RELATION_TYPES = [
   'IsCitedBy',
   'Cites',

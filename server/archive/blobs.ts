@@ -3,7 +3,7 @@ import { Problem } from '../../shared/problems.ts';
 import { blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 
-/** A blob of the archive and where its bytes lie. */
+/** A blob of the archive and the path of its file. */
 export interface ReadableBlob {
   file: string;
   sha256: string;
@@ -14,9 +14,9 @@ export interface ReadableBlob {
 /** @throws Problem `invalid_digest`, `not_found` */
 export function readBlob({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha256: string): ReadableBlob {
   if (!isDigest(sha256)) {
-    throw new Problem('invalid_digest', 'A blob is addressed by 64 lowercase hex digits.');
+    throw new Problem('invalid_digest', 'The digest of a blob must be 64 lowercase hex digits.');
   }
   const row = blobRow(read, sha256);
-  if (!row) throw new Problem('not_found', 'The archive holds no blob of this digest.');
+  if (!row) throw new Problem('not_found', 'The archive has no blob with this digest.');
   return { file: blobs.fileOf(sha256), sha256, bytes: row.bytes, storedAt: row.stored_at };
 }

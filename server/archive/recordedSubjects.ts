@@ -14,10 +14,10 @@ import { iterateTreeNodes } from '../store/sqlite/archive/treeNodes.ts';
 import { recordedPacks } from './packs/recordedPacks.ts';
 
 /*
- * What the ledger records of the data-pack archive. The `digest` of an entry is the SHA-256 of the canonical JSON
- * (RFC 8785) of exactly these fields, all of which the interface gives, so that anyone can recompute it:
+ * The ledger entries of the data-pack archive. The `digest` of an entry is the SHA-256 of the canonical JSON (RFC 8785)
+ * of exactly these fields. The API returns all of them, so anyone can recompute the digest:
  *
- * | Type           | Subject       | Recorded                                                                  |
+ * | Type           | Subject       | Recorded fields                                                           |
  * |----------------|---------------|---------------------------------------------------------------------------|
  * | node.created   | the path      | {created_at, description, path, title}                                    |
  * | study.created  | the study id  | {created_at, description, id, node, question, status, title}; `status` is |
@@ -65,7 +65,7 @@ export const commentDigest: (comment: Omit<Comment, 'ledger_entry'>) => string =
   'at',
 ]);
 
-/** What lets the ledger's verification recompute each of these from the rows as they stand. */
+/** For each type, a function that recomputes the digests from the current rows, for the verification of the ledger. */
 export const ARCHIVE_SUBJECTS: readonly RecordedSubjects[] = [
   { types: ['node.created'], digests: (database) => digests(iterateTreeNodes(database), nodeDigest) },
   { types: ['study.created'], digests: (database) => digests(iterateStudies(database), studyDigest) },

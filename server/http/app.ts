@@ -22,7 +22,7 @@ import type { Guards } from './security/guards.ts';
 import { limitWrite } from './security/limitWrite.ts';
 import { renewSession, signIn } from './security/signIn.ts';
 
-/** One handler for each route of the table: a route without one does not compile. */
+/** One handler for each route. A missing handler is a compile error. */
 export type Handlers = { [Name in RouteName]: Handler<RouteTable[Name]> };
 
 export interface AppConfig {
@@ -30,14 +30,14 @@ export interface AppConfig {
   secrets: Secrets;
   guards: Guards;
   rendererFolder: string;
-  /** Whether the interface is in that folder. */
+  /** Returns whether the web interface was built into that folder. */
   hasInterface: () => boolean;
   log: Log;
-  /** What every write to the data-pack archive is let through by. */
+  /** The limits for writes to the data-pack archive. */
   writeLimits: WriteLimits;
 }
 
-/** The whole HTTP interface: guards, then the table of routes, then the pages of the interface. */
+/** Creates the HTTP application: guards, then the routes of the table, then the pages of the web interface. */
 export function createApp(config: AppConfig): Express {
   const { handlers, secrets, guards, rendererFolder, hasInterface, log, writeLimits } = config;
   const { invitations, cookieName, publicAddress } = secrets;
@@ -46,10 +46,10 @@ export function createApp(config: AppConfig): Express {
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', false);
-  app.use(stand(guards));
+  app.use(applyGuards(guards));
 
   const routes = express.Router({ caseSensitive: true, strict: true });
-  const noteUse = (visitor: Visitor, request: Request, response: Response) => {
+  const renewIfDue = (visitor: Visitor, request: Request, response: Response) => {
     if (visitor.sessionNeedsUseUpdate) renewSession(secrets, visitor.session ?? '', request, response);
   };
   for (const [path, names] of namesByPath()) {
@@ -57,21 +57,21 @@ export function createApp(config: AppConfig): Express {
       const spec: RouteSpec = ROUTES[name];
       addRoute(routes, spec, async (request, response) => {
         const visitor = guards.allow(request, spec.access);
-        noteUse(visitor, request, response);
-        const search = takesAddress(spec) ? new URLSearchParams() : searchOf(request.originalUrl);
+        renewIfDue(visitor, request, response);
+        const search = endsInUrl(spec) ? new URLSearchParams() : searchOf(request.originalUrl);
         const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
-        const answer = async (admitted?: AdmittedWrite): Promise<Reply> => {
+        const handle = async (admitted?: AdmittedWrite): Promise<Reply> => {
           const body = await bodyOf(spec, request);
           const handler = handlers[name] as Handler<RouteSpec>;
-          const params = takesAddress(spec) ? addressParamsOf(spec, request) : paramsOf(request);
+          const params = endsInUrl(spec) ? rawParamsOf(spec, request) : paramsOf(request);
           return handler({ params, query, body, visitor, request, admitted } as Parameters<
             typeof handler
           >[0]);
         };
         const isLimited = spec.access === 'contribute' && spec.method === 'POST';
         const reply = isLimited
-          ? await limitWrite(writeLimits, { visitor, request, response }, answer)
-          : await answer();
+          ? await limitWrite(writeLimits, { visitor, request, response }, handle)
+          : await handle();
         await send(response, reply);
       });
     }
@@ -84,14 +84,14 @@ export function createApp(config: AppConfig): Express {
     serveRenderer(rendererFolder, hasInterface),
   );
   app.use(() => {
-    throw new Problem('not_found', 'There is nothing at this address.');
+    throw new Problem('not_found', 'There is nothing at this path.');
   });
   app.use(handleErrors(log));
   return app;
 }
 
-/** Puts the guards before everything that Express answers. */
-function stand(guards: Guards): RequestHandler {
+/** Applies the guards before any route. */
+function applyGuards(guards: Guards): RequestHandler {
   return (request, response, next) => {
     response.set(guards.headersFor(request, request.path));
     guards.admit(request, request.path);
@@ -101,14 +101,14 @@ function stand(guards: Guards): RequestHandler {
 
 const NO_QUERY = z.strictObject({});
 
-/** What stands behind the question mark, read as every URL's is; most requests have none. */
+/** Returns the parsed query. Most requests have none, and parsing is avoided for them. */
 function searchOf(url: string): URLSearchParams {
   return url.includes('?') ? new URL(url, 'http://localhost').searchParams : new URLSearchParams();
 }
 
 /**
- * The paths with the names of their routes. Those without placeholders come first, with every method of theirs, so that
- * `/api/events/stream` is not read as an event's id.
+ * Returns the paths with the names of their routes. Paths with fewer placeholders come first, so that
+ * `/api/events/stream` does not match `/api/events/{id}`.
  */
 function namesByPath(): [path: string, names: RouteName[]][] {
   const placeholders = (path: string) => path.split('{').length;
@@ -116,20 +116,20 @@ function namesByPath(): [path: string, names: RouteName[]][] {
   return [...byPath].sort(([left], [right]) => placeholders(left) - placeholders(right));
 }
 
-/** Whether a path ends in an address as it stands, its query with it. */
-function takesAddress({ path }: Pick<RouteSpec, 'path'>): boolean {
+/** Returns whether a path ends in an unencoded URL, including its query. */
+function endsInUrl({ path }: Pick<RouteSpec, 'path'>): boolean {
   return path.endsWith('{+url}');
 }
 
-/** A path that ends in an address, with a group for each of its names. */
-function addressPattern(template: string): RegExp {
+/** Returns a pattern for a path that ends in a URL, with a named group for each parameter. */
+function urlPathPattern(template: string): RegExp {
   return new RegExp(`^${template.replace('{+url}', '(?<url>.+)').replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 }
 
-/** The path as Express writes it (path-to-regexp 8). It decodes what it names, so an address is not named. */
+/** Converts a path template to Express syntax (path-to-regexp 8). Groups for a URL have no name: Express decodes named ones. */
 function expressPath(template: string): string | RegExp {
-  if (takesAddress({ path: template }))
-    return new RegExp(addressPattern(template).source.replace(/\(\?<\w+>/g, '(?:'));
+  if (endsInUrl({ path: template }))
+    return new RegExp(urlPathPattern(template).source.replace(/\(\?<\w+>/g, '(?:'));
   return template.replace(/\{\+(\w+)\}/g, '*$1').replace(/\{(\w+)\}/g, ':$1');
 }
 
@@ -137,14 +137,14 @@ function addRoute(routes: Router, spec: RouteSpec, handler: RequestHandler): voi
   routes[spec.method.toLowerCase() as 'get'](expressPath(spec.path), handler);
 }
 
-/** A known address answers OPTIONS, and other methods with 405 and what it takes. */
+/** Handles OPTIONS of a known path, and responds to all other methods with 405 and `Allow`. */
 function refuseOtherMethods(routes: Router, path: string, names: readonly RouteName[]): void {
   const methods = names.map((name) => ROUTES[name].method);
   const allow = ['OPTIONS', ...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
   routes.all(expressPath(path), (request, response) => {
     response.set('Allow', allow);
     if (request.method === 'OPTIONS') return void response.status(204).end();
-    throw new Problem('method_not_allowed', `This address takes ${allow}.`, { headers: { Allow: allow } });
+    throw new Problem('method_not_allowed', `This path supports ${allow}.`, { headers: { Allow: allow } });
   });
 }
 
@@ -156,9 +156,9 @@ function paramsOf(request: Request): Record<string, string> {
   return params;
 }
 
-/** The address is read from what was sent, undecoded: it may hold percent signs of its own. */
-function addressParamsOf({ path }: RouteSpec, request: Request): Record<string, string> {
-  return { ...addressPattern(path).exec(request.originalUrl)?.groups };
+/** Reads the parameters without decoding them, because a URL may contain percent signs itself. */
+function rawParamsOf({ path }: RouteSpec, request: Request): Record<string, string> {
+  return { ...urlPathPattern(path).exec(request.originalUrl)?.groups };
 }
 
 async function bodyOf({ body }: RouteSpec, request: Request): Promise<unknown> {

@@ -3,9 +3,9 @@ import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, Problem, type ProblemDocument } from '../../shared/problems.ts';
 import type { Log } from '../runtime/log.ts';
 import { isDatabaseDamage } from '../store/databaseDamage.ts';
-import { isStillSending, respondEarly } from './body/earlyAnswer.ts';
+import { isStillSending, respondEarly } from './body/earlyResponse.ts';
 
-/** The problem document (RFC 9457) of a problem. Nothing of the machine gets into it: no stack, no path, no SQL. */
+/** Returns the problem document (RFC 9457). It contains no internals: no stack, no path, no SQL. */
 export function problemDocument({ code, message, extra }: Problem): ProblemDocument {
   const { status, title } = PROBLEMS[code];
   return {
@@ -29,10 +29,10 @@ export function sendProblem(request: Request, response: Response, problem: Probl
   else response.send(body);
 }
 
-/** The one place where a failure becomes an answer. What is no `Problem` is a fault of ours: logged, and told as such. */
+/** The only place that turns an error into a response. Errors that are not a `Problem` are logged as internal errors. */
 export function handleErrors(log: Log): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
-    // A client that went away in the middle of its request is nobody's fault, and nobody is left to answer.
+    // The client disconnected during its request, so there is nobody to respond to.
     if (request.destroyed && !request.complete) return void response.destroy();
     const problem = asProblem(error);
     logFault(log, error, problem, request.method, request.path);
@@ -41,7 +41,7 @@ export function handleErrors(log: Log): ErrorRequestHandler {
   };
 }
 
-/** Half an answer is out; cutting the connection is the only way left to say that it is not whole. */
+/** Closes the connection after a part of the response was sent. It is the only way left to signal the error. */
 export function abortResponse(
   log: Log,
   error: unknown,
@@ -52,40 +52,44 @@ export function abortResponse(
   response.destroy();
 }
 
-/** Refusals that anybody can bring about as often as they like, and that are no fault of the node's. */
-const NO_FAULTS: ReadonlySet<string> = new Set(['busy', 'derivation_busy']);
+/** Problems with status 503 that any client can cause. They are not logged as errors. */
+const NOT_LOGGED: ReadonlySet<string> = new Set(['busy', 'derivation_busy']);
 
 function logFault(log: Log, error: unknown, problem: Problem, method = '', path = ''): void {
   const { status, code, message } = problem;
-  if (status >= 500 && !NO_FAULTS.has(code)) log.error({ error, method, path }, message);
+  if (status >= 500 && !NOT_LOGGED.has(code)) log.error({ error, method, path }, message);
 }
 
 function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof URIError)
-    return new Problem('invalid_path', 'The path holds a percent sign that encodes nothing.');
+    return new Problem('invalid_path', 'The path contains an invalid percent encoding.');
   if (isOutOfSpace(error)) {
-    return new Problem('disk_nearly_full', 'The disk is full; nothing was kept. Make room and try again.', {
-      cause: error,
-    });
+    return new Problem(
+      'disk_nearly_full',
+      'The disk is full, and nothing was stored. Free some space and try again.',
+      {
+        cause: error,
+      },
+    );
   }
   if (codeOf(error) === 'EIO') {
     return new Problem(
       'storage_failed',
-      'The disk failed while it was read or written, and nothing was kept. Check the disk, then try again.',
+      'The disk failed during a read or write, and nothing was stored. Check the disk, then try again.',
       { cause: error },
     );
   }
   if (isDatabaseDamage(error)) {
     return new Problem(
       'database_damaged',
-      'The database of this archive is damaged. Its owner should run “strongroom audit” and put back a copy that is sound.',
+      'The database of this archive is damaged. Its owner should run “strongroom audit” and restore an intact copy.',
       { cause: error },
     );
   }
   return new Problem(
     'internal_error',
-    'Something failed on this node; its log says what. Nothing was changed.',
+    'An internal error occurred, and nothing was changed. See the node’s log for the reason.',
     {
       cause: error,
     },

@@ -4,22 +4,23 @@ import type { BodyOf, QueryOf, RouteSpec } from '../../shared/routes/route.ts';
 import type { AdmittedWrite } from '../archive/limits/writeLimits.ts';
 import type { Visitor } from './security/access.ts';
 
-/** A route whose writes are limited: it writes through what it was admitted with, and through nothing else. */
+/** A route whose writes are limited. It writes through the store of its admission only. */
 export type LimitedSpec = RouteSpec & { access: 'contribute'; method: 'POST' };
 
-/** What a route's handler is given: everything parsed and allowed. */
+/** The input of a route's handler, parsed and authorized. */
 export interface Call<Spec extends RouteSpec = RouteSpec> {
   params: Record<string, string>;
   query: QueryOf<Spec>;
   body: BodyOf<Spec>;
   visitor: Visitor;
-  /** For bodies that are read as they stream in, and for content negotiation. */
+  /** For streamed bodies and for content negotiation. */
   request: Request;
   admitted: Spec extends LimitedSpec ? AdmittedWrite : undefined;
 }
 
 /**
- * What a handler gives back: JSON with a status, JSON that is text already (whole, or in pieces made as they are sent), nothing (204), or a function that writes the answer itself.
+ * The result of a handler: JSON with a status, serialized JSON (as one text, or in pieces generated while they are sent),
+ * nothing (204), or a function that writes the response itself.
  */
 export type Reply =
   | { status: number; json: unknown; headers?: Record<string, string> }
@@ -27,7 +28,7 @@ export type Reply =
   | { status: 204 }
   | WrittenReply;
 
-/** An answer that writes itself. */
+/** A reply with a function that writes the response. */
 export interface WrittenReply {
   write(response: Response): void | Promise<void>;
 }
@@ -42,7 +43,7 @@ export function created(json: unknown, location: string): Reply {
   return { status: 201, json, headers: { Location: location } };
 }
 
-/** JSON that is text already: `jsonText` of a pack, say. */
+/** Replies with serialized JSON, such as the text of a pack. */
 export function okText(jsonText: string | Iterable<string>): Reply {
   return { status: 200, jsonText };
 }
@@ -57,7 +58,7 @@ export function accepted(json: unknown): Reply {
 
 export const noContent: Reply = { status: 204 };
 
-/** Text in UTF-8, for what is no JSON. */
+/** Replies with plain text in UTF-8. */
 export function plainText(text: string, headers: Record<string, string> = {}): Reply {
   return {
     write: (response) =>
@@ -68,7 +69,7 @@ export function plainText(text: string, headers: Record<string, string> = {}): R
   };
 }
 
-/** A page of a list; `next` keeps all of the query as it was sent. */
+/** Replies with a page of a list. `next` has the same query as the request. */
 export function page(
   request: Request,
   { limit, offset }: { limit: number; offset: number },
@@ -79,7 +80,7 @@ export function page(
   return ok({ items, total, limit, offset, next });
 }
 
-/** A page whose items are JSON texts, sent as they are made: a page of large records is never held whole. */
+/** Replies with a page whose items are serialized JSON. It is streamed, so a page of large records is never in memory. */
 export function pageOfTexts(
   request: Request,
   { limit, offset }: { limit: number; offset: number },
@@ -89,7 +90,7 @@ export function pageOfTexts(
   return okText(withList({ total, limit, offset, next }, 'items', texts));
 }
 
-/** The JSON text of an object with one more member, a list of JSON texts. */
+/** Generates the JSON text of an object with one additional member, a list of JSON texts. */
 export function* withList(members: object, name: string, texts: Iterable<string>): Generator<string> {
   yield `${JSON.stringify(members).slice(0, -1)},${JSON.stringify(name)}:[`;
   let separator = '';
@@ -100,7 +101,7 @@ export function* withList(members: object, name: string, texts: Iterable<string>
   yield ']}';
 }
 
-/** The path of the request with one query parameter set. */
+/** Returns the path and query of the request with one parameter replaced. */
 export function nextPath(request: Request, name: string, value: number): string {
   const url = new URL(request.originalUrl, 'http://localhost');
   url.searchParams.set(name, String(value));

@@ -15,10 +15,10 @@ import {
 import { newStatusSchema, newStudySchema, studiesQuery, studySchema, studyTableSchema } from '../study.ts';
 import { jsonBody, route } from './route.ts';
 
-/** A node's page: the node, where it hangs, its children, and the newest studies and packs of its subtree. */
+/** The page of a tree node: its ancestors, its children, and the newest studies and packs of its subtree. */
 export const nodePageSchema = nodeSchema
   .extend({
-    /** Studies and packs of the whole subtree; children hang directly here. */
+    /** Studies and packs of the whole subtree; direct children only. */
     counts: nodeCountsSchema.extend({ children: z.int() }),
     ancestors: z.array(z.strictObject({ path: nodePathSchema, title: z.string() })),
     children: z.array(nodeSchema.extend({ counts: nodeCountsSchema })).max(MAX_NODE_LISTING),
@@ -35,8 +35,8 @@ export const archiveRoutes = {
     path: '/api/tree',
     access: 'read',
     tag: 'Nodes',
-    summary: 'The tree of nodes',
-    answers: { 200: { description: 'All nodes, as a tree', schema: treeSchema } },
+    summary: 'Read the tree of nodes',
+    responses: { 200: { description: 'All nodes, as a tree', schema: treeSchema } },
     problems: [],
   }),
   createNode: route({
@@ -46,7 +46,7 @@ export const archiveRoutes = {
     tag: 'Nodes',
     summary: 'Create a node',
     body: jsonBody(newNodeSchema),
-    answers: { 201: { description: 'The node', schema: nodeSchema } },
+    responses: { 201: { description: 'The node', schema: nodeSchema } },
     problems: ['parent_missing', 'node_exists'],
   }),
   readNode: route({
@@ -55,7 +55,12 @@ export const archiveRoutes = {
     access: 'read',
     tag: 'Nodes',
     summary: 'Read a node',
-    answers: { 200: { description: 'The node, and the newest of what it holds', schema: nodePageSchema } },
+    responses: {
+      200: {
+        description: 'The node, with the newest studies and packs of its subtree',
+        schema: nodePageSchema,
+      },
+    },
     problems: ['not_found'],
   }),
   listPacks: route({
@@ -65,7 +70,9 @@ export const archiveRoutes = {
     tag: 'Packs',
     summary: 'List packs',
     query: packsQuery,
-    answers: { 200: { description: 'A page of packs, newest first', schema: pageOf(packSchema) } },
+    responses: {
+      200: { description: 'A page of packs, newest first unless `sort` is set', schema: pageOf(packSchema) },
+    },
     problems: [],
   }),
   addPack: route({
@@ -81,15 +88,16 @@ export const archiveRoutes = {
       parts: { record: packUploadRecordSchema, files: 'files' },
     },
     headers: {
-      'Repr-Digest': 'The SHA-256 of the body (RFC 9530); where it does not match, nothing is kept.',
-      'Content-Digest': 'The same.',
+      'Repr-Digest':
+        'The SHA-256 of the body (RFC 9530). If it does not match, the upload is refused and nothing is stored.',
+      'Content-Digest': 'Same as `Repr-Digest`.',
     },
-    answers: {
+    responses: {
       200: {
-        description: 'The same record is in the archive already; nothing was written',
+        description: 'The archive already holds this record; nothing was written',
         schema: packSchema,
       },
-      201: { description: 'The pack, on stable storage', schema: packSchema },
+      201: { description: 'The pack was added and is on stable storage', schema: packSchema },
     },
     problems: [
       'terms_not_accepted',
@@ -120,7 +128,9 @@ export const archiveRoutes = {
     access: 'read',
     tag: 'Packs',
     summary: 'Read a pack',
-    answers: { 200: { description: 'The record and what the archive adds to it', schema: packSchema } },
+    responses: {
+      200: { description: 'The record, with the fields that the archive adds', schema: packSchema },
+    },
     problems: ['not_found'],
   }),
   readPackFile: route({
@@ -128,10 +138,12 @@ export const archiveRoutes = {
     path: '/api/packs/{id}/file',
     access: 'read',
     tag: 'Packs',
-    summary: 'Download a pack file: a BagIt bag of the record and its files, the same bytes on every node',
-    answers: {
+    summary: 'Download a pack as one file',
+    description:
+      'A BagIt bag (RFC 8493) of the record and its files, in a ZIP. Every node sends the same bytes.',
+    responses: {
       200: { description: 'The pack file', mediaTypes: ['application/zip'] },
-      304: { description: 'The copy held is the same' },
+      304: { description: 'Not modified' },
     },
     problems: ['not_found', 'precondition_failed', 'blob_damaged'],
   }),
@@ -140,10 +152,11 @@ export const archiveRoutes = {
     path: '/api/packs/{id}/verify',
     access: 'read',
     tag: 'Packs',
-    summary: 'Verify a pack: its fingerprint, every stored byte, its ledger entry',
-    answers: {
+    summary: 'Verify a pack',
+    description: 'Recomputes the fingerprint, hashes every stored file again and checks the ledger entry.',
+    responses: {
       200: {
-        description: 'Each check with what was expected and what was found',
+        description: 'Every check, with the expected and the actual value',
         schema: verificationSchema,
       },
     },
@@ -156,7 +169,7 @@ export const archiveRoutes = {
     tag: 'Packs',
     summary: 'Flag a pack',
     body: jsonBody(newFlagSchema),
-    answers: { 201: { description: 'The pack with its flags', schema: packSchema } },
+    responses: { 201: { description: 'The pack, with its flags', schema: packSchema } },
     problems: ['not_found'],
   }),
   listStudies: route({
@@ -166,7 +179,7 @@ export const archiveRoutes = {
     tag: 'Studies',
     summary: 'List studies',
     query: studiesQuery,
-    answers: { 200: { description: 'A page of studies, newest first', schema: pageOf(studySchema) } },
+    responses: { 200: { description: 'A page of studies, newest first', schema: pageOf(studySchema) } },
     problems: [],
   }),
   createStudy: route({
@@ -176,7 +189,7 @@ export const archiveRoutes = {
     tag: 'Studies',
     summary: 'Create a study',
     body: jsonBody(newStudySchema),
-    answers: { 201: { description: 'The study', schema: studySchema } },
+    responses: { 201: { description: 'The study', schema: studySchema } },
     problems: ['unknown_node'],
   }),
   readStudy: route({
@@ -185,7 +198,7 @@ export const archiveRoutes = {
     access: 'read',
     tag: 'Studies',
     summary: 'Read a study',
-    answers: { 200: { description: 'The study', schema: studySchema } },
+    responses: { 200: { description: 'The study', schema: studySchema } },
     problems: ['not_found'],
   }),
   setStudyStatus: route({
@@ -195,7 +208,7 @@ export const archiveRoutes = {
     tag: 'Studies',
     summary: 'Set the status of a study',
     body: jsonBody(newStatusSchema),
-    answers: { 200: { description: 'The study', schema: studySchema } },
+    responses: { 200: { description: 'The study', schema: studySchema } },
     problems: ['not_found', 'invalid_transition'],
   }),
   readStudyTable: route({
@@ -203,14 +216,15 @@ export const archiveRoutes = {
     path: '/api/studies/{id}/table',
     access: 'read',
     tag: 'Studies',
-    summary: 'The results of a study, one row per pack',
+    summary: 'Read the results of a study as a table',
+    description: 'One row per pack, oldest first. With `format=csv` the table is CSV.',
     query: z.strictObject({
       format: z
         .string()
         .optional()
         .meta({ enum: ['csv'] }),
     }),
-    answers: { 200: { description: 'The table', schema: studyTableSchema, mediaTypes: ['text/csv'] } },
+    responses: { 200: { description: 'The table', schema: studyTableSchema, mediaTypes: ['text/csv'] } },
     problems: ['not_found', 'invalid_format'],
   }),
   listComments: route({
@@ -220,7 +234,7 @@ export const archiveRoutes = {
     tag: 'Comments',
     summary: 'List the comments of a pack or a study',
     query: commentsQuery,
-    answers: { 200: { description: 'A page of comments, oldest first', schema: pageOf(commentSchema) } },
+    responses: { 200: { description: 'A page of comments, oldest first', schema: pageOf(commentSchema) } },
     problems: ['not_found'],
   }),
   addComment: route({
@@ -230,7 +244,7 @@ export const archiveRoutes = {
     tag: 'Comments',
     summary: 'Comment on a pack or a study',
     body: jsonBody(newCommentSchema),
-    answers: { 201: { description: 'The comment', schema: commentSchema } },
+    responses: { 201: { description: 'The comment', schema: commentSchema } },
     problems: ['not_found', 'unknown_comment'],
   }),
   readCitation: route({
@@ -238,12 +252,13 @@ export const archiveRoutes = {
     path: '/api/items/{id}/cite',
     access: 'read',
     tag: 'Citations',
-    summary: 'How to cite a pack or a study',
-    description: 'Each form has a media type of its own: it can be asked for by `format` or by `Accept`.',
+    summary: 'Read the citation of a pack or a study',
+    description:
+      'Choose one format with `format` or with `Accept`. The default is JSON with all text formats.',
     query: citationQuery,
-    answers: {
+    responses: {
       200: {
-        description: 'The citation in every form, or in the one that was asked for',
+        description: 'The citation in all text formats, or in the requested one',
         schema: citationSchema,
         mediaTypes: Object.values(CITATION_FORMATS),
       },
@@ -255,11 +270,11 @@ export const archiveRoutes = {
     path: '/api/blobs/{sha256}',
     access: 'read',
     tag: 'Blobs',
-    summary: 'Fetch a blob by its digest',
-    answers: {
+    summary: 'Read a blob by its digest',
+    responses: {
       200: { description: 'The bytes', mediaTypes: ['application/octet-stream'] },
-      206: { description: 'The range or ranges asked for', mediaTypes: ['application/octet-stream'] },
-      304: { description: 'The copy held is the same' },
+      206: { description: 'The requested range or ranges', mediaTypes: ['application/octet-stream'] },
+      304: { description: 'Not modified' },
     },
     problems: ['invalid_digest', 'not_found', 'range_not_satisfiable'],
   }),

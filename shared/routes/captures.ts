@@ -4,7 +4,7 @@ import { jobSchema } from '../job.ts';
 import { booleanParameter } from '../list.ts';
 import { route } from './route.ts';
 
-/** What a WARC file is sent as, packed or not: that is seen from its first bytes. */
+/** Media types of a WARC file. Whether the file is compressed is detected from its first bytes. */
 export const WARC_MEDIA_TYPES = [
   'application/warc',
   'application/warc+gzip',
@@ -18,18 +18,18 @@ export const captureRoutes = {
     path: '/manage/captures',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Import third parties’ captures: a WARC file, or the TimeMap of an archive that speaks Memento',
+    summary: 'Import captures made by a third party',
     description:
-      'Each capture becomes a retrieval of the observer named: observed_at is now, original_observed_at the capture’s own time. Answers when all is imported; with wait=false at once, with the job.',
+      'Send a WARC file, or the address of a TimeMap of an archive that supports Memento (RFC 7089). Each capture is recorded as a retrieval by `observer`: `observed_at` is the time of the import, `original_observed_at` the time of the capture. The response is sent when the import has ended; with `wait=false` it is sent at once and holds the job.',
     query: z.strictObject({ observer: observerSchema, wait: booleanParameter.optional() }),
     body: {
       kind: 'stream' as const,
       mediaTypes: [...WARC_MEDIA_TYPES, 'application/json'],
       json: mementoImportSchema,
     },
-    answers: {
-      200: { description: 'What came of it', schema: captureResultSchema },
-      202: { description: 'The import runs as a job', schema: jobSchema },
+    responses: {
+      200: { description: 'The result of the import', schema: captureResultSchema },
+      202: { description: 'The job that runs the import', schema: jobSchema },
     },
     problems: [
       'unsupported_media_type',

@@ -11,17 +11,17 @@ import { pageOf } from '../list.ts';
 import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../source.ts';
 import { route } from './route.ts';
 
-/** Interface B: the source-observation archive, read-only to the world. */
+/** Interface B: the archive of observed web sources. Visitors can only read it. */
 export const collectionRoutes = {
   readStatus: route({
     method: 'GET',
     path: '/api/status',
     access: 'read',
     tag: 'Collection',
-    summary: 'Whether the system is working, and every source that fails',
-    answers: {
+    summary: 'Check whether collection works, and list the failing sources',
+    responses: {
       200: { description: 'A collection was completed within the last 24 hours', schema: statusSchema },
-      503: { description: 'None was', schema: statusSchema },
+      503: { description: 'No collection was completed within the last 24 hours', schema: statusSchema },
     },
     problems: [],
   }),
@@ -30,8 +30,10 @@ export const collectionRoutes = {
     path: '/api/health',
     access: 'open',
     tag: 'Collection',
-    summary: 'Whether the web process is up',
-    answers: { 200: { description: 'It is', schema: z.strictObject({ status: z.literal('up') }) } },
+    summary: 'Check whether the node is running',
+    responses: {
+      200: { description: 'The node is running', schema: z.strictObject({ status: z.literal('up') }) },
+    },
     problems: [],
   }),
   readStats: route({
@@ -39,8 +41,8 @@ export const collectionRoutes = {
     path: '/api/stats',
     access: 'read',
     tag: 'Collection',
-    summary: 'Counts',
-    answers: { 200: { description: 'The counts', schema: statsSchema } },
+    summary: 'Read how many sources, observations, objects and events there are',
+    responses: { 200: { description: 'The counts', schema: statsSchema } },
     problems: [],
   }),
   listSources: route({
@@ -48,9 +50,9 @@ export const collectionRoutes = {
     path: '/api/sources',
     access: 'read',
     tag: 'Collection',
-    summary: 'Every watched source',
+    summary: 'List the watched sources',
     query: sourcesQuery,
-    answers: { 200: { description: 'A page of sources', schema: pageOf(sourceSchema) } },
+    responses: { 200: { description: 'A page of sources', schema: pageOf(sourceSchema) } },
     problems: [],
   }),
   readSource: route({
@@ -58,8 +60,8 @@ export const collectionRoutes = {
     path: '/api/sources/{id}',
     access: 'read',
     tag: 'Collection',
-    summary: 'Read a source, also one that is no longer watched',
-    answers: { 200: { description: 'The source', schema: sourceSchema } },
+    summary: 'Read a source, including one that is no longer watched',
+    responses: { 200: { description: 'The source', schema: sourceSchema } },
     problems: ['not_found'],
   }),
   listEvents: route({
@@ -67,15 +69,15 @@ export const collectionRoutes = {
     path: '/api/events',
     access: 'read',
     tag: 'Timeline',
-    summary: 'The timeline',
+    summary: 'List events',
     query: eventsQuery.extend({
       format: z.string().optional().meta({
-        description: '`csv`: every event that the filters name, whatever `limit` and `offset` say.',
+        description: '`csv` returns all matching events as CSV and ignores `limit` and `offset`.',
       }),
     }),
-    answers: {
+    responses: {
       200: {
-        description: 'A page of events, newest first; or all of them as CSV',
+        description: 'A page of events, newest first; or all matching events as CSV',
         schema: pageOf(eventSchema),
         mediaTypes: ['text/csv'],
       },
@@ -87,11 +89,11 @@ export const collectionRoutes = {
     path: '/api/events.atom',
     access: 'read',
     tag: 'Timeline',
-    summary: 'The timeline as an Atom feed (RFC 4287)',
+    summary: 'Read events as an Atom feed (RFC 4287)',
     query: eventsQuery,
-    answers: {
+    responses: {
       200: { description: 'A page of events, newest first', mediaTypes: ['application/atom+xml'] },
-      304: { description: 'The copy held is the same' },
+      304: { description: 'Not modified' },
     },
     problems: [],
   }),
@@ -100,8 +102,11 @@ export const collectionRoutes = {
     path: '/api/events/stream',
     access: 'read',
     tag: 'Timeline',
-    summary: 'Events as they happen; resumes from Last-Event-ID',
-    answers: { 200: { description: 'Server-sent events, one per row', mediaTypes: ['text/event-stream'] } },
+    summary: 'Stream new events',
+    description: 'Server-sent events. With `Last-Event-ID` the stream continues after that event.',
+    responses: {
+      200: { description: 'Server-sent events, one per event', mediaTypes: ['text/event-stream'] },
+    },
     problems: [],
   }),
   readEventDensity: route({
@@ -109,11 +114,11 @@ export const collectionRoutes = {
     path: '/api/events/density',
     access: 'read',
     tag: 'Timeline',
-    summary: 'How many events there are over time, in buckets of the same length',
+    summary: 'Count events over time',
     description:
-      'From the oldest event to the newest, unless `since` and `until` say otherwise; by `observed_at`.',
+      'Counts events by `observed_at` in buckets of equal length, from `since` to `until`. The defaults are the times of the oldest and the newest event.',
     query: eventDensityQuery,
-    answers: { 200: { description: 'The counts, oldest bucket first', schema: eventDensitySchema } },
+    responses: { 200: { description: 'The counts, oldest bucket first', schema: eventDensitySchema } },
     problems: [],
   }),
   readEvent: route({
@@ -122,7 +127,7 @@ export const collectionRoutes = {
     access: 'read',
     tag: 'Timeline',
     summary: 'Read an event',
-    answers: { 200: { description: 'The event', schema: eventDetailsSchema } },
+    responses: { 200: { description: 'The event', schema: eventDetailsSchema } },
     problems: ['not_found'],
   }),
   readObject: route({
@@ -130,11 +135,11 @@ export const collectionRoutes = {
     path: '/archive/{sha256}',
     access: 'read',
     tag: 'Objects',
-    summary: 'The bytes exactly as they were retrieved',
-    answers: {
+    summary: 'Read an object: the bytes exactly as they were retrieved',
+    responses: {
       200: { description: 'The bytes, with the recorded content type', mediaTypes: ['*/*'] },
-      206: { description: 'The range or ranges asked for', mediaTypes: ['*/*'] },
-      304: { description: 'The copy held is the same' },
+      206: { description: 'The requested range or ranges', mediaTypes: ['*/*'] },
+      304: { description: 'Not modified' },
     },
     problems: ['invalid_digest', 'not_found', 'range_not_satisfiable'],
   }),
@@ -143,8 +148,10 @@ export const collectionRoutes = {
     path: '/archive/{sha256}/metadata',
     access: 'read',
     tag: 'Objects',
-    summary: 'Every retrieval of an object, and whether it still hashes to its name',
-    answers: { 200: { description: 'The retrievals', schema: objectMetadataSchema } },
+    summary: 'List the retrievals of an object, and check its stored bytes',
+    responses: {
+      200: { description: 'The object’s size, observers and retrievals', schema: objectMetadataSchema },
+    },
     problems: ['invalid_digest', 'not_found'],
   }),
 };

@@ -2,20 +2,20 @@ import { foundTextSchema, objectTextSchema, searchQuery } from '../derived.ts';
 import { pageOf } from '../list.ts';
 import { route } from './route.ts';
 
-/** What is made from archived objects, to be read and searched. */
+/** Texts derived from archived objects, for reading and searching. */
 export const derivedRoutes = {
   searchTexts: route({
     method: 'GET',
     path: '/api/search',
     access: 'read',
     tag: 'Objects',
-    summary: 'Search the texts of the sources’ current versions',
+    summary: 'Search the current texts of the watched sources',
     description:
-      'Looks through the text that was derived from the current version of each watched source, and its title. A new ' +
-      'version is found a little after it came. Newest source first; nothing is ranked.',
+      'Searches the title and the text derived from the current version of each watched source. A new version can be ' +
+      'found shortly after it was retrieved. Results are not ranked: the most recently added source comes first.',
     query: searchQuery,
-    answers: {
-      200: { description: 'A page of sources whose text matches', schema: pageOf(foundTextSchema) },
+    responses: {
+      200: { description: 'A page of matching sources', schema: pageOf(foundTextSchema) },
     },
     problems: [],
   }),
@@ -24,11 +24,13 @@ export const derivedRoutes = {
     path: '/archive/{sha256}/text',
     access: 'read',
     tag: 'Objects',
-    summary: 'The readable text of an object',
+    summary: 'Read the text of an object',
     description:
-      'Made when it is first asked for and kept, with the object and the version of the tool that it was made by. It is ' +
-      'derived: the evidence is the object.',
-    answers: { 200: { description: 'The text, its links, and what made it', schema: objectTextSchema } },
+      'The text is extracted at the first request and stored with the version of the tool that made it. It is derived ' +
+      'data: the object itself is the evidence.',
+    responses: {
+      200: { description: 'The text, its links, and the tool that made it', schema: objectTextSchema },
+    },
     problems: ['invalid_digest', 'not_found', 'not_derivable', 'derivation_busy'],
   }),
 };

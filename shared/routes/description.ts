@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { route } from './route.ts';
 
-/** The interface, described for programs and for people. */
+/** The description of the API, for programs and for people. */
 export const descriptionRoutes = {
   readOpenapi: route({
     method: 'GET',
     path: '/api/openapi.json',
     access: 'read',
     tag: 'Description',
-    summary: 'This interface as an OpenAPI 3.1 document',
-    answers: {
+    summary: 'Read the OpenAPI 3.1 document of this API',
+    responses: {
       200: {
-        description: 'The document, made from the schemas that check the requests',
+        description: 'The document, generated from the schemas that validate requests',
         schema: z.looseObject({
           openapi: z.string(),
           info: z.looseObject({ title: z.string(), version: z.string() }),
@@ -26,9 +26,9 @@ export const descriptionRoutes = {
     path: '/api/docs',
     access: 'read',
     tag: 'Description',
-    summary: 'The same document as a page to read',
-    answers: {
-      200: { description: 'A page that asks nothing of any other machine', mediaTypes: ['text/html'] },
+    summary: 'Read the documentation of this API as a web page',
+    responses: {
+      200: { description: 'A page that loads nothing from other hosts', mediaTypes: ['text/html'] },
     },
     problems: [],
   }),

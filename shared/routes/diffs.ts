@@ -3,21 +3,21 @@ import { jobSchema } from '../job.ts';
 import { newNoisePreviewSchema, noisePreviewSchema } from '../noisePreview.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';
 
-/** What differs between two versions, and what of it is no news. */
+/** Differences between two versions of a source, and the noise rules that mark irrelevant changes. */
 export const diffRoutes = {
   readDiff: route({
     method: 'GET',
     path: '/api/events/{id}/diff',
     access: 'read',
     tag: 'Timeline',
-    summary: 'What differs between the two versions of an event',
+    summary: 'Read the difference between the two versions of an event',
     description:
-      'Made when it is first asked for and kept, until the tool or the noise rules of the source are others. It is ' +
-      'derived: the evidence are the two objects. There is no list of diffs.',
-    headers: { 'If-None-Match': 'The entity tag of the copy that is held.' },
-    answers: {
-      200: { description: 'The diff, by the kind of the objects', schema: diffSchema },
-      304: { description: 'The copy held is the same' },
+      'The diff is computed at the first request and stored until the tool or the noise rules of the source change. It ' +
+      'is derived data: the two objects are the evidence. There is no endpoint that lists diffs.',
+    headers: { 'If-None-Match': 'The entity tag of a cached copy.' },
+    responses: {
+      200: { description: 'The diff; its form depends on the kind of the objects', schema: diffSchema },
+      304: { description: 'Not modified' },
     },
     problems: [
       'not_found',
@@ -35,9 +35,9 @@ export const diffRoutes = {
     path: '/manage/sources/{id}/noise',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Apply the present noise rules of a source to all of its past versions, as a job',
+    summary: 'Apply the noise rules of a source to all of its past changes, as a job',
     body: NO_BODY,
-    answers: { 202: { description: 'The job', schema: jobSchema } },
+    responses: { 202: { description: 'The job', schema: jobSchema } },
     problems: ['not_found'],
   }),
   previewNoiseRules: route({
@@ -45,12 +45,12 @@ export const diffRoutes = {
     path: '/manage/sources/{id}/noise/preview',
     access: 'owner',
     tag: 'Manage',
-    summary: 'See what noise rules would mark, and change nothing',
+    summary: 'Preview noise rules without storing them',
     description:
-      'Of the newest changes of the source, as many as there is time for, or of the one that is named: then with its ' +
-      'diff under these rules.',
+      'Applies the rules to the newest changes of the source, as many as fit into the time limit. With `event` they are ' +
+      'applied to that change only, and the response includes its diff.',
     body: jsonBody(newNoisePreviewSchema),
-    answers: { 200: { description: 'What the rules find', schema: noisePreviewSchema } },
+    responses: { 200: { description: 'The effect of the rules on each change', schema: noisePreviewSchema } },
     problems: ['not_found', 'blob_damaged', 'not_derivable', 'derivation_busy'],
   }),
 };

@@ -4,16 +4,16 @@ import { jobSchema } from '../job.ts';
 import { booleanParameter, listQuery, pageOf } from '../list.ts';
 import { NO_BODY, route } from './route.ts';
 
-/** Whether stored bytes are still what they were. */
+/** Audits of the stored bytes, and the damage that was found. */
 export const fixityRoutes = {
   listDamages: route({
     method: 'GET',
     path: '/api/damages',
     access: 'read',
     tag: 'Objects',
-    summary: 'Every damage of stored bytes that was found, newest first, and whether it was mended',
+    summary: 'List all damage found in stored bytes, and whether it was repaired',
     query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of damages', schema: pageOf(damageSchema) } },
+    responses: { 200: { description: 'A page of damages, newest first', schema: pageOf(damageSchema) } },
     problems: [],
   }),
   listAudits: route({
@@ -21,9 +21,9 @@ export const fixityRoutes = {
     path: '/manage/audits',
     access: 'owner',
     tag: 'Manage',
-    summary: 'The audits of stored bytes, newest first',
+    summary: 'List the audits of stored bytes',
     query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of audits', schema: pageOf(auditSchema) } },
+    responses: { 200: { description: 'A page of audits, newest first', schema: pageOf(auditSchema) } },
     problems: [],
   }),
   listLostAndFound: route({
@@ -31,9 +31,11 @@ export const fixityRoutes = {
     path: '/manage/lost-and-found',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Stored bytes that no record names, set apart by an audit or at a start, by their names',
+    summary: 'List the files in `lost-and-found/`',
+    description:
+      'Blobs that no record refers to. An audit or a start of the node moved them there; nothing deletes them.',
     query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of files', schema: pageOf(lostFileSchema) } },
+    responses: { 200: { description: 'A page of files, by name', schema: pageOf(lostFileSchema) } },
     problems: [],
   }),
   startAudit: route({
@@ -41,13 +43,14 @@ export const fixityRoutes = {
     path: '/manage/audits',
     access: 'owner',
     tag: 'Manage',
-    summary:
-      'Check the database and re-hash every stored byte now; while an audit runs, that one is answered with',
+    summary: 'Start an audit',
+    description:
+      'Checks the database and hashes every stored blob again. If an audit is already running, the response is about that one. With `wait=true` the response is sent when the audit has ended.',
     query: z.strictObject({ wait: booleanParameter.optional() }),
     body: NO_BODY,
-    answers: {
-      200: { description: 'The audit is over', schema: auditResultSchema },
-      202: { description: 'The audit runs as a job', schema: jobSchema },
+    responses: {
+      200: { description: 'The result of the audit', schema: auditResultSchema },
+      202: { description: 'The job that runs the audit', schema: jobSchema },
     },
     problems: [],
   }),

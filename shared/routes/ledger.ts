@@ -12,16 +12,16 @@ import {
 import { listQuery, pageOf } from '../list.ts';
 import { route } from './route.ts';
 
-/** What lets others check the whole archive: the ledger, its proofs, and the dump. */
+/** The ledger, its proofs and the dump, with which others can verify the whole archive. */
 export const ledgerRoutes = {
   readLedger: route({
     method: 'GET',
     path: '/api/ledger',
     access: 'read',
     tag: 'Ledger',
-    summary: 'Read the ledger from an entry on',
+    summary: 'List ledger entries, starting at `from`',
     query: ledgerQuery,
-    answers: { 200: { description: 'Entries in order, and the head', schema: ledgerPageSchema } },
+    responses: { 200: { description: 'A page of entries in order, and the head', schema: ledgerPageSchema } },
     problems: [],
   }),
   verifyLedger: route({
@@ -29,8 +29,11 @@ export const ledgerRoutes = {
     path: '/api/ledger/verify',
     access: 'read',
     tag: 'Ledger',
-    summary: 'Verify the ledger: every entry, link, the root, and every digest the archive can recompute',
-    answers: { 200: { description: 'What was found', schema: ledgerVerificationSchema } },
+    summary: 'Verify the ledger',
+    description: 'Checks every entry and link, the root, and every digest that the archive can recompute.',
+    responses: {
+      200: { description: 'The result, with the problems found', schema: ledgerVerificationSchema },
+    },
     problems: ['storage_failed'],
   }),
   readCheckpoint: route({
@@ -38,8 +41,8 @@ export const ledgerRoutes = {
     path: '/api/ledger/checkpoint',
     access: 'read',
     tag: 'Ledger',
-    summary: 'The size and root of the ledger under the node’s signature (C2SP tlog-checkpoint)',
-    answers: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
+    summary: 'Read a checkpoint: the signed size and root of the ledger (C2SP tlog-checkpoint)',
+    responses: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
     problems: ['disk_nearly_full', 'storage_failed'],
   }),
   readLedgerKey: route({
@@ -47,8 +50,8 @@ export const ledgerRoutes = {
     path: '/api/ledger/key',
     access: 'read',
     tag: 'Ledger',
-    summary: 'The verifier key of the node’s checkpoints (C2SP signed-note)',
-    answers: { 200: { description: 'name+hash+key', mediaTypes: ['text/plain'] } },
+    summary: 'Read the verifier key of the node’s checkpoints (C2SP signed-note)',
+    responses: { 200: { description: 'The key, as `name+hash+key`', mediaTypes: ['text/plain'] } },
     problems: [],
   }),
   listKeyChanges: route({
@@ -56,9 +59,9 @@ export const ledgerRoutes = {
     path: '/api/ledger/keys',
     access: 'read',
     tag: 'Ledger',
-    summary: 'Every change of the node’s key, newest first: renewals, and ledgers that were rolled back',
+    summary: 'List the changes of the node’s key: renewals and rollbacks of the ledger',
     query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of changes', schema: pageOf(keyChangeSchema) } },
+    responses: { 200: { description: 'A page of changes, newest first', schema: pageOf(keyChangeSchema) } },
     problems: [],
   }),
   proveInclusion: route({
@@ -68,10 +71,10 @@ export const ledgerRoutes = {
     tag: 'Ledger',
     summary: 'Prove that an entry is in the ledger',
     query: proofQuery,
-    answers: {
+    responses: {
       200: {
         description:
-          'The audit path; with format=tlog-proof a file that can be checked with no node (C2SP tlog-proof)',
+          'The audit path; with `format=tlog-proof` a file that can be verified offline (C2SP tlog-proof)',
         schema: inclusionProofSchema,
         mediaTypes: ['text/plain'],
       },
@@ -83,9 +86,9 @@ export const ledgerRoutes = {
     path: '/api/ledger/consistency',
     access: 'read',
     tag: 'Ledger',
-    summary: 'Prove that an older ledger is the beginning of a newer one',
+    summary: 'Prove that an older state of the ledger is a prefix of a newer one',
     query: consistencyQuery,
-    answers: { 200: { description: 'The proof', schema: consistencyProofSchema } },
+    responses: { 200: { description: 'The proof', schema: consistencyProofSchema } },
     problems: [],
   }),
   readDump: route({
@@ -93,10 +96,11 @@ export const ledgerRoutes = {
     path: '/api/dump.jsonl',
     access: 'read',
     tag: 'Dump',
-    summary: 'The whole archive but the bytes of its blobs, as JSON Lines, of one instant',
-    answers: {
+    summary: 'Dump the whole archive as JSON Lines',
+    description: 'A consistent snapshot of every record. The bytes of the blobs are not included.',
+    responses: {
       200: {
-        description: 'A header, a line a record, and a trailer with the SHA-256 of all bytes before it',
+        description: 'A header, one line per record, and a trailer with the SHA-256 of all bytes before it',
         mediaTypes: ['application/x-ndjson'],
       },
     },

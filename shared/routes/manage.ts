@@ -6,7 +6,7 @@ import { ownerSessionSchema } from '../session.ts';
 import { settingsChangeSchema, settingsSchema, sharingSchema } from '../settings.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';
 
-/** What a page needs to know about who is looking, before it offers anything. */
+/** Who sends the request, and what they may do. */
 export const sessionSchema = z
   .strictObject({
     owner: z.boolean(),
@@ -18,7 +18,7 @@ export const sessionSchema = z
   .meta({ id: 'Session' });
 export type Session = z.output<typeof sessionSchema>;
 
-/** Where the network reaches the node now, an address for each interface. */
+/** The URLs at which the node can be reached from the network, one per address of the machine. */
 export const addressesSchema = z
   .strictObject({
     addresses: z.array(z.strictObject({ url: z.string(), address: z.string(), interface: z.string() })),
@@ -26,30 +26,32 @@ export const addressesSchema = z
   .meta({ id: 'Addresses' });
 export type Addresses = z.output<typeof addressesSchema>;
 
-/** How much the archive holds, against the owner's two limits of room. */
+/** How much space the archive uses, with the two limits set by the owner. */
 export const storageSchema = z
   .strictObject({
-    /** Bytes of blobs, against `data_cap_gb`. */
+    /** Total size of all blobs. */
     held_bytes: z.int(),
+    /** `data_cap_gb` in bytes. */
     cap_bytes: z.int(),
-    /** On the data folder's disk, against `min_free_disk_gb`. */
+    /** Free space on the disk of the data folder. */
     free_bytes: z.int(),
+    /** `min_free_disk_gb` in bytes. */
     min_free_bytes: z.int(),
-    /** Why nothing more is stored, or null. */
+    /** The limit that prevents writes now, or null. */
     no_room: z.enum(['data_cap_reached', 'disk_nearly_full']).nullable(),
   })
   .meta({ id: 'Storage' });
 export type Storage = z.output<typeof storageSchema>;
 
-/** What the owner alone may do, and what a page asks to know whether its reader is the owner. */
+/** The routes for the owner only, and `readSession`, which tells a client whether it is the owner. */
 export const manageRoutes = {
   readSession: route({
     method: 'GET',
     path: '/api/session',
     access: 'read',
     tag: 'Node',
-    summary: 'Who is asking, and what they may do',
-    answers: { 200: { description: 'The session', schema: sessionSchema } },
+    summary: 'Read your own session: whether you are the owner, and what you may do',
+    responses: { 200: { description: 'The session', schema: sessionSchema } },
     problems: [],
   }),
   readSettings: route({
@@ -57,8 +59,8 @@ export const manageRoutes = {
     path: '/manage/settings',
     access: 'owner',
     tag: 'Manage',
-    summary: 'The settings',
-    answers: { 200: { description: 'All of them', schema: settingsSchema } },
+    summary: 'Read the settings',
+    responses: { 200: { description: 'All settings', schema: settingsSchema } },
     problems: [],
   }),
   changeSettings: route({
@@ -68,7 +70,7 @@ export const manageRoutes = {
     tag: 'Manage',
     summary: 'Change settings',
     body: jsonBody(settingsChangeSchema),
-    answers: { 200: { description: 'All of them', schema: settingsSchema } },
+    responses: { 200: { description: 'All settings, after the change', schema: settingsSchema } },
     problems: [],
   }),
   readStorage: route({
@@ -76,8 +78,8 @@ export const manageRoutes = {
     path: '/manage/storage',
     access: 'owner',
     tag: 'Manage',
-    summary: 'How much the archive holds and how much room is left',
-    answers: { 200: { description: 'Bytes, against the limits', schema: storageSchema } },
+    summary: 'Read how much space the archive uses and how much is left',
+    responses: { 200: { description: 'Used and free bytes, with the limits', schema: storageSchema } },
     problems: [],
   }),
   readSharing: route({
@@ -85,8 +87,8 @@ export const manageRoutes = {
     path: '/manage/sharing',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Who may reach the node',
-    answers: { 200: { description: 'The sharing', schema: sharingSchema } },
+    summary: 'Read how the node is shared',
+    responses: { 200: { description: 'The sharing mode', schema: sharingSchema } },
     problems: [],
   }),
   setSharing: route({
@@ -94,9 +96,9 @@ export const manageRoutes = {
     path: '/manage/sharing',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Set who may reach the node',
+    summary: 'Set how the node is shared',
     body: jsonBody(sharingSchema),
-    answers: { 200: { description: 'The sharing', schema: sharingSchema } },
+    responses: { 200: { description: 'The sharing mode', schema: sharingSchema } },
     problems: ['port_taken'],
   }),
   readAddresses: route({
@@ -104,8 +106,10 @@ export const manageRoutes = {
     path: '/manage/addresses',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Where others on the network reach the node; nowhere while it is not shared',
-    answers: { 200: { description: 'The addresses', schema: addressesSchema } },
+    summary: 'List the addresses at which others can reach the node',
+    responses: {
+      200: { description: 'The addresses; none while the node is not shared', schema: addressesSchema },
+    },
     problems: [],
   }),
   listInvitations: route({
@@ -113,9 +117,11 @@ export const manageRoutes = {
     path: '/manage/invitations',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Who was invited to contribute, newest first',
+    summary: 'List the invitations to contribute',
     query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of invitations', schema: pageOf(invitationSchema) } },
+    responses: {
+      200: { description: 'A page of invitations, newest first', schema: pageOf(invitationSchema) },
+    },
     problems: [],
   }),
   createInvitation: route({
@@ -123,9 +129,9 @@ export const manageRoutes = {
     path: '/manage/invitations',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Invite somebody to contribute; the token is told once',
+    summary: 'Create an invitation; its token is shown only in this response',
     body: { ...jsonBody(newInvitationSchema), optional: true as const },
-    answers: { 201: { description: 'The invitation and its token', schema: createdInvitationSchema } },
+    responses: { 201: { description: 'The invitation and its token', schema: createdInvitationSchema } },
     problems: [],
   }),
   readInvitation: route({
@@ -134,7 +140,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Read an invitation',
-    answers: { 200: { description: 'The invitation, without its token', schema: invitationSchema } },
+    responses: { 200: { description: 'The invitation, without its token', schema: invitationSchema } },
     problems: ['not_found'],
   }),
   revokeInvitation: route({
@@ -142,8 +148,8 @@ export const manageRoutes = {
     path: '/manage/invitations/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Revoke an invitation: its token is worth nothing from then on',
-    answers: { 204: { description: 'Revoked' } },
+    summary: 'Revoke an invitation: its token stops working at once',
+    responses: { 204: { description: 'The invitation is revoked' } },
     problems: ['not_found'],
   }),
   startLedgerVerification: route({
@@ -151,9 +157,9 @@ export const manageRoutes = {
     path: '/manage/ledger-verifications',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Verify the ledger as a job that tells its progress',
+    summary: 'Verify the ledger as a job that reports its progress',
     body: NO_BODY,
-    answers: { 202: { description: 'The job', schema: jobSchema } },
+    responses: { 202: { description: 'The job', schema: jobSchema } },
     problems: [],
   }),
   listJobs: route({
@@ -161,9 +167,9 @@ export const manageRoutes = {
     path: '/manage/jobs',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Long work, newest first',
+    summary: 'List jobs',
     query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of jobs', schema: pageOf(jobSchema) } },
+    responses: { 200: { description: 'A page of jobs, newest first', schema: pageOf(jobSchema) } },
     problems: [],
   }),
   readJob: route({
@@ -172,7 +178,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Read a job',
-    answers: { 200: { description: 'The job', schema: jobSchema } },
+    responses: { 200: { description: 'The job', schema: jobSchema } },
     problems: ['not_found'],
   }),
   cancelJob: route({
@@ -181,7 +187,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Cancel a job',
-    answers: { 200: { description: 'The job, cancelled or ended before', schema: jobSchema } },
+    responses: { 200: { description: 'The job, cancelled or already ended', schema: jobSchema } },
     problems: ['not_found'],
   }),
   streamManagement: route({
@@ -189,8 +195,10 @@ export const manageRoutes = {
     path: '/manage/stream',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Progress of jobs as it happens',
-    answers: { 200: { description: 'Server-sent events named job', mediaTypes: ['text/event-stream'] } },
+    summary: 'Stream the progress of jobs',
+    responses: {
+      200: { description: 'Server-sent events of type `job`', mediaTypes: ['text/event-stream'] },
+    },
     problems: [],
   }),
   createSignInLink: route({
@@ -198,12 +206,12 @@ export const manageRoutes = {
     path: '/manage/sign-in-links',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Make a link that signs one browser in as the owner, once',
+    summary: 'Create a link that signs one browser in as the owner, once',
     body: NO_BODY,
-    answers: {
+    responses: {
       201: {
         description:
-          'The link, under the name by which it was asked for, and where the node has one, the same under its public address',
+          'The link, with the host of this request; also with the public address, if the node has one',
         schema: z
           .strictObject({ url: z.string(), public_url: z.string().optional() })
           .meta({ id: 'SignInLink' }),
@@ -217,7 +225,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Sign this browser out',
-    answers: { 204: { description: 'Signed out' } },
+    responses: { 204: { description: 'The browser is signed out' } },
     problems: [],
   }),
   listSessions: route({
@@ -225,9 +233,14 @@ export const manageRoutes = {
     path: '/manage/sessions',
     access: 'owner',
     tag: 'Manage',
-    summary: 'The browsers that are signed in as the owner, the last used first',
+    summary: 'List the browsers that are signed in as the owner',
     query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of sessions', schema: pageOf(ownerSessionSchema) } },
+    responses: {
+      200: {
+        description: 'A page of sessions, most recently used first',
+        schema: pageOf(ownerSessionSchema),
+      },
+    },
     problems: [],
   }),
   endSession: route({
@@ -236,7 +249,7 @@ export const manageRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Sign a browser out, this one or another',
-    answers: { 204: { description: 'Signed out' } },
+    responses: { 204: { description: 'The browser is signed out' } },
     problems: ['not_found'],
   }),
 };

@@ -2,18 +2,18 @@ import { timeMapSchema } from '../memento.ts';
 import { route } from './route.ts';
 
 const ABOUT_ADDRESSES =
-  'What follows is the watched address as it stands, its query with it; it is brought into the one form of a source’s address. Every observation is a memento, at the moment that it shows: a third party’s own time where it captured it.';
+  'Append the watched URL unencoded, including its query; it is normalized like the URL of a source. Every observation is a memento. Its datetime is the time of the observation, or of the capture if a third party made it.';
 
-/** The observations of a source as Memento (RFC 7089) speaks of them. */
+/** The observations of a source, in the Memento protocol (RFC 7089). */
 export const mementoRoutes = {
   readTimeMapJson: route({
     method: 'GET',
     path: '/timemap/json/{+url}',
     access: 'read',
     tag: 'Mementos',
-    summary: 'Every memento of an address, as JSON',
+    summary: 'List the mementos of a URL, as JSON',
     description: ABOUT_ADDRESSES,
-    answers: { 200: { description: 'The TimeMap', schema: timeMapSchema } },
+    responses: { 200: { description: 'The TimeMap', schema: timeMapSchema } },
     problems: ['not_found'],
   }),
   readTimeMap: route({
@@ -21,9 +21,9 @@ export const mementoRoutes = {
     path: '/timemap/{+url}',
     access: 'read',
     tag: 'Mementos',
-    summary: 'Every memento of an address (RFC 7089, section 5)',
+    summary: 'List the mementos of a URL (RFC 7089, section 5)',
     description: ABOUT_ADDRESSES,
-    answers: { 200: { description: 'The TimeMap', mediaTypes: ['application/link-format'] } },
+    responses: { 200: { description: 'The TimeMap', mediaTypes: ['application/link-format'] } },
     problems: ['not_found'],
   }),
   readTimeGate: route({
@@ -31,10 +31,10 @@ export const mementoRoutes = {
     path: '/timegate/{+url}',
     access: 'read',
     tag: 'Mementos',
-    summary: 'Go to the memento of an address that is nearest to a time (RFC 7089, section 4)',
+    summary: 'Redirect to the memento of a URL that is nearest to a time (RFC 7089, section 4)',
     description: ABOUT_ADDRESSES,
-    headers: { 'Accept-Datetime': 'The time wanted, as an HTTP date; without it, the newest memento.' },
-    answers: { 302: { description: 'The memento is at Location' } },
+    headers: { 'Accept-Datetime': 'The requested time, as an HTTP date. The default is the newest memento.' },
+    responses: { 302: { description: 'Redirect to the memento' } },
     problems: ['not_found', 'invalid_datetime'],
   }),
   readMemento: route({
@@ -42,12 +42,12 @@ export const mementoRoutes = {
     path: '/memento/{time}/{+url}',
     access: 'read',
     tag: 'Mementos',
-    summary: 'The bytes of an address at a time, exactly as they were retrieved',
-    description: `The time is \`YYYYMMDDhhmmssmmm\` in UTC; without the milliseconds it is the first memento of that second. ${ABOUT_ADDRESSES}`,
-    answers: {
+    summary: 'Read a memento: the bytes of a URL at a time, exactly as they were retrieved',
+    description: `The time is \`YYYYMMDDhhmmssmmm\` in UTC. Without the milliseconds it selects the first memento of that second. ${ABOUT_ADDRESSES}`,
+    responses: {
       200: { description: 'The bytes, with the recorded content type', mediaTypes: ['*/*'] },
-      206: { description: 'The range or ranges asked for', mediaTypes: ['*/*'] },
-      304: { description: 'The copy held is the same' },
+      206: { description: 'The requested range or ranges', mediaTypes: ['*/*'] },
+      304: { description: 'Not modified' },
     },
     problems: ['not_found', 'range_not_satisfiable'],
   }),

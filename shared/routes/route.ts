@@ -4,12 +4,12 @@ import type { ProblemCode } from '../problems.ts';
 import type { RouteTag } from './tags.ts';
 
 /**
- * Who may use an address: `open` anybody who reaches the node; `read` whoever may read the archive;
- * `contribute` the owner, and visitors where the owner shares for contributions; `owner` the owner alone.
+ * Who may use a route. `open`: everyone who can reach the node. `read`: everyone who may read the archive. `contribute`:
+ * the owner, and visitors while the node is shared for contributions. `owner`: the owner only.
  */
 export type Access = 'open' | 'read' | 'contribute' | 'owner';
 
-/** A body that is read whole, as strict JSON, and checked by its schema before the service sees it. */
+/** A body that is parsed as strict JSON and checked against its schema before the handler runs. */
 export interface JsonBody<Schema extends z.ZodType = z.ZodType> {
   kind: 'json';
   schema: Schema;
@@ -18,12 +18,12 @@ export interface JsonBody<Schema extends z.ZodType = z.ZodType> {
   optional?: boolean;
 }
 
-/** A body that the service reads as it streams in, by media type; JSON among them follows the schema. */
+/** A body that the handler reads as a stream. `json` is the schema for `application/json`. */
 export interface StreamBody {
   kind: 'stream';
   mediaTypes: readonly string[];
   json?: z.ZodType;
-  /** The parts of `multipart/form-data`: each with the schema of its JSON, or `files` for any number of files. */
+  /** The parts of `multipart/form-data`: the schema of a part's JSON, or `files` for any number of files. */
   parts?: Readonly<Record<string, z.ZodType | 'files'>>;
 }
 
@@ -31,15 +31,16 @@ export type BodySpec = JsonBody | StreamBody;
 
 export interface ResponseSpec<Schema extends z.ZodType = z.ZodType> {
   description: string;
-  /** Absent where there is no JSON to answer with. */
+  /** The schema of the JSON body; absent if there is none. */
   schema?: Schema;
-  /** Media types beside or instead of JSON. */
+  /** Media types in addition to or instead of JSON. */
   mediaTypes?: readonly string[];
 }
 
 /**
- * One address of the interface. `path` is an RFC 6570 template of `{name}` (one segment) and `{+name}` (all that is
- * left); `{+url}` is an address as it stands, with its query. The server's routing, the client's functions and the OpenAPI document are made from this and nothing else.
+ * One operation of the API. `path` is an RFC 6570 template with `{name}` (one segment), `{+name}` (all remaining
+ * segments) and `{+url}` (an unencoded URL, including its query). The server's routes, the client's functions and the
+ * OpenAPI document are all generated from it.
  */
 export interface RouteSpec {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -47,53 +48,53 @@ export interface RouteSpec {
   access: Access;
   tag: RouteTag;
   summary: string;
-  /** What the summary leaves open. */
+  /** Details that do not fit into the summary. */
   description?: string;
   query?: z.ZodObject;
   body?: BodySpec;
-  /** Request headers that it looks at, and what for. */
+  /** The request headers that have an effect, with their descriptions. */
   headers?: Readonly<Record<string, string>>;
-  answers: Record<number, ResponseSpec>;
+  responses: Record<number, ResponseSpec>;
   problems: readonly ProblemCode[];
 }
 
-/** Keeps the exact type of a route, so that handlers and clients are checked against it. */
+/** Returns the route itself, with its literal type, so that handlers and clients are type-checked against it. */
 export function route<const Spec extends RouteSpec>(spec: Spec): Spec {
   return spec;
 }
 
-/** A JSON body of the size that every address but a pack's takes. */
+/** A JSON body with the usual size limit, `MAX_JSON_BYTES`. */
 export function jsonBody<Schema extends z.ZodType>(schema: Schema) {
   return { kind: 'json' as const, schema, maxBytes: MAX_JSON_BYTES };
 }
 
-/** The body of an address that needs none: it may be left out, and has no fields. */
+/** The body of a POST that takes no input: it may be omitted, and has no fields. */
 export const NO_BODY = { ...jsonBody(z.strictObject({})), optional: true as const };
 
 type NoQuery = Record<string, never>;
 
-/** What a route's handler is given as query: parsed, defaults filled in. */
+/** The query that a route's handler receives: parsed, with defaults. */
 export type QueryOf<Spec extends RouteSpec> = Spec extends { query: infer Query extends z.ZodType }
   ? z.output<Query>
   : NoQuery;
 
-/** What a route's handler is given as JSON body. */
+/** The JSON body that a route's handler receives. */
 export type BodyOf<Spec extends RouteSpec> = Spec extends { body: JsonBody<infer Schema> }
   ? z.output<Schema>
   : undefined;
 
-/** What a client may send as JSON body: defaults may be left out. */
+/** The JSON body that a client may send: fields with defaults may be omitted. */
 export type BodyInputOf<Spec extends RouteSpec> = Spec extends { body: JsonBody<infer Schema> }
   ? z.input<Schema>
   : undefined;
 
-type AnswerSchemas<Spec extends RouteSpec> = {
-  [Status in keyof Spec['answers']]: Spec['answers'][Status] extends {
+type ResponseSchemas<Spec extends RouteSpec> = {
+  [Status in keyof Spec['responses']]: Spec['responses'][Status] extends {
     schema: infer Schema extends z.ZodType;
   }
     ? z.output<Schema>
     : never;
 };
 
-/** The JSON that a route answers with when it succeeds. */
-export type ResponseOf<Spec extends RouteSpec> = AnswerSchemas<Spec>[keyof AnswerSchemas<Spec>];
+/** The JSON body of a successful response. */
+export type ResponseOf<Spec extends RouteSpec> = ResponseSchemas<Spec>[keyof ResponseSchemas<Spec>];

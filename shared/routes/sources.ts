@@ -24,7 +24,7 @@ export const sourceRoutes = {
     tag: 'Manage',
     summary: 'List the sources with their settings and last results',
     query: sourcesQuery,
-    answers: { 200: { description: 'A page of sources', schema: pageOf(watchedSourceSchema) } },
+    responses: { 200: { description: 'A page of sources', schema: pageOf(watchedSourceSchema) } },
     problems: [],
   }),
   addSource: route({
@@ -34,7 +34,7 @@ export const sourceRoutes = {
     tag: 'Manage',
     summary: 'Add a source',
     body: jsonBody(newSourceSchema),
-    answers: { 201: { description: 'The source', schema: watchedSourceSchema } },
+    responses: { 201: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['source_exists'],
   }),
   previewSource: route({
@@ -44,7 +44,7 @@ export const sourceRoutes = {
     tag: 'Manage',
     summary: 'Fetch a URL once and return what would be stored, without storing it',
     body: jsonBody(z.strictObject({ url: watchedUrlSchema }).meta({ id: 'PreviewRequest' })),
-    answers: { 200: { description: 'The result of the fetch', schema: sourcePreviewSchema } },
+    responses: { 200: { description: 'The result of the fetch', schema: sourcePreviewSchema } },
     problems: [],
   }),
   importSources: route({
@@ -56,7 +56,7 @@ export const sourceRoutes = {
     description:
       'Accepts text with one URL per line (`#` begins a comment), CSV with a column `url` and optional columns for other fields, or OPML, whose outline titles become tags. At most 10,000 entries. The result lists the outcome of each entry.',
     body: { kind: 'stream', mediaTypes: Object.keys(LIST_MEDIA_TYPES) },
-    answers: { 200: { description: 'The outcome of each entry', schema: sourceImportSchema } },
+    responses: { 200: { description: 'The outcome of each entry', schema: sourceImportSchema } },
     problems: ['invalid_list'],
   }),
   readWatchedSource: route({
@@ -64,8 +64,8 @@ export const sourceRoutes = {
     path: '/manage/sources/{id}',
     access: 'owner',
     tag: 'Manage',
-    summary: 'Read a source',
-    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
+    summary: 'Read a source, with its configuration and last result',
+    responses: { 200: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['not_found'],
   }),
   listRetrievals: route({
@@ -75,7 +75,9 @@ export const sourceRoutes = {
     tag: 'Manage',
     summary: 'List every attempt on a source, newest first',
     query: z.strictObject(listQuery),
-    answers: { 200: { description: 'A page of retrievals', schema: pageOf(retrievalSchema) } },
+    responses: {
+      200: { description: 'A page of retrievals, newest first', schema: pageOf(retrievalSchema) },
+    },
     problems: ['not_found'],
   }),
   proveRetrieval: route({
@@ -84,7 +86,7 @@ export const sourceRoutes = {
     access: 'read',
     tag: 'Ledger',
     summary: 'Prove that a ledger entry covers a retrieval, without disclosing other retrievals',
-    answers: { 200: { description: 'The retrieval and its audit path', schema: retrievalProofSchema } },
+    responses: { 200: { description: 'The retrieval and its audit path', schema: retrievalProofSchema } },
     problems: ['not_found'],
   }),
   changeSource: route({
@@ -94,7 +96,7 @@ export const sourceRoutes = {
     tag: 'Manage',
     summary: 'Change or pause a source',
     body: jsonBody(sourceChangeSchema),
-    answers: { 200: { description: 'The source', schema: watchedSourceSchema } },
+    responses: { 200: { description: 'The source', schema: watchedSourceSchema } },
     problems: ['not_found'],
   }),
   removeSource: route({
@@ -103,7 +105,7 @@ export const sourceRoutes = {
     access: 'owner',
     tag: 'Manage',
     summary: 'Stop watching a source; its history stays',
-    answers: { 204: { description: 'No longer watched' } },
+    responses: { 204: { description: 'No longer watched' } },
     problems: ['not_found'],
   }),
   collect: route({
@@ -114,9 +116,9 @@ export const sourceRoutes = {
     summary: 'Start a collection now',
     query: z.strictObject({ wait: booleanParameter.optional() }),
     body: { ...jsonBody(newCollectionSchema), optional: true as const },
-    answers: {
-      200: { description: 'The round is over', schema: collectionResultSchema },
-      202: { description: 'The round runs as a job', schema: jobSchema },
+    responses: {
+      200: { description: 'The result of the collection', schema: collectionResultSchema },
+      202: { description: 'The job that runs the collection', schema: jobSchema },
     },
     problems: ['unknown_source'],
   }),

@@ -1,20 +1,20 @@
-/** What the addresses are grouped by in the description of the interface, in the order in which it shows them. */
+/** The groups of operations in the API documentation, in display order. */
 export const ROUTE_TAGS = {
-  Nodes: 'The tree that studies and packs hang in.',
-  Packs: 'Bundles of research data with a record, a licence and an outcome, named by their fingerprint.',
+  Nodes: 'The tree that organizes studies and packs.',
+  Packs: 'Bundles of research data with a record, a licence and an outcome, identified by their fingerprint.',
   Studies: 'Questions that packs answer, with a status and a table of results.',
-  Comments: 'What people say about a pack or a study.',
-  Citations: 'How to cite a pack or a study.',
-  Blobs: 'The bytes of files, named by their SHA-256.',
-  Ledger: 'The append-only list of all that was recorded, and the proofs that it was never rewritten.',
+  Comments: 'Comments on packs and studies.',
+  Citations: 'Citations of packs and studies.',
+  Blobs: 'The bytes of files, identified by their SHA-256.',
+  Ledger: 'The append-only log of everything recorded, and the proofs that it was never rewritten.',
   Dump: 'The whole archive as one stream.',
-  Collection: 'How the collection of watched sources goes.',
-  Timeline: 'What became of each source, event by event.',
-  Objects: 'The bytes that were retrieved, exactly as they came.',
-  Mementos: 'What was observed, as Memento (RFC 7089) finds it by address and time.',
-  Node: 'The node itself and who is asking.',
-  Manage: 'What the owner alone may do.',
-  Description: 'This description.',
+  Collection: 'The watched sources and the state of the collection.',
+  Timeline: 'The events of each source: first seen, changed, unavailable and so on.',
+  Objects: 'Retrieved bytes, exactly as they were received.',
+  Mementos: 'Observations by URL and time, in the Memento protocol (RFC 7089).',
+  Node: 'The node and the session of the client.',
+  Manage: 'Operations for the owner only.',
+  Description: 'The documentation of this API.',
 } as const;
 
 export type RouteTag = keyof typeof ROUTE_TAGS;

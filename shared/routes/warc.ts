@@ -7,11 +7,11 @@ export const warcRoutes = {
     path: '/api/warc',
     access: 'read',
     tag: 'Objects',
-    summary: 'Every attempt on a source, or on all, as a WARC/1.1 file',
+    summary: 'Export the retrievals of one source or of all sources as a WARC/1.1 file',
     description:
-      'Of one instant, within a span of `observed_at`. With `gzip` each record is packed by itself. The same attempts give the same bytes.',
+      'A consistent snapshot. `since` and `until` limit it by `observed_at`. With `gzip=true` each record is compressed separately. The same retrievals always give the same bytes.',
     query: warcQuery,
-    answers: { 200: { description: 'The file', mediaTypes: ['application/warc'] } },
+    responses: { 200: { description: 'The WARC file', mediaTypes: ['application/warc'] } },
     problems: ['not_found', 'storage_failed', 'busy'],
   }),
 };

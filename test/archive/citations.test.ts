@@ -37,7 +37,7 @@ const HOSTILE_TITLES = [
 ];
 
 describe('GET /api/items/<id>/cite (contract, section 2)', () => {
-  test('a pack is cited with its address by the request’s Host, its fingerprint and every form', async () => {
+  test('a pack is cited with its fingerprint, all formats, and a URL with the host of the request', async () => {
     const node = await openTestNode({ clock: new ManualClock('2026-11-20T23:30:00.000Z') });
     const pack = await uploadNewPack(node, { title: 'Sea level', keywords: ['tide', 'sea'] });
     const citation = await citationOf(node, pack.id);
@@ -63,7 +63,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     expect(JSON.parse(answer.body).url).toBe(`http://localhost:${port}/packs/${pack.id}`);
   });
 
-  test('each form comes alone, with its own media type, by format and by Accept', async () => {
+  test('each format can be requested by format and by Accept, and has its own media type', async () => {
     const node = await openTestNode();
     const pack = await uploadNewPack(node);
     const citation = await citationOf(node, pack.id);
@@ -82,7 +82,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     expect(JSON.parse(await citedAs(node, pack.id, 'csl-json'))).toEqual(citation.csl);
   });
 
-  test('Accept is weighed by its q-values; format goes before it; what fits nothing is 406', async () => {
+  test('respects q-values in Accept, prefers format to Accept, and returns 406 if no format matches', async () => {
     const node = await openTestNode();
     const { id } = await uploadNewPack(node);
     const typeFor = async (accept: string, query = '') => {
@@ -103,7 +103,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     expect(await typeFor('text/x-bibliography; style=nature')).toBe(406);
   });
 
-  test('another format is 400 invalid_format, an unknown item 404 not_found', async () => {
+  test('an unknown format is 400 invalid_format, an unknown item 404 not_found', async () => {
     const node = await openTestNode();
     const { id } = await uploadNewPack(node);
     const other = await node.fetch(`/api/items/${id}/cite?format=endnote`);
@@ -112,7 +112,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: 'not_found' }]);
   });
 
-  test('no title breaks BibTeX or RIS: another’s program reads the same title, authors and nothing else', async () => {
+  test('no title breaks BibTeX or RIS: a third-party parser reads the same title and authors, and nothing else', async () => {
     const node = await openTestNode();
     for (const title of HOSTILE_TITLES) {
       const name = title.slice(0, 100);
@@ -133,7 +133,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     }
   });
 
-  test('a name is parted only where it is written as "Family, Given"', async () => {
+  test('splits a name only if it is written as "Family, Given"', async () => {
     const node = await openTestNode();
     const names = {
       'Curie, Marie Salomea': { family: 'Curie', given: 'Marie Salomea' },
@@ -151,14 +151,14 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
 
   test.for<[string, string[]]>([
     ['one author', ['Ada Lovelace']],
-    ['two names as they stand', ['Ada Lovelace', 'Grace Hopper']],
-    ['two names that are parted', ['Lovelace, Ada', 'Sartre, Jean-Paul']],
+    ['two unsplit names', ['Ada Lovelace', 'Grace Hopper']],
+    ['two split names', ['Lovelace, Ada', 'Sartre, Jean-Paul']],
     ['initials of many kinds', ['Lovelace, Ada King', 'van der Berg, J.M.', 'Иванов, Иван Петрович']],
     ['a script without capitals', ['山田, 太郎', 'Institute of Tides']],
     ['20 authors', Array.from({ length: 20 }, (_, index) => `Family${index}, Given`)],
     ['21 authors', Array.from({ length: 21 }, (_, index) => `Family${index}, Given`)],
     ['100 authors', Array.from({ length: 100 }, (_, index) => `Author number ${index}`)],
-  ])('the APA reference of %s is what the CSL engine makes of the same item', async ([, names]) => {
+  ])('the APA reference of %s is the same as that of the CSL engine', async ([, names]) => {
     const node = await openTestNode();
     const first = await uploadNewPack(node, { authors: names.map((name) => ({ name })) });
     const second = await uploadNewPack(node, {
@@ -173,7 +173,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     }
   });
 
-  test('DataCite has rights, sizes, versions and every related work by its type', async () => {
+  test('DataCite contains rights, sizes, versions and every related work with its type', async () => {
     const node = await openTestNode();
     const first = await uploadNewPack(node);
     const digest = 'a'.repeat(64);
@@ -238,7 +238,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     });
   });
 
-  test('a study is cited with the authors of its packs, each once, in order; it has no digest', async () => {
+  test('a study is cited with the distinct authors of its packs in order, and without a digest', async () => {
     const node = await openTestNode();
     const response = await node.sendJson('POST', '/api/studies', { title: 'Does the sea rise?' });
     const study = (await response.json()) as Study;
@@ -267,7 +267,7 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
   });
 });
 
-/** How deep in braces a BibTeX text ends, as BibTeX counts them. */
+/** Returns the depth of braces at the end of a BibTeX text, as BibTeX counts them. */
 function depthOf(text: string): number {
   let depth = 0;
   for (const character of text) {
@@ -278,7 +278,7 @@ function depthOf(text: string): number {
   return depth;
 }
 
-/** The reader marks what keeps its capitals; that is no part of the text. */
+/** Removes the marks that the parser adds to protected capitals. */
 function plain(text: string | undefined): string | undefined {
   return text?.replace(/<\/?span[^>]*>/g, '');
 }

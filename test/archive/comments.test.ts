@@ -17,7 +17,7 @@ afterAll(closeTestNodes);
 
 const comment = (item: string, body: object) => node.sendJson('POST', `/api/items/${item}/comments`, body);
 
-test('a pack and a study take comments and answers to them, listed oldest first', async () => {
+test('packs and studies have comments and replies, listed oldest first', async () => {
   const response = await comment(pack, { author: 'Ada', body: 'Which gauge?' });
   expect(response.status).toBe(201);
   expect(response.headers.get('Location')).toBe(`/api/items/${pack}/comments`);
@@ -48,7 +48,7 @@ test('a pack and a study take comments and answers to them, listed oldest first'
   });
 });
 
-test('reply_to that is unknown or on another item is 422 unknown_comment', async () => {
+test('an unknown reply_to, or one on another item, is 422 unknown_comment', async () => {
   const elsewhere = (await (await comment(study, { author: 'Cy', body: 'Elsewhere' })).json()) as Comment;
   for (const reply_to of ['co_00000000000000000000', elsewhere.id]) {
     expect(await problemOf(comment(pack, { author: 'A', body: 'Refused', reply_to }))).toMatchObject({
@@ -61,7 +61,7 @@ test('reply_to that is unknown or on another item is 422 unknown_comment', async
   expect(items.map(({ body }) => body)).not.toContain('Refused');
 });
 
-test('an unknown item is 404, for reading and for writing', async () => {
+test('an unknown item is 404 for reading and writing', async () => {
   for (const item of ['pk_00000000000000000000', 'st_00000000000000000000', 'nothing']) {
     expect(await problemOf(node.fetch(`/api/items/${item}/comments`))).toMatchObject({ status: 404 });
     expect(await problemOf(comment(item, { author: 'A', body: 'B' }))).toMatchObject({ status: 404 });

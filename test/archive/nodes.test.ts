@@ -17,7 +17,7 @@ async function createAll(...paths: string[]): Promise<void> {
 }
 
 describe('POST /api/nodes', () => {
-  test('answers 201 with the node and where it is read', async () => {
+  test('returns 201 with the node and its location', async () => {
     const response = await node.sendJson('POST', '/api/nodes', { path: 'ocean', title: 'Ocean' });
     expect(response.status).toBe(201);
     expect(response.headers.get('Location')).toBe('/api/nodes/ocean');
@@ -32,20 +32,20 @@ describe('POST /api/nodes', () => {
     expect(await (await node.fetch('/api/nodes/ocean')).json()).toMatchObject(created);
   });
 
-  test('a missing parent is 409 parent_missing, a node that exists 409 node_exists, and nothing is written', async () => {
+  test('refuses a missing parent (409 parent_missing) and an existing node (409 node_exists), and writes nothing', async () => {
     expect(await problemOf(create('ocean/level'))).toMatchObject({ status: 409, code: 'parent_missing' });
     await createAll('ocean', 'ocean/level');
     expect(await problemOf(create('ocean'))).toMatchObject({ status: 409, code: 'node_exists' });
     expect(await (await node.fetch('/api/ledger')).json()).toMatchObject({ total: 2 });
   });
 
-  test('two requests for one path at once make one node', async () => {
+  test('two concurrent requests for the same path create one node', async () => {
     const statuses = await Promise.all(Array.from({ length: 8 }, async () => (await create('ocean')).status));
     expect(statuses.filter((status) => status === 201)).toHaveLength(1);
     expect(statuses.filter((status) => status === 409)).toHaveLength(7);
   });
 
-  test('a path that breaks the rule of segments is 422 with a pointer', async () => {
+  test('an invalid path is 422 with a pointer', async () => {
     for (const path of [
       'Ocean',
       '-ocean',
@@ -66,7 +66,7 @@ describe('POST /api/nodes', () => {
     }
   });
 
-  test('every other field that breaks its rule is 422 with a pointer', async () => {
+  test('every other invalid field is 422 with a pointer', async () => {
     const refused: [object, string, string][] = [
       [{ path: 'a', title: '' }, '/title', 'invalid_field'],
       [{ path: 'a', title: 'x'.repeat(201) }, '/title', 'invalid_field'],
@@ -75,12 +75,12 @@ describe('POST /api/nodes', () => {
       [{ path: 'a', title: 'A', created_at: '2020-01-01T00:00:00.000Z' }, '/created_at', 'unknown_field'],
     ];
     for (const [body, path, code] of refused) {
-      const told = await problemOf(node.sendJson('POST', '/api/nodes', body));
-      expect(told).toMatchObject({ status: 422, code, errors: [{ path }] });
+      const problem = await problemOf(node.sendJson('POST', '/api/nodes', body));
+      expect(problem).toMatchObject({ status: 422, code, errors: [{ path }] });
     }
   });
 
-  test('eight segments of 64 characters are taken, and text is counted in characters', async () => {
+  test('accepts eight segments of 64 characters, and counts text in characters', async () => {
     const path = Array.from({ length: 8 }, () => 'x'.repeat(64)).join('/');
     for (let depth = 1; depth <= 8; depth += 1) await createAll(path.slice(0, depth * 65 - 1));
     expect((await node.fetch(`/api/nodes/${path}`)).status).toBe(200);
@@ -98,7 +98,7 @@ describe('reading nodes', () => {
     expect(await problemOf(node.fetch('/api/nodes/No%20Where'))).toMatchObject({ status: 404 });
   });
 
-  test('a node has its ancestors, its children newest first, and the newest of its subtree with counts', async () => {
+  test('a node has its ancestors, its children (newest first), and the newest items of its subtree with counts', async () => {
     await createAll('ocean', 'ocean/level', 'ocean/level/north', 'ocean/salt', 'land');
     const study = (await (
       await node.sendJson('POST', '/api/studies', { title: 'S', node: 'ocean/level/north' })
@@ -119,7 +119,7 @@ describe('reading nodes', () => {
     expect(ocean.children.map(({ path }) => path)).toEqual(['ocean/salt', 'ocean/level']);
   });
 
-  test('the tree has every node under its parent with the counts of its whole subtree', async () => {
+  test('the tree contains every node under its parent, with the counts of its subtree', async () => {
     await createAll('b', 'a', 'a/y', 'a/x', 'a/x/deep', 'a-b');
     await uploadNewPack(node, { node: 'a/x/deep' });
     await node.sendJson('POST', '/api/studies', { title: 'S', node: 'a/x' });
@@ -145,7 +145,7 @@ describe('reading nodes', () => {
     ]);
   });
 
-  test('each list of a node’s page has at most 100, and its counts say how many there are', async () => {
+  test('each list on a node’s page has at most 100 items, and the counts have the totals', async () => {
     await createAll('many');
     await Promise.all(Array.from({ length: 101 }, (_, index) => createAll(`many/n${index}`)));
     const page = (await (await node.fetch('/api/nodes/many')).json()) as {

@@ -69,14 +69,14 @@ async function ask(query: string) {
   };
 }
 
-/** The names of the packs that a query lists. */
+/** Returns the names of the packs that a query lists. */
 async function listed(query: string): Promise<string> {
   const { items, total } = await ask(query);
   expect(total).toBe(items.length);
   return items.map(({ id }) => Object.keys(packs).find((name) => packs[name]?.id === id)).join(' ');
 }
 
-test('packs are listed newest first, each as it is read alone', async () => {
+test('lists packs newest first, each the same as when read by id', async () => {
   expect(await listed('')).toBe('once failed again wind salt tides');
   for (const item of (await ask('')).items) {
     expect(item).toEqual(await (await node.fetch(`/api/packs/${item.id}`)).json());
@@ -137,7 +137,7 @@ test.each([
   expect(await listed(`?q=${encodeURIComponent(filled)}`)).toBe(expected);
 });
 
-test('q and filters hold together', async () => {
+test('combines q with filters', async () => {
   expect(await listed('?q=ada&node=ocean&outcome=negative')).toBe('salt');
   expect(await listed('?q=ada&flagged=true')).toBe('wind');
 });
@@ -157,7 +157,7 @@ test.each([
 });
 
 describe('pages', () => {
-  test('next leads through all of them with the whole query kept', async () => {
+  test('next leads through all pages with the same query', async () => {
     const seen: string[] = [];
     let next: string | null = '/api/packs?sort=title&limit=2&flagged=false&q=%22ada%22%20a';
     while (next) {
@@ -170,13 +170,13 @@ describe('pages', () => {
     expect(seen).toEqual(['again', 'once', 'salt', 'tides', 'failed'].map((name) => packs[name]?.id));
   });
 
-  test('an offset beyond the end gives an empty page with the total', async () => {
+  test('an offset beyond the end returns an empty page with the total', async () => {
     expect(await ask('?offset=100')).toEqual({ items: [], total: 6, limit: 100, offset: 100, next: null });
     expect(await ask('?offset=100&q=ada')).toMatchObject({ items: [], total: 6, next: null });
   });
 });
 
-test('a page of large records, which is sent as it is read, is whole', async () => {
+test('a page of large records, which is streamed, is complete', async () => {
   const other = await openTestNode();
   const method = { text: 'ä'.repeat(200_000), complete: true };
   const added: string[] = [];

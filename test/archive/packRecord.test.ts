@@ -10,13 +10,13 @@ beforeAll(async () => {
 afterAll(closeTestNodes);
 
 const upload = (changes: object) => uploadPack(node, { ...sampleRecord(), ...changes });
-/** A record as JSON text, for what `JSON.stringify` cannot say. */
+/** Returns a record as JSON text, with values that `JSON.stringify` cannot produce. */
 const uploadText = (changes: string) =>
   uploadPack(node, `${JSON.stringify(sampleRecord()).slice(0, -1)},${changes}}`);
 
 const file = (path: string) => ({ path, sha256: '0'.repeat(64), bytes: 1, media_type: 'text/plain' });
 
-describe('a field that breaks its rule is refused with 422 and a pointer to it', () => {
+describe('an invalid field is refused with 422 and a pointer', () => {
   const long = (length: number) => 'x'.repeat(length);
   const author = { name: 'A' };
   const method = { text: 'How', complete: true };
@@ -44,10 +44,10 @@ describe('a field that breaks its rule is refused with 422 and a pointer to it',
       '/authors/1/orcid',
     ],
     ['an ORCID without hyphens', { authors: [{ ...author, orcid: '0000000218250097' }] }, '/authors/0/orcid'],
-    ['another licence', { license: 'MIT' }, '/license'],
-    ['another outcome', { outcome: 'unclear' }, '/outcome'],
+    ['an unknown licence', { license: 'MIT' }, '/license'],
+    ['an unknown outcome', { outcome: 'unclear' }, '/outcome'],
     ['an outcome that is null rather than "null"', { outcome: null }, '/outcome'],
-    ['a method of neither text nor link', { method: { complete: true } }, '/method'],
+    ['a method without text and link', { method: { complete: true } }, '/method'],
     ['a method without complete', { method: { text: 'How' } }, '/method/complete'],
     [
       'a method whose link is no http(s)',
@@ -67,9 +67,9 @@ describe('a field that breaks its rule is refused with 422 and a pointer to it',
     ],
     ['51 keywords', { keywords: Array.from({ length: 51 }, (_, index) => `k${index}`) }, '/keywords'],
     ['an empty keyword', { keywords: ['a', ''] }, '/keywords/1'],
-    ['a node that is no path', { node: 'No Path' }, '/node'],
+    ['a node that is not a path', { node: 'No Path' }, '/node'],
     ['an unknown node', { node: 'nowhere' }, '/node', 'unknown_node'],
-    ['a study that is no id', { study: 'mine' }, '/study'],
+    ['a study that is not an id', { study: 'mine' }, '/study'],
     ['an unknown study', { study: 'st_00000000000000000000' }, '/study', 'unknown_study'],
     [
       'a replication of an unknown pack',
@@ -78,7 +78,7 @@ describe('a field that breaks its rule is refused with 422 and a pointer to it',
       'unknown_pack',
     ],
     [
-      'another verdict',
+      'an unknown verdict',
       { replicates: { pack: 'pk_00000000000000000000', verdict: 'maybe' } },
       '/replicates/verdict',
     ],
@@ -94,22 +94,26 @@ describe('a field that breaks its rule is refused with 422 and a pointer to it',
       '/related/0/relation',
     ],
     [
-      'an identifier that is none',
+      'an invalid identifier',
       { related: [{ relation: 'Cites', identifier: 'a book' }] },
       '/related/0/identifier',
     ],
-    ['a field that no rule names', { doi: '10.1/1' }, '/doi', 'unknown_field'],
+    ['an unknown field', { doi: '10.1/1' }, '/doi', 'unknown_field'],
     ['a field that the server adds', { tag: 'replicable' }, '/tag', 'unknown_field'],
-    ['a digest that is none', { files: [{ ...file('a'), sha256: 'A'.repeat(64) }] }, '/files/0/sha256'],
+    ['an invalid digest', { files: [{ ...file('a'), sha256: 'A'.repeat(64) }] }, '/files/0/sha256'],
     ['half a byte', { files: [{ ...file('a'), bytes: 0.5 }] }, '/files/0/bytes'],
-    ['a media type that is none', { files: [{ ...file('a'), media_type: 'text' }] }, '/files/0/media_type'],
-    ['two paths alike', { files: [file('a'), file('a')] }, '/files/1/path'],
+    ['an invalid media type', { files: [{ ...file('a'), media_type: 'text' }] }, '/files/0/media_type'],
+    ['two equal paths', { files: [file('a'), file('a')] }, '/files/1/path'],
     [
-      'two paths alike but for sharp s',
+      'two paths that differ only in ß and ss',
       { files: [file('Straße.csv'), file('STRASSE.csv')] },
       '/files/1/path',
     ],
-    ['two paths alike but for case', { files: [file('Data/Ä.csv'), file('data/ä.CSV')] }, '/files/1/path'],
+    [
+      'two paths that differ only in case',
+      { files: [file('Data/Ä.csv'), file('data/ä.CSV')] },
+      '/files/1/path',
+    ],
     ['a path that is another’s folder', { files: [file('a/b'), file('a')] }, '/files/1/path'],
   ];
   test.each(refused)('%s', async (_name, changes, path, code = 'invalid_field') => {
@@ -148,12 +152,12 @@ describe('a field that breaks its rule is refused with 422 and a pointer to it',
     });
   });
 
-  test('nothing was written by any of them', async () => {
+  test('none of them wrote anything', async () => {
     expect(await (await node.fetch('/api/ledger')).json()).toMatchObject({ total: 0 });
   });
 });
 
-describe('what has no canonical form is refused and never mended', () => {
+describe('a record without a canonical form is refused and never corrected', () => {
   test.each([
     ['a key given twice', '"results":{"a":1,"a":2}', '/results/a'],
     ['a field given twice', '"title":"Again"', '/title'],
@@ -168,7 +172,7 @@ describe('what has no canonical form is refused and never mended', () => {
     });
   });
 
-  test('a record nested too deep, or of too many fields to be one, is 400', async () => {
+  test('a record that is nested too deeply or has too many fields is 400', async () => {
     const nested = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
     const many = Array.from({ length: 100_001 }, (_, index) => `"f${index}":0`).join(',');
     for (const text of [nested, `{${many}}`]) {
@@ -177,7 +181,7 @@ describe('what has no canonical form is refused and never mended', () => {
   });
 
   test.each(['{', '', 'nothing', '[1,]', '{"a":NaN}'])(
-    'a record that is no JSON, %j, is 400',
+    'a record that is not JSON, %j, is 400',
     async (text) => {
       expect(await problemOf(uploadPack(node, text))).toMatchObject({ status: 400, code: 'invalid_json' });
     },
@@ -198,8 +202,8 @@ describe('what has no canonical form is refused and never mended', () => {
   });
 });
 
-describe('what is within the rules is taken as it is', () => {
-  test('the largest and oddest values of every field come back unchanged', async () => {
+describe('a valid record is accepted unchanged', () => {
+  test('returns the largest and most unusual values of every field unchanged', async () => {
     const results = JSON.parse(
       '{"__proto__":"p","constructor":1,"toString":null,"10":1,"9":2,"a b":true,"\\u0000":"","é":-0.5,"big":1e300}',
     ) as Record<string, number>;
@@ -239,7 +243,7 @@ describe('what is within the rules is taken as it is', () => {
     expect(Object.hasOwn(pack.results, '__proto__')).toBe(true);
   });
 
-  test('optional fields that are left out have their empty value', async () => {
+  test('omitted optional fields have their defaults', async () => {
     const pack = await uploadNewPack(node, { title: 'Bare' });
     expect(pack).toMatchObject({
       summary: '',
@@ -255,9 +259,9 @@ describe('what is within the rules is taken as it is', () => {
     });
   });
 
-  test('files are sorted by the UTF-8 bytes of their paths, whatever the order they came in', async () => {
+  test('sorts files by the UTF-8 bytes of their paths', async () => {
     const files = {
-      // Alike in looks, not in case: two files to every system.
+      // These look similar but do not differ only in case, so they are two files on every system.
       '①.csv': '7',
       '1.csv': '8',
       'ä.csv': '1',
@@ -278,7 +282,7 @@ describe('what is within the rules is taken as it is', () => {
   });
 });
 
-describe('what the server adds', () => {
+describe('fields that the server adds', () => {
   test.each([
     [null, 'report-only'],
     [{ text: 'How', complete: false }, 'report-only'],
@@ -289,7 +293,7 @@ describe('what the server adds', () => {
     expect(pack.tag).toBe(tag);
   });
 
-  test('replications, evidence, newer versions and whether the original had a method are told both ways', async () => {
+  test('shows replications, evidence, newer versions and original_had_method on both packs', async () => {
     const original = await uploadNewPack(
       node,
       { title: 'Original', method: { text: 'How', complete: true } },
@@ -335,7 +339,7 @@ describe('what the server adds', () => {
     });
   });
 
-  test('received_at is the ledger entry’s own time, and the entry records the fingerprint', async () => {
+  test('received_at is the time of the ledger entry, which records the fingerprint', async () => {
     const pack = await uploadNewPack(node, { title: 'Recorded' });
     const { items } = (await (await node.fetch(`/api/ledger?from=${pack.ledger_entry}&limit=1`)).json()) as {
       items: object[];
@@ -351,7 +355,7 @@ describe('what the server adds', () => {
     ]);
   });
 
-  test('flags are told with the pack for ever; other needs a note', async () => {
+  test('flags stay with the pack; the reason other requires a note', async () => {
     const { id, flags } = await uploadNewPack(node, { title: 'Flagged' });
     expect(flags).toEqual([]);
     const flag = (body: object, of = id) => node.sendJson('POST', `/api/packs/${of}/flag`, body);
@@ -376,7 +380,7 @@ describe('what the server adds', () => {
     });
   });
 
-  test('an unknown pack is 404 wherever it is asked for', async () => {
+  test('an unknown pack is 404 at every endpoint', async () => {
     for (const path of [
       '/api/packs/pk_00000000000000000000',
       '/api/packs/pk_00000000000000000000/verify',

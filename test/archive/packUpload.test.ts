@@ -26,13 +26,13 @@ const ledgerSize = async () =>
   ((await (await node.fetch('/api/ledger?limit=1')).json()) as { total: number }).total;
 const temporaryFiles = () => readdir(join(node.dataFolder, 'tmp'));
 
-/** Runs something that must be refused, and holds that nothing is left of it. */
+/** Sends a request that must be refused, and expects that nothing is left of it. */
 async function refused(send: () => Promise<Response>) {
   const before = await ledgerSize();
-  const told = await problemOf(send());
+  const problem = await problemOf(send());
   expect(await temporaryFiles()).toEqual([]);
   expect(await ledgerSize()).toBe(before);
-  return told;
+  return problem;
 }
 
 const post = (body: BodyInit, headers: Record<string, string>) =>
@@ -49,7 +49,7 @@ const fileHeaders = (path: string, type?: string) =>
   `Content-Disposition: form-data; name="files"; filename="${path}"${type ? `\r\nContent-Type: ${type}` : ''}`;
 
 describe('multipart/form-data', () => {
-  test('takes the record and the files; what is stored is what was sent', async () => {
+  test('stores the record and the files exactly as sent', async () => {
     const files = {
       'data/ünï code.csv': 'a,b\r\n',
       'empty.txt': '',
@@ -74,7 +74,7 @@ describe('multipart/form-data', () => {
     expect(await temporaryFiles()).toEqual([]);
   });
 
-  test('the record may be a file part, stand last, and name its charset', async () => {
+  test('the record may be a file part, the last part, and have a charset', async () => {
     const record = JSON.stringify(sampleRecord({ title: 'Läst', files: filesOf({ a: 'x' }) }));
     for (const headers of [
       `${RECORD}; filename="record.json"\r\nContent-Type: application/json`,
@@ -87,7 +87,7 @@ describe('multipart/form-data', () => {
     }
   });
 
-  test('files that the record leaves out have the part’s media type, or the one of their name', async () => {
+  test('files that the record omits have the media type of their part, or of their name', async () => {
     const body = multipart(
       [RECORD, JSON.stringify(sampleRecord({ title: 'Types' }))],
       [fileHeaders('a.csv', 'application/vnd.mine'), '1'],
@@ -104,7 +104,7 @@ describe('multipart/form-data', () => {
     ]);
   });
 
-  test('files of the record must be the files that come', async () => {
+  test('the files in the record must match the files sent', async () => {
     const files = filesOf({ 'a.txt': 'a', 'b.txt': 'b' }).reverse();
     const record = sampleRecord({ title: 'Mismatched', files });
     expect(await refused(() => uploadPack(node, record, { 'a.txt': 'a' }))).toMatchObject({
@@ -134,7 +134,7 @@ describe('multipart/form-data', () => {
     });
   });
 
-  test('what is no such form is refused, and nothing is kept of it', async () => {
+  test('an invalid form is refused, and nothing of it is stored', async () => {
     const record: [string, string] = [RECORD, JSON.stringify(sampleRecord({ title: 'Refused' }))];
     const cases: [string, Buffer, number, string][] = [
       ['no record', multipart([fileHeaders('a'), 'x']), 400, 'invalid_multipart'],
@@ -173,19 +173,19 @@ describe('multipart/form-data', () => {
         'invalid_field',
       ],
       [
-        'files alike but for case',
+        'files that differ only in case',
         multipart(record, [fileHeaders('a'), 'x'], [fileHeaders('A'), 'y']),
         422,
         'invalid_field',
       ],
       ['a path that leads out', multipart(record, [fileHeaders('../a'), 'x']), 422, 'invalid_field'],
       [
-        'a body cut short',
+        'a truncated body',
         multipart(record, [fileHeaders('a'), 'x']).subarray(0, -12),
         400,
         'invalid_multipart',
       ],
-      ['a body that is none', Buffer.from('hello'), 400, 'invalid_multipart'],
+      ['a body that is not multipart', Buffer.from('hello'), 400, 'invalid_multipart'],
       ['an empty body', Buffer.alloc(0), 400, 'invalid_multipart'],
     ];
     for (const [name, body, status, code] of cases) {
@@ -200,7 +200,7 @@ describe('multipart/form-data', () => {
     });
   });
 
-  test('a file name that is not UTF-8 is refused rather than mended', async () => {
+  test('a file name that is not UTF-8 is refused and not corrected', async () => {
     const body = Buffer.from(
       multipart(
         [RECORD, JSON.stringify(sampleRecord({ title: 'Latin' }))],
@@ -226,7 +226,7 @@ describe('multipart/form-data', () => {
     });
   });
 
-  test('hundreds of small files that arrive in one piece are all kept', async () => {
+  test('stores hundreds of small files that arrive in one chunk', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 400 }, (_, index) => [`d${index % 7}/f${index}.txt`, `${index}`]),
     );
@@ -239,7 +239,7 @@ describe('multipart/form-data', () => {
 describe('application/json', () => {
   const json = (record: unknown) => node.sendJson('POST', '/api/packs', record);
 
-  test('takes a record whose files the archive holds already', async () => {
+  test('accepts a record whose files are already in the archive', async () => {
     const files = { 'held.csv': 'held' };
     await uploadNewPack(node, { title: 'First holder' }, files);
     const response = await json(sampleRecord({ title: 'Second holder', files: filesOf(files) }));
@@ -248,7 +248,7 @@ describe('application/json', () => {
     expect(await (await node.fetch(`/api/packs/${id}/verify`)).json()).toMatchObject({ ok: true });
   });
 
-  test('a file that it does not hold is 422 unknown_blob, one of another size files_mismatch', async () => {
+  test('a missing file is 422 unknown_blob, a file with another size 422 files_mismatch', async () => {
     const record = sampleRecord({ title: 'Not held', files: filesOf({ 'not/held.csv': 'nobody has this' }) });
     expect(await refused(() => json(record))).toMatchObject({
       status: 422,
@@ -264,7 +264,7 @@ describe('application/json', () => {
     });
   });
 
-  test('other kinds of body are 415, malformed JSON 400', async () => {
+  test('other media types are 415, malformed JSON is 400', async () => {
     expect(await refused(() => post('{}', { 'Content-Type': 'text/plain' }))).toMatchObject({ status: 415 });
     expect(await refused(() => node.fetchAsOwner('/api/packs', { method: 'POST' }))).toMatchObject({
       status: 415,
@@ -280,7 +280,7 @@ describe('application/json', () => {
 });
 
 describe('the same record again', () => {
-  test('is 200 with the pack that is there, in any key order and any kind of body, and nothing is written', async () => {
+  test('returns 200 with the existing pack for any key order and kind of body, and writes nothing', async () => {
     const files = { 'same.txt': 'same' };
     const record = sampleRecord({ title: 'Same', results: { b: 1, a: -0 }, files: filesOf(files) });
     const first = await uploadNewPack(node, record, files);
@@ -300,7 +300,7 @@ describe('the same record again', () => {
     expect(await temporaryFiles()).toEqual([]);
   });
 
-  test('is one pack when many arrive at once: one 201, the others 200', async () => {
+  test('concurrent uploads create one pack: one gets 201, the others 200', async () => {
     const before = await ledgerSize();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
@@ -323,7 +323,7 @@ describe('Repr-Digest and Content-Digest', () => {
     multipart([RECORD, JSON.stringify(sampleRecord({ title }))], [fileHeaders('a.bin'), 'x'.repeat(200_000)]);
 
   test.each(['Repr-Digest', 'Content-Digest'])(
-    '%s that matches is taken, beside other algorithms',
+    'accepts a matching %s, together with other algorithms',
     async (header) => {
       const bytes = body(`Digested ${header}`);
       const value = `sha-512=:${Buffer.alloc(64).toString('base64')}:, ${digestOf(bytes)}`;
@@ -334,7 +334,7 @@ describe('Repr-Digest and Content-Digest', () => {
     },
   );
 
-  test('one that does not match is 422 digest_mismatch, and nothing is kept', async () => {
+  test('a wrong digest is 422 digest_mismatch, and nothing is stored', async () => {
     const bytes = new Uint8Array(body('Damaged'));
     for (const header of ['Repr-Digest', 'Content-Digest']) {
       const headers = { [header]: digestOf(Buffer.from('other')) };
@@ -350,7 +350,7 @@ describe('Repr-Digest and Content-Digest', () => {
   });
 
   test.each(['sha-256=abc', 'sha-256=:YWJj:', 'nonsense', 'sha-256=:***:'])(
-    'one that cannot be read, %j, is 400',
+    'a malformed digest, %j, is 400',
     async (value) => {
       expect(
         await refused(() => post(new Uint8Array(body('Unread')), { ...MULTIPART, 'Repr-Digest': value })),
@@ -360,7 +360,7 @@ describe('Repr-Digest and Content-Digest', () => {
 });
 
 describe('limits', () => {
-  test('files of exactly 52428800 bytes are taken; one byte more is 413 pack_too_large', async () => {
+  test('accepts files of exactly 52428800 bytes; one more byte is 413 pack_too_large', async () => {
     const half = Buffer.alloc(MAX_PACK_BYTES / 2, 'a');
     const pack = await uploadNewPack(node, { title: 'Largest' }, { 'a.bin': half, 'b.bin': half });
     expect(pack.evidence.bytes).toBe(MAX_PACK_BYTES);
@@ -376,7 +376,7 @@ describe('limits', () => {
     });
   });
 
-  test('a record over 4 MiB is 413 body_too_large, in every kind of body', async () => {
+  test('a record over 4 MiB is 413 body_too_large in every kind of body', async () => {
     const record = `${JSON.stringify(sampleRecord()).slice(0, -1)},"summary":"${'x'.repeat(4 * 1_048_576)}"}`;
     for (const send of [
       () => post(record, { 'Content-Type': 'application/json' }),
@@ -387,7 +387,7 @@ describe('limits', () => {
     }
   });
 
-  test('a record of 3 MiB that keeps its rules is taken', async () => {
+  test('accepts a valid record of 3 MiB', async () => {
     const files = Array.from({ length: 3_000 }, (_, index) => ({
       path: `${'é'.repeat(400)}/${index}.csv`,
       sha256: sha256Of('held'),
@@ -401,8 +401,8 @@ describe('limits', () => {
   });
 });
 
-describe('a client that goes away in the middle', () => {
-  test('leaves nothing behind, and the node goes on', async () => {
+describe('a client that disconnects during its upload', () => {
+  test('leaves nothing behind, and the node keeps working', async () => {
     const before = await ledgerSize();
     const body = multipart(
       [RECORD, JSON.stringify(sampleRecord({ title: 'Gone' }))],
@@ -422,7 +422,7 @@ describe('a client that goes away in the middle', () => {
   });
 });
 
-test('a form of FormData, as every browser sends it, needs no care', async () => {
+test('accepts a FormData body as browsers send it', async () => {
   const form = packForm(sampleRecord({ title: 'From a browser' }), {});
   form.append('files', new File(['1'], 'folder/one.txt', { type: 'text/markdown' }));
   const response = await node.fetchAsOwner('/api/packs', { method: 'POST', body: form });

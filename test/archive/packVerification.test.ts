@@ -23,7 +23,7 @@ const verifyLedger = async (node: TestNode) =>
 const blobFile = (node: TestNode, sha256: string) =>
   join(node.dataFolder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
 
-/** Changes the database as somebody with the file in hand could, past what it refuses. */
+/** Changes the database as somebody with access to the file could, bypassing its triggers. */
 function tamper(node: TestNode, sql: string): void {
   const database = new Database(join(node.dataFolder, 'strongroom.db'));
   const triggers = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger'").pluck().all();
@@ -32,7 +32,7 @@ function tamper(node: TestNode, sql: string): void {
   database.close();
 }
 
-test('an intact pack passes every check: the fingerprint, each file, the ledger entry', async () => {
+test('an intact pack passes all checks: fingerprint, files and ledger entry', async () => {
   const node = await openTestNode();
   const large = Buffer.alloc(5_000_000, 'x');
   const pack = await uploadNewPack(
@@ -62,7 +62,7 @@ test.each([
   ['small', 'b'],
   ['large', 'b'.repeat(5_000_000)],
 ])(
-  'a %s file that was changed, or is missing, is told by its path with 200 and ok false',
+  'reports the path of a %s file that was changed or is missing, with status 200 and ok false',
   async (_size, content) => {
     const node = await openTestNode();
     const { id, files } = await uploadNewPack(node, { title: 'Damaged' }, { 'a.txt': 'a', 'b.txt': content });
@@ -93,7 +93,7 @@ test.each([
     ['fingerprint', 'ledger'],
   ],
   [
-    'a record that is no JSON any more',
+    'a record that is no longer JSON',
     "UPDATE pack_records SET record = 'x' || record",
     ['fingerprint', 'ledger'],
   ],
@@ -103,8 +103,8 @@ test.each([
     ['fingerprint'],
   ],
   ['the time of the entry', "UPDATE ledger SET at = '2020-01-01T00:00:00.000Z' WHERE seq = 2", ['ledger']],
-  ['the entry before', `UPDATE ledger SET hash = '${'0'.repeat(64)}' WHERE seq = 1`, ['ledger']],
-])('%s that was tampered with is found', async (_name, sql, failing) => {
+  ['the previous entry', `UPDATE ledger SET hash = '${'0'.repeat(64)}' WHERE seq = 1`, ['ledger']],
+])('detects tampering with %s', async (_name, sql, failing) => {
   const node = await openTestNode();
   await uploadNewPack(node, { title: 'Before' });
   const { id } = await uploadNewPack(node, { title: 'Claimed' });
@@ -114,7 +114,7 @@ test.each([
   expect(checks.filter((check) => !check.ok).map(({ check }) => check)).toEqual(failing);
 });
 
-test('the ledger’s verification recomputes what every type of entry of the archive recorded', async () => {
+test('the verification of the ledger recomputes the digests of all types of entries of the archive', async () => {
   const node = await openTestNode();
   await node.sendJson('POST', '/api/nodes', { path: 'ocean', title: 'Ocean' });
   const study = (await (
@@ -142,7 +142,7 @@ test('the ledger’s verification recomputes what every type of entry of the arc
   );
 });
 
-test('the database itself refuses to change what the ledger recorded', async () => {
+test('the database refuses changes to rows that the ledger covers', async () => {
   const node = await openTestNode();
   const { id } = await uploadNewPack(node, {}, { a: 'a' });
   await node.sendJson('POST', `/api/items/${id}/comments`, { author: 'A', body: 'B' });
@@ -161,7 +161,7 @@ test('the database itself refuses to change what the ledger recorded', async () 
   }
 });
 
-/** Nothing but Python's standard library, as somebody who has no Strongroom would check a pack. */
+/** Uses only Python's standard library, like somebody who checks a pack without Strongroom. */
 const PYTHON = `
 import hashlib, json, sys
 pack = json.load(open(sys.argv[1], encoding="utf-8"))
@@ -171,7 +171,7 @@ text = json.dumps(pack, sort_keys=True, separators=(",", ":"), ensure_ascii=Fals
 print(hashlib.sha256(text.encode("utf-8")).hexdigest())
 `;
 
-test('Python’s standard library computes the same fingerprint from what GET answers', async () => {
+test('Python’s standard library computes the same fingerprint from the response to GET', async () => {
   const node = await openTestNode();
   const results = JSON.parse(
     '{"__proto__": 1, "constructor": "x", "10": 1, "9": 2, "é": 0.1, "half": -2.5}',
@@ -200,7 +200,7 @@ test('Python’s standard library computes the same fingerprint from what GET an
 test.each([
   ['a pack’s row removed', 'DELETE FROM packs WHERE ledger_entry = 2', 'missing_subject'],
   ['a pack given another id', "UPDATE packs SET id = 'pk_00000000000000000000' WHERE ledger_entry = 2", ''],
-  ['a pack put under another digest', "UPDATE packs SET digest = replace(digest, '0', '1')", ''],
+  ['a pack with another digest', 'UPDATE packs SET digest = substr(digest, 2) || substr(digest, 1, 1)', ''],
   ['another outcome in the lists', "UPDATE packs SET outcome = 'negative'", ''],
   ['another tag', "UPDATE packs SET tag = 'replicable'", ''],
   ['a pack taken out of its study', 'UPDATE packs SET study = NULL', ''],
@@ -208,11 +208,11 @@ test.each([
   ['a file renamed', "UPDATE pack_files SET path = 'c.txt' WHERE path = 'b.txt'", ''],
   ['a file removed', "DELETE FROM pack_files WHERE path = 'a.txt'", ''],
   [
-    'a file given other bytes',
+    'a file with another digest',
     "UPDATE pack_files SET sha256 = (SELECT sha256 FROM pack_files WHERE path = 'b.txt')",
     '',
   ],
-])('the ledger’s verification finds %s', async (_title, sql, problem) => {
+])('the verification of the ledger detects %s', async (_title, sql, problem) => {
   const node = await openTestNode();
   const study = await node.sendJson('POST', '/api/studies', { title: 'Tides' });
   const { id } = (await study.json()) as { id: string };
@@ -227,12 +227,12 @@ test.each([
 
 test.each([
   ['its status', "UPDATE studies SET status = 'completed'"],
-  ['the note of its first step', "UPDATE study_statuses SET note = 'backdated' WHERE ledger_entry = 1"],
+  ['the note of its first status', "UPDATE study_statuses SET note = 'backdated' WHERE ledger_entry = 1"],
   [
-    'the time of its first step',
+    'the time of its first status',
     "UPDATE study_statuses SET at = '2020-01-01T00:00:00.000Z' WHERE ledger_entry = 1",
   ],
-])('the ledger’s verification finds a study with %s changed', async (_title, sql) => {
+])('the verification of the ledger detects a study with a change in %s', async (_title, sql) => {
   const node = await openTestNode();
   const study = await node.sendJson('POST', '/api/studies', { title: 'Tides' });
   const { id } = (await study.json()) as { id: string };

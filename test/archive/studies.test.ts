@@ -23,7 +23,7 @@ const readTable = async (id: string) =>
   (await (await node.fetch(`/api/studies/${id}/table`)).json()) as StudyTable;
 
 describe('POST /api/studies', () => {
-  test('answers 201 with the study, planned unless it says running', async () => {
+  test('returns 201 with the study, which is planned by default', async () => {
     const response = await node.sendJson('POST', '/api/studies', { title: 'Tides', question: 'How high?' });
     expect(response.status).toBe(201);
     const study = (await response.json()) as Study;
@@ -71,7 +71,7 @@ describe('the status of a study', () => {
     completed: ['running'],
     abandoned: ['running'],
   };
-  /** How a new study is brought to each status. */
+  /** The transitions that lead a new study to each status. */
   const WAYS: Record<string, string[]> = {
     planned: [],
     running: ['running'],
@@ -80,7 +80,7 @@ describe('the status of a study', () => {
   };
 
   test.each(STATUSES.flatMap((from) => STATUSES.map((to) => [from, to] as const)))(
-    'from %s to %s is allowed exactly if the contract lists it, else 409 with what is allowed',
+    'from %s to %s is allowed if the contract lists it, otherwise 409 with the allowed statuses',
     async (from, to) => {
       const { id } = await createStudy();
       for (const step of WAYS[from] ?? []) expect((await setStatus(id, step)).status).toBe(200);
@@ -115,7 +115,7 @@ describe('the status of a study', () => {
   });
 });
 
-test('GET /api/studies is newest first and is filtered by words, status and node with its subtree', async () => {
+test('GET /api/studies lists studies newest first, filtered by words, status and node with its subtree', async () => {
   for (const path of ['ocean', 'ocean/north', 'oceanic']) {
     await node.sendJson('POST', '/api/nodes', { path, title: path });
   }
@@ -159,7 +159,7 @@ test('a study counts its packs by outcome and by verdict', async () => {
 });
 
 describe('GET /api/studies/<id>/table', () => {
-  test('has a row per pack, oldest first; results follow the fixed columns as they first appear', async () => {
+  test('has one row per pack, oldest first, and result columns in the order of first appearance', async () => {
     const { id: study } = await createStudy();
     const first = await uploadNewPack(node, {
       study,
@@ -227,7 +227,7 @@ describe('GET /api/studies/<id>/table', () => {
     });
   });
 
-  test('a result may be called __proto__, or as a fixed column', async () => {
+  test('a result may be named __proto__ or like a fixed column', async () => {
     const { id: study } = await createStudy();
     const results = JSON.parse('{"__proto__": 7, "title": "mine", "10": 1, "9": 2}') as Record<
       string,
@@ -239,7 +239,7 @@ describe('GET /api/studies/<id>/table', () => {
     expect(rows[0]?.slice(9)).toEqual([2, 1, 7, 'mine']);
   });
 
-  test('as CSV it is RFC 4180 with a header, and no text runs as a formula while numbers stay numbers', async () => {
+  test('CSV follows RFC 4180 with a header; texts cannot run as formulas, and numbers stay numbers', async () => {
     const { id: study } = await createStudy();
     await uploadNewPack(node, {
       study,
@@ -281,7 +281,7 @@ describe('GET /api/studies/<id>/table', () => {
     ]);
   });
 
-  test.each(['json', 'xlsx', ''])('any other format, %j, is 400 invalid_format', async (format) => {
+  test.each(['json', 'xlsx', ''])('another format, %j, is 400 invalid_format', async (format) => {
     const { id } = await createStudy();
     expect(await problemOf(node.fetch(`/api/studies/${id}/table?format=${format}`))).toMatchObject({
       status: 400,

@@ -130,7 +130,7 @@ test('a diff that cannot be made now says so and can be requested again', async 
   ]);
   const busy = {
     type: 'about:blank',
-    title: 'Too many documents are being made',
+    title: 'Too many texts and diffs are being computed',
     status: 503,
     code: 'derivation_busy',
     detail: 'A dozen are being made. Ask again in a few seconds.',

@@ -6,8 +6,8 @@ import { uploadNewPack } from '../support/packs.ts';
 import { type RawResponse, rawRequest } from '../support/rawRequest.ts';
 
 /*
- * Bytes are sent without Express; an address with an empty query goes the ordinary way. Both must say the same, whoever
- * asks and however.
+ * Blobs and objects are served without Express, but a URL with an empty query uses the ordinary route. Both must give the
+ * same response to every request.
  */
 
 let node: TestNode;
@@ -24,7 +24,7 @@ async function share(mode: string): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-/** The answer, without the moment that it was made. */
+/** Returns the response without its Date header. */
 async function answerOf(path: string, method: string, headers: Record<string, string>): Promise<RawResponse> {
   const answer = await rawRequest(node.url + path, { method, headers });
   const { date: _date, ...said } = answer.headers;
@@ -59,17 +59,17 @@ async function expectSameBothWays(path: string): Promise<number[]> {
   return [...statuses].sort((left, right) => left - right);
 }
 
-test('a private node answers alike both ways, refusals too', async () => {
+test('a private node gives the same responses both ways, including refusals', async () => {
   expect(await expectSameBothWays(address)).toEqual([200, 204, 206, 304, 401, 403, 405, 412, 416, 421]);
 });
 
-test.each(['read', 'contribute'])('a node shared to %s answers alike both ways', async (mode) => {
+test.each(['read', 'contribute'])('a node shared to %s gives the same responses both ways', async (mode) => {
   await share(mode);
   expect(await expectSameBothWays(address)).toEqual([200, 204, 206, 304, 401, 403, 405, 412, 416, 421]);
   await share('off');
 });
 
-test('what is not there, or damaged, is told alike both ways', async () => {
+test('missing and damaged bytes give the same responses both ways', async () => {
   const pack = await uploadNewPack(node, { title: 'Damaged' }, { lost: 'soon lost', cut: 'soon cut short' });
   const [cut = '', lost = ''] = pack.files.map(({ sha256 }) => sha256);
   const fileOf = (sha256: string) =>
@@ -77,7 +77,7 @@ test('what is not there, or damaged, is told alike both ways', async () => {
   await unlink(fileOf(lost));
   await truncate(fileOf(cut), 3);
   for (const path of [`/api/blobs/${lost}`, `/api/blobs/${cut}`]) {
-    // Whoever is the first to meet a damage has it recorded, and is told so in other words.
+    // The first request that finds damage records it, and gets another message.
     expect(await answerOf(path, 'GET', {})).toMatchObject({ status: 500 });
     expect(await answerOf(path, 'GET', {})).toEqual(await answerOf(`${path}?`, 'GET', {}));
     expect(await answerOf(path, 'GET', {})).toMatchObject({ status: 500 });

@@ -18,7 +18,7 @@ afterAll(closeTestNodes);
 
 const addressOf = (index: number) => `/api/blobs/${pack.files[index]?.sha256}`;
 
-test('a blob is its bytes, to be saved and never shown or run', async () => {
+test('a blob is sent for download only, so that browsers never show or run it', async () => {
   const response = await node.fetch(addressOf(0));
   expect(response.status).toBe(200);
   expect(await response.text()).toBe(HTML);
@@ -35,7 +35,7 @@ test('a blob is its bytes, to be saved and never shown or run', async () => {
   });
 });
 
-test('ranges of a large blob put together are the blob, and a held copy costs no bytes', async () => {
+test('ranges of a large blob add up to the blob, and a cached copy gets 304', async () => {
   const pieces: Buffer[] = [];
   for (let start = 0; start < LARGE.length; start += 300_000) {
     const response = await node.fetch(addressOf(1), {
@@ -50,7 +50,7 @@ test('ranges of a large blob put together are the blob, and a held copy costs no
 });
 
 test.each(['abc', 'A'.repeat(64), `${'0'.repeat(63)}g`, '0'.repeat(65), '..%2F..%2Fkey'])(
-  '%s is no digest: 400 invalid_digest',
+  '%s is not a digest: 400 invalid_digest',
   async (digest) => {
     expect(await problemOf(node.fetch(`/api/blobs/${digest}`))).toMatchObject({
       status: 400,
@@ -59,14 +59,14 @@ test.each(['abc', 'A'.repeat(64), `${'0'.repeat(63)}g`, '0'.repeat(65), '..%2F..
   },
 );
 
-test('a digest that the archive does not hold is 404', async () => {
+test('an unknown digest is 404', async () => {
   expect(await problemOf(node.fetch(`/api/blobs/${'0'.repeat(64)}`))).toMatchObject({
     status: 404,
     code: 'not_found',
   });
 });
 
-test('a blob whose file is lost is a 500-class problem, and the node goes on', async () => {
+test('a blob whose file is missing is a 500-class problem, and the node keeps working', async () => {
   const { sha256 } = await uploadNewPack(node, { title: 'Lost' }, { lost: 'soon lost' }).then(
     ({ files }) => files[0] as { sha256: string },
   );

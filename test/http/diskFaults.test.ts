@@ -14,7 +14,7 @@ afterEach(async () => {
   if (closing) await new Promise((resolve) => closing.close(resolve));
 });
 
-const fault = (code: string) => Object.assign(new Error(`${code}: told by the system`), { code });
+const fault = (code: string) => Object.assign(new Error(`${code}: reported by the system`), { code });
 
 test.each([
   ['EIO', 503, 'storage_failed'],
@@ -32,11 +32,11 @@ test.each([
   await new Promise<void>((resolve) => opened.listen(0, '127.0.0.1', resolve));
   const answer = await fetch(`http://127.0.0.1:${(opened.address() as AddressInfo).port}/`);
   expect(answer.status).toBe(status);
-  const told = (await answer.json()) as { code: string; detail: string };
-  expect(told.code).toBe(problem);
-  expect(told.detail).not.toContain('told by the system');
+  const document = (await answer.json()) as { code: string; detail: string };
+  expect(document.code).toBe(problem);
+  expect(document.detail).not.toContain('reported by the system');
 });
 
-test('a command that meets a full disk says what to do', () => {
+test('a command says what to do if the disk is full', () => {
   expect(sentenceOf(fault('ENOSPC'), serve)).toBe('The disk is full: make room on it and start again.');
 });

@@ -13,7 +13,7 @@ async function pageOf(node: TestNode): Promise<string> {
 }
 
 describe('GET /api/docs (contract, section 1: Description)', () => {
-  test('no request can leave the machine: nothing is loaded, and the policy allows nothing but the page’s style', async () => {
+  test('loads no external resources, and the policy allows only the page’s style', async () => {
     const node = await openTestNode();
     const response = await node.fetch('/api/docs');
     expect(response.headers.get('Content-Security-Policy')).toMatch(
@@ -25,7 +25,7 @@ describe('GET /api/docs (contract, section 1: Description)', () => {
     expect(links.filter((link) => !link?.startsWith('#'))).toEqual(['/api/openapi.json']);
   });
 
-  test('every operation, every schema that is spoken of and every problem has its place, once', async () => {
+  test('contains every operation, every referenced schema and every problem exactly once', async () => {
     const page = await pageOf(await openTestNode());
     const ids = [...page.matchAll(/\bid="([^"]*)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
@@ -35,7 +35,7 @@ describe('GET /api/docs (contract, section 1: Description)', () => {
     expect(anchors.filter((anchor) => !ids.includes(anchor))).toEqual([]);
   });
 
-  test('its examples are commands for the address that it was asked under, and one of them works as it stands', async () => {
+  test('the example commands use the URL of the request, and one of them works unchanged', async () => {
     const node = await openTestNode();
     const page = await pageOf(node);
     const commands = [...page.matchAll(/<pre><code>([^<]*)</g)].map(([, command]) =>
@@ -50,7 +50,7 @@ describe('GET /api/docs (contract, section 1: Description)', () => {
     expect((await node.sendJson('POST', '/api/nodes', JSON.parse(body))).status).toBe(201);
   });
 
-  test('it is made in a thread of its own, once for all who ask at the same time', async () => {
+  test('is generated once in a worker thread, even for concurrent requests', async () => {
     const node = await openTestNode();
     const threads: Worker[] = [];
     const count = (thread: Worker) => void threads.push(thread);
@@ -62,7 +62,7 @@ describe('GET /api/docs (contract, section 1: Description)', () => {
     expect(threads).toHaveLength(1);
   });
 
-  test('HEAD answers like GET', async () => {
+  test('HEAD responds like GET', async () => {
     const node = await openTestNode();
     const head = await node.fetch('/api/docs', { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);

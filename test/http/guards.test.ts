@@ -11,8 +11,8 @@ async function codeOf(response: Response): Promise<unknown> {
   return ((await response.json()) as { code: unknown }).code;
 }
 
-describe('who may do what (contract, section 4)', () => {
-  test('everything under /manage, and every write of A, needs the owner: 401 owner_required', async () => {
+describe('access control (contract, section 4)', () => {
+  test('everything under /manage, and every write of interface A, requires the owner: 401 owner_required', async () => {
     const node = await openTestNode();
     const guarded = Object.values(ROUTES).filter(
       ({ access }) => access === 'owner' || access === 'contribute',
@@ -26,14 +26,14 @@ describe('who may do what (contract, section 4)', () => {
     }
   });
 
-  test('the owner’s token opens /manage; a wrong one is 401 even where nothing is needed', async () => {
+  test('the owner’s token gives access to /manage; a wrong token is 401 even where none is required', async () => {
     const node = await openTestNode();
     expect((await node.fetchAsOwner('/manage/settings')).status).toBe(200);
     const wrong = await node.fetch('/api/ledger', { headers: { Authorization: `Bearer ${'0'.repeat(64)}` } });
     expect(wrong.status).toBe(401);
   });
 
-  test('the sign-in link works once, and gives a session that no script can read', async () => {
+  test('the sign-in link works once, and sets a session cookie that scripts cannot read', async () => {
     const node = await openTestNode();
     const link = node.createSignInLink();
     expect((await node.fetch(link, { method: 'HEAD' })).status).toBe(403);
@@ -52,7 +52,7 @@ describe('who may do what (contract, section 4)', () => {
     expect(await (await node.fetch('/api/session', { headers })).json()).toMatchObject({ owner: false });
   });
 
-  test('a session outlives a restart, a sign-in link does not', async () => {
+  test('a session survives a restart, a sign-in link does not', async () => {
     const node = await openTestNode();
     const cookie =
       (await node.fetch(node.createSignInLink())).headers.get('Set-Cookie')?.split(';', 1)[0] ?? '';
@@ -63,7 +63,7 @@ describe('who may do what (contract, section 4)', () => {
     expect((await again.fetch(unused)).status).toBe(403);
   });
 
-  test('a Host that is none of the node’s names is refused with 421 unknown_host, for reading too', async () => {
+  test('a foreign Host is refused with 421 unknown_host, also for reading', async () => {
     const node = await openTestNode();
     for (const host of [
       'evil.example',
@@ -82,7 +82,7 @@ describe('who may do what (contract, section 4)', () => {
     }
   });
 
-  test('a change asked for by another origin is refused with 403 foreign_origin, even with the owner’s credentials', async () => {
+  test('a write from another origin is refused with 403 foreign_origin, even with the owner’s credentials', async () => {
     const node = await openTestNode();
     const { host } = new URL(node.url);
     const headers = { ...JSON_BODY, Host: host, Authorization: `Bearer ${node.token}` };
@@ -110,7 +110,7 @@ describe('HEAD, OPTIONS and other sites (contract, section 1)', () => {
     );
   }
 
-  test('while the node is not shared, a page of another site may not look in: 403 not_shared', async () => {
+  test('while the node is not shared, pages of other sites get 403 not_shared', async () => {
     const node = await openTestNode();
     for (const site of ['cross-site', 'same-site']) {
       const answer = await rawRequest(`${node.url}/api/ledger`, { headers: { 'Sec-Fetch-Site': site } });
@@ -122,7 +122,7 @@ describe('HEAD, OPTIONS and other sites (contract, section 1)', () => {
     expect(own.headers['cross-origin-resource-policy']).toBe('same-origin');
   });
 
-  test('while it is shared, GET and HEAD of A and B answer every origin, /manage and writes never do', async () => {
+  test('while the node is shared, all origins may use GET and HEAD of A and B, but not /manage or writes', async () => {
     const node = await openTestNode();
     await share(node, 'read');
     const headers = { Origin: 'http://elsewhere.example', 'Sec-Fetch-Site': 'cross-site' };
@@ -143,7 +143,7 @@ describe('HEAD, OPTIONS and other sites (contract, section 1)', () => {
     expect(preflight.headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS');
   });
 
-  test('HEAD works wherever GET does, and OPTIONS tells the methods', async () => {
+  test('HEAD works wherever GET does, and OPTIONS lists the methods', async () => {
     const node = await openTestNode();
     const head = await rawRequest(`${node.url}/api/ledger`, { method: 'HEAD' });
     expect([head.status, head.body]).toEqual([200, '']);
@@ -179,7 +179,7 @@ describe('errors (contract, section 1)', () => {
     ]);
   });
 
-  test('every path refuses, as itself, each method that its routes do not take', async () => {
+  test('every path refuses each method that it does not support', async () => {
     const node = await openTestNode();
     const byPath = Map.groupBy(Object.values(ROUTES), ({ path }) => path as string);
     for (const [path, specs] of byPath) {
@@ -187,32 +187,29 @@ describe('errors (contract, section 1)', () => {
       const allowed = ['OPTIONS', ...taken, ...(taken.has('GET') ? ['HEAD'] : [])].sort().join(', ');
       for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !taken.has(one))) {
         const response = await node.fetchAsOwner(path.replace(/\{\+?\w+\}/g, 'x'), { method });
-        const told = [response.status, response.headers.get('Allow'), await codeOf(response)];
-        expect(told, `${method} ${path}`).toEqual([405, allowed, 'method_not_allowed']);
+        const refusal = [response.status, response.headers.get('Allow'), await codeOf(response)];
+        expect(refusal, `${method} ${path}`).toEqual([405, allowed, 'method_not_allowed']);
       }
     }
   });
 
-  test.each(['/api/nodes', '/api/packs'])(
-    'JSON for %s that is announced in another charset is 415',
-    async (path) => {
-      const node = await openTestNode();
-      const headers = { 'Content-Type': 'application/json; charset=utf-16' };
-      const answer = await node.fetchAsOwner(path, { method: 'POST', headers, body: '{}' });
-      expect([answer.status, await codeOf(answer)]).toEqual([415, 'unsupported_media_type']);
-    },
-  );
+  test.each(['/api/nodes', '/api/packs'])('JSON for %s in another charset is 415', async (path) => {
+    const node = await openTestNode();
+    const headers = { 'Content-Type': 'application/json; charset=utf-16' };
+    const answer = await node.fetchAsOwner(path, { method: 'POST', headers, body: '{}' });
+    expect([answer.status, await codeOf(answer)]).toEqual([415, 'unsupported_media_type']);
+  });
 
-  test('a path that encodes nothing is 400, not a failure', async () => {
+  test('a path with an invalid percent encoding is 400', async () => {
     const node = await openTestNode();
     expect((await rawRequest(`${node.url}/api/packs/%zz`)).status).toBe(400);
   });
 
   test.each([
     ['malformed JSON', '{', JSON_BODY, 400, 'invalid_json'],
-    ['no UTF-8', '\xff', JSON_BODY, 400, 'invalid_json'],
+    ['not UTF-8', '\xff', JSON_BODY, 400, 'invalid_json'],
     [
-      'another charset in the bytes of UTF-8',
+      'a declared charset other than UTF-8',
       '{}',
       { 'Content-Type': 'application/json; charset=iso-8859-1' },
       415,
@@ -221,7 +218,7 @@ describe('errors (contract, section 1)', () => {
     ['another type', '{}', { 'Content-Type': 'text/plain' }, 415, 'unsupported_media_type'],
     ['no type', '{}', {}, 415, 'unsupported_media_type'],
     ['an encoded body', '{}', { ...JSON_BODY, 'Content-Encoding': 'gzip' }, 415, 'unsupported_media_type'],
-    ['a field that no rule names', '{"x":1}', JSON_BODY, 422, 'unknown_field'],
+    ['an unknown field', '{"x":1}', JSON_BODY, 422, 'unknown_field'],
     ['a value out of range', '{"data_cap_gb":-1}', JSON_BODY, 422, 'invalid_field'],
     ['a key given twice', '{"data_cap_gb":1,"data_cap_gb":1}', JSON_BODY, 422, 'not_canonical'],
   ] as const)('%s', async (_what, body, headers, status, code) => {
@@ -235,7 +232,7 @@ describe('errors (contract, section 1)', () => {
   });
 
   test.each(['/manage/audits', '/manage/ledger-verifications', '/manage/sign-in-links'])(
-    'POST %s needs no body, and refuses fields that no rule names',
+    'POST %s needs no body, and refuses unknown fields',
     async (path) => {
       const node = await openTestNode();
       const post = (body?: string) =>
@@ -280,14 +277,14 @@ describe('errors (contract, section 1)', () => {
     ['nope=1', 'unknown_parameter'],
     ['__proto__=1', 'unknown_parameter'],
     ['outcome=great', 'invalid_parameter'],
-  ])('a list asked for with %s is 400 %s', async (query, code) => {
+  ])('a list with %s is 400 %s', async (query, code) => {
     const node = await openTestNode();
     const response = await node.fetch(`/api/packs?${query}`);
     expect([response.status, await codeOf(response)]).toEqual([400, code]);
   });
 });
 
-test('settings are changed one by one and outlive a restart', async () => {
+test('settings can be changed one by one and survive a restart', async () => {
   const node = await openTestNode();
   await node.sendJson('PATCH', '/manage/settings', { data_cap_gb: 3 });
   await node.sendJson('PATCH', '/manage/settings', { retry_delays_seconds: [] });

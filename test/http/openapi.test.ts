@@ -24,12 +24,12 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
   });
   afterEach(closeTestNodes);
 
-  test('it is OpenAPI 3.1 and breaks none of the rules that Redocly recommends, with no network', async () => {
+  test('is valid OpenAPI 3.1 and passes the rules that Redocly recommends, without network access', async () => {
     const file = join(await temporaryFolder(), 'openapi.json');
     await writeFile(file, JSON.stringify(document));
     const redocly = join(import.meta.dirname, '../../node_modules/@redocly/cli/bin/cli.js');
     const config = join(import.meta.dirname, '../../redocly.yaml');
-    // A proxy that nobody listens on: whatever would leave the machine fails.
+    // Nothing listens on this proxy, so every external request would fail.
     const proxy = 'http://127.0.0.1:9';
     const { stdout, stderr } = await execute(
       process.execPath,
@@ -51,7 +51,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
   });
 
-  test('every address of the table is in it, and nothing else', () => {
+  test('contains exactly the routes of the table', () => {
     const described = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.entries(item).map(
         ([method, { operationId }]) => `${operationId} ${method.toUpperCase()} ${path}`,
@@ -61,7 +61,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
     expect(described.sort()).toEqual(known.sort());
   });
 
-  test('every operation says its parameters, its bodies, its answers, who may and each problem by status', () => {
+  test('every operation describes its parameters, bodies, responses, access and problems by status', () => {
     for (const [name, spec] of routes) {
       const operation = operationOf(document, spec);
       const parameters = (operation.parameters ?? []).map((parameter) => `${parameter.in} ${parameter.name}`);
@@ -72,7 +72,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
         expect(parameters, name).toContain(`path ${parameter}`);
       }
       expect(operation.requestBody !== undefined, name).toBe(spec.body !== undefined);
-      for (const [status, { schema }] of Object.entries(spec.answers)) {
+      for (const [status, { schema }] of Object.entries(spec.responses)) {
         const content = operation.responses[status]?.content ?? {};
         expect('application/json' in content, `${name} ${status}`).toBe(schema !== undefined);
       }
@@ -85,7 +85,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
     }
   });
 
-  test('every reference leads to a component, and only what may be anything is described as anything', () => {
+  test('every reference resolves, and only values of any type are described without a type', () => {
     const { schemas } = document.components;
     const empty: string[] = [];
     const visit = (schema: JsonSchema | boolean, path: string) => {
@@ -114,7 +114,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
     expect(empty.filter((path) => !MAY_BE_ANYTHING.test(path))).toEqual([]);
   });
 
-  test('what a request may leave out is optional in it and always there in the answer', () => {
+  test('fields with defaults are optional in requests and required in responses', () => {
     const { Pack, PackRecord, Author, AuthorInput } = document.components.schemas;
     expect(Pack?.required).toContain('keywords');
     expect(PackRecord?.required).not.toContain('keywords');
@@ -123,7 +123,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
     expect(AuthorInput?.required).toEqual(['name']);
   });
 
-  test('HEAD answers like GET, and a parameter is refused', async () => {
+  test('HEAD responds like GET, and parameters are refused', async () => {
     const node = await openTestNode();
     const head = await node.fetch('/api/openapi.json', { method: 'HEAD' });
     expect([head.status, await head.text()]).toEqual([200, '']);
@@ -131,7 +131,7 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
   });
 });
 
-/** What a job comes to depends on its kind; a document's paths are described by OpenAPI itself. */
+/** The result of a job depends on its kind. The paths of the document are defined by OpenAPI itself. */
 const MAY_BE_ANYTHING = /^(Job\/properties\/result|\/api\/openapi\.json\/.*additionalProperties)$/;
 
 function operationOf(document: OpenApiDocument, { method, path }: RouteSpec): Operation {

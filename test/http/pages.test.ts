@@ -16,8 +16,8 @@ async function nodeWithInterface() {
   return openTestNode({ rendererFolder });
 }
 
-describe('the interface’s one document', () => {
-  test('answers the address of every page, also one of a single pack or node', async () => {
+describe('the HTML document of the web interface', () => {
+  test('is sent for the path of every page, including those of single packs and nodes', async () => {
     const node = await nodeWithInterface();
     for (const path of [
       '/',
@@ -34,7 +34,7 @@ describe('the interface’s one document', () => {
     }
   });
 
-  test('is shown with 404 to a browser at any other address; a program gets the problem', async () => {
+  test('is sent with 404 to browsers at other paths; programs get the problem', async () => {
     const node = await nodeWithInterface();
     const lost = await node.fetch('/no/such/page', BROWSER);
     expect(lost.status).toBe(404);
@@ -44,7 +44,7 @@ describe('the interface’s one document', () => {
     expect(await program.json()).toMatchObject({ code: 'not_found' });
   });
 
-  test('never stands in for data: /api, /archive, /manage and /assets answer problems to browsers too', async () => {
+  test('is never sent for data: browsers get problems from /api, /archive, /manage and /assets too', async () => {
     const node = await nodeWithInterface();
     for (const path of ['/api/nothing', '/archive/nothing/more', '/manage/nothing', '/assets/nothing.js']) {
       const response = await node.fetchAsOwner(path, BROWSER);
@@ -54,7 +54,7 @@ describe('the interface’s one document', () => {
   });
 });
 
-test('every address of the table is data, so that the desktop’s window never shows it as a page', () => {
+test('every route of the table is a data path, so the desktop window never shows it as a page', () => {
   expect(
     Object.values(ROUTES)
       .map(({ path }) => path)
@@ -63,7 +63,7 @@ test('every address of the table is data, so that the desktop’s window never s
   expect(PAGE_PATHS.filter((path) => isDataPath(path))).toEqual([]);
 });
 
-test('while the interface is not built, a person’s sign-in link is kept and each page says what to do', async () => {
+test('while the interface is not built, sign-in links in a browser are not used up, and each page says what to do', async () => {
   const rendererFolder = join(await temporaryFolder(), 'renderer');
   const node = await openTestNode({ rendererFolder });
   const link = new URL(node.createSignInLink()).pathname;
@@ -82,7 +82,7 @@ test('while the interface is not built, a person’s sign-in link is kept and ea
   expect((await node.fetch(link, BROWSER)).status).toBe(403);
 });
 
-test('a program that follows the sign-in link gets its session without an interface', async () => {
+test('a program that opens the sign-in link gets a session even without the interface', async () => {
   const node = await openTestNode({ rendererFolder: join(await temporaryFolder(), 'renderer') });
   expect((await node.fetch(new URL(node.createSignInLink()).pathname)).status).toBe(303);
 });

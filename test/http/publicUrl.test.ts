@@ -39,8 +39,8 @@ async function signIn(node: TestNode, proxy: TlsProxy): Promise<{ set: string; c
 
 const JSON_BODY = { 'Content-Type': 'application/json' };
 
-describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
-  test('the owner signs in through it with a cookie that needs TLS, and writes from its pages alone', async () => {
+describe('a node behind a proxy that terminates TLS (contract-2, section 7)', () => {
+  test('the owner signs in with a Secure cookie, and can write only from the node’s own pages', async () => {
     const { node, proxy } = await openBehindProxy();
     const { set, cookie } = await signIn(node, proxy);
     for (const flag of [/; Secure/, /; HttpOnly/, /; SameSite=Strict/, /; Path=\//])
@@ -64,7 +64,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     expect(local).not.toContain('Secure');
   });
 
-  test('who comes through it is nobody from this machine: nothing is read while the node is not shared', async () => {
+  test('clients of the proxy are not local: they cannot read while the node is not shared', async () => {
     const { node, proxy } = await openBehindProxy();
     for (const path of ['/', '/api/stats', '/manage/settings', '/api/docs']) {
       const refused = await proxy.ask(path);
@@ -78,7 +78,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     expect([manage.status, codeOf(manage)]).toEqual([403, 'not_shared']);
   });
 
-  test('so it is where the proxy writes its own Host and only tells for whom it asks', async () => {
+  test('nor are they if the proxy sets its own Host and only forwards the client’s address', async () => {
     const { node, proxy } = await openBehindProxy((headers, client) => {
       headers.host = '127.0.0.1';
       headers.forwarded = `for="${client}";proto=https`;
@@ -92,7 +92,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     );
   });
 
-  test('limits by address are those of the last hop that the proxy names, whatever the visitor says', async () => {
+  test('limits by address use the last hop that the proxy reports, not what the visitor sends', async () => {
     const { node, proxy } = await openBehindProxy();
     await node.sendJson('PATCH', '/manage/settings', { ip_writes_per_hour: 1, min_free_disk_gb: 0 });
     await share(node, 'contribute');
@@ -105,7 +105,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     };
     expect([await write(), await write()]).toEqual([201, 429]);
     expect(await write({ 'X-Forwarded-For': '198.51.100.1' })).toBe(429);
-    // Of two that differ one came with the request: both are then asked for by the proxy itself, once an hour.
+    // If the two headers differ, the visitor sent one of them. Both then count for the proxy, which has one write per hour.
     expect(await write({ Forwarded: 'for=198.51.100.2' })).toBe(201);
     expect(await write({ Forwarded: 'for=198.51.100.3' })).toBe(429);
     proxy.client = '203.0.113.8';
@@ -116,7 +116,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     expect(await write()).toBe(429);
   });
 
-  test('without a public address no header is believed', async () => {
+  test('without a public address all such headers are ignored', async () => {
     const node = await openTestNode({ clock: new ManualClock() });
     await node.sendJson('PATCH', '/manage/settings', { ip_writes_per_hour: 1, min_free_disk_gb: 0 });
     await share(node, 'contribute');
@@ -129,7 +129,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     expect(statuses).toEqual([201, 429]);
   });
 
-  test('links in answers have its address where they were asked for there, and the local one elsewhere', async () => {
+  test('links in responses use the public address for requests to it, and the local one otherwise', async () => {
     const { node, proxy } = await openBehindProxy();
     await share(node, 'read');
     const { id } = await uploadNewPack(node);
@@ -151,7 +151,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     expect(addresses[0]).toEqual({ url: PUBLIC, address: NAME, interface: 'public address' });
   });
 
-  test('an invitation that is entered there is kept in a cookie that needs TLS', async () => {
+  test('an invitation entered there is stored in a Secure cookie', async () => {
     const { node, proxy } = await openBehindProxy();
     await share(node, 'contribute', true);
     const invited = await node.fetchAsOwner('/manage/invitations', { method: 'POST' });
@@ -167,7 +167,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     ]);
   });
 
-  test('the setting does the same without a restart, and takes an origin alone', async () => {
+  test('the setting has the same effect without a restart, and must be an origin', async () => {
     const node = await openTestNode();
     const statusAt = async (host: string) =>
       (await rawRequest(`${node.url}/api/health`, { headers: { Host: host } })).status;
@@ -196,7 +196,7 @@ describe('a node behind a proxy that ends TLS (contract-2, section 7)', () => {
     expect(await statusAt(NAME)).toBe(421);
   });
 
-  test('serve refuses a public address that is more than an origin: exit 2 and a sentence', async () => {
+  test('serve refuses a public address that is not an origin, with exit code 2 and a sentence', async () => {
     const { code, stderr } = await runCommand(['serve', '--public-url', `${PUBLIC}/path`]);
     expect([code, stderr]).toEqual([
       2,

@@ -19,7 +19,7 @@ let server: Server;
 let base: string;
 let blobs: Map<string, SentBlob>;
 
-/** Serves every stored blob under `/<name>` through sendBlob and nothing else of the node. */
+/** Serves every stored blob under `/<name>` with sendBlob only, without the rest of the node. */
 beforeEach(async () => {
   blobs = new Map();
   const app = express();
@@ -55,7 +55,7 @@ async function store(name: string, bytes: Buffer): Promise<SentBlob> {
   return blob;
 }
 
-/** Bytes that differ everywhere, so that a wrong offset cannot go unseen. */
+/** Returns bytes without repetitions, so that a wrong offset is detected. */
 function patterned(length: number): Buffer {
   const bytes = Buffer.alloc(length);
   for (let index = 0; index + 4 <= length; index += 4) bytes.writeUInt32BE(index, index);
@@ -70,7 +70,7 @@ async function bytesOf(response: Response): Promise<Buffer> {
 }
 
 describe.each([
-  ['small, sent by one read', SMALL],
+  ['small, sent with one read', SMALL],
   ['large, sent as a stream', LARGE],
 ])('a blob that is %s', (_name, content) => {
   let blob: SentBlob;
@@ -80,7 +80,7 @@ describe.each([
   const ask = (headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`${base}/blob`, { method, headers });
 
-  test('is sent whole with its digest as entity tag, for ever cacheable, its type unchanged', async () => {
+  test('is sent with its digest as entity tag, cacheable forever, with unchanged type', async () => {
     const response = await ask();
     expect(response.status).toBe(200);
     expect((await bytesOf(response)).equals(content)).toBe(true);
@@ -106,7 +106,7 @@ describe.each([
     expect((await bytesOf(response)).length).toBe(0);
   });
 
-  test('HEAD ignores Range, which is defined for GET alone', async () => {
+  test('HEAD ignores Range, which is only defined for GET', async () => {
     expect((await ask({ Range: 'bytes=0-1' }, 'HEAD')).status).toBe(200);
   });
 
@@ -126,7 +126,7 @@ describe.each([
     expect((await bytesOf(response)).equals(content.subarray(start, end + 1))).toBe(true);
   });
 
-  test('many ranges are one multipart/byteranges answer whose length is told', async () => {
+  test('several ranges are one multipart/byteranges response with a Content-Length', async () => {
     const wanted: [number, number][] = [
       [0, 0],
       [1, 9],
@@ -155,7 +155,7 @@ describe.each([
     expect(last?.[1]).toBe(content.subarray(-600).toString('latin1'));
   });
 
-  test('ranges that overlap are sent once, and very many are answered whole', async () => {
+  test('overlapping ranges are merged, and very many ranges return all bytes', async () => {
     const overlapping = await ask({ Range: 'bytes=0-,0-,0-,1-' });
     expect(overlapping.status).toBe(206);
     expect((await bytesOf(overlapping)).length).toBe(content.length);
@@ -167,7 +167,7 @@ describe.each([
   });
 
   test.each(['bytes=99999999-', 'bytes=-0', 'bytes=99999999-99999999999'])(
-    'a range outside the bytes, %s, is 416 with how many there are',
+    'a range outside the bytes, %s, is 416 with their number',
     async (range) => {
       const response = await ask({ Range: range });
       expect(response.status).toBe(416);
@@ -177,7 +177,7 @@ describe.each([
   );
 
   test.each(['bytes=x-y', 'bytes', 'lines=1-2', 'bytes=1'])(
-    'a range that says nothing, %s, is ignored',
+    'a meaningless range, %s, is ignored',
     async (range) => {
       const response = await ask({ Range: range });
       expect(response.status).toBe(200);
@@ -185,7 +185,7 @@ describe.each([
     },
   );
 
-  test('If-None-Match and If-Modified-Since are answered 304 without a body', async () => {
+  test('If-None-Match and If-Modified-Since return 304 without a body', async () => {
     const conditions: Record<string, string>[] = [
       { 'If-None-Match': `"${blob.sha256}"` },
       { 'If-None-Match': `"other", W/"${blob.sha256}"` },
@@ -202,7 +202,7 @@ describe.each([
     expect((await ask(other)).status).toBe(200);
   });
 
-  test('If-Range gives the part only where it names exactly this object', async () => {
+  test('If-Range returns the range only if it matches exactly', async () => {
     const statusFor = async (ifRange: string) => {
       const response = await ask({ Range: 'bytes=0-9', 'If-Range': ifRange });
       await response.body?.cancel();
@@ -220,7 +220,7 @@ describe.each([
     expect((await ask({ 'If-Match': `"${blob.sha256}"` })).status).toBe(200);
   });
 
-  test('an object whose file is missing or cut is a 500-class problem that names no file', async () => {
+  test('an object whose file is missing or truncated is a 500-class problem that reveals no path', async () => {
     await truncate(blob.file, content.length - 1);
     const cut = await ask();
     expect(cut.status).toBe(500);
@@ -235,7 +235,7 @@ describe.each([
   });
 });
 
-test('an empty blob is sent whole, and no range lies within it', async () => {
+test('an empty blob is sent, and every range of it is unsatisfiable', async () => {
   await store('empty', Buffer.alloc(0));
   const response = await fetch(`${base}/empty`);
   expect(response.status).toBe(200);
@@ -245,7 +245,7 @@ test('an empty blob is sent whole, and no range lies within it', async () => {
   expect(range.headers.get('content-range')).toBe('bytes */0');
 });
 
-test('bytes that vanish while they are sent cut the connection, so that nobody takes half for the whole', async () => {
+test('closes the connection if bytes vanish during the transfer, so that no client takes a part for the whole', async () => {
   const blob = await store('vanishing', patterned(64_000_000));
   const [response] = (await once(get(`${base}/vanishing`), 'response')) as [IncomingMessage];
   await once(response, 'readable');

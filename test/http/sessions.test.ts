@@ -15,7 +15,7 @@ afterEach(closeTestNodes);
 const DAY = 86_400_000;
 const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0';
 
-/** Follows a sign-in link; answers with the cookie as a browser would send it, and as it was set. */
+/** Opens a sign-in link. Returns the cookie as a browser would send it, and as it was set. */
 async function signIn(node: TestNode, headers: Record<string, string> = {}) {
   const set = (await node.fetch(node.createSignInLink(), { headers })).headers.get('Set-Cookie') ?? '';
   return { set, cookie: set.split(';', 1)[0] ?? '' };
@@ -33,7 +33,7 @@ async function sessionsOf(node: TestNode, cookie: string): Promise<OwnerSession[
   return ((await (await ask(node, cookie, '/manage/sessions')).json()) as { items: OwnerSession[] }).items;
 }
 
-test('a session ends after 30 days without use, and its cookie lives as long', async () => {
+test('a session ends after 30 days without use, and so does its cookie', async () => {
   const clock = new ManualClock();
   const node = await openTestNode({ clock });
   const { set, cookie } = await signIn(node);
@@ -54,7 +54,7 @@ test('a session ends after 30 days without use, and its cookie lives as long', a
   expect((await ask(node, cookie, '/manage/settings')).status).toBe(401);
 });
 
-test('the use of a session is noted once an hour: what is read costs no write', async () => {
+test('the use of a session is recorded once an hour, so reading does not cause writes', async () => {
   const clock = new ManualClock();
   const node = await openTestNode({ clock });
   const { cookie } = await signIn(node);
@@ -97,7 +97,7 @@ test('the owner lists the signed-in browsers and ends one of them', async () => 
   });
 });
 
-test('a browser that signs in again has one session, the new one', async () => {
+test('a browser that signs in again has only the new session', async () => {
   const node = await openTestNode({ clock: new ManualClock() });
   const first = await signIn(node);
   const second = await signIn(node, { Cookie: first.cookie });
@@ -105,7 +105,7 @@ test('a browser that signs in again has one session, the new one', async () => {
   expect(await sessionsOf(node, second.cookie)).toHaveLength(1);
 });
 
-test('whoever was signed in before sessions ended stays signed in, and can be listed', async () => {
+test('sessions from before sessions could expire stay valid, and are listed', async () => {
   const dataFolder = join(await temporaryFolder(), 'data');
   await mkdir(dataFolder);
   const database = openForWriting(join(dataFolder, 'strongroom.db'));

@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const server of blockers.splice(0)) server.close();
 });
 
-/** An address of this machine that is not loopback: whoever comes from there is a visitor from the network. */
+/** A non-loopback address of this machine. Requests from there count as visitors from the network. */
 const LAN = Object.values(networkInterfaces())
   .flat()
   .find((found) => found && !found.internal && found.family === 'IPv4')?.address;
@@ -48,7 +48,7 @@ async function invite(node: TestNode, body?: unknown): Promise<Invited> {
 
 let made = 0;
 
-/** Creates a node of the archive with this token, or with none. */
+/** Creates a tree node with this token, or without one. */
 function contribute(node: TestNode, token?: string, url = node.url): Promise<Response> {
   made += 1;
   return fetch(new URL('/api/nodes', url), {
@@ -66,7 +66,7 @@ function withToken(token: string): RequestInit {
 }
 
 describe('invitations (contract, section 4)', () => {
-  test('an invitation’s token is told once; the list names who was invited, and what came of it', async () => {
+  test('the token of an invitation is shown once; the list has its name and use', async () => {
     const node = await openTestNode();
     const response = await node.sendJson('POST', '/manage/invitations', { name: 'Ada' });
     const invited = (await response.json()) as Invited & Record<string, unknown>;
@@ -88,7 +88,7 @@ describe('invitations (contract, section 4)', () => {
     expect(items[1]?.last_used_at).not.toBeNull();
   });
 
-  test('where one is required, contributions need it: 401 invitation_required without, wrong or revoked', async () => {
+  test('if required, contributions without a valid invitation are 401 invitation_required', async () => {
     const node = await openTestNode();
     const { id, token } = await invite(node, { name: 'Ada' });
     await share(node, 'contribute', true);
@@ -105,7 +105,7 @@ describe('invitations (contract, section 4)', () => {
     expect(await (await node.fetchAsOwner('/manage/invitations')).json()).toMatchObject({ total: 0 });
   });
 
-  test('an invitation outlives a restart, and opens contributions and nothing else', async () => {
+  test('an invitation survives a restart, and only allows contributions', async () => {
     const node = await openTestNode();
     const { token } = await invite(node);
     await share(node, 'contribute', true);
@@ -121,7 +121,7 @@ describe('invitations (contract, section 4)', () => {
     expect((await again.fetch('/api/ledger', withToken(token))).status).toBe(200);
   });
 
-  test('a browser that was given an invitation keeps it in a cookie that no script can read', async () => {
+  test('a browser stores an invitation in a cookie that scripts cannot read', async () => {
     const node = await openTestNode();
     const { id, token } = await invite(node);
     await share(node, 'contribute', true);
@@ -142,7 +142,7 @@ describe('invitations (contract, section 4)', () => {
     expect(await session()).toMatchObject({ may_contribute: false });
   });
 
-  test('an invitation exempts from no limit', async () => {
+  test('all limits apply to invited visitors', async () => {
     const node = await openTestNode();
     const { token } = await invite(node);
     await share(node, 'contribute', true);
@@ -151,23 +151,27 @@ describe('invitations (contract, section 4)', () => {
     expect((await contribute(node, token)).status).toBe(429);
   });
 
-  test('the session tells each visitor truly whether they may contribute', async () => {
+  test('the session says whether each visitor may contribute', async () => {
     const node = await openTestNode();
     const { token } = await invite(node);
     const may = async (init?: RequestInit) =>
       ((await (await node.fetch('/api/session', init)).json()) as { may_contribute: boolean }).may_contribute;
-    const told = async () => [await may(), await may(withToken(token)), await may(withToken(node.token))];
-    expect(await told()).toEqual([false, false, true]);
+    const mayContribute = async () => [
+      await may(),
+      await may(withToken(token)),
+      await may(withToken(node.token)),
+    ];
+    expect(await mayContribute()).toEqual([false, false, true]);
     await share(node, 'read');
-    expect(await told()).toEqual([false, false, true]);
+    expect(await mayContribute()).toEqual([false, false, true]);
     await share(node, 'contribute', true);
-    expect(await told()).toEqual([false, true, true]);
+    expect(await mayContribute()).toEqual([false, true, true]);
     await share(node, 'contribute');
-    expect(await told()).toEqual([true, true, true]);
+    expect(await mayContribute()).toEqual([true, true, true]);
   });
 });
 
-describe('who may do what, by where they come from (contract, section 4)', () => {
+describe('access control by the client’s address (contract, section 4)', () => {
   const visitor: Visitor = {
     owner: false,
     loopback: true,
@@ -217,7 +221,7 @@ describe('who may do what, by where they come from (contract, section 4)', () =>
 });
 
 describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
-  test('a fresh node listens on loopback alone, is opened by sharing without a restart, and shut again', async () => {
+  test('a new node listens only on loopback; sharing opens it without a restart, and unsharing closes it', async () => {
     const node = await openTestNode();
     await expect(fetch(onLan(node, '/api/health'))).rejects.toThrow();
     expect(await (await node.fetchAsOwner('/manage/addresses')).json()).toEqual({ addresses: [] });
@@ -240,7 +244,7 @@ describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
     expect((await contribute(node, undefined, onLan(node))).status).toBe(201);
   });
 
-  test('sharing outlives a restart', async () => {
+  test('sharing survives a restart', async () => {
     const node = await openTestNode();
     await share(node, 'read', true);
     await node.close();
@@ -252,7 +256,7 @@ describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
     expect((await fetch(onLan(again, '/api/stats'))).status).toBe(200);
   });
 
-  test('while it is shared the node answers to the machine’s own names and addresses, and to no others', async () => {
+  test('a shared node accepts the machine’s own names and addresses, and no others', async () => {
     const node = await openTestNode();
     const statusFor = async (host: string) =>
       (await rawRequest(`${node.url}/api/health`, { headers: { Host: host } })).status;
@@ -265,7 +269,7 @@ describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
     expect(await statusFor(LAN ?? '')).toBe(421);
   });
 
-  test('where the port is taken on the network, sharing is refused and nothing changes', async () => {
+  test('if the port is in use on the network, sharing is refused and nothing changes', async () => {
     const node = await openTestNode();
     const blocker = createServer().listen(Number(new URL(node.url).port), LAN);
     blockers.push(blocker);
@@ -279,7 +283,7 @@ describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
     expect(await (await node.fetchAsOwner('/manage/addresses')).json()).toEqual({ addresses: [] });
   });
 
-  test('on a node that listens on the network, visitors learn only that it is up while it is not shared', async () => {
+  test('on a node that listens on the network but is not shared, visitors only learn that it is running', async () => {
     const node = await openTestNode({ host: '0.0.0.0' });
     expect((await fetch(onLan(node, '/api/health'))).status).toBe(200);
     for (const path of ['/', '/api/stats', '/api/session', '/api/nope', '/packs', '/manage/settings']) {
@@ -294,7 +298,7 @@ describe.skipIf(LAN === undefined)('the network (contract, section 4)', () => {
     expect((await fetch(onLan(node, '/api/stats'))).status).toBe(200);
   });
 
-  test('a stream that a visitor reads ends when sharing does', async () => {
+  test('a visitor’s stream ends when sharing ends', async () => {
     const node = await openTestNode();
     await share(node, 'read');
     const stream = await fetch(onLan(node, '/api/events/stream'));

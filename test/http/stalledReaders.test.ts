@@ -35,18 +35,18 @@ afterEach(async () => {
   await closeTestNodes();
 });
 
-/** A node whose dump is longer than what two systems hold of a connection. */
+/** Opens a node whose dump is larger than the socket buffers of both sides. */
 async function largeNode(readers: Partial<ReaderLimits>): Promise<TestNode> {
   const dataFolder = join(await temporaryFolder(), 'data');
   await cp(template, dataFolder, { recursive: true });
   return openTestNode({ readers, dataFolder });
 }
 
-/** More than the log has by itself, before what is in it is waited for to be copied. */
+/** Larger than the normal length of the log, at which commits wait for a checkpoint. */
 const LONGEST_LOG = 56_000_000;
 let made = 0;
 
-/** Makes the log grow by two megabytes, past the node, and then by a commit of the node itself. */
+/** Makes the log grow by two megabytes from outside the node, then by a commit of the node. */
 async function growLog(node: TestNode): Promise<void> {
   const database = new Database(join(node.dataFolder, 'strongroom.db'));
   made += 1;
@@ -63,18 +63,18 @@ function stall(node: TestNode, path: string): Socket {
   return socket;
 }
 
-/** What the archive says of one more export now. */
-async function oneMore(node: TestNode, path = '/api/dump.jsonl'): Promise<number> {
+/** Returns the status of an additional export. */
+async function statusOfOneMore(node: TestNode, path = '/api/dump.jsonl'): Promise<number> {
   return (await fetch(new URL(path, node.url), { method: 'HEAD' })).status;
 }
 
 const logBytes = (node: TestNode) => statSync(join(node.dataFolder, 'strongroom.db-wal')).size;
 
 describe('readers that stall (contract-2, section 7)', () => {
-  test('of four exports that nobody reads a fifth is refused with 503 busy, until they are cut off', async () => {
+  test('with four stalled exports a fifth is refused with 503 busy, until they are disconnected', async () => {
     const node = await largeNode({ stallTimeoutMs: 1_500 });
     const stalled = [1, 2, 3, 4].map(() => stall(node, '/api/dump.jsonl'));
-    await expect.poll(() => oneMore(node)).toBe(503);
+    await expect.poll(() => statusOfOneMore(node)).toBe(503);
     for (const path of ['/api/dump.jsonl', '/api/warc', '/api/events?format=csv']) {
       const refused = await node.fetch(path);
       expect(refused.headers.get('Retry-After')).toBe('60');
@@ -82,21 +82,21 @@ describe('readers that stall (contract-2, section 7)', () => {
     }
     expect((await node.fetch('/api/events')).status).toBe(200);
 
-    await expect.poll(() => oneMore(node), { timeout: 10_000 }).toBe(200);
-    // The others are cut off soon after the first.
+    await expect.poll(() => statusOfOneMore(node), { timeout: 10_000 }).toBe(200);
+    // The others are disconnected soon after the first.
     await sleep(3_000);
     for (const socket of stalled) expect((await readToEnd(socket)).includes('"kind":"trailer"')).toBe(false);
     const whole = await (await node.fetch('/api/dump.jsonl')).text();
     expect(whole).toContain('"kind":"trailer"');
   });
 
-  test('one that reads slowly is not cut off', async () => {
+  test('a slow reader is not disconnected', async () => {
     const node = await largeNode({ stallTimeoutMs: 1_000 });
     const socket = stall(node, '/api/dump.jsonl');
     const chunks: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
     socket.pause();
-    // Three times the limit in all, and some of it read every tenth of that.
+    // Reads for three times the limit in total, a little every tenth of the limit.
     for (let turn = 0; turn < 30; turn += 1) {
       await sleep(100);
       socket.resume();
@@ -107,13 +107,13 @@ describe('readers that stall (contract-2, section 7)', () => {
     expect(Buffer.concat([...chunks, rest]).includes('"kind":"trailer"')).toBe(true);
   });
 
-  test('blobs and pack files are cut off alike, and their answers are not whole', async () => {
+  test('stalled readers of blobs and pack files are disconnected too, and their responses are incomplete', async () => {
     const node = await openTestNode({ readers: { stallTimeoutMs: 500 } });
     const content = 'y'.repeat(20_000_000);
     const { id } = await uploadNewPack(node, {}, { 'large.txt': content });
     for (const path of [`/api/blobs/${sha256Of(content)}`, `/api/packs/${id}/file`]) {
       const socket = stall(node, path);
-      // Some is on its way; no more is taken than fits before this one's hands.
+      // Some data was sent, but not more than fits into the buffers.
       await once(socket, 'readable');
       await sleep(2_000);
       const got = await readToEnd(socket);
@@ -122,7 +122,7 @@ describe('readers that stall (contract-2, section 7)', () => {
     }
   });
 
-  test('a stream of events that has nothing to tell stays open', async () => {
+  test('a stream without events stays open', async () => {
     const node = await openTestNode({ readers: { stallTimeoutMs: 300 } });
     const socket = stall(node, '/api/events/stream');
     await sleep(1_000);
@@ -135,7 +135,7 @@ describe('readers that stall (contract-2, section 7)', () => {
     expect(isClosed).toBe(false);
   });
 
-  test('a node with a stalled reader is closed soon', async () => {
+  test('a node with a stalled reader closes quickly', async () => {
     const node = await largeNode({});
     stall(node, '/api/dump.jsonl');
     await sleep(300);
@@ -144,9 +144,9 @@ describe('readers that stall (contract-2, section 7)', () => {
     expect(performance.now() - began).toBeLessThan(3_000);
   });
 
-  test('an export ends, without its trailer, before the log grows beyond the limit', async () => {
+  test('an export is aborted without its trailer before the log exceeds the limit', async () => {
     const node = await largeNode({ maxWriteAheadLogBytes: LONGEST_LOG });
-    // Each begins a snapshot of its own; both hold the log.
+    // Each has its own snapshot, and both prevent a reset of the log.
     const [first, second] = [stall(node, '/api/dump.jsonl'), stall(node, '/api/dump.jsonl')];
     await sleep(500);
     let longest = 0;
@@ -162,7 +162,7 @@ describe('readers that stall (contract-2, section 7)', () => {
     expect(whole).toContain('"kind":"trailer"');
   }, 60_000);
 
-  test('more connections than there may be are closed unanswered, and take none from those that are open', async () => {
+  test('connections beyond the limit are closed without a response, and open ones are kept', async () => {
     const node = await openTestNode({ readers: { connections: 3 } });
     const open = [1, 2, 3].map(() => stall(node, '/api/health'));
     await sleep(200);

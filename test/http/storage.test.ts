@@ -3,7 +3,7 @@ import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 
-test('GET /manage/storage tells what is held and free against the owner’s two limits, to the owner alone', async () => {
+test('GET /manage/storage returns used and free space with the two limits, to the owner only', async () => {
   const node = await openTestNode();
   expect((await node.fetch('/manage/storage')).status).toBe(401);
   const fresh = await (await node.fetchAsOwner('/manage/storage')).json();

@@ -19,11 +19,11 @@ interface Refusal {
   resets_at?: string;
 }
 
-/** A node that everybody may contribute to, within these limits. */
+/** Opens a node shared for contributions, with these limits. */
 async function openSharedNode(limits: SettingsChange, config: Partial<NodeConfig> = {}): Promise<TestNode> {
-  // A clock that stands still: no hour ends in the middle of a test by itself.
+  // The clock stands still, so that no hour ends during a test.
   const node = await openTestNode({ clock: new ManualClock(), ...config });
-  // No disk is too full to test on, unless the test says so.
+  // The free space of the test machine's disk does not matter.
   await node.sendJson('PATCH', '/manage/settings', { min_free_disk_gb: 0, ...limits });
   await node.sendJson('PUT', '/manage/sharing', { mode: 'contribute', require_invitation: false });
   return node;
@@ -31,7 +31,7 @@ async function openSharedNode(limits: SettingsChange, config: Partial<NodeConfig
 
 let nodesMade = 0;
 
-/** Creates a node as a visitor; no two alike. */
+/** Creates a tree node with a unique path as a visitor. */
 function write(node: TestNode, body?: unknown): Promise<Response> {
   nodesMade += 1;
   return node.fetch('/api/nodes', {
@@ -69,7 +69,7 @@ async function ledgerSize(node: TestNode): Promise<number> {
   return head.seq;
 }
 
-/** Every file that lies in `tmp/` and `blobs/`. */
+/** Returns all files in `tmp/` and `blobs/`. */
 async function storedFiles(node: TestNode): Promise<string[]> {
   const found = await Promise.all(
     ['tmp', 'blobs'].map((name) =>
@@ -79,7 +79,7 @@ async function storedFiles(node: TestNode): Promise<string[]> {
   return found.flat().flatMap((entry) => (entry.isFile() ? [entry.name] : []));
 }
 
-/** What the database holds of visitors, read past the node. */
+/** Reads the data about visitors directly from the database. */
 function visitorsOf(node: TestNode) {
   const database = new Database(join(node.dataFolder, 'strongroom.db'), { readonly: true });
   try {
@@ -96,7 +96,7 @@ function ofBytes(bytes: number, digit = 'x'): Files {
 }
 
 describe('limits of writes by address (contract, section 5)', () => {
-  test('the write beyond ip_writes_per_hour is 429 with the limit and its reset, and leaves nothing', async () => {
+  test('a write beyond ip_writes_per_hour is 429 with the limit and its reset, and leaves nothing behind', async () => {
     const clock = new ManualClock('2026-11-20T10:59:30.000Z');
     const node = await openSharedNode({ ip_writes_per_hour: 3 }, { clock });
     const answers = [await write(node), await write(node), await write(node)];
@@ -124,14 +124,14 @@ describe('limits of writes by address (contract, section 5)', () => {
     expect((await write(node)).status).toBe(201);
   });
 
-  test('of many writes at once exactly as many pass as the limit allows', async () => {
+  test('of many concurrent writes exactly as many succeed as the limit allows', async () => {
     const node = await openSharedNode({ ip_writes_per_hour: 5 });
     const answers = await statuses(Array.from({ length: 20 }, () => write(node)));
     expect(answers).toEqual([...Array(5).fill(201), ...Array(15).fill(429)]);
     expect(await ledgerSize(node)).toBe(5);
   });
 
-  test('what is refused is not counted, and neither is a pack that is there already', async () => {
+  test('refused writes and packs that already exist are not counted', async () => {
     const node = await openSharedNode({ ip_writes_per_hour: 3 });
     const pack = [sampleRecord({ files: filesOf(ofBytes(10)) }), ofBytes(10)] as const;
     expect((await upload(node, ...pack)).status).toBe(201);
@@ -142,7 +142,7 @@ describe('limits of writes by address (contract, section 5)', () => {
     expect(await statuses([write(node), write(node), write(node)])).toEqual([201, 201, 429]);
   });
 
-  test('a new limit is in force at once', async () => {
+  test('a new limit applies at once', async () => {
     const node = await openSharedNode({ ip_writes_per_hour: 1 });
     await write(node);
     expect((await write(node)).status).toBe(429);
@@ -152,7 +152,7 @@ describe('limits of writes by address (contract, section 5)', () => {
     expect((await write(node)).status).toBe(429);
   });
 
-  test('ip_writes_per_day is counted over the hours, from midnight to midnight UTC', async () => {
+  test('ip_writes_per_day counts from midnight to midnight UTC', async () => {
     const clock = new ManualClock('2026-11-20T21:00:00.000Z');
     const node = await openSharedNode({ ip_writes_per_hour: 2, ip_writes_per_day: 3 }, { clock });
     await write(node);
@@ -180,7 +180,7 @@ describe('limits of writes by address (contract, section 5)', () => {
     expect(await storedFiles(node)).toHaveLength(1);
   });
 
-  test('what is announced to be too much is refused before it is read, and costs nothing', async () => {
+  test('a body with a too large announced length is refused before it is read, and is not counted', async () => {
     const node = await openSharedNode({ ip_mb_per_day: 0.5 });
     const large = await upload(node, sampleRecord(), ofBytes(600_000));
     expect([large.status, (await refusalOf(large)).limit]).toEqual([429, 'ip_mb_per_day']);
@@ -188,7 +188,7 @@ describe('limits of writes by address (contract, section 5)', () => {
     expect((await upload(node, sampleRecord(), ofBytes(300_000))).status).toBe(201);
   });
 
-  test('a body that no endpoint takes is 413, not a matter of the day', async () => {
+  test('a body too large for any endpoint is 413, not 429', async () => {
     const node = await openSharedNode({ ip_mb_per_day: 1 });
     const answer = await rawRequest(`${node.url}/api/packs`, {
       method: 'POST',
@@ -197,7 +197,7 @@ describe('limits of writes by address (contract, section 5)', () => {
     expect([answer.status, JSON.parse(answer.body).code]).toEqual([413, 'body_too_large']);
   });
 
-  test('IPv4 is counted by address also where it is mapped, IPv6 by its /64', () => {
+  test('IPv4 is counted by address, also if mapped to IPv6, and IPv6 by its /64', () => {
     expect(addressGroup('192.0.2.1')).toBe('192.0.2.1');
     expect(addressGroup('::ffff:192.0.2.1')).toBe('192.0.2.1');
     expect(addressGroup('::ffff:c000:201')).toBe('192.0.2.1');
@@ -208,14 +208,14 @@ describe('limits of writes by address (contract, section 5)', () => {
   });
 });
 
-describe('bytes that were read count, whether the write was accepted or refused (contract-2, section 7)', () => {
+describe('bytes that were read count for accepted and refused writes (contract-2, section 7)', () => {
   const BYTES = 200_000;
   const content = 'x'.repeat(BYTES);
   const form = () =>
     packForm(sampleRecord({ files: filesOf({ 'data.bin': 'other' }) }), { 'data.bin': content });
   const post = (body: BodyInit, headers: Record<string, string> = {}) => ({ method: 'POST', body, headers });
 
-  /** How many bytes the database has counted for the one address that wrote. */
+  /** Returns the amount that the database has counted for the only address that wrote. */
   function countedOf(node: TestNode): { writes: number; bytes: number } {
     const database = new Database(join(node.dataFolder, 'strongroom.db'), { readonly: true });
     try {
@@ -234,14 +234,18 @@ describe('bytes that were read count, whether the write was accepted or refused 
       () => post(form(), { 'Repr-Digest': `sha-256=:${'A'.repeat(43)}=:` }),
       422,
     ],
-    ['a broken multipart', () => post(content, { 'Content-Type': 'multipart/form-data; boundary=b' }), 400],
+    [
+      'a malformed multipart body',
+      () => post(content, { 'Content-Type': 'multipart/form-data; boundary=b' }),
+      400,
+    ],
     ['another media type', () => post(content, { 'Content-Type': 'text/plain' }), 415],
     [
       'a short body of another media type',
       () => post('x'.repeat(9_000), { 'Content-Type': 'text/plain' }),
       415,
     ],
-    ['what is no pack file', () => post(content, { 'Content-Type': 'application/zip' }), 422],
+    ['an invalid pack file', () => post(content, { 'Content-Type': 'application/zip' }), 422],
   ] as const)('%s', async (_what, init, status) => {
     const node = await openSharedNode({});
     expect((await node.fetch('/api/packs', init())).status).toBe(status);
@@ -252,7 +256,7 @@ describe('bytes that were read count, whether the write was accepted or refused 
     expect(countedOf(node).bytes).toBeLessThan(atLeast + 5_000);
   });
 
-  test('a body that is too large while it streams', async () => {
+  test('a body that turns out too large', async () => {
     const node = await openSharedNode({ ip_mb_per_day: 1000 });
     const large = `{"path":"x","title":"${'x'.repeat(1_200_000)}"}`;
     const init = { ...post(new Blob([large]).stream() as unknown as BodyInit), duplex: 'half' };
@@ -264,7 +268,7 @@ describe('bytes that were read count, whether the write was accepted or refused 
     await expect.poll(() => countedOf(node).bytes).toBeGreaterThan(1_048_576);
   });
 
-  test('an upload that its sender breaks off', async () => {
+  test('an upload that the client aborts', async () => {
     const node = await openSharedNode({});
     const head = `POST /api/packs HTTP/1.1\r\nHost: ${new URL(node.url).host}\r\nContent-Type: application/zip\r\nContent-Length: 1000000\r\n\r\n`;
     const socket = sendRaw(node.url, head + content);
@@ -274,7 +278,7 @@ describe('bytes that were read count, whether the write was accepted or refused 
     expect(countedOf(node).bytes).toBeLessThanOrEqual(BYTES);
   });
 
-  test('a pack that is there already, and one that is accepted, count once each', async () => {
+  test('an existing pack and an accepted one count once each', async () => {
     const node = await openSharedNode({});
     const sent = () => upload(node, sampleRecord(), ofBytes(BYTES));
     expect((await sent()).status).toBe(201);
@@ -286,7 +290,7 @@ describe('bytes that were read count, whether the write was accepted or refused 
     expect(countedOf(node).bytes).toBeLessThan(2 * BYTES + 5_000);
   });
 
-  test('refused uploads at once spend the day’s bytes, no more of them pass than the limit allows', async () => {
+  test('concurrent refused uploads use up the day’s bytes, and only as many as allowed are read', async () => {
     const node = await openSharedNode({ ip_mb_per_day: 1, ip_writes_per_hour: 1000 });
     const answers = await statuses(Array.from({ length: 12 }, () => node.fetch('/api/packs', post(form()))));
     expect(answers).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
@@ -300,8 +304,8 @@ describe('bytes that were read count, whether the write was accepted or refused 
   });
 });
 
-describe('limits of everyone’s writes together (contract, section 5)', () => {
-  test('the owner is refused by none of them, and counts among everyone', async () => {
+describe('limits of the whole site (contract, section 5)', () => {
+  test('they do not apply to the owner, whose writes are counted', async () => {
     const node = await openSharedNode({
       ip_writes_per_hour: 2,
       ip_writes_per_day: 2,
@@ -319,7 +323,7 @@ describe('limits of everyone’s writes together (contract, section 5)', () => {
     expect((await asOwner('d')).status).toBe(201);
   });
 
-  test('site_gb_per_day bounds the bytes of visitors, the owner’s counted with them', async () => {
+  test('site_gb_per_day limits visitors, and includes the bytes of the owner', async () => {
     const node = await openSharedNode({ site_gb_per_day: 0.0005 });
     const second = [sampleRecord({ title: 'Second' }), ofBytes(300_000, 'y')] as const;
     expect((await uploadPack(node, sampleRecord(), ofBytes(300_000))).status).toBe(201);
@@ -329,8 +333,8 @@ describe('limits of everyone’s writes together (contract, section 5)', () => {
   });
 });
 
-describe('room for what is written (contract, section 5)', () => {
-  test('a pack that would go beyond data_cap_gb is 507, and nothing of it is kept', async () => {
+describe('storage limits (contract, section 5)', () => {
+  test('a pack that would exceed data_cap_gb is 507, and nothing of it is stored', async () => {
     const node = await openSharedNode({ data_cap_gb: 0.000_1 });
     const refused = await uploadPack(node, sampleRecord(), ofBytes(100_001));
     expect([refused.status, (await refusalOf(refused)).code]).toEqual([507, 'data_cap_reached']);
@@ -339,11 +343,11 @@ describe('room for what is written (contract, section 5)', () => {
     const second = await uploadPack(node, sampleRecord({ title: 'Second' }), ofBytes(60_000, 'y'));
     expect(second.status).toBe(507);
     expect(await storedFiles(node)).toHaveLength(1);
-    // What the archive holds already takes no more room.
+    // Blobs that are already stored need no space.
     expect((await uploadPack(node, sampleRecord({ title: 'Third' }), ofBytes(60_000))).status).toBe(201);
   });
 
-  test('of two packs at once that do not both fit, one is kept', async () => {
+  test('of two concurrent packs that do not both fit, one is stored', async () => {
     const node = await openSharedNode({ data_cap_gb: 0.000_1 });
     const sent = ['a', 'b', 'c'].map((digit) =>
       uploadPack(node, sampleRecord({ title: digit }), ofBytes(60_000, digit)),
@@ -352,14 +356,14 @@ describe('room for what is written (contract, section 5)', () => {
     expect(await storedFiles(node)).toHaveLength(1);
   });
 
-  test('a full archive takes no write at all', async () => {
+  test('a full archive accepts no writes', async () => {
     const node = await openSharedNode({ data_cap_gb: 0 });
     const refused = await write(node);
     expect([refused.status, (await refusalOf(refused)).code]).toEqual([507, 'data_cap_reached']);
     expect(await ledgerSize(node)).toBe(0);
   });
 
-  test('with less than min_free_disk_gb free every write is 507 disk_nearly_full', async () => {
+  test('with less than min_free_disk_gb free, every write is 507 disk_nearly_full', async () => {
     const node = await openSharedNode({ min_free_disk_gb: 1_000_000 });
     for (const refused of [await write(node), await uploadPack(node, sampleRecord(), ofBytes(10))]) {
       expect([refused.status, (await refusalOf(refused)).code]).toEqual([507, 'disk_nearly_full']);
@@ -368,7 +372,7 @@ describe('room for what is written (contract, section 5)', () => {
   });
 });
 
-describe('what is kept of visitors (contract, section 5)', () => {
+describe('stored data about visitors (contract, section 5)', () => {
   test('counters survive a restart', async () => {
     const clock = new ManualClock();
     const node = await openSharedNode({ ip_writes_per_hour: 2 }, { clock });
@@ -381,7 +385,7 @@ describe('what is kept of visitors (contract, section 5)', () => {
     expect((await write(again)).status).toBe(201);
   });
 
-  test('a day that ended while the node was closed is dropped when it starts', async () => {
+  test('the counts of a day that ended while the node was closed are deleted at startup', async () => {
     const clock = new ManualClock();
     const node = await openSharedNode({}, { clock });
     await write(node);
@@ -391,7 +395,7 @@ describe('what is kept of visitors (contract, section 5)', () => {
     await expect.poll(() => visitorsOf(again)).toMatchObject({ day: '2026-11-21', counts: [] });
   });
 
-  test('addresses are kept as keyed hashes, which are dropped with the day though nobody writes', async () => {
+  test('addresses are stored as keyed hashes, which are deleted at the end of the day even if nobody writes', async () => {
     const clock = new ManualClock('2026-11-20T23:00:00.000Z');
     const node = await openSharedNode({}, { clock });
     await write(node);

@@ -36,11 +36,11 @@ describe('a path inside a pack', () => {
     'dot.',
     'blank ',
     'a'.repeat(1025),
-  ])('%j is refused', (path) => {
+  ])('refuses %j', (path) => {
     expect(filePathFault(path)).toMatch(/\.$/);
   });
 
-  test('files are sorted by the UTF-8 bytes of their paths, not by UTF-16', () => {
+  test('sorts files by the UTF-8 bytes of their paths, not by UTF-16', () => {
     const paths = ['\u{10000}', '\uffff', 'b', 'a/b', 'a'];
     expect(paths.toSorted(compareByUtf8)).toEqual(['a', 'a/b', 'b', '\uffff', '\u{10000}']);
     const path = fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed());
@@ -61,7 +61,7 @@ test('an ORCID iD is accepted only with a valid check digit (ISO 7064 MOD 11-2)'
   expect(isOrcid('0000000218250097')).toBe(false);
 });
 
-test('a related work is a DOI, an http(s) address or a digest', () => {
+test('a related work is a DOI, an http(s) URL or a digest', () => {
   expect(
     [
       '10.5281/zenodo.123',

@@ -47,7 +47,8 @@ export async function checkResponse(method: string, url: URL, response: Response
   const operation = `/paths/${escaped(address.path)}/${asked.toLowerCase()}`;
   const item = document.paths[address.path] as Record<string, { responses: Record<string, Described> }>;
   const described = item[asked.toLowerCase()]?.responses[response.status];
-  if (!described) return tell(`it knows no ${response.status} here. Add it to the answers or the problems.`);
+  if (!described)
+    return tell(`it knows no ${response.status} here. Add it to the responses or the problems.`);
   const types = Object.keys(described.content ?? {});
   const declared = types.find((type) => type === mediaType) ?? types.find((type) => type === '*/*');
   if (types.length > 0 && declared === undefined) {

@@ -68,6 +68,6 @@ test('a manifest with an overlong line is invalid and not read to its end', asyn
   const [found] = [...(await verdicts(bag)).values()];
   expect([found?.state, found?.detail]).toEqual([
     'changed',
-    'manifest-sha256.txt has a line that is longer than any path.',
+    'manifest-sha256.txt has a line that is longer than any valid path.',
   ]);
 });

@@ -5,7 +5,7 @@ import { nameParts } from './names.ts';
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-/** BibTeX counts braces whether or not a backslash is before them, so in a value none may stand but in pairs. */
+/** BibTeX counts braces even after a backslash, so unpaired braces must be replaced. */
 const LATEX: Readonly<Record<string, string>> = {
   '\\': '\\textbackslash{}',
   '{': '\\textbraceleft{}',
@@ -20,13 +20,13 @@ const LATEX: Readonly<Record<string, string>> = {
 };
 
 /**
- * A BibTeX entry, in UTF-8. Written here because the library that we compare it with in tests leaves out every letter
- * that LaTeX has no command for, and with it a whole title in Chinese.
+ * Formats a BibTeX entry in UTF-8. It is implemented here because the library used for comparison in the tests drops
+ * every letter that LaTeX has no command for, for example a whole title in Chinese.
  */
 export function bibtexEntry(work: CitedWork): string {
   const fields: Record<string, string> = {
     author: work.authors.map(({ name }) => authorText(nameParts(name))).join(' and '),
-    // A second pair of braces keeps the capitals of the title as they are.
+    // The second pair of braces preserves the capital letters of the title.
     title: `{${escapeLatex(work.title)}}`,
     year: String(work.date.year),
     publisher: `{${escapeLatex(work.publisher)}}`,
@@ -39,7 +39,7 @@ export function bibtexEntry(work: CitedWork): string {
   const lines = Object.entries(fields)
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `  ${name} = {${value}},`);
-  // A month is one of BibTeX's own words, without braces.
+  // The month is a BibTeX macro, so it has no braces.
   return [`@misc{${work.id},`, ...lines, `  month = ${MONTHS[work.date.month - 1]},`, '}', ''].join('\n');
 }
 
@@ -47,7 +47,7 @@ export function escapeLatex(text: string): string {
   return text.replace(/[\\{}~^%&$#_]/g, (character) => LATEX[character] ?? character);
 }
 
-/** In braces a name is one piece, whatever commas and `and`s it has. */
+/** Braces protect commas and the word `and` in a name. */
 function authorText(name: CslName): string {
   if ('literal' in name) return `{${escapeLatex(name.literal)}}`;
   return `${namePart(name.family)}, ${namePart(name.given)}`;

@@ -8,7 +8,7 @@ import { dataciteRecord } from './datacite.ts';
 import { type CitationContext, readCitedWork } from './readCitedWork.ts';
 import { risRecord } from './ris.ts';
 
-/** How to cite a pack or a study, in every form that is text. @throws Problem `not_found` */
+/** Returns the citation of a pack or a study in all text formats. @throws Problem `not_found` */
 export function cite({ read }: Pick<Store, 'read'>, id: string, from: CitationContext): Citation {
   const work = readCitedWork(read, id, from);
   return {
@@ -30,7 +30,7 @@ const FORMS: Record<CitationFormat, (work: CitedWork) => string> = {
   datacite: (work) => JSON.stringify(dataciteRecord(work)),
 };
 
-/** The same in one form alone, as the text of a file. @throws Problem `not_found` */
+/** Returns the citation in one format, as the text of a file. @throws Problem `not_found` */
 export function citeAs(
   { read }: Pick<Store, 'read'>,
   id: string,

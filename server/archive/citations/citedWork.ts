@@ -7,22 +7,22 @@ export interface CitedAuthor {
   affiliation: string;
 }
 
-/** How the work relates to another, by DataCite's words. */
+/** A relation of the work to another, with a DataCite relation type. */
 export type CitedRelation = PackRecord['related'][number];
 
-/** What a citation can say of a pack or a study, whatever its form. All texts are one line. */
+/** The data of a pack or a study that citations use. All texts are single lines. */
 export interface CitedWork {
   id: string;
   kind: 'pack' | 'study';
   title: string;
   authors: CitedAuthor[];
-  /** The day, in UTC, on which the archive received it. */
+  /** The day (UTC) on which the archive received it. */
   date: { year: number; month: number; day: number };
-  /** The name of the node, which publishes it. */
+  /** The name of the node. */
   publisher: string;
   url: string;
   digest: string | null;
-  /** Which in a line of packs that supersede each other; undefined where it is the only one. */
+  /** The position in a chain of packs that supersede each other; undefined if there is only one. */
   version: number | undefined;
   abstract: string;
   keywords: string[];
@@ -34,8 +34,8 @@ export interface CitedWork {
 }
 
 /**
- * Text as one line. Formats whose records are lines would take a line break for the start of a field; other control
- * characters have no place in any of them.
+ * Converts text to one line. In line-based formats a line break would start a new field, and control characters are not
+ * valid in any format.
  */
 export function oneLine(text: string): string {
   return text

@@ -2,12 +2,12 @@ import type { CslItem } from '../../../shared/citation.ts';
 import type { CitedWork } from './citedWork.ts';
 import { nameParts } from './names.ts';
 
-/** What the work is called in brackets, by the APA's words. */
+/** Returns the genre of the work, which APA shows in brackets. */
 export function genreOf({ kind }: CitedWork): string {
   return kind === 'pack' ? 'Data set' : 'Study';
 }
 
-/** What citation managers take in: an item of CSL-JSON. */
+/** Returns the work as CSL-JSON, the format of citation managers. */
 export function cslItem(work: CitedWork): CslItem {
   const { year, month, day } = work.date;
   return {

@@ -15,10 +15,10 @@ const RIGHTS: Record<License, { rights: string; rightsUri: string }> = {
   },
 };
 
-/** DataCite's own word for what nobody knows (Metadata Schema 4.6, appendix 3). */
+/** DataCite's standard value for unknown information (Metadata Schema 4.6, appendix 3). */
 const UNAVAILABLE = ':unav';
 
-/** The work by the DataCite Metadata Schema 4.6, in DataCite's JSON; it has no DOI, so its address identifies it. */
+/** Returns the work in DataCite JSON (Metadata Schema 4.6). It has no DOI, so its URL is the identifier. */
 export function dataciteRecord(work: CitedWork): object {
   const { year, month, day } = work.date;
   const date = [year, month, day].map((part) => String(part).padStart(2, '0')).join('-');
@@ -62,12 +62,12 @@ export function dataciteRecord(work: CitedWork): object {
 
 function creatorOf({ name, orcid, affiliation }: CitedAuthor): object {
   const parts = nameParts(name);
-  const isParted = 'family' in parts;
+  const isSplit = 'family' in parts;
   return {
     name,
-    // An ORCID iD belongs to a person; of another name it cannot be told whether it is an institute's.
-    ...(isParted || orcid ? { nameType: 'Personal' } : {}),
-    ...(isParted ? { givenName: parts.given, familyName: parts.family } : {}),
+    // An ORCID iD belongs to a person. Other names may be those of organizations.
+    ...(isSplit || orcid ? { nameType: 'Personal' } : {}),
+    ...(isSplit ? { givenName: parts.given, familyName: parts.family } : {}),
     ...(orcid
       ? {
           nameIdentifiers: [

@@ -8,13 +8,13 @@ import { readPack } from '../packs/readPack.ts';
 import { requireStudy } from '../studies/studies.ts';
 import { type CitedAuthor, type CitedRelation, type CitedWork, oneLine } from './citedWork.ts';
 
-/** Where the item is cited from: the node's address as its reader has it, and the node's name. */
+/** The node that is cited: its URL in the request, and its name. */
 export interface CitationContext {
   origin: string;
   publisher: string;
 }
 
-/** Beyond this many, a study's citation no longer lists its packs one by one. */
+/** The maximum number of packs that the citation of a study lists. */
 const MAX_PARTS = 500;
 
 /** @throws Problem `not_found` */

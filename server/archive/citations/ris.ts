@@ -2,8 +2,8 @@ import type { CitedWork } from './citedWork.ts';
 import { fingerprintNote } from './csl.ts';
 
 /**
- * A RIS record: a field a line, each ended with CR and LF. Written here because the library that we compare it with in
- * tests breaks every value into lines of 70 characters, which its readers take for the value's end.
+ * Formats a RIS record: one field per line, with CRLF line ends. It is implemented here because the library used for
+ * comparison in the tests wraps values at 70 characters, and readers truncate such values.
  */
 export function risRecord(work: CitedWork): string {
   const { year, month, day } = work.date;

@@ -9,13 +9,13 @@ import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import { commentDigest } from '../recordedSubjects.ts';
 
-/** An item is a pack or a study. @throws Problem `not_found` */
+/** Requires that an item, which is a pack or a study, exists. @throws Problem `not_found` */
 export function requireItem(database: ReadDatabase, id: string): void {
   if (packById(database, id) || studyById(database, id)) return;
-  throw new Problem('not_found', `There is no pack and no study ${id} here.`);
+  throw new Problem('not_found', `There is no pack or study ${id}.`);
 }
 
-/** @throws Problem `not_found`; `unknown_comment` where `reply_to` is no comment on this item. */
+/** Adds a comment. @throws Problem `not_found`; `unknown_comment` if `reply_to` is not a comment on this item. */
 export async function addComment(
   store: Store,
   item: string,
@@ -41,7 +41,7 @@ export async function addComment(
   });
 }
 
-/** One page of an item's comments, oldest first. @throws Problem `not_found` */
+/** Returns a page of an item's comments, oldest first. @throws Problem `not_found` */
 export function listComments(
   { read }: Pick<Store, 'read'>,
   item: string,

@@ -1,37 +1,38 @@
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 
-/** So many writes, and so many bytes of bodies. */
+/** A number of writes and of bytes in their bodies. */
 export interface Amount {
   writes: number;
   bytes: number;
 }
 
-/** How the budgets are asked, held and counted for one write. */
+/** How one write checks, reserves and counts its budgets. */
 export interface AdmissionHooks {
-  /** @throws Problem `rate_limited` where a budget has not room for so much more. */
+  /** @throws Problem `rate_limited` if a budget does not allow this additional amount. */
   require(more: Amount): void;
-  /** Holds so much of the budgets; less than nothing is given back. */
+  /** Reserves an amount of the budgets. A negative amount releases it. */
   hold(amount: Amount): void;
   /** Counts a write with its bytes, in the transaction that records it. */
   count(database: WriteDatabase, bytes: number): void;
-  /** Counts bytes in a transaction of their own; tells when that is over. */
-  record(bytes: number, onOver: () => void): void;
+  /** Counts bytes in a separate transaction, and calls `onDone` after it. */
+  record(bytes: number, onDone: () => void): void;
 }
 
 /**
- * One write, from its coming to the end of its request. What it may still need is held while it runs. A write that is
- * recorded is counted in that very transaction. The bytes that were read and are not counted with it, all of them where
- * it was refused, are counted when its request is over, and held until then: so no budget ever shows more than there is.
+ * The admission of one write, from the start to the end of its request. The amount that it may use is reserved while it
+ * runs. A recorded write is counted in the same transaction. Bytes that were read but not counted then (all bytes of a
+ * refused write) are counted at the end of the request and reserved until then, so budgets never appear larger than they
+ * are.
  */
 export class Admission {
   readonly #parts: AdmissionHooks;
-  readonly #endings: (() => void)[] = [];
-  #state: 'coming' | 'running' | 'over' = 'coming';
-  #isTurnedAway = false;
+  readonly #endListeners: (() => void)[] = [];
+  #state: 'waiting' | 'running' | 'ended' = 'waiting';
+  #isRejected = false;
   #isCounted = false;
   #heldWrites = 0;
   #heldBytes = 0;
-  /** Bytes of the body that were read so far, and those of them that are counted. */
+  /** The bytes of the body that were read so far, and how many of them are counted. */
   #received = 0;
   #counted = 0;
   #isClosed = false;
@@ -41,9 +42,9 @@ export class Admission {
   }
 
   /**
-   * Lets it in.
+   * Admits the write.
    *
-   * @param announced bytes of its body, as far as they are; they are held from the beginning.
+   * @param announced the announced length of the body, or 0. It is reserved from the beginning.
    * @throws Problem `rate_limited`
    */
   enter(announced: number): void {
@@ -52,26 +53,26 @@ export class Admission {
     this.#hold(1, announced);
   }
 
-  /** What comes of a write that was let in no further than here is thrown away, and counts for nothing. */
-  turnAway(): void {
-    this.#isTurnedAway = true;
+  /** Rejects the write. Its body is discarded and not counted. */
+  reject(): void {
+    this.#isRejected = true;
   }
 
-  /** Tells of bytes of the body as they come. @throws Problem `rate_limited`, while the write runs */
+  /** Reports bytes of the body as they arrive. @throws Problem `rate_limited` while the write is running */
   receive(bytes: number): void {
-    if (this.#state === 'coming' || this.#isTurnedAway) return;
+    if (this.#state === 'waiting' || this.#isRejected) return;
     this.#received += bytes;
     const beyond = this.#received - this.#counted - this.#heldBytes;
     if (beyond <= 0) return;
     try {
       if (this.#state === 'running') this.#parts.require({ writes: 0, bytes: beyond });
     } finally {
-      // Also where they are too many: they were read.
+      // Even if they exceed the budget, because they were read.
       this.#hold(0, beyond);
     }
   }
 
-  /** Counts it in the transaction that records it. */
+  /** Counts the write in the transaction that records it. */
   count(database: WriteDatabase): void {
     if (this.#state !== 'running' || this.#isCounted) return;
     this.#isCounted = true;
@@ -79,34 +80,34 @@ export class Admission {
     this.#parts.count(database, this.#received);
   }
 
-  /** What was counted is seen: from this turn on it is no longer held, so that it never counts twice. */
-  shown(): void {
+  /** Called when the counted amount becomes visible to readers. Its reservation ends, so that it never counts twice. */
+  committed(): void {
     if (this.#isCounted) this.end();
   }
 
-  onEnd(ending: () => void): void {
-    if (this.#state === 'over') ending();
-    else this.#endings.push(ending);
+  onEnd(listener: () => void): void {
+    if (this.#state === 'ended') listener();
+    else this.#endListeners.push(listener);
   }
 
-  /** The write is over, recorded or not. */
+  /** Called when the write has ended, recorded or not. */
   end(): void {
     if (this.#state !== 'running') return;
-    this.#state = 'over';
+    this.#state = 'ended';
     this.#hold(-this.#heldWrites, this.#received - this.#counted - this.#heldBytes);
-    for (const ending of this.#endings.splice(0)) ending();
+    for (const listener of this.#endListeners.splice(0)) listener();
     this.#settle();
   }
 
-  /** The request is over; so many bytes of its body were read, where that is known. */
+  /** Called when the request has ended, with the number of bytes read of its body, if known. */
   close(bytes: number): void {
     this.#isClosed = true;
-    if (this.#state !== 'coming' && !this.#isTurnedAway) this.#received = Math.max(bytes, this.#received);
+    if (this.#state !== 'waiting' && !this.#isRejected) this.#received = Math.max(bytes, this.#received);
     this.#settle();
   }
 
   #settle(): void {
-    if (this.#state !== 'over' || !this.#isClosed) return;
+    if (this.#state !== 'ended' || !this.#isClosed) return;
     const uncounted = this.#received - this.#counted;
     if (uncounted <= 0) return;
     this.#counted = this.#received;

@@ -7,9 +7,9 @@ import type { WriteCounts } from '../../store/sqlite/node/writeCounts.ts';
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The hour and the day (UTC) that an instant lies in. Each begins with all of its budget. */
+/** The hour and the day (UTC) of an instant. Budgets are reset at the start of each. */
 export interface WriteWindow {
-  /** As `2026-11-20`. */
+  /** Such as `2026-11-20`. */
   day: string;
   hour: number;
   hourEnds: number;
@@ -26,7 +26,7 @@ export function windowAt(now: number): WriteWindow {
   };
 }
 
-/** One limit as it stands now: how much there is in a window, how much of it is spent, when it is whole again. */
+/** The current state of one limit: the quota of the window, the used amount, and when it is reset. */
 export interface Budget {
   limit: keyof Settings;
   counts: 'writes' | 'bytes';
@@ -36,7 +36,7 @@ export interface Budget {
   resetsAt: number;
 }
 
-/** What one address may still write. */
+/** Returns the budgets of one address. */
 export function addressBudgets(settings: Settings, counts: WriteCounts, window: WriteWindow): Budget[] {
   return [
     {
@@ -63,7 +63,7 @@ export function addressBudgets(settings: Settings, counts: WriteCounts, window: 
   ];
 }
 
-/** What everyone together, the owner too, may still write. */
+/** Returns the budgets of the whole site, which include the writes of the owner. */
 export function siteBudgets(settings: Settings, counts: WriteCounts, window: WriteWindow): Budget[] {
   return [
     {
@@ -91,7 +91,7 @@ function daily({ dayEnds }: WriteWindow) {
   return { windowSeconds: DAY_MS / 1000, resetsAt: dayEnds };
 }
 
-/** The budget that so much more would go beyond; of several the one that is whole again last. */
+/** Returns the budget that this additional amount would exceed. If there are several, the one that is reset last. */
 export function exceededBudget(
   budgets: readonly Budget[],
   more: { writes: number; bytes: number },
@@ -113,8 +113,8 @@ export function rateLimited({ limit, quota, counts, resetsAt }: Budget, now: num
   const amount = counts === 'writes' ? `make ${quota} writes` : `send ${quota} bytes`;
   const whose = limit.startsWith('site') ? 'Everyone together' : 'One address';
   const span = limit.endsWith('hour') ? 'an hour' : 'a day';
-  const sentence = `${whose} may ${amount} in ${span} (${limit}). Try again at ${resets_at}.`;
-  return new Problem('rate_limited', sentence, {
+  const detail = `${whose} may ${amount} in ${span} (${limit}). Try again at ${resets_at}.`;
+  return new Problem('rate_limited', detail, {
     members: { limit, resets_at },
     headers: { 'Retry-After': String(secondsUntil(resetsAt, now)) },
   });

@@ -12,34 +12,34 @@ import {
 import type { Store } from '../../store/store.ts';
 import { type WriteWindow, windowAt } from './budgets.ts';
 
-/** Everyone together, among the groups that are counted. */
+/** The name of the group that includes everyone. */
 export const EVERYONE = '';
 
 const NOTHING: WriteCounts = { hour_writes: 0, day_writes: 0, day_bytes: 0 };
 
 /**
- * What was written today, in the database: by everyone, and by each group of addresses under a name that tells nothing
- * without the day's key. When a day ends, its counts and its key go.
+ * The writes of the current day, stored in the database: for everyone, and for each group of addresses under a keyed hash
+ * of the address. When the day ends, its counts and its key are deleted.
  */
 export class DailyWriteCounts {
   readonly #store: Store;
   readonly #log: Log;
   readonly #closing = new AbortController();
-  /** As it was last read: what is committed and of today stays so until the day ends. */
+  /** The last committed day and its key, which do not change until the day ends. */
   #known: WriteDay | undefined;
-  #forgetting: Promise<void> | undefined;
+  #resetting: Promise<void> | undefined;
 
   constructor(store: Store, log: Log) {
     this.#store = store;
     this.#log = log;
   }
 
-  /** From here on every day is forgotten as it ends. */
+  /** Starts deleting the counts of each day when it ends. */
   startDailyReset(): void {
-    this.#forgetting ??= this.#forgetEachDay();
+    this.#resetting ??= this.#resetDaily();
   }
 
-  /** Makes today the day that is counted, where it is not yet. */
+  /** Starts counting the current day, if that has not happened. */
   async begin(): Promise<void> {
     const { day } = windowAt(this.#store.clock.now());
     if (this.#committed(day)) return;
@@ -48,7 +48,7 @@ export class DailyWriteCounts {
     });
   }
 
-  /** What a group has written in a window; what is under way is not in it. */
+  /** Returns what a group has written in a window. Running writes are not included. */
   counts(group: string, { day, hour }: WriteWindow): WriteCounts {
     const known = this.#committed(day);
     return known ? writeCounts(this.#store.read, nameOf(group, known.key), hour) : NOTHING;
@@ -61,19 +61,19 @@ export class DailyWriteCounts {
     for (const group of groups) addWriteCounts(database, nameOf(group, key), hour, amount);
   }
 
-  /** Ends what waits for midnight. */
+  /** Stops the daily reset. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#forgetting;
+    await this.#resetting;
   }
 
-  /** That day with its key, where it is the one that is counted. */
+  /** Returns the day with its key if it is the one being counted. */
   #committed(day: string): WriteDay | undefined {
     if (this.#known?.day !== day) this.#known = writeDay(this.#store.read);
     return this.#known?.day === day ? this.#known : undefined;
   }
 
-  /** Makes a day the one that is counted; whatever was counted before goes. */
+  /** Starts counting a day, and deletes the counts of an earlier one. */
   #begin(database: WriteDatabase, day: string): WriteDay {
     const known = writeDay(database);
     if (known?.day === day) return known;
@@ -82,14 +82,14 @@ export class DailyWriteCounts {
     return begun;
   }
 
-  /** Forgets a day when it ends and not only when somebody writes again; one that ended while the node was closed, now. */
-  async #forgetEachDay(): Promise<void> {
+  /** Deletes the counts of a day when it ends, not only at the next write. Also at startup, for a day that has ended. */
+  async #resetDaily(): Promise<void> {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       await this.begin().catch((error: unknown) => {
         this.#log.error(
           { error },
-          'The counts of a day that is over could not be dropped; it is tried again.',
+          'The write counts of a past day could not be deleted. It will be retried.',
         );
       });
       const now = this.#store.clock.now();
@@ -98,7 +98,7 @@ export class DailyWriteCounts {
   }
 }
 
-/** The name that a group is counted under: a keyed hash, so that the database holds no address. */
+/** Returns the name under which a group is counted: a keyed hash, so that the database contains no addresses. */
 function nameOf(group: string, key: string): string {
   if (group === EVERYONE) return EVERYONE;
   return createHmac('sha256', Buffer.from(key, 'hex')).update(group).digest('base64url');

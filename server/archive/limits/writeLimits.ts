@@ -19,11 +19,11 @@ import {
 import { DailyWriteCounts, EVERYONE } from './dailyWriteCounts.ts';
 import { outOfSpace } from './outOfSpace.ts';
 
-/** Who writes; the owner is exempt from all limits but those of room. */
+/** The client that writes. Only the storage limits apply to the owner. */
 export interface WriteOrigin {
   owner: boolean;
   address: string;
-  /** The id of the invitation that was shown, if one was. */
+  /** The id of the invitation that was used, if any. */
   invitation?: string | undefined;
 }
 
@@ -40,17 +40,17 @@ export interface AdmittedWrite {
 }
 
 /**
- * The limits of the data-pack archive's POST endpoints (section 5 of the contract).
+ * The limits of the POST endpoints of the data-pack archive (section 5 of the contract).
  *
- * A write is what appends to the ledger. It is counted in the very transaction that records it: what is answered with
- * success is counted, also after a crash, and what is refused is not. Bytes count when they were read, whatever became of
- * them. What is still under way holds its share, so that many writes at once cannot pass where one would not.
+ * A request counts as a write if it appends to the ledger. It is counted in the transaction that records it, so that
+ * acknowledged writes are counted even after a crash, and refused ones are not. All bytes that were read count. Running
+ * writes reserve their share, so that concurrent writes cannot exceed a limit together.
  */
 export class WriteLimits {
   readonly #store: Store;
   readonly #settings: SettingsStore;
   readonly #days: DailyWriteCounts;
-  readonly #underWay = new Map<string, Amount>();
+  readonly #held = new Map<string, Amount>();
   readonly #recording = new Set<Promise<void>>();
   readonly #log: Log;
   #heldBytes = 0;
@@ -62,21 +62,21 @@ export class WriteLimits {
     this.#days = new DailyWriteCounts(store, log);
   }
 
-  /** From here on every day is forgotten as it ends. */
+  /** Starts deleting the counts of each day when it ends. */
   startDailyReset(): void {
     this.#days.startDailyReset();
   }
 
-  /** A write that comes: it is told of each byte of its body that is read, and of the end of its request. */
-  coming(who: WriteOrigin): Admission {
+  /** Begins the admission of a write. The caller reports the bytes read of its body and the end of its request. */
+  beginAdmission(who: WriteOrigin): Admission {
     return new Admission(this.#parts(who));
   }
 
   /**
    * Runs a write if every limit allows it.
    *
-   * @param announced bytes of its body, as far as they are.
-   * @throws Problem `rate_limited`, `data_cap_reached`, `disk_nearly_full`; whatever the write throws.
+   * @param announced the announced length of its body, or 0.
+   * @throws Problem `rate_limited`, `data_cap_reached`, `disk_nearly_full`; any error of the write.
    */
   async admit<Result>(
     admission: Admission,
@@ -89,7 +89,7 @@ export class WriteLimits {
       const { current } = this.#settings;
       const refusal = await this.#reachedStorageLimit(0);
       if (refusal !== null) {
-        admission.turnAway();
+        admission.reject();
         throw outOfSpace(refusal, current);
       }
       return await write({
@@ -103,13 +103,13 @@ export class WriteLimits {
 
   async #reserveSpace(admission: Admission, bytes: number): Promise<void> {
     const { current } = this.#settings;
-    const asked = this.#reachedStorageLimit(this.#heldBytes + bytes);
-    // Held while the disk is asked, so that two who ask at once do not both get the last room.
+    const checked = this.#reachedStorageLimit(this.#heldBytes + bytes);
+    // Reserved during the check, so that two concurrent writes do not both get the last free space.
     this.#heldBytes += bytes;
     const release = () => {
       this.#heldBytes -= bytes;
     };
-    const refusal: StorageLimit | null = await asked.catch((error: unknown) => {
+    const refusal: StorageLimit | null = await checked.catch((error: unknown) => {
       release();
       throw error;
     });
@@ -120,25 +120,24 @@ export class WriteLimits {
     admission.onEnd(release);
   }
 
-  /** What is left for a visitor, and of what everyone shares; nothing bounds the owner. */
+  /** Returns the budgets of a visitor and of the whole site. The owner has none. */
   budgetsOf(who: WriteOrigin): Budget[] {
     if (who.owner) return [];
     const now = this.#store.clock.now();
     const window = windowAt(now);
     const settings = this.#settings.current;
     const site = siteBudgets(settings, this.#days.counts(EVERYONE, window), window);
-    const budgets = this.#withUnderWay(EVERYONE, site);
     const group = addressGroup(who.address);
-    const own = addressBudgets(settings, this.#days.counts(group, window), window);
-    return [...this.#withUnderWay(group, own), ...budgets];
+    const address = addressBudgets(settings, this.#days.counts(group, window), window);
+    return [...this.#withHeld(group, address), ...this.#withHeld(EVERYONE, site)];
   }
 
-  /** The instant that budgets are counted at, in milliseconds. */
+  /** The current time of the clock that budgets use, in milliseconds. */
   now(): number {
     return this.#store.clock.now();
   }
 
-  /** Ends what waits for midnight. */
+  /** Waits for pending counts and stops the daily reset. */
   async close(): Promise<void> {
     await Promise.all(this.#recording);
     await this.#days.close();
@@ -153,20 +152,20 @@ export class WriteLimits {
     if (exceeded) throw rateLimited(exceeded, this.#store.clock.now());
   }
 
-  #withUnderWay(group: string, budgets: Budget[]): Budget[] {
-    const held = this.#underWay.get(group);
+  #withHeld(group: string, budgets: Budget[]): Budget[] {
+    const held = this.#held.get(group);
     if (held === undefined) return budgets;
     return budgets.map((budget) => ({ ...budget, used: budget.used + held[budget.counts] }));
   }
 
   #hold(group: string, { writes, bytes }: Amount): void {
-    const held = this.#underWay.get(group) ?? { writes: 0, bytes: 0 };
+    const held = this.#held.get(group) ?? { writes: 0, bytes: 0 };
     const next = { writes: held.writes + writes, bytes: held.bytes + bytes };
-    if (next.writes === 0 && next.bytes === 0) this.#underWay.delete(group);
-    else this.#underWay.set(group, next);
+    if (next.writes === 0 && next.bytes === 0) this.#held.delete(group);
+    else this.#held.set(group, next);
   }
 
-  /** How one admission asks, holds and counts. The owner's writes are counted among everyone's. */
+  /** Returns the hooks of one admission. The owner's writes are only counted for everyone. */
   #parts(who: WriteOrigin): AdmissionHooks {
     const groups = who.owner ? [EVERYONE] : [EVERYONE, addressGroup(who.address)];
     return {
@@ -178,8 +177,8 @@ export class WriteLimits {
         this.#days.count(database, groups, { writes: 1, bytes });
         if (who.invitation !== undefined) countInvitationUse(database, who.invitation, this.#store.instant());
       },
-      record: (bytes, onOver) => {
-        const recording = this.#record(groups, bytes, onOver).finally(() =>
+      record: (bytes, onDone) => {
+        const recording = this.#record(groups, bytes, onDone).finally(() =>
           this.#recording.delete(recording),
         );
         this.#recording.add(recording);
@@ -187,14 +186,14 @@ export class WriteLimits {
     };
   }
 
-  /** Counts bytes that were read for nothing. */
-  async #record(groups: readonly string[], bytes: number, onOver: () => void): Promise<void> {
+  /** Counts the bytes of a refused write. */
+  async #record(groups: readonly string[], bytes: number, onDone: () => void): Promise<void> {
     const count = (database: WriteDatabase) => this.#days.count(database, groups, { writes: 0, bytes });
     try {
-      await this.#store.write(count, { onVisible: onOver });
+      await this.#store.write(count, { onVisible: onDone });
     } catch (error) {
-      onOver();
-      this.#log.warn({ error, bytes }, 'Bytes of a refused write could not be counted.');
+      onDone();
+      this.#log.warn({ error, bytes }, 'The bytes of a refused write could not be counted.');
     }
   }
 }
@@ -215,7 +214,7 @@ function counting(store: Store, admission: Admission): Store {
           ...options,
           onVisible: () => {
             options?.onVisible?.();
-            admission.shown();
+            admission.committed();
           },
         },
       ),

@@ -22,34 +22,34 @@ import { requireMatchingFiles } from './sameFiles.ts';
 export type { StagedBlob } from '../../store/blobs/blobStore.ts';
 
 export interface NewPack {
-  /** The record as it was sent: parsed strictly, checked here. */
+  /** The record as sent: parsed as strict JSON, but not checked yet. */
   record: unknown;
-  /** The bytes that came with it, by path; absent where the archive is to hold every file already. */
+  /** The files sent with it, by path; absent if the archive must already hold all of them. */
   staged?: ReadonlyMap<string, StagedBlob>;
-  /** Asked for room for the bytes that the archive does not hold yet, before any are kept; throws where there is none. */
+  /** Reserves space for the bytes that the archive does not hold yet, before they are stored. Throws if there is none. */
   reserveSpace?: (bytes: number) => Promise<void>;
 }
 
-/** Blobs of one pack that are kept together, so that a pack of many leaves room for others between. */
-const KEPT_AT_ONCE = 16;
+/** The number of blobs of one pack that are stored at once, so that a large pack does not block other uploads. */
+const MAX_CONCURRENT_BLOBS = 16;
 
 export interface AddedPack {
   id: string;
-  /** Whether it is new: the same record again changes nothing. */
+  /** Whether the pack is new. Adding the same record again changes nothing. */
   created: boolean;
-  /** The pack as JSON, as it is read from then on. */
+  /** The JSON text of the pack, as readers get it. */
   text: string;
 }
 
 /**
- * Adds a pack: the one way in for every kind of upload. When it resolves, the blobs, the record and the ledger entry
- * are on stable storage; whatever it throws, nothing is left of it and what was staged is discarded.
+ * Adds a pack. Every kind of upload ends here. When it resolves, the blobs, the record and the ledger entry are on stable
+ * storage. If it throws, nothing is stored. Staged files are discarded in both cases.
  *
- * A crash before the blobs are kept leaves files in `tmp/` and records in the journal, which the next start empties; one
- * after that and before the commit leaves blobs that no row names, which the next start knows from the journal and from
- * `tmp/` and removes. Neither can be seen by a reader.
+ * A crash before the blobs are stored leaves files in `tmp/` and records in the journal, which the next start clears. A
+ * crash after that and before the commit leaves blobs without a row, which the next start finds in the journal and in
+ * `tmp/` and removes. Readers see neither.
  *
- * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; whatever the disk says.
+ * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; I/O errors.
  */
 export async function addPack(
   store: Store,
@@ -58,27 +58,27 @@ export async function addPack(
   try {
     const checked = checkRecord(sent);
     const { id } = checked;
-    const there = () => ({ id, created: false, text: readPackText(store.read, id) });
+    const existing = () => ({ id, created: false, text: readPackText(store.read, id) });
     if (staged) requireMatchingFiles(checked, staged);
     else requireHeldFiles(store.read, checked);
     if (packByDigest(store.read, checked.digest)) {
-      await mendHeld(store, [...(staged?.values() ?? [])]);
-      return there();
+      await repairHeld(store, [...(staged?.values() ?? [])]);
+      return existing();
     }
     requireReferences(store.read, checked.record);
     const blobs = [...(staged?.values() ?? [])];
     await reserveSpace?.(newBytes(store.read, blobs));
-    await mendHeld(store, blobs);
-    await keepAll(blobs);
+    await repairHeld(store, blobs);
+    await storeAll(blobs);
     const text = await store.write((database) => recordPack(database, checked, store.instant()));
-    return text === undefined ? there() : { id, created: true, text };
+    return text === undefined ? existing() : { id, created: true, text };
   } finally {
-    // What a row names stays; what was refused, or was there already, goes.
+    // Does not affect blobs that were stored. The others were refused or were already in the archive.
     await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
   }
 }
 
-/** @throws Problem `unknown_blob`, `files_mismatch` with a pointer to each file that the archive does not hold so. */
+/** @throws Problem `unknown_blob`, `files_mismatch` with a pointer to each file that the archive does not hold intact. */
 function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: CheckedRecord): void {
   const faults = new FileFaults();
   for (const { path, sha256, bytes } of record.files) {
@@ -86,17 +86,17 @@ function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: Checked
     if (held === undefined) {
       faults.add('unknown_blob', path, {
         path: pointerTo(path, 'sha256'),
-        message: `${path}: the archive does not hold ${sha256}; send the file itself.`,
+        message: `${path}: the archive does not have ${sha256}. Send the file itself.`,
       });
     } else if (isDamaged(database, sha256)) {
       faults.add('unknown_blob', path, {
         path: pointerTo(path, 'sha256'),
-        message: `${path}: the bytes of ${sha256} are damaged here; send the file itself.`,
+        message: `${path}: the archive’s copy of ${sha256} is damaged. Send the file itself.`,
       });
     } else if (held !== bytes) {
       faults.add('files_mismatch', path, {
         path: pointerTo(path, 'bytes'),
-        message: `${path}: this file has ${held} bytes, the record says ${bytes}.`,
+        message: `${path}: the file has ${held} bytes, but the record says ${bytes}.`,
       });
     }
   }
@@ -107,20 +107,16 @@ function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: Checked
 function requireReferences(database: ReadDatabase, record: PackRecord): void {
   const { node, study, replicates, supersedes } = record;
   if (node !== null && !treeNodeAt(database, node)) {
-    throw unknown('unknown_node', '/node', `There is no node ${node}. Create it first, or leave it out.`);
+    throw unknown('unknown_node', '/node', `There is no node ${node}. Create it first, or omit it.`);
   }
   if (study !== null && !studyById(database, study)) {
-    throw unknown('unknown_study', '/study', `There is no study ${study} here.`);
+    throw unknown('unknown_study', '/study', `There is no study ${study}.`);
   }
   if (replicates !== null && !packById(database, replicates.pack)) {
-    throw unknown(
-      'unknown_pack',
-      '/replicates/pack',
-      `There is no pack ${replicates.pack} here to replicate.`,
-    );
+    throw unknown('unknown_pack', '/replicates/pack', `There is no pack ${replicates.pack} to replicate.`);
   }
   if (supersedes !== null && !packById(database, supersedes)) {
-    throw unknown('unknown_pack', '/supersedes', `There is no pack ${supersedes} here to supersede.`);
+    throw unknown('unknown_pack', '/supersedes', `There is no pack ${supersedes} to supersede.`);
   }
 }
 
@@ -128,7 +124,7 @@ function unknown(code: ProblemCode, path: string, message: string): Problem {
   return new Problem(code, message, { errors: [{ path, message }] });
 }
 
-/** How many bytes the archive would hold more: what it holds already, or gets twice, takes no room. */
+/** Returns the additional bytes that must be stored. Blobs that are already stored or sent twice need no space. */
 function newBytes(database: ReadDatabase, blobs: readonly StagedBlob[]): number {
   const bytesByDigest = new Map(blobs.map(({ sha256, bytes }) => [sha256, bytes]));
   let sum = 0;
@@ -137,33 +133,33 @@ function newBytes(database: ReadDatabase, blobs: readonly StagedBlob[]): number 
 }
 
 /**
- * Looks at the stored bytes of what came and was held already: where they are missing, after the restore of a dump
- * say, or damaged, the ones that came take their place. Damage is recorded before it is mended, even so.
+ * Checks the stored copies of blobs that were sent again. Copies that are damaged or missing (for example after a dump
+ * was restored) are replaced. Damage is recorded before it is repaired.
  */
-async function mendHeld(store: Store, staged: readonly StagedBlob[]): Promise<void> {
+async function repairHeld(store: Store, staged: readonly StagedBlob[]): Promise<void> {
   const named = staged.filter(({ sha256 }) => blobBytes(store.read, sha256) !== undefined);
   if (named.length === 0) return;
   const found = await rehashBlobs(store.blobs, named);
   for (const blob of named) {
-    const there = found.get(blob.sha256) ?? null;
-    if (there === blob.sha256 && !isDamaged(store.read, blob.sha256)) continue;
-    if (there !== null) await recordChanged(store, blob, there);
+    const actual = found.get(blob.sha256) ?? null;
+    if (actual === blob.sha256 && !isDamaged(store.read, blob.sha256)) continue;
+    if (actual !== null) await recordChanged(store, blob, actual);
     else if ((await store.blobs.bytesOf(blob.sha256)) !== undefined)
       await confirmDamage(store, [blob.sha256]);
     await storeWithRepair(store, blob);
   }
 }
 
-/** Small ones by way of the journal while it is short: what comes at the same time is then kept with one sync. */
-async function keepAll(staged: readonly StagedBlob[]): Promise<void> {
-  const atOnce = pLimit(KEPT_AT_ONCE);
-  const kept = await Promise.allSettled(staged.map((blob) => atOnce(() => blob.keep('either'))));
-  for (const outcome of kept) if (outcome.status === 'rejected') throw outcome.reason;
+/** Stores the blobs durably. Small ones use the journal while it is short, so that concurrent uploads share one fsync. */
+async function storeAll(staged: readonly StagedBlob[]): Promise<void> {
+  const atOnce = pLimit(MAX_CONCURRENT_BLOBS);
+  const outcomes = await Promise.allSettled(staged.map((blob) => atOnce(() => blob.keep('either'))));
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
 /**
- * Writes the rows and the ledger entry, and reads the pack while all of it is at hand; undefined where another upload of
- * the same record came first.
+ * Writes the rows and the ledger entry, and returns the text of the pack; undefined if another upload of the same record
+ * was faster.
  */
 function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string): string | undefined {
   const { digest, id } = checked;
@@ -171,7 +167,7 @@ function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string)
   if (packById(database, id)) {
     throw new Problem(
       'id_taken',
-      `Another record has the id ${id}. Change anything in this one, its summary say.`,
+      `Another record has the id ${id}. Change something in this one, for example its summary.`,
     );
   }
   const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });

@@ -1,16 +1,15 @@
 import { type FieldError, Problem, type ProblemCode } from '../../../shared/problems.ts';
 
-/** As many faults are told as help the sender. */
-const MAX_TOLD = 100;
+const MAX_REPORTED = 100;
 
-/** What is wrong with the files: the first code names the problem, all of them are told. */
+/** Collects faults of a pack's files. The first fault determines the code of the problem; all of them are reported. */
 export class FileFaults {
   readonly #errors: FieldError[] = [];
   #first: { code: ProblemCode; path: string } | undefined;
 
   add(code: ProblemCode, path: string, error: FieldError): void {
     this.#first ??= { code, path };
-    if (this.#errors.length < MAX_TOLD) this.#errors.push(error);
+    if (this.#errors.length < MAX_REPORTED) this.#errors.push(error);
   }
 
   throwIfAny(): void {

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts';
 import { flagDigest } from '../recordedSubjects.ts';
 import { requirePack } from './readPack.ts';
 
-/** Flags a pack; the flag stays with it for ever, for everyone to see. @throws Problem `not_found` */
+/** Adds a flag to a pack. Flags are public and permanent. @throws Problem `not_found` */
 export async function flagPack(store: Store, id: string, { reason, note }: NewFlag): Promise<void> {
   const { ledger_entry: pack } = requirePack(store.read, id);
   await store.write((database) => {

@@ -3,7 +3,7 @@ import { addPackFilter, indexPackText, type PackFilter } from '../../store/sqlit
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { foldedText } from '../foldedText.ts';
 
-/** Makes a pack to be found by its words and by every value that lists can be filtered by. */
+/** Adds a pack to the full-text index and to the filters of lists. */
 export function indexPack(database: WriteDatabase, pack: number, digest: string, record: PackRecord): void {
   for (const filter of filtersOf(record)) addPackFilter(database, pack, filter);
   indexPackText(database, pack, {
@@ -15,7 +15,7 @@ export function indexPack(database: WriteDatabase, pack: number, digest: string,
     keywords: record.keywords.join('\n'),
     method: record.method?.text ?? '',
     results: Object.keys(record.results).join('\n'),
-    // The digits of the id are the first of the digest, so that a prefix of either finds the pack.
+    // The id is a prefix of this text, so a prefix of the id or of the digest finds the pack.
     identity: `pk_${digest}`,
   });
 }
@@ -41,18 +41,18 @@ function filtersOf(record: PackRecord): PackFilter[] {
   return filters;
 }
 
-/** `a/b/c` is found under `a`, `a/b` and itself. */
+/** Returns `a`, `a/b` and `a/b/c` for `a/b/c`. */
 export function pathPrefixes(path: string): string[] {
   const segments = path.split('/');
   return segments.map((_, index) => segments.slice(0, index + 1).join('/'));
 }
 
-/** An author is found by the whole name, by any word of it, and by ORCID iD. */
+/** An author can be found by the full name, by any word of it, and by ORCID iD. */
 function authorValues(name: string, orcid: string | null): string[] {
-  const whole = foldedText(name);
+  const fullName = foldedText(name);
   return [
-    whole,
-    ...whole.split(/[^\p{L}\p{N}'’-]+/u).filter(Boolean),
+    fullName,
+    ...fullName.split(/[^\p{L}\p{N}'’-]+/u).filter(Boolean),
     ...(orcid === null ? [] : [foldedText(orcid)]),
   ];
 }

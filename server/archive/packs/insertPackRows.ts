@@ -12,7 +12,7 @@ import { foldedText } from '../foldedText.ts';
 import { indexPack } from './indexPack.ts';
 import type { CheckedRecord } from './record.ts';
 
-/** Writes the rows of a pack whose ledger entry is `seq`; what a replication says of its original is taken as of now. */
+/** Inserts the rows of a pack with the ledger entry `seq`. `original_had_method` is the state of the original pack now. */
 export function insertPackRows(
   database: WriteDatabase,
   checked: CheckedRecord,

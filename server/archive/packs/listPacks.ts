@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import { foldedText } from '../foldedText.ts';
 import { packTexts } from './readPack.ts';
 
-/** One page of packs: their JSON texts, read as they are taken, how many they are, and how many there are in all. */
+/** One page of packs: their JSON texts (read lazily), their number, and the total number of matches. */
 export interface PackPage {
   texts: Iterable<string>;
   count: number;

@@ -17,13 +17,13 @@ import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 /** @throws Problem `not_found` */
 export function requirePack(database: ReadDatabase, id: string): PackRow {
   const row = packById(database, id);
-  if (!row) throw new Problem('not_found', `There is no pack ${id} here.`);
+  if (!row) throw new Problem('not_found', `There is no pack ${id}.`);
   return row;
 }
 
 /**
- * A pack as JSON text: what the archive adds, then the record's own text as it is stored, byte for byte. No value of the
- * record passes through an object on its way out, so none can be changed by it.
+ * Returns a pack as JSON text: the fields that the archive adds, then the stored text of the record, byte for byte. The
+ * record is not parsed and serialized, so no value in it can change.
  *
  * @throws Problem `not_found`
  */
@@ -33,22 +33,21 @@ export function readPackText(database: ReadDatabase, id: string): string {
 }
 
 /**
- * The same of a pack that was recorded in this transaction, whose record has this text: nobody can have named it yet, so
- * that only its row is read.
+ * Returns the same for a pack that was recorded in this transaction. Nothing can refer to it yet, so only its row is read.
  */
 export function newPackText(database: ReadDatabase, id: string, record: string): string {
-  return textOf(openingOf(requirePack(database, id), NOTHING_SAID), record);
+  return textOf(openingOf(requirePack(database, id), NO_REFERENCES), record);
 }
 
-/** A pack as a value, for what computes with it. @throws Problem `not_found` */
+/** Returns a pack as a parsed value. @throws Problem `not_found` */
 export function readPack(database: ReadDatabase, id: string): Pack {
   return JSON.parse(readPackText(database, id)) as Pack;
 }
 
-/** Records are read in batches of about this many bytes, so that a page of the largest packs is never held whole. */
+/** Records are read in batches of about this size, so that a page of the largest packs is never in memory. */
 const BATCH_BYTES = 2_097_152;
 
-/** The packs of these ledger entries as JSON texts, in this order. */
+/** Generates the JSON texts of the packs with these ledger entries, in this order. */
 export function* packTexts(database: ReadDatabase, entries: readonly number[]): Generator<string> {
   const derived = derivedFields(database, packsByEntry(database, entries));
   let batch: number[] = [];
@@ -65,7 +64,7 @@ export function* packTexts(database: ReadDatabase, entries: readonly number[]): 
 }
 
 interface Derived {
-  /** The JSON text of what the archive adds, without its closing brace. */
+  /** The JSON text of the fields that the archive adds, without the closing brace. */
   opening: string;
   recordBytes: number;
 }
@@ -89,7 +88,7 @@ function textOf(opening: string, record: string): string {
   return `${opening},${record.slice(1)}`;
 }
 
-/** What the archive adds to each record, asked for all packs at once. */
+/** Returns the fields that the archive adds to each record, with one query per kind for all packs. */
 function derivedFields(database: ReadDatabase, rows: readonly PackRow[]): Map<number, Derived> {
   const ids = rows.map(({ id }) => id);
   const replications = Map.groupBy(replicationsOf(database, ids), ({ original }) => original);
@@ -109,16 +108,16 @@ function derivedFields(database: ReadDatabase, rows: readonly PackRow[]): Map<nu
   );
 }
 
-/** What others have said of a pack since it came. */
-interface Said {
+/** Later additions that refer to a pack. */
+interface References {
   replications: readonly ReplicationRow[];
   newer: string | null;
   flags: readonly FlagRow[];
 }
 
-const NOTHING_SAID: Said = { replications: [], newer: null, flags: [] };
+const NO_REFERENCES: References = { replications: [], newer: null, flags: [] };
 
-function openingOf(row: PackRow, { replications, newer, flags }: Said): string {
+function openingOf(row: PackRow, { replications, newer, flags }: References): string {
   const count = (verdict: Verdict) => replications.filter((each) => each.verdict === verdict).length;
   const fields = {
     id: row.id,

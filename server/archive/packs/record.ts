@@ -7,28 +7,28 @@ import { type PackRecord, packRecordSchema } from '../../../shared/pack.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 
-/** A record that keeps every rule that can be checked without the archive, and what follows from it. */
+/** A record that passed all checks that do not need the archive, with its derived values. */
 export interface CheckedRecord {
   record: PackRecord;
-  /** The canonical text (RFC 8785): what is stored, and what the fingerprint is the SHA-256 of. */
+  /** The canonical text (RFC 8785), which is stored. The fingerprint is its SHA-256. */
   text: string;
   digest: string;
   id: string;
-  /** Bytes of all files together. */
+  /** The total size of all files. */
   bytes: number;
-  /** A JSON Pointer to a field of a file, where it stood in what was sent: the record itself is sorted. */
+  /** Returns the JSON Pointer to a field of a file in the record as sent. (In `record` the files are sorted.) */
   pointerTo: (path: string, field: string) => string;
 }
 
 /**
- * Checks a record as it was sent, fills in what was left out and makes its fingerprint.
+ * Checks a record, fills in defaults and computes its fingerprint.
  *
- * @throws Problem 422 with a pointer to each field that breaks its rule; `body_too_large`, `pack_too_large`.
+ * @throws Problem 422 with a pointer to each invalid field; `body_too_large`, `pack_too_large`.
  */
 export function checkRecord(sent: unknown): CheckedRecord {
   const record = checkBody(packRecordSchema, sent);
   const text = canonicalText(record);
-  // What was left out and filled in counts too: a pack file must hold a record that is taken back.
+  // Defaults count too, so that the record in an exported pack file can be uploaded again.
   if (Buffer.byteLength(text) > MAX_RECORD_BYTES) throw recordTooLarge();
   const digest = sha256Of(text);
   const bytes = record.files.reduce((sum, file) => sum + file.bytes, 0);
@@ -44,7 +44,7 @@ export function checkRecord(sent: unknown): CheckedRecord {
   };
 }
 
-/** The id of the pack whose record has this fingerprint. */
+/** Returns the id of the pack with this fingerprint. */
 export function packIdOf(digest: string): string {
   return `pk_${digest.slice(0, ID_DIGITS)}`;
 }
@@ -52,15 +52,15 @@ export function packIdOf(digest: string): string {
 export function packTooLarge(): Problem {
   return new Problem(
     'pack_too_large',
-    `The files of a pack are at most ${MAX_PACK_BYTES} bytes together. Leave some out, or make two packs of them.`,
+    `The files of a pack can have at most ${MAX_PACK_BYTES} bytes in total. Remove some, or split them into two packs.`,
   );
 }
 
 export function recordTooLarge(): Problem {
-  return new Problem('body_too_large', `A record may have at most ${MAX_RECORD_BYTES} bytes.`);
+  return new Problem('body_too_large', `A record can have at most ${MAX_RECORD_BYTES} bytes.`);
 }
 
-/** The paths in the order in which they were sent; the schema has seen to their types. */
+/** Returns the paths in the order in which they were sent. The schema has checked their types. */
 function sentPaths(sent: unknown): string[] {
   const { files = [] } = sent as { files?: { path: string }[] };
   return files.map(({ path }) => path);

@@ -6,9 +6,9 @@ import { filesOfPack, iterateStoredPacks, type StoredPack } from '../../store/sq
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 
 /**
- * Every pack with the digest of its record. Lists, blobs and exports read what the pack's rows repeat of the record,
- * so where they say something else, the digest is of what they say. A record whose pack has no row, or another's, is
- * left out: nobody can reach that pack any more.
+ * Generates every pack with the digest of its record. Lists, blobs and exports use columns that repeat parts of the
+ * record. If these differ from the record, a digest of the columns is returned instead, so that verification fails. A
+ * record without its own pack row is omitted, because readers can no longer reach that pack.
  */
 export function* recordedPacks(database: ReadDatabase): Generator<RecordedSubject> {
   for (const pack of iterateStoredPacks(database)) {
@@ -18,14 +18,14 @@ export function* recordedPacks(database: ReadDatabase): Generator<RecordedSubjec
         yield { seq: pack.ledger_entry, digest: sha256Of(`${pack.id} ${pack.digest}`) };
       continue;
     }
-    const recorded = shownOf(pack.record);
-    const shown = canonicalText({ ...rowOf(pack), files: filesOfPack(database, pack.ledger_entry) });
-    yield { seq: pack.ledger_entry, digest: shown === recorded ? digest : sha256Of(shown) };
+    const expected = expectedColumns(pack.record);
+    const actual = canonicalText({ ...rowOf(pack), files: filesOfPack(database, pack.ledger_entry) });
+    yield { seq: pack.ledger_entry, digest: actual === expected ? digest : sha256Of(actual) };
   }
 }
 
-/** What a pack's rows must repeat of its record, as text. A record that is no JSON has none: its digest tells it. */
-function shownOf(text: string): string | undefined {
+/** Returns the expected columns of a pack's rows as text; undefined if the record is not JSON, which its digest shows. */
+function expectedColumns(text: string): string | undefined {
   let record: PackRecord;
   try {
     record = JSON.parse(text) as PackRecord;

@@ -1,7 +1,7 @@
 import { FileFaults } from './fileFaults.ts';
 import type { CheckedRecord } from './record.ts';
 
-/** @throws Problem `files_mismatch`, `digest_mismatch` with a pointer to each file that is not what the record says. */
+/** @throws Problem `files_mismatch`, `digest_mismatch` with a pointer to each file that does not match the record. */
 export function requireMatchingFiles(
   checked: CheckedRecord,
   staged: ReadonlyMap<string, { sha256: string; bytes: number }>,
@@ -13,17 +13,17 @@ export function requireMatchingFiles(
     if (!blob) {
       faults.add('files_mismatch', file.path, {
         path: checked.pointerTo(file.path, 'path'),
-        message: `${file.path}: the record names this file, and it was not sent.`,
+        message: `${file.path}: this file is in the record, but was not sent.`,
       });
     } else if (blob.sha256 !== file.sha256) {
       faults.add('digest_mismatch', file.path, {
         path: checked.pointerTo(file.path, 'sha256'),
-        message: `${file.path}: the bytes hash to ${blob.sha256}, the record says ${file.sha256}.`,
+        message: `${file.path}: the SHA-256 of the file is ${blob.sha256}, but the record says ${file.sha256}.`,
       });
     } else if (blob.bytes !== file.bytes) {
       faults.add('files_mismatch', file.path, {
         path: checked.pointerTo(file.path, 'bytes'),
-        message: `${file.path}: ${blob.bytes} bytes came, the record says ${file.bytes}.`,
+        message: `${file.path}: the file has ${blob.bytes} bytes, but the record says ${file.bytes}.`,
       });
     }
   }
@@ -31,7 +31,7 @@ export function requireMatchingFiles(
     if (named.has(path)) continue;
     faults.add('files_mismatch', path, {
       path: '/files',
-      message: `${path}: this file was sent, and the record does not name it.`,
+      message: `${path}: this file was sent, but is not in the record.`,
     });
   }
   faults.throwIfAny();

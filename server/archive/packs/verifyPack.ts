@@ -14,9 +14,9 @@ import { requirePack } from './readPack.ts';
 type Check = PackVerification['checks'][number];
 
 /**
- * Verifies a pack from what is stored: its fingerprint from the record's text, every file by reading it again, and its
- * ledger entry from the record and the entry before it. Files that are damaged are recorded as such; a row that cannot
- * be read is a check that failed.
+ * Verifies a stored pack: its fingerprint from the text of the record, every file by hashing it again, and its ledger
+ * entry from the record and the previous entry. Damaged files are recorded as damaged. An unreadable row is a failed
+ * check.
  *
  * @throws Problem `not_found`
  */
@@ -42,7 +42,7 @@ async function checksOf(store: Store, row: PackRow): Promise<Check[]> {
 
 const UNREADABLE = Symbol('a row that cannot be read');
 
-/** What rows say, or that the database is too damaged to be read there. */
+/** Returns the result of reading rows, or `UNREADABLE` if the database is damaged there. */
 function readable<Read>(read: () => Read): Read | typeof UNREADABLE {
   try {
     return read();
@@ -56,7 +56,7 @@ function unreadable(check: Check['check'], expected: string): Check {
   return { check, ok: false, expected, actual: null };
 }
 
-/** The record as its text says, or undefined where damage has made the text no JSON. */
+/** Parses the record; undefined if the text is damaged and not JSON. */
 function parsed(text: string): PackRecord | undefined {
   try {
     return JSON.parse(text) as PackRecord;
@@ -80,7 +80,7 @@ async function blobChecks(store: Store, record: PackRecord | undefined): Promise
   return files.map(({ path, sha256 }) => compared('blob', sha256, found.get(sha256) ?? null, path));
 }
 
-/** What the entry's hash must be follows from the record as it stands, so one comparison covers all of the entry. */
+/** Compares the hash of the entry with the one computed from the record, which covers all fields of the entry. */
 function ledgerCheck(database: ReadDatabase, { id, ledger_entry: seq }: PackRow, digest: string): Check {
   const entry = entryAt(database, seq);
   const prev = seq === 1 ? NO_HASH : entryAt(database, seq - 1)?.hash;

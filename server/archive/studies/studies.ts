@@ -24,14 +24,14 @@ import type { Store } from '../../store/store.ts';
 import { statusDigest, studyDigest } from '../recordedSubjects.ts';
 
 /** @throws Problem `unknown_node` */
-export async function createStudy(store: Store, asked: NewStudy): Promise<Study> {
+export async function createStudy(store: Store, requested: NewStudy): Promise<Study> {
   const id = `st_${store.randomHex(20)}`;
   await store.write((database) => {
-    if (asked.node !== null && !treeNodeAt(database, asked.node)) {
-      const message = `There is no node ${asked.node}. Create it first, or leave it out.`;
+    if (requested.node !== null && !treeNodeAt(database, requested.node)) {
+      const message = `There is no node ${requested.node}. Create it first, or omit it.`;
       throw new Problem('unknown_node', message, { errors: [{ path: '/node', message }] });
     }
-    const study = { id, ...asked, created_at: store.instant() };
+    const study = { id, ...requested, created_at: store.instant() };
     const { seq } = appendEntry(database, {
       type: 'study.created',
       subject: id,
@@ -50,7 +50,7 @@ export async function createStudy(store: Store, asked: NewStudy): Promise<Study>
   return readStudy(store, id);
 }
 
-/** Moves a study to another status. @throws Problem `not_found`; `invalid_transition` with `allowed`. */
+/** Changes the status of a study. @throws Problem `not_found`; `invalid_transition` with `allowed`. */
 export async function setStudyStatus(
   store: Store,
   id: string,
@@ -62,7 +62,7 @@ export async function setStudyStatus(
     if (!allowed.includes(status)) {
       throw new Problem(
         'invalid_transition',
-        `This study is ${study.status}; from there it can only become ${allowed.join(' or ')}.`,
+        `The status of this study is ${study.status}. It can only change to ${allowed.join(' or ')}.`,
         { members: { allowed } },
       );
     }
@@ -81,7 +81,7 @@ export async function setStudyStatus(
 /** @throws Problem `not_found` */
 export function requireStudy(database: ReadDatabase, id: string): StudyRow {
   const study = studyById(database, id);
-  if (!study) throw new Problem('not_found', `There is no study ${id} here.`);
+  if (!study) throw new Problem('not_found', `There is no study ${id}.`);
   return study;
 }
 
@@ -95,7 +95,7 @@ export function readStudy({ read }: Pick<Store, 'read'>, id: string): Study {
     .deferred();
 }
 
-/** One page of studies, newest first. */
+/** Returns a page of studies, newest first. */
 export function listStudies(
   { read }: Pick<Store, 'read'>,
   { q, status, node, limit, offset }: StudiesQuery,
@@ -109,7 +109,7 @@ export function listStudies(
     .deferred();
 }
 
-/** Adds histories and counts, asked for all studies at once. */
+/** Adds status histories and counts, with one query for all studies. */
 function withHistory(database: ReadDatabase, rows: readonly StudyRow[]): Study[] {
   const ids = rows.map(({ id }) => id);
   const steps = Map.groupBy(statusesOf(database, ids), ({ study }) => study);

@@ -21,8 +21,10 @@ const FIXED_COLUMNS: StudyTable['columns'] = [
 ];
 
 /**
- * The results of a study: a row per pack, oldest first; after the fixed columns the names of all results, in the order
- * in which they first appear in the records. A result that a pack has not is null. @throws Problem `not_found`
+ * Returns the results of a study: one row per pack, oldest first. After the fixed columns there is one column per result
+ * name, in the order of first appearance in the records. Missing results are null.
+ *
+ * @throws Problem `not_found`
  */
 export function readStudyTable({ read }: Pick<Store, 'read'>, id: string): StudyTable {
   const packs = read
@@ -33,7 +35,7 @@ export function readStudyTable({ read }: Pick<Store, 'read'>, id: string): Study
     .deferred()
     .map((pack) => ({
       ...pack,
-      // A Map, because a result may be called __proto__.
+      // A Map, because a result may be named __proto__.
       results: new Map(Object.entries(JSON.parse(pack.results) as Record<string, ResultValue>)),
     }));
   const names = [...new Set(packs.flatMap(({ results }) => [...results.keys()]))];
@@ -56,14 +58,14 @@ export function readStudyTable({ read }: Pick<Store, 'read'>, id: string): Study
   return { study: id, columns: [...FIXED_COLUMNS, ...results], rows };
 }
 
-/** The one type that all values of a column have; null has none. */
+/** Returns the common type of all non-null values of a column, or `mixed`. */
 function typeOf(cells: readonly Cell[]): ColumnType {
   const types = new Set(cells.filter((cell) => cell !== null).map((cell) => typeof cell as ColumnType));
   const [only, ...others] = types;
   return only === undefined || others.length > 0 ? 'mixed' : only;
 }
 
-/** The table as CSV with a header line. */
+/** Returns the table as CSV with a header line. */
 export function studyTableCsv({ columns, rows }: StudyTable): string {
   return csvLines([columns.map(({ name }) => name), ...rows]);
 }

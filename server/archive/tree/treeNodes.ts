@@ -27,12 +27,9 @@ export async function createTreeNode(
 ): Promise<ArchiveNode> {
   const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
   return store.write((database) => {
-    if (treeNodeAt(database, path)) throw new Problem('node_exists', `There is a node ${path} already.`);
+    if (treeNodeAt(database, path)) throw new Problem('node_exists', `A node ${path} already exists.`);
     if (parent !== null && !treeNodeAt(database, parent)) {
-      throw new Problem(
-        'parent_missing',
-        `There is no node ${parent} to hang this one from. Create it first.`,
-      );
+      throw new Problem('parent_missing', `The parent node ${parent} does not exist. Create it first.`);
     }
     const recorded = { path, title, description, created_at: store.instant() };
     const { seq } = appendEntry(database, {
@@ -49,12 +46,12 @@ export async function createTreeNode(
 
 type NodeWithCounts = ArchiveNode & { counts: NodeCounts };
 
-/** A node's page; the packs are JSON texts, read as they are taken. */
+/** The page of a tree node, without its packs, which are streamed as JSON texts. */
 export interface NodePage extends ArchiveNode {
   counts: NodeCounts & { children: number };
   ancestors: { path: string; title: string }[];
   children: NodeWithCounts[];
-  /** The newest of the node and its subtree. */
+  /** The newest studies of the node and its subtree. */
   studies: Study[];
 }
 
@@ -63,7 +60,7 @@ export function readTreeNode({ read }: ReadStore, path: string): { page: NodePag
   return read
     .transaction(() => {
       const node = treeNodeAt(read, path);
-      if (!node) throw new Problem('not_found', `There is no node ${path} here.`);
+      if (!node) throw new Problem('not_found', `There is no node ${path}.`);
       const packs = packCounts(read, 'node');
       const withCounts = (each: ArchiveNode) => ({
         ...each,
@@ -96,7 +93,7 @@ function newestPacks(database: ReadDatabase, node: string): number[] {
   return entries;
 }
 
-/** All nodes as a tree, siblings by path, each with the counts of its whole subtree. */
+/** Returns all nodes as a tree, siblings sorted by path, each with the counts of its whole subtree. */
 export function readTree({ read }: Pick<Store, 'read'>): TreeNode[] {
   return read
     .transaction(() => {
@@ -111,7 +108,7 @@ export function readTree({ read }: Pick<Store, 'read'>): TreeNode[] {
         const parent = byPath.get(node.path.slice(0, Math.max(0, node.path.lastIndexOf('/'))));
         (parent?.children ?? roots).push(treeNode);
       }
-      // From the leaves up; packs are counted for every node above them already.
+      // From the leaves up. Pack counts already include the subtree.
       for (const node of [...byPath.values()].reverse()) {
         const parent = byPath.get(node.path.slice(0, Math.max(0, node.path.lastIndexOf('/'))));
         if (parent) parent.counts.studies += node.counts.studies;

@@ -13,20 +13,20 @@ import type { Store } from '../../store/store.ts';
 import { readBytes } from './readJson.ts';
 import { checkedBodyChunks } from './requestBody.ts';
 
-/** The files of the largest pack, its record, and the lines that part 5,000 files with long paths. */
+/** The files of the largest pack, its record, and the part headers of 5,000 files with long paths. */
 const MAX_BODY_BYTES = MAX_PACK_BYTES + MAX_RECORD_BYTES + 12 * MEBIBYTE;
 
-/** Of a body that is announced to be longer, the record is checked as soon as it is there, before the rest is sent. */
+/** If a body is longer, its record is checked as soon as it has arrived, before the rest of the body. */
 const LONG_BODY_BYTES = MEBIBYTE;
 
-/** Small files arrive many to a chunk; this many are written at once, the others wait where they are. */
-const STAGED_AT_ONCE = 8;
+/** The number of files written at once. A chunk can contain many small files; the others wait in memory. */
+const MAX_CONCURRENT_FILES = 8;
 
 /**
- * Reads a pack as multipart/form-data (RFC 7578): a part `record` with the JSON, and a part `files` for each file, its
- * whole path as file name. Memory stays flat whatever the size: files are staged as they stream in.
+ * Reads a pack sent as multipart/form-data (RFC 7578): a part `record` with the JSON, and a part `files` for each file,
+ * with its full path as the file name. Files are staged while they arrive, so memory use does not depend on their size.
  *
- * @throws Problem 400 `invalid_multipart`; 413 `pack_too_large`, `body_too_large`; 422 for what the record breaks.
+ * @throws Problem 400 `invalid_multipart`; 413 `pack_too_large`, `body_too_large`; 422 for an invalid record.
  */
 export async function readMultipartPack(request: Request, { blobs }: Pick<Store, 'blobs'>): Promise<NewPack> {
   const isShort = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= LONG_BODY_BYTES;
@@ -35,8 +35,8 @@ export async function readMultipartPack(request: Request, { blobs }: Pick<Store,
   let parser: busboy.Busboy | undefined;
   try {
     parser = openParser(request);
-    parser.on('field', (name, value, info) => parts.takeField(name, value, info.valueTruncated));
-    parser.on('file', (name, stream, info) => parts.takeFile(name, stream, info.filename, info.mimeType));
+    parser.on('field', (name, value, info) => parts.receiveField(name, value, info.valueTruncated));
+    parser.on('file', (name, stream, info) => parts.receivePart(name, stream, info.filename, info.mimeType));
     parser.on('filesLimit', () => parts.fail(tooManyFiles()));
     parser.on('fieldsLimit', () => parts.fail(unreadable('there are more fields than “record”')));
     await Promise.race([feed(parser, body), parts.failed]);
@@ -44,32 +44,32 @@ export async function readMultipartPack(request: Request, { blobs }: Pick<Store,
     parts.fail(
       error instanceof Problem || request.readableAborted ? error : unreadable(reasonOf(error), error),
     );
-    // Whoever reads a file of it is told, and what still comes is not parsed.
+    // Readers of the parser's file streams get the error, and the rest of the body is not parsed.
     parser?.destroy();
   }
   return parts.end();
 }
 
 /**
- * Gives a body to the parser as fast as it takes it; resolves when all of it is parsed. What `pipeline` sets up for each
- * stream to be ended costs as much as parsing a small pack.
+ * Writes a body to the parser with back-pressure. Resolves when all of it is parsed. `pipeline` is not used because its
+ * setup costs as much as parsing a small pack.
  */
 function feed(parser: busboy.Busboy, body: AsyncIterable<Buffer>): Promise<void> {
   return new Promise((resolve, reject) => {
-    let goOn: (() => void) | undefined;
-    const wake = () => goOn?.();
+    let resume: (() => void) | undefined;
+    const wake = () => resume?.();
     parser.on('finish', resolve).on('error', reject).on('drain', wake).on('close', wake);
-    const give = async () => {
+    const writeAll = async () => {
       for await (const chunk of body) {
         if (parser.destroyed) return;
         if (parser.write(chunk) || parser.destroyed) continue;
-        await new Promise<void>((taken) => {
-          goOn = taken;
+        await new Promise<void>((drained) => {
+          resume = drained;
         });
       }
       parser.end();
     };
-    give().catch(reject);
+    writeAll().catch(reject);
   });
 }
 
@@ -78,18 +78,18 @@ function openParser(request: Request): busboy.Busboy {
     headers: request.headers,
     preservePath: true,
     defParamCharset: 'utf8',
-    // So that the bytes of the record come as they are, and not mended where they are no UTF-8.
+    // Delivers the bytes of the record unchanged. Decoding would replace invalid UTF-8.
     defCharset: 'base64',
     limits: { fields: 1, fieldSize: MAX_RECORD_BYTES + 1, files: MAX_PACK_FILES + 1 },
   });
 }
 
-/** What has arrived of one upload. The first failure ends it. */
+/** The parts of one upload that have arrived. The first failure ends the upload. */
 class PackParts {
   readonly #blobs: Store['blobs'];
   readonly #checksRecordFirst: boolean;
   readonly #failed = Promise.withResolvers<never>();
-  readonly #atOnce = pLimit(STAGED_AT_ONCE);
+  readonly #atOnce = pLimit(MAX_CONCURRENT_FILES);
   readonly #receiving: Promise<void>[] = [];
   readonly #staged = new Map<string, StagedBlob>();
   readonly #discarded: StagedBlob[] = [];
@@ -103,11 +103,11 @@ class PackParts {
   constructor(blobs: Store['blobs'], { checksRecordFirst }: { checksRecordFirst: boolean }) {
     this.#blobs = blobs;
     this.#checksRecordFirst = checksRecordFirst;
-    // Whoever races it is told; nobody else needs to be.
+    // Handled by the caller of `failed`. This avoids an unhandled rejection.
     this.#failed.promise.catch(() => {});
   }
 
-  /** Rejects at the first failure, also while the parser waits for a client that has gone quiet. */
+  /** Rejects at the first failure, even while the parser waits for a silent client. */
   get failed(): Promise<never> {
     return this.#failed.promise;
   }
@@ -117,44 +117,44 @@ class PackParts {
     this.#failed.reject(this.#failure);
   }
 
-  takeField(name: string | undefined, value: string, isTruncated: boolean): void {
+  receiveField(name: string | undefined, value: string, isTruncated: boolean): void {
     try {
       if (name !== 'record') throw unknownPart(name);
       if (isTruncated) throw recordTooLarge();
-      this.#takeRecord(recordBytes(value));
+      this.#setRecord(recordBytes(value));
     } catch (error) {
       this.fail(error);
     }
   }
 
-  takeFile(
+  receivePart(
     name: string | undefined,
     stream: Readable,
     filename: string | undefined,
     mediaType: string,
   ): void {
-    // A stream that waits for its turn may fail before anybody reads it; whoever reads it then is told.
+    // The stream may fail before its turn to be read. Its reader gets the error then.
     stream.on('error', () => {});
     if (this.#failure !== undefined) return void stream.destroy();
     const receive =
       name === 'record' ? this.#receiveRecord(stream) : this.#receiveFile(name, stream, filename, mediaType);
     this.#receiving.push(
       receive.catch((error: unknown) => {
-        // What ended the stream ended the parser too, and whoever runs that knows why.
+        // An error of the stream itself is also an error of the parser, which reports it.
         if (error !== stream.errored) this.fail(error);
       }),
     );
   }
 
   async #receiveRecord(stream: Readable): Promise<void> {
-    this.#takeRecord(await readBytes(stream, MAX_RECORD_BYTES));
+    this.#setRecord(await readBytes(stream, MAX_RECORD_BYTES));
   }
 
-  #takeRecord(bytes: Uint8Array): void {
+  #setRecord(bytes: Uint8Array): void {
     if (this.#hasRecord) throw unreadable('there are two parts “record”');
     this.#hasRecord = true;
     this.#record = parseJsonBytes(bytes);
-    // Checked in any case when its files are there.
+    // In any case it is checked again after all files have arrived.
     if (this.#checksRecordFirst) checkBody(packUploadRecordSchema, this.#record);
   }
 
@@ -183,7 +183,7 @@ class PackParts {
     }
   }
 
-  /** Waits for what is being written; gives the upload, or discards all of it and throws. */
+  /** Waits for pending writes. Returns the upload, or discards everything and throws the first failure. */
   async end(): Promise<NewPack> {
     await Promise.all(this.#receiving);
     if (this.#failure === undefined && !this.#hasRecord) this.fail(unreadable('there is no part “record”'));
@@ -194,7 +194,7 @@ class PackParts {
     return { record: this.#recordWithFiles(), staged: this.#staged };
   }
 
-  /** The record as it was sent; where it leaves `files` out, the parts stand for them. */
+  /** Returns the record as sent. If it omits `files`, they are derived from the parts. */
   #recordWithFiles(): unknown {
     const record = this.#record;
     if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
@@ -207,36 +207,36 @@ class PackParts {
   }
 }
 
-/** A field without a charset comes in base64, as `openParser` asks; one that names its charset comes decoded. */
+/** Returns the bytes of a field. Without a charset it is base64 (see `openParser`), otherwise it is already decoded. */
 function recordBytes(value: string): Uint8Array {
   if (!/^\s*[{[]/.test(value)) return Buffer.from(value, 'base64');
   if (value.includes('\ufffd')) {
     throw new Problem(
       'invalid_json',
-      'The record is not valid in the charset that its part names. Send it as UTF-8 and name none.',
+      'The record is not valid in the charset of its part. Send it as UTF-8 without a charset.',
     );
   }
   return Buffer.from(value);
 }
 
-/** Clients that know no type say the general one, or nothing, which the parser reads as plain text. */
+/** Guesses the type from the path if the client sent the generic type, or none, which the parser reports as plain text. */
 function mediaTypeOf(path: string, sent: string): string {
   if (sent !== 'application/octet-stream' && sent !== 'text/plain') return sent;
   return mime.lookup(path) || sent;
 }
 
 function unknownPart(name: string | undefined): Problem {
-  const message = 'Send a part “record” and a part “files” for each file; no rule names this one.';
+  const message = 'This part is unknown. Send one part “record”, and one part “files” for each file.';
   return new Problem('unknown_field', message, { errors: [{ path: `/${name ?? ''}`, message }] });
 }
 
 function sentTwice(path: string): Problem {
-  const message = `${path} is sent twice.`;
+  const message = `${path} was sent twice.`;
   return new Problem('invalid_field', message, { errors: [{ path: '/files', message }], members: { path } });
 }
 
 function tooManyFiles(): Problem {
-  const message = `At most ${MAX_PACK_FILES} files are taken.`;
+  const message = `A pack can have at most ${MAX_PACK_FILES} files.`;
   return new Problem('invalid_field', message, { errors: [{ path: '/files', message }] });
 }
 

@@ -9,7 +9,7 @@ import { readMultipartPack } from './multipartPack.ts';
 import { readBytes, requireMediaType, requireUtf8 } from './readJson.ts';
 import { checkedBodyChunks } from './requestBody.ts';
 
-/** Reads one kind of upload; the bytes that come with it are staged, and discarded again on any failure. */
+/** Reads one kind of upload. Its files are staged, and discarded if it fails. */
 type PackReader = (request: Request, store: Pick<Store, 'blobs'>) => Promise<NewPack>;
 
 const READERS: Record<string, PackReader> = {
@@ -19,24 +19,24 @@ const READERS: Record<string, PackReader> = {
 };
 
 /**
- * Reads an upload of a pack, whatever its kind. The caller hands the result to `addPack`, which discards what it does
- * not keep.
+ * Reads an upload of a pack of any kind. The caller passes the result to `addPack`, which discards the files that it
+ * does not keep.
  *
- * @throws Problem `unsupported_media_type`, and those of each kind.
+ * @throws Problem `unsupported_media_type`, and the problems of each kind.
  */
 export function readPackUpload(request: Request, store: Pick<Store, 'blobs'>): Promise<NewPack> {
   const mediaType = requireMediaType(request, Object.keys(READERS));
   return (READERS[mediaType] as PackReader)(request, store);
 }
 
-/** A record whose files the archive holds already. */
+/** Reads a record whose files are already in the archive. */
 async function readJsonPack(request: Request): Promise<NewPack> {
   requireUtf8(request);
   const body = checkedBodyChunks(request, MAX_RECORD_BYTES, recordTooLarge);
   return { record: parseJsonBytes(await readBytes(body, MAX_RECORD_BYTES)) };
 }
 
-/** A pack file: a bag in a ZIP, or a bare ZIP. */
+/** Reads a pack file: a bag in a ZIP, or a plain ZIP. */
 function readZippedPack(request: Request, { blobs }: Pick<Store, 'blobs'>): Promise<NewPack> {
   return stagePackFile(blobs, checkedBodyChunks(request, MAX_PACK_BYTES, packFileTooLarge));
 }

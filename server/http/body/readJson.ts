@@ -3,11 +3,11 @@ import type { z } from 'zod';
 import { parseJsonBytes } from '../../../shared/checkBody.ts';
 import { Problem } from '../../../shared/problems.ts';
 
-import { chunksOf } from './requestBody.ts';
+import { bodyChunks } from './requestBody.ts';
 
 export { checkBody, parseJsonBytes } from '../../../shared/checkBody.ts';
 
-/** The media type of the request's body, lowercase and without parameters, or undefined where there is no body. */
+/** Returns the media type of the body in lowercase without parameters; undefined if there is none. */
 export function mediaTypeOf(request: Request): string | undefined {
   return request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
 }
@@ -18,59 +18,54 @@ export function hasBody(request: Request): boolean {
   );
 }
 
-/** @throws Problem `unsupported_media_type` where the body is not one of these, or is encoded. */
+/** Returns the media type of the body. @throws Problem `unsupported_media_type` if it is not one of these, or is encoded. */
 export function requireMediaType(request: Request, accepted: readonly string[]): string {
   const mediaType = mediaTypeOf(request);
   const encoding = request.headers['content-encoding'];
   if (mediaType === undefined || !accepted.includes(mediaType) || (encoding && encoding !== 'identity')) {
-    throw new Problem(
-      'unsupported_media_type',
-      `Send ${accepted.join(' or ')}, without a content encoding.`,
-      {
-        headers: { Accept: accepted.join(', ') },
-      },
-    );
+    throw new Problem('unsupported_media_type', `Send ${accepted.join(' or ')} without a content encoding.`, {
+      headers: { Accept: accepted.join(', ') },
+    });
   }
   return mediaType;
 }
 
-/** Reads a whole body; stops as soon as it is beyond the limit. */
+/** Reads a whole body. @throws Problem `body_too_large` as soon as the limit is exceeded. */
 export async function readBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.length;
-    if (bytes > maxBytes)
-      throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
+    if (bytes > maxBytes) throw new Problem('body_too_large', `The body can have at most ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, bytes);
 }
 
-/** @throws Problem `unsupported_media_type` where JSON is announced in another charset. */
+/** @throws Problem `unsupported_media_type` if the body is declared in another charset. */
 export function requireUtf8({ headers }: Request): void {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(headers['content-type'] ?? '')?.[1];
   if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
-    throw new Problem('unsupported_media_type', 'JSON is sent in UTF-8 (RFC 8259, section 8.1).');
+    throw new Problem('unsupported_media_type', 'Send JSON in UTF-8 (RFC 8259, section 8.1).');
   }
 }
 
-/** Reads a body as strict JSON; an absent one that may be absent is `{}`. */
+/** Reads a body as strict JSON. An omitted optional body is `{}`. */
 export async function readJson(request: Request, maxBytes: number, optional = false): Promise<unknown> {
   if (optional && !hasBody(request)) return {};
   requireMediaType(request, ['application/json']);
   requireUtf8(request);
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
-    throw new Problem('body_too_large', `This body may have at most ${maxBytes} bytes.`);
+    throw new Problem('body_too_large', `The body can have at most ${maxBytes} bytes.`);
   }
-  return parseJsonBytes(await readBytes(chunksOf(request), maxBytes));
+  return parseJsonBytes(await readBytes(bodyChunks(request), maxBytes));
 }
 
 /**
  * Checks the query against the route's schema.
  *
- * @throws Problem 400: `unknown_parameter`, `invalid_limit`, `invalid_offset`, else `invalid_parameter`; a parameter
- * given twice has no one value.
+ * @throws Problem 400: `unknown_parameter`, `invalid_limit`, `invalid_offset`, otherwise `invalid_parameter`, which also
+ * includes a parameter that is given twice.
  */
 export function checkQuery<Query extends z.ZodObject>(
   schema: Query,
@@ -82,7 +77,7 @@ export function checkQuery<Query extends z.ZodObject>(
       const known = Object.keys(schema.shape).join(', ');
       throw new Problem(
         'unknown_parameter',
-        `There is no parameter ${JSON.stringify(name)} here. Known: ${known || 'none'}.`,
+        `The parameter ${JSON.stringify(name)} is unknown. Known parameters: ${known || 'none'}.`,
       );
     }
     if (name in values) throw parameterProblem(name, 'It is given twice.');
@@ -91,7 +86,7 @@ export function checkQuery<Query extends z.ZodObject>(
   const result = schema.safeParse({ ...values });
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  throw parameterProblem(String(issue?.path[0]), issue?.message ?? 'It cannot have this value.');
+  throw parameterProblem(String(issue?.path[0]), issue?.message ?? 'The value is invalid.');
 }
 
 function parameterProblem(name: string, message: string): Problem {

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
 
 /**
- * The chunks of a request's body. Whoever stops early leaves the request as it is: destroying it, as a stream's own
- * iterator does, would cut the connection before the refusal is sent.
+ * Returns the chunks of a request's body. Stopping early does not destroy the request, as a stream's own iterator would:
+ * that would close the connection before the refusal is sent.
  */
-export async function* chunksOf(request: Metered): AsyncGenerator<Buffer> {
+export async function* bodyChunks(request: Metered): AsyncGenerator<Buffer> {
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     request[METER]?.(chunk.length);
     yield chunk;
@@ -16,21 +16,21 @@ export async function* chunksOf(request: Metered): AsyncGenerator<Buffer> {
 const METER = Symbol('meter');
 type Metered = IncomingMessage & { [METER]?: (bytes: number) => void };
 
-/** Tells of each chunk of the body as it is read; what is thrown there ends the reading. */
+/** Calls the meter for each chunk of the body that is read. An error in the meter ends the reading. */
 export function meterBody(request: Metered, meter: (bytes: number) => void): void {
   request[METER] = meter;
 }
 
-/** Tells of bytes of the body that were read past `chunksOf`. */
+/** Reports bytes of the body that were not read with `bodyChunks`. */
 export function reportToMeter(request: Metered, bytes: number): void {
   request[METER]?.(bytes);
 }
 
 /**
- * The chunks of a body, checked while they stream: not more than `maxBytes`, and the digest that the request's headers
- * say (RFC 9530), which is known when the last chunk was taken.
+ * Returns the chunks of a body and checks it meanwhile: its size, and after the last chunk the digest in the request's
+ * headers (RFC 9530).
  *
- * @throws Problem of `tooLarge` as soon as it is too much, or at once where its length is announced;
+ * @throws Problem of `tooLarge` as soon as the body is too large, or at once if its announced length is;
  * `digest_mismatch`, `invalid_digest_header`.
  */
 export async function* checkedBodyChunks(
@@ -42,7 +42,7 @@ export async function* checkedBodyChunks(
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge();
   const hash = expected.length > 0 ? createHash('sha256') : undefined;
   let bytes = 0;
-  for await (const chunk of chunksOf(request)) {
+  for await (const chunk of bodyChunks(request)) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw tooLarge();
     hash?.update(chunk);
@@ -56,7 +56,7 @@ export async function* checkedBodyChunks(
 
 const DIGEST_HEADERS = ['Repr-Digest', 'Content-Digest'] as const;
 
-/** The SHA-256 digests that the headers announce, in base64; other algorithms are nothing that this node checks. */
+/** Returns the SHA-256 digests in the headers, in base64. Other algorithms are ignored. */
 function announcedDigests(request: IncomingMessage): { header: string; sha256: string }[] {
   return DIGEST_HEADERS.flatMap((header) => {
     const value = request.headers[header.toLowerCase()];
@@ -74,14 +74,14 @@ function announcedDigests(request: IncomingMessage): { header: string; sha256: s
   });
 }
 
-/** A member of a structured dictionary whose value is a byte sequence (RFC 9651), with parameters or without. */
+/** A member of a structured dictionary whose value is a byte sequence (RFC 9651), with optional parameters. */
 const MEMBER = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/]*={0,2}):(?:\s*;.*)?$/;
 
 function unreadable(header: string): Problem {
-  return new Problem('invalid_digest_header', `${header} is written as sha-256=:<base64 of 32 bytes>:`);
+  return new Problem('invalid_digest_header', `${header} must have the form sha-256=:<base64 of 32 bytes>:`);
 }
 
 function digestMismatch(header: string, expected: string, actual: string): Problem {
-  const message = `The body hashes to sha-256=:${actual}:, ${header} says sha-256=:${expected}:. It was damaged on the way; send it again.`;
+  const message = `The SHA-256 of the body is sha-256=:${actual}:, but ${header} is sha-256=:${expected}:. Send it again.`;
   return new Problem('digest_mismatch', message, { errors: [{ path: '', message }] });
 }

@@ -8,7 +8,7 @@ import { abortResponse } from '../problems.ts';
 import { storedBlob } from '../routes/blobs.ts';
 import { storedObject } from '../routes/objects.ts';
 import type { Guards } from '../security/guards.ts';
-import { type PreparedBlob, prepareBlob, type StoredBytes } from './prepareBlob.ts';
+import { type BlobResponse, type PreparedBlob, prepareBlob } from './prepareBlob.ts';
 import { sendStoredBlob } from './sendStoredBlob.ts';
 
 export interface BlobFastPathConfig {
@@ -18,29 +18,27 @@ export interface BlobFastPathConfig {
 }
 
 const STORED_BYTES = /^\/(api\/blobs|archive)\/([0-9a-f]{64})$/;
-/** Addresses whose bytes are ready to be sent, of some kilobytes each. */
-const MOST_READY = 1_000;
+/** The number of URLs whose responses are cached, at a few kilobytes each. */
+const MAX_CACHED = 1_000;
 
 /**
- * Sends the bytes of blobs and objects without Express, which costs more than sending some kilobytes does. The guards
- * are the same. Whatever is not just sent goes the ordinary way: other addresses and methods, and every refusal, which
- * comes to the same refusal there.
+ * Serves blobs and objects without Express, whose overhead is larger than sending a few kilobytes. The guards are the
+ * same. All other requests, and every refusal, are passed to `next`, which refuses for the same reason.
  */
-export function blobFastPath(config: BlobFastPathConfig, otherwise: RequestListener): RequestListener {
+export function blobFastPath(config: BlobFastPathConfig, next: RequestListener): RequestListener {
   const { store, guards, log } = config;
-  const readyAt = commitScopedCache(store, MOST_READY, (url) => findStored(store, url));
+  const responseFor = commitScopedCache(store, MAX_CACHED, (url) => findStored(store, url));
   return (request, response) => {
     const { url = '', method } = request;
-    if ((method !== 'GET' && method !== 'HEAD') || !STORED_BYTES.test(url))
-      return otherwise(request, response);
+    if ((method !== 'GET' && method !== 'HEAD') || !STORED_BYTES.test(url)) return next(request, response);
     const fail = (error: unknown) => {
       if (response.headersSent) abortResponse(log, error, request, response);
-      else otherwise(request, response);
+      else next(request, response);
     };
     try {
       guards.admit(request, url);
       guards.allow(request, 'read');
-      const ready = readyAt(url)(request, guards.headersFor(request, url));
+      const ready = responseFor(url)(request, guards.headersFor(request, url));
       sendStoredBlob(store, request, response, ready).catch(fail);
     } catch (error) {
       fail(error);
@@ -48,27 +46,31 @@ export function blobFastPath(config: BlobFastPathConfig, otherwise: RequestListe
   };
 }
 
-/** Stored bytes as they are sent to whoever asks, with headers that the answer has besides. */
-type Ready = (request: IncomingMessage, besides: Readonly<Record<string, string>>) => PreparedBlob;
+/** Returns the prepared response to a request, with the additional headers of the guards. */
+type PrepareFor = (request: IncomingMessage, guardHeaders: Readonly<Record<string, string>>) => PreparedBlob;
 
-/** @throws Problem where there is nothing, and where it is known to be damaged: whether it still is, is looked at there */
-function findStored(store: Store, url: string): Ready {
+/** @throws Problem if there is no such blob, or if it is recorded as damaged: the ordinary route checks whether it still is */
+function findStored(store: Store, url: string): PrepareFor {
   const [, place, sha256 = ''] = STORED_BYTES.exec(url) ?? [];
   const storedFor = place === 'archive' ? storedObject(store, sha256) : storedBlob(store, sha256);
   if (isDamaged(store.read, sha256)) throw damagedBlobProblem();
-  return readyOnce(storedFor);
+  return cachePrepared(storedFor);
 }
 
-/** There are a few sets of headers, the same objects each time, and two ways at most to send an object. */
-function readyOnce(storedFor: (request: IncomingMessage) => StoredBytes): Ready {
-  const made: { stored: StoredBytes; besides: object; ready: PreparedBlob }[] = [];
-  return (request, besides) => {
+/**
+ * Prepares each distinct response once. There are few: `guardHeaders` is one of three constant objects, and an object is
+ * sent in at most two ways.
+ */
+function cachePrepared(storedFor: (request: IncomingMessage) => BlobResponse): PrepareFor {
+  const cached: { stored: BlobResponse; guardHeaders: object; ready: PreparedBlob }[] = [];
+  return (request, guardHeaders) => {
     const stored = storedFor(request);
-    const known = made.find((each) => each.stored === stored && each.besides === besides);
+    const known = cached.find((each) => each.stored === stored && each.guardHeaders === guardHeaders);
     if (known) return known.ready;
     const { blob, options } = stored;
-    const ready = prepareBlob({ blob, options: { ...options, headers: { ...besides, ...options.headers } } });
-    made.push({ stored, besides, ready });
+    const headers = { ...guardHeaders, ...options.headers };
+    const ready = prepareBlob({ blob, options: { ...options, headers } });
+    cached.push({ stored, guardHeaders, ready });
     return ready;
   };
 }

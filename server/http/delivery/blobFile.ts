@@ -4,27 +4,27 @@ import { Problem } from '../../../shared/problems.ts';
 import type { ByteRange } from './ranges.ts';
 
 /*
- * The files of stored bytes, as they are read to be sent: none is read that has not the size that its row says. Little
- * is read synchronously, which is quicker than handing it to a thread.
+ * Reads the files of stored blobs. A file is only read if it has the size recorded in the database. Small reads are
+ * synchronous, which is faster than using the thread pool.
  */
 
-/** A file, and how many bytes it must have. */
+/** A file, and the size that it must have. */
 export interface BlobFile {
   file: string;
   bytes: number;
 }
 
 /**
- * Opens a file to be read piece by piece.
+ * Opens a file for reading in chunks.
  *
  * @throws Problem `blob_damaged`
  */
 export async function openBlobFile({ file, bytes }: BlobFile): Promise<FileHandle> {
   const handle = await open(file, 'r').catch((error: unknown) => {
-    throw isMissing(error) ? damaged(error) : error;
+    throw isMissing(error) ? blobDamaged(error) : error;
   });
   try {
-    if ((await handle.stat()).size !== bytes) throw damaged();
+    if ((await handle.stat()).size !== bytes) throw blobDamaged();
     return handle;
   } catch (error) {
     await handle.close();
@@ -33,18 +33,18 @@ export async function openBlobFile({ file, bytes }: BlobFile): Promise<FileHandl
 }
 
 /**
- * The bytes of these ranges; of none, the file is looked at all the same.
+ * Returns the bytes of these ranges. The file's size is checked even if there are no ranges.
  *
  * @throws Problem `blob_damaged`
  */
 export function readRanges({ file, bytes }: BlobFile, ranges: readonly ByteRange[]): Buffer[] {
   return withOpened(file, (descriptor) => {
-    if (fstatSync(descriptor).size !== bytes) throw damaged();
+    if (fstatSync(descriptor).size !== bytes) throw blobDamaged();
     return ranges.map(({ start, end }) => {
       const piece = Buffer.allocUnsafe(end - start + 1);
       for (let done = 0; done < piece.length; ) {
         const read = readSync(descriptor, piece, done, piece.length - done, start + done);
-        if (read === 0) throw damaged();
+        if (read === 0) throw blobDamaged();
         done += read;
       }
       return piece;
@@ -53,7 +53,7 @@ export function readRanges({ file, bytes }: BlobFile, ranges: readonly ByteRange
 }
 
 function withOpened<Result>(file: string, use: (descriptor: number) => Result): Result {
-  const descriptor = openAtOnce(file);
+  const descriptor = openExisting(file);
   try {
     return use(descriptor);
   } finally {
@@ -61,11 +61,11 @@ function withOpened<Result>(file: string, use: (descriptor: number) => Result): 
   }
 }
 
-function openAtOnce(file: string): number {
+function openExisting(file: string): number {
   try {
     return openSync(file, 'r');
   } catch (error) {
-    throw isMissing(error) ? damaged(error) : error;
+    throw isMissing(error) ? blobDamaged(error) : error;
   }
 }
 
@@ -73,8 +73,8 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** What whoever asks for bytes that are not all there is told. */
-export function damaged(cause?: unknown): Problem {
+/** Returns the problem for bytes that are lost or incomplete. */
+export function blobDamaged(cause?: unknown): Problem {
   return new Problem(
     'blob_damaged',
     'The archive has lost these bytes or part of them. Ask its owner to audit the storage.',

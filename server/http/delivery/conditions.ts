@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
 
-/** What a representation is known by. */
+/** The validators of a representation. */
 export interface Validators {
   /** A strong entity tag, with its quotes. */
   etag: string;
-  /** In milliseconds, whole seconds. */
+  /** In milliseconds, rounded to whole seconds. */
   lastModified: number | undefined;
 }
 
 /**
- * If-Match and If-Unmodified-Since (RFC 9110, section 13.1).
+ * Checks If-Match and If-Unmodified-Since (RFC 9110, section 13.1).
  *
  * @throws Problem `precondition_failed`
  */
@@ -21,10 +21,14 @@ export function requirePreconditions(request: IncomingMessage, { etag, lastModif
     ifMatch !== undefined
       ? ifMatch.trim() === '*' || entityTags(ifMatch).includes(etag)
       : since === undefined || lastModified === undefined || lastModified <= since;
-  if (!holds) throw new Problem('precondition_failed', 'What is here now is not what you ask for.');
+  if (!holds)
+    throw new Problem(
+      'precondition_failed',
+      'The current version does not match If-Match or If-Unmodified-Since.',
+    );
 }
 
-/** Whether the copy that the client holds is this one: If-None-Match, or If-Modified-Since where there is no tag. */
+/** Returns whether the client's cached copy is current: If-None-Match, or If-Modified-Since if there is no tag. */
 export function isFresh(request: IncomingMessage, { etag, lastModified }: Validators): boolean {
   const { 'if-none-match': ifNoneMatch, 'if-modified-since': ifModifiedSince } = request.headers;
   if (ifNoneMatch !== undefined) {
@@ -36,7 +40,7 @@ export function isFresh(request: IncomingMessage, { etag, lastModified }: Valida
   return since !== undefined && lastModified !== undefined && lastModified <= since;
 }
 
-/** Whether a Range may be answered with a part: there is no If-Range, or it names exactly what is here. */
+/** Returns whether a Range may be honored: there is no If-Range, or it matches exactly. */
 export function ifRangeMatches(request: IncomingMessage, { etag, lastModified }: Validators): boolean {
   const ifRange = request.headers['if-range'];
   if (ifRange === undefined) return true;

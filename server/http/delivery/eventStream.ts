@@ -7,17 +7,17 @@ export interface StreamMessage {
   data: unknown;
 }
 
-/** Proxies and browsers drop a silent connection; a comment keeps it. */
+/** Proxies and browsers close silent connections. A comment keeps the connection open. */
 const HEARTBEAT_MS = 15_000;
-/** A reader that is this far behind is cut off; it comes back with Last-Event-ID and misses nothing. */
+/** A reader that is further behind is disconnected. It reconnects with Last-Event-ID and misses nothing. */
 const MAX_BUFFERED_BYTES = 1_048_576;
 
-/** What the app emits when the node is closed: streams would otherwise run for ever. */
+/** The event that the app emits when the node is closed, so that streams end. */
 export const CLOSING = 'closing';
 
 /**
- * Opens a stream of server-sent events on a response. `subscribe` is given how to send, and gives back how to end; it
- * is ended when the reader goes. HEAD gets the headers alone.
+ * Opens a stream of server-sent events on a response. `subscribe` receives the send function and returns unsubscribe,
+ * which is called when the reader disconnects. HEAD gets only the headers.
  */
 export function openEventStream(
   response: Response,
@@ -30,7 +30,7 @@ export function openEventStream(
   response.flushHeaders();
   response.write('retry: 2000\n\n');
   const send = (message: StreamMessage) => {
-    // Ended because the node closes; what is told meanwhile is read again when the reader comes back.
+    // The node is closing. The reader gets this message when it reconnects.
     if (response.writableEnded) return;
     if (response.writableLength > MAX_BUFFERED_BYTES) return void response.destroy();
     response.write(textOf(message));
@@ -58,36 +58,35 @@ function textOf({ event, id, data }: StreamMessage): string {
   return `${lines.filter(Boolean).join('\n')}\n\n`;
 }
 
-/** Numbered rows that only ever are added to. */
+/** An append-only table of numbered rows. */
 export interface RowSource<Row extends { id: number }> {
-  /** The number of the last row that the reader has. */
+  /** The number of the last row that the reader already has. */
   after: number;
-  /** Up to `limit` rows after a number, in order. */
+  /** Returns up to `limit` rows after a number, in order. */
   read: (after: number, limit: number) => Row[];
   onCommit: (listener: () => void) => () => void;
 }
 
-/** How many rows are read at a time. */
-const ROWS_AT_ONCE = 100;
+const BATCH_ROWS = 100;
 
 /**
- * Streams rows as they are committed, each once and in order: after every commit it reads on from the last one sent.
- * A reader that is slower than the archive is waited for, so the stream holds no more than a few rows.
+ * Streams rows as they are committed, each once and in order. After every commit it reads the rows after the last one
+ * sent. It waits for slow readers, so it never buffers more than a few rows.
  */
 export function openRowStream<Row extends { id: number }>(response: Response, rows: RowSource<Row>): void {
   openEventStream(response, () => {
     let last = rows.after;
-    const sendOn = () => {
+    const sendNewRows = () => {
       while (!response.writableNeedDrain && !response.writableEnded && !response.destroyed) {
-        const batch = rows.read(last, ROWS_AT_ONCE);
+        const batch = rows.read(last, BATCH_ROWS);
         for (const row of batch) response.write(textOf({ id: row.id, data: row }));
         last = batch.at(-1)?.id ?? last;
-        if (batch.length < ROWS_AT_ONCE) return;
+        if (batch.length < BATCH_ROWS) return;
       }
     };
-    const unsubscribe = rows.onCommit(sendOn);
-    response.on('drain', sendOn);
-    sendOn();
+    const unsubscribe = rows.onCommit(sendNewRows);
+    response.on('drain', sendNewRows);
+    sendNewRows();
     return unsubscribe;
   });
 }

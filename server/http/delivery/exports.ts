@@ -3,15 +3,15 @@ import { Problem } from '../../../shared/problems.ts';
 import type { ReaderLimits } from '../../config.ts';
 import type { Store } from '../../store/store.ts';
 import type { WrittenReply } from '../reply.ts';
-import { type Pieces, streamed } from './streamed.ts';
+import { type Chunks, streamReply } from './streamReply.ts';
 
-/** Who is refused for want of a place asks again after this; a reader that stalls has lost its own by then. */
+/** When a refused client may retry. By then a stalled reader has been disconnected. */
 const RETRY_AFTER_SECONDS = 60;
 
 /**
- * The exports that run: answers made from one snapshot of the database. SQLite cannot begin its log anew while a
- * snapshot is open, so a few of them run at once, and none lasts while the log grows long: the oldest is ended before
- * that, without its last bytes.
+ * The running exports, which are responses made from one snapshot of the database. SQLite cannot reset its write-ahead
+ * log while a snapshot is open. So only a few exports run at once, and if the log grows too long the oldest one is
+ * aborted before it is complete.
  */
 export class Exports {
   readonly #store: Pick<Store, 'logBytes' | 'onCommit'>;
@@ -19,20 +19,20 @@ export class Exports {
   /** Oldest first. */
   readonly #running = new Set<Response>();
   #unsubscribe: (() => void) | undefined;
-  /** Beyond this length of the log the oldest is ended. */
-  #endBeyond = 0;
+  /** The length of the log beyond which the oldest export is aborted. */
+  #maxLogBytes = 0;
 
   constructor(store: Pick<Store, 'logBytes' | 'onCommit'>, limits: ReaderLimits) {
     this.#store = store;
     this.#limits = limits;
   }
 
-  /** As `streamed`, for pieces that are made from a snapshot. @throws Problem `busy`, as it is written */
-  streamed(
+  /** Like the function `streamReply`, for chunks read from a snapshot. @throws Problem `busy` when it is written */
+  streamReply(
     headers: Readonly<Record<string, string>>,
-    pieces: () => Pieces<string | Uint8Array>,
+    chunks: () => Chunks<string | Uint8Array>,
   ): WrittenReply {
-    const reply = streamed(headers, pieces);
+    const reply = streamReply(headers, chunks);
     return { write: (response) => this.#run(response, reply) };
   }
 
@@ -50,11 +50,11 @@ export class Exports {
     }
   }
 
-  /** What the log has grown to already is not this export's doing: SQLite begins it anew at the next commit if it can. */
+  /** The current length of the log is tolerated: earlier readers caused it, and SQLite resets it when it can. */
   #watch(): void {
     if (this.#unsubscribe) return;
-    this.#endBeyond = Math.max((this.#limits.maxWriteAheadLogBytes * 3) / 4, this.#store.logBytes());
-    this.#unsubscribe = this.#store.onCommit(() => this.#endOldest());
+    this.#maxLogBytes = Math.max((this.#limits.maxWriteAheadLogBytes * 3) / 4, this.#store.logBytes());
+    this.#unsubscribe = this.#store.onCommit(() => this.#abortOldest());
   }
 
   #unwatch(): void {
@@ -62,11 +62,11 @@ export class Exports {
     this.#unsubscribe = undefined;
   }
 
-  /** Mostly the others hold the log too; they are ended one after the other as it grows on. */
-  #endOldest(): void {
+  /** Usually the other exports block the log too. They are aborted one by one if it keeps growing. */
+  #abortOldest(): void {
     const bytes = this.#store.logBytes();
-    if (bytes <= this.#endBeyond) return;
-    this.#endBeyond = bytes + this.#limits.maxWriteAheadLogBytes / 16;
+    if (bytes <= this.#maxLogBytes) return;
+    this.#maxLogBytes = bytes + this.#limits.maxWriteAheadLogBytes / 16;
     for (const oldest of this.#running) {
       if (oldest.destroyed) continue;
       oldest.destroy();
@@ -76,11 +76,7 @@ export class Exports {
 }
 
 function busy(atOnce: number): Problem {
-  return new Problem(
-    'busy',
-    `${atOnce} exports are running, and no more run at once. Try again in a minute.`,
-    {
-      headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
-    },
-  );
+  return new Problem('busy', `The maximum of ${atOnce} exports is running. Try again in a minute.`, {
+    headers: { 'Retry-After': String(RETRY_AFTER_SECONDS) },
+  });
 }

@@ -2,7 +2,7 @@ import { validateHeaderValue } from 'node:http';
 import type { BlobFile } from './blobFile.ts';
 import type { Validators } from './conditions.ts';
 
-/** Stored bytes that are sent: where they lie, their digest and how many they must be. */
+/** A stored blob to send: its file, its size and its digest. */
 export interface SentBlob extends BlobFile {
   sha256: string;
   /** When the bytes were stored (RFC 3339), sent as Last-Modified. */
@@ -11,29 +11,29 @@ export interface SentBlob extends BlobFile {
 
 export interface SentBlobOptions {
   contentType: string;
-  /** The whole value of Content-Disposition. */
+  /** The value of Content-Disposition. */
   disposition?: string;
-  /** Sent besides, and instead of headers of the same name. */
+  /** Additional headers. They replace headers of the same name. */
   headers?: Record<string, string>;
 }
 
-/** Stored bytes, and how they are to be sent. */
-export interface StoredBytes {
+/** A stored blob, and how to send it. */
+export interface BlobResponse {
   blob: SentBlob;
   options: SentBlobOptions;
 }
 
-/** Stored bytes that are ready to be sent: what their answers have in common is composed, once for many of them. */
+/** A blob whose response headers are prepared, to be reused for many responses. */
 export interface PreparedBlob {
   blob: SentBlob;
   validators: Validators;
-  /** The media type of the bytes, as a header can say it. */
+  /** The media type of the bytes, valid as a header value. */
   type: string;
-  /** The headers of every answer, whichever part of the bytes it has. */
+  /** The headers of every response, for all bytes or a part of them. */
   headers: Record<string, string>;
 }
 
-export function prepareBlob({ blob, options }: StoredBytes): PreparedBlob {
+export function prepareBlob({ blob, options }: BlobResponse): PreparedBlob {
   const { sha256 } = blob;
   const validators: Validators = { etag: `"${sha256}"`, lastModified: lastModifiedOf(blob) };
   const type = sendableType(options.contentType);
@@ -57,12 +57,12 @@ function commonHeaders(
   };
 }
 
-/** The instant in whole seconds, which is all that an HTTP date can say. */
+/** The instant rounded down to whole seconds, because HTTP dates have no fraction. */
 function lastModifiedOf({ storedAt }: SentBlob): number | undefined {
   return storedAt === undefined ? undefined : Math.floor(Date.parse(storedAt) / 1000) * 1000;
 }
 
-/** A type that was recorded from elsewhere may hold what no header can; the bytes are then just bytes. */
+/** Replaces a recorded type that is not valid in a header with `application/octet-stream`. */
 function sendableType(contentType: string): string {
   try {
     validateHeaderValue('Content-Type', contentType);

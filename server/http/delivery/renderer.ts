@@ -3,7 +3,7 @@ import express, { type Request, type RequestHandler, Router } from 'express';
 import { isDataPath, PAGE_PATHS } from '../../../shared/pages.ts';
 import { Problem } from '../../../shared/problems.ts';
 
-/** Serves the built interface: its files, whose names carry their digest, and one document for each page's address. */
+/** Serves the built web interface: its assets, whose names contain their hash, and the same document for each page. */
 export function serveRenderer(folder: string, hasInterface: () => boolean): RequestHandler {
   const router = Router({ caseSensitive: true, strict: true });
   const document = join(folder, 'index.html');
@@ -27,15 +27,15 @@ export function serveRenderer(folder: string, hasInterface: () => boolean): Requ
   return router;
 }
 
-/** A browser that a person uses; to an address which is no page the interface answers in words, still with a 404. */
+/** Returns whether the client wants HTML. Browsers get the web interface for an unknown page too, with status 404. */
 export function acceptsHtml(request: Request): boolean {
   return (request.headers.accept ?? '').includes('text/html');
 }
 
-/** Only a checkout can lack its interface: what is installed carries it. */
+/** The problem of a checkout without a built interface. Installed packages always contain it. */
 export function interfaceMissing(then: string): Problem {
   return new Problem(
     'interface_missing',
-    `The interface was not built. Run “npm run build” in the checkout. ${then}`,
+    `The web interface was not built. Run “npm run build” in the checkout. ${then}`,
   );
 }

@@ -6,13 +6,11 @@ import { type ByteRange, rangesOf } from './ranges.ts';
 import { type Part, sendParts, sizeOf } from './sendParts.ts';
 
 /**
- * Answers with stored bytes: whole, one range or many (RFC 9110, section 14), or 304. The bytes never change, so the
- * entity tag is their digest and any cache may keep them for ever. Nothing of Express is used, so that the bytes can
- * be sent without it.
+ * Sends a blob: all bytes, one or more ranges (RFC 9110, section 14), or 304. The bytes never change, so the entity tag
+ * is their digest and caches may keep them forever. Works without Express.
  *
- * @throws Problem `range_not_satisfiable`, `precondition_failed`; `blob_damaged` where the file is missing or has not
- * the size that its row says. Nothing is sent then, but where bytes were under way already: the caller cuts the
- * connection.
+ * @throws Problem `range_not_satisfiable`, `precondition_failed`; `blob_damaged` if the file is missing or has the wrong
+ * size. Usually nothing has been sent then; otherwise the caller must close the connection.
  */
 export async function sendBlob(
   request: IncomingMessage,
@@ -54,7 +52,7 @@ function bodyOf({ blob: { sha256, bytes }, type }: PreparedBlob, ranges: ByteRan
     const more = { 'Content-Type': type, 'Content-Range': contentRange(first, bytes) };
     return { status: 206, parts: [{ before: '', ...first }], after: '', more };
   }
-  // The digest of the bytes cannot occur in them, so it can part them.
+  // The bytes cannot contain their own digest, so it is a safe boundary.
   const boundary = sha256;
   const parts = [first, ...others].map((range, index) => ({
     ...range,
@@ -69,7 +67,7 @@ function contentRange({ start, end }: ByteRange, bytes: number): string {
 }
 
 function unsatisfiable(bytes: number): Problem {
-  return new Problem('range_not_satisfiable', `The object has ${bytes} bytes; ask for a range within them.`, {
+  return new Problem('range_not_satisfiable', `The object has ${bytes} bytes. Request a range within them.`, {
     headers: { 'Content-Range': `bytes */${bytes}` },
   });
 }

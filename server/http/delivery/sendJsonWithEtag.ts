@@ -4,7 +4,7 @@ import type { Reply } from '../reply.ts';
 import { isFresh, requirePreconditions, type Validators } from './conditions.ts';
 
 /**
- * JSON with an entity tag, for what seldom changes: whoever holds it already is told so.
+ * Returns JSON with an entity tag, for content that seldom changes. A client whose cached copy is current gets 304.
  *
  * @throws Problem `precondition_failed`.
  */

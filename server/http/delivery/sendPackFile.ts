@@ -3,21 +3,24 @@ import type { Request, Response } from 'express';
 import type { PackFileOutput } from '../../archive/packs/file/writePackFile.ts';
 import { isFresh, requirePreconditions, type Validators } from './conditions.ts';
 
-/** Goes up whenever a release writes other bytes for the same record. */
-const WRITTEN_AS = 1;
+/** Increased by each release that writes different bytes for the same record. */
+const FORMAT_VERSION = 1;
 
 /**
- * Answers with a pack file as it is made. The bytes follow from the record, so the entity tag does too.
+ * Streams a pack file while it is written. The bytes are determined by the record, and so is the entity tag.
  *
- * @throws Problem `precondition_failed`; `blob_damaged` before anything is sent. Damage that comes to pass while bytes
- * are under way cuts the connection.
+ * @throws Problem `precondition_failed`; `blob_damaged` before anything is sent. Damage found later closes the
+ * connection.
  */
 export async function sendPackFile(
   request: Request,
   response: Response,
   output: PackFileOutput,
 ): Promise<void> {
-  const validators: Validators = { etag: `"pack-${WRITTEN_AS}-${output.digest}"`, lastModified: undefined };
+  const validators: Validators = {
+    etag: `"pack-${FORMAT_VERSION}-${output.digest}"`,
+    lastModified: undefined,
+  };
   requirePreconditions(request, validators);
   response.set({ ETag: validators.etag, 'Cache-Control': 'no-cache', 'Accept-Ranges': 'none' });
   if (isFresh(request, validators)) return void response.status(304).end();
@@ -30,7 +33,7 @@ export async function sendPackFile(
   try {
     await pipeline(await output.open(), response);
   } catch (error) {
-    // A reader that goes away in the middle is no fault of ours.
+    // The reader disconnected.
     if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     throw error;
   }

@@ -1,102 +1,100 @@
 import type { ServerResponse } from 'node:http';
-import { type BlobFile, damaged, openBlobFile, readRanges } from './blobFile.ts';
+import { type BlobFile, blobDamaged, openBlobFile, readRanges } from './blobFile.ts';
 import type { ByteRange } from './ranges.ts';
 
-/** A stretch of an answer: what stands before it, and the bytes of the file from `start` to `end`, both inclusive. */
+/** A part of a response: a text before it, and the bytes of the file from `start` to `end`, both inclusive. */
 export interface Part extends ByteRange {
   before: string;
 }
 
-/** An answer whose body comes out of one file. */
-export interface FileAnswer extends BlobFile {
+/** A response whose body is read from one file. */
+export interface FileBody extends BlobFile {
   status: number;
   headers: Record<string, string>;
-  /** None for HEAD. */
+  /** Empty for HEAD. */
   parts: readonly Part[];
-  /** What stands after the last part. */
+  /** The text after the last part. */
   after: string;
 }
 
-/** Up to this much is read at once: for small answers three times as fast as a stream. */
+/** Bodies up to this size are read in one go, which is three times as fast as a stream. */
 const SYNC_BYTES = 262_144;
-/** How much of a large file is read at a time. */
+/** The chunk size for larger bodies. */
 const CHUNK_BYTES = 524_288;
-/** Of so many answers at once. The buffers of a reader that stalls are held as long as it is waited for, so more get small ones. */
-const LARGE_AT_ONCE = 64;
+/** With more responses than this at once, chunks are small, because stalled readers occupy their buffers. */
+const MAX_LARGE_CHUNK_STREAMS = 64;
 const SMALL_CHUNK_BYTES = 65_536;
-let underWay = 0;
+let activeStreams = 0;
 
 /**
- * Sends an answer, its head only when the file is open and of the right size.
+ * Sends a response. The head is sent after the file was opened and its size checked.
  *
- * @throws Problem `blob_damaged`: before anything is sent, or, where bytes were under way, for the caller to cut the
- * connection.
+ * @throws Problem `blob_damaged`, before anything is sent or in the middle. Then the caller must close the connection.
  */
-export async function sendParts(response: ServerResponse, answer: FileAnswer): Promise<void> {
-  const length = answer.parts.reduce((sum, part) => sum + sizeOf(part), 0);
-  if (length <= SYNC_BYTES) sendAtOnce(response, answer);
-  else await stream(response, answer);
+export async function sendParts(response: ServerResponse, body: FileBody): Promise<void> {
+  const length = body.parts.reduce((sum, part) => sum + sizeOf(part), 0);
+  if (length <= SYNC_BYTES) sendBuffered(response, body);
+  else await stream(response, body);
 }
 
 export function sizeOf({ start, end }: ByteRange): number {
   return end - start + 1;
 }
 
-function sendAtOnce(response: ServerResponse, answer: FileAnswer): void {
-  const pieces = readRanges(answer, answer.parts).flatMap((piece, index) => {
-    const before = answer.parts[index]?.before;
+function sendBuffered(response: ServerResponse, body: FileBody): void {
+  const pieces = readRanges(body, body.parts).flatMap((piece, index) => {
+    const before = body.parts[index]?.before;
     return before ? [Buffer.from(before, 'latin1'), piece] : [piece];
   });
-  if (answer.after) pieces.push(Buffer.from(answer.after, 'latin1'));
-  response.writeHead(answer.status, answer.headers);
+  if (body.after) pieces.push(Buffer.from(body.after, 'latin1'));
+  response.writeHead(body.status, body.headers);
   response.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces));
 }
 
 /**
- * Sends a large answer. While the socket takes one buffer the next is read into the other, so that no memory is asked
- * of the system for each chunk: that would cost more than reading it.
+ * Sends a large body with two buffers: one is read into while the other is written to the socket. Allocating memory for
+ * each chunk would cost more than reading it.
  */
-async function stream(response: ServerResponse, answer: FileAnswer): Promise<void> {
-  const handle = await openBlobFile(answer);
-  const chunkBytes = underWay < LARGE_AT_ONCE ? CHUNK_BYTES : SMALL_CHUNK_BYTES;
-  underWay += 1;
+async function stream(response: ServerResponse, body: FileBody): Promise<void> {
+  const handle = await openBlobFile(body);
+  const chunkBytes = activeStreams < MAX_LARGE_CHUNK_STREAMS ? CHUNK_BYTES : SMALL_CHUNK_BYTES;
+  activeStreams += 1;
   try {
-    response.writeHead(answer.status, answer.headers);
+    response.writeHead(body.status, body.headers);
     let [buffer, other] = [Buffer.allocUnsafeSlow(chunkBytes), Buffer.allocUnsafeSlow(chunkBytes)];
-    let taken = Promise.resolve();
-    for (const { before, start, end } of answer.parts) {
+    let written = Promise.resolve();
+    for (const { before, start, end } of body.parts) {
       if (before) response.write(before, 'latin1');
       for (let position = start; position <= end; ) {
         const length = Math.min(chunkBytes, end - position + 1);
-        const [{ bytesRead }] = await Promise.all([handle.read(buffer, 0, length, position), taken]);
-        if (bytesRead === 0) throw damaged();
-        taken = write(response, buffer.subarray(0, bytesRead));
+        const [{ bytesRead }] = await Promise.all([handle.read(buffer, 0, length, position), written]);
+        if (bytesRead === 0) throw blobDamaged();
+        written = write(response, buffer.subarray(0, bytesRead));
         [buffer, other] = [other, buffer];
         position += bytesRead;
       }
     }
-    await taken;
-    response.end(answer.after, 'latin1');
+    await written;
+    response.end(body.after, 'latin1');
   } catch (error) {
-    // A reader that goes away in the middle is no fault of ours.
-    if (!(error instanceof ReaderGoneError)) throw error;
+    if (!(error instanceof ReaderDisconnectedError)) throw error;
   } finally {
-    underWay -= 1;
+    activeStreams -= 1;
     await handle.close();
   }
 }
 
-class ReaderGoneError extends Error {}
+class ReaderDisconnectedError extends Error {}
 
-/** Resolves when the socket has taken the bytes and their buffer is free again; rejects when the reader is gone. */
+/** Resolves when the bytes are written and their buffer can be reused. Rejects when the reader disconnects. */
 function write(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
-    const gone = () => reject(new ReaderGoneError());
-    if (response.closed) return gone();
-    response.once('close', gone);
+    const onClose = () => reject(new ReaderDisconnectedError());
+    if (response.closed) return onClose();
+    response.once('close', onClose);
     response.write(bytes, (error) => {
-      response.off('close', gone);
-      if (error) gone();
+      response.off('close', onClose);
+      if (error) onClose();
       else resolve();
     });
   });

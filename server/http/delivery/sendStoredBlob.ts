@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../fixity/confirmDamage.ts';
-import { damaged } from './blobFile.ts';
+import { blobDamaged } from './blobFile.ts';
 import type { PreparedBlob } from './prepareBlob.ts';
 import { sendBlob } from './sendBlob.ts';
 
 /**
- * As `sendBlob`; damage that is met is recorded before it is told.
+ * Like `sendBlob`, but records damage that is found before the error is reported.
  *
- * @throws Problem as `sendBlob`; `blob_damaged` also where the bytes cannot be read.
+ * @throws Problem like `sendBlob`; `blob_damaged` also if the bytes cannot be read.
  */
 export async function sendStoredBlob(
   store: DamageContext,
@@ -20,9 +20,9 @@ export async function sendStoredBlob(
     await sendBlob(request, response, ready);
   } catch (error) {
     if (!isBlobDamageError(error)) throw error;
-    // Whoever has half of the bytes is not left waiting for the rest.
+    // Do not let the reader of a partial response wait until the damage is recorded.
     if (response.headersSent) response.destroy();
     await confirmDamage(store, [ready.blob.sha256]);
-    throw error instanceof Problem ? error : damaged(error);
+    throw error instanceof Problem ? error : blobDamaged(error);
   }
 }

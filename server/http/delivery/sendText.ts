@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
 
-/** Pieces are sent together until they are about this long. */
+/** Short pieces are combined into chunks of about this length. */
 const CHUNK_CHARACTERS = 262_144;
 
-/** Sends text whole with its length, or, where it comes in pieces and is long, as fast as the reader takes it. */
+/** Sends text with its length. Long text that is generated in pieces is streamed with back-pressure instead. */
 export async function sendText(response: Response, text: string | Iterable<string>): Promise<void> {
   if (typeof text === 'string') return void response.send(text);
   const chunks = chunked(text);
@@ -24,7 +24,7 @@ export async function sendText(response: Response, text: string | Iterable<strin
       response,
     );
   } catch (error) {
-    // A reader that goes away in the middle is no fault of ours.
+    // The reader disconnected.
     if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     throw error;
   }

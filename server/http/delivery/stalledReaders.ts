@@ -1,34 +1,34 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** libuv's end of a connection: only there is it told what the system has taken of a write that goes on. */
+/** The libuv handle of a connection. Only it shows how much of a pending write the kernel has accepted. */
 interface Handle {
   bytesWritten: number;
   writeQueueSize: number;
 }
 
 /**
- * Finds connections whose reader takes nothing of what waits for it. That is seen in what the system takes from this
- * process: whoever writes on, as a stream's heartbeat does, makes no stalled reader look alive, and one that takes a
- * large piece little by little is not stalled. Looks are counted and not time, because a reader takes nothing either while
- * this process is held up or its machine sleeps.
+ * Finds connections whose reader does not accept pending data. It compares how many bytes the kernel has accepted. So
+ * heartbeats do not make a stalled reader look alive, and a reader that accepts a large chunk slowly is not stalled.
+ * It counts checks instead of measuring time, because no reader makes progress while this process is blocked or the
+ * machine sleeps.
  */
 export class StalledReaders {
-  readonly #seen = new WeakMap<Socket, { taken: number; looks: number }>();
+  readonly #seen = new WeakMap<Socket, { accepted: number; checks: number }>();
 
-  /** Looks at a reader: at how many looks in a row it has taken nothing, 0 where nothing waits for it. */
-  checksWithoutProgress(socket: Socket, answer: ServerResponse | undefined): number {
+  /** Checks a reader. Returns the number of consecutive checks without progress; 0 if nothing is pending. */
+  checksWithoutProgress(socket: Socket, response: ServerResponse | undefined): number {
     const handle = (socket as { _handle?: Handle | null })._handle;
     if (!handle) return 0;
-    const waits = handle.writeQueueSize > 0 || socket.writableLength > 0 || isHeld(answer);
-    const taken = handle.bytesWritten - handle.writeQueueSize;
+    const isPending = handle.writeQueueSize > 0 || socket.writableLength > 0 || hasBufferedData(response);
+    const accepted = handle.bytesWritten - handle.writeQueueSize;
     const last = this.#seen.get(socket);
-    const looks = waits && last?.taken === taken ? last.looks + 1 : 0;
-    this.#seen.set(socket, { taken, looks });
-    return looks;
+    const checks = isPending && last?.accepted === accepted ? last.checks + 1 : 0;
+    this.#seen.set(socket, { accepted, checks });
+    return checks;
   }
 }
 
-function isHeld(answer: ServerResponse | undefined): boolean {
-  return answer !== undefined && !answer.closed && answer.writableLength > 0;
+function hasBufferedData(response: ServerResponse | undefined): boolean {
+  return response !== undefined && !response.closed && response.writableLength > 0;
 }

@@ -1,11 +1,11 @@
 import type { JsonSchema, Method, Operation, Parameter } from '../openapi/types.ts';
 
-/** SHA-256 of nothing at all: a digest that is known to be one. */
-const SOME_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+/** The SHA-256 of zero bytes. */
+const EXAMPLE_DIGEST = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 type Schemas = Readonly<Record<string, JsonSchema>>;
 
-/** A command that asks for an operation, with examples for what it needs. */
+/** Returns a curl command that calls an operation, with example values for its required input. */
 export function curlExample(
   origin: string,
   path: string,
@@ -14,7 +14,7 @@ export function curlExample(
   schemas: Schemas,
 ): string {
   const { parameters = [], requestBody, security, responses } = operation;
-  const lines = [`curl ${quoted(origin + filled(path, parameters, schemas))}`];
+  const lines = [`curl ${quoted(origin + fillPath(path, parameters, schemas))}`];
   if (method !== 'get') lines[0] = lines[0]?.replace('curl', `curl -X ${method.toUpperCase()}`) ?? '';
   if (Object.keys(security[0] ?? {}).length > 0) lines.push('-H "Authorization: Bearer $OWNER_TOKEN"');
   const content = requestBody?.content ?? {};
@@ -25,18 +25,18 @@ export function curlExample(
     const example = exampleOf(content[mediaType]?.schema ?? {}, schemas);
     lines.push("-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(example))}`);
   } else if (mediaType) lines.push(`-H 'Content-Type: ${mediaType}'`, '--data-binary @FILE');
-  const answers = Object.keys(responses['200']?.content ?? {});
-  if (answers.includes('text/event-stream')) lines.push('-N');
-  else if (answers.some((type) => /octet-stream|\*\/\*|zip/.test(type))) lines.push('--output FILE');
+  const responseTypes = Object.keys(responses['200']?.content ?? {});
+  if (responseTypes.includes('text/event-stream')) lines.push('-N');
+  else if (responseTypes.some((type) => /octet-stream|\*\/\*|zip/.test(type))) lines.push('--output FILE');
   return lines.join(' \\\n  ');
 }
 
-/** Within single quotes a shell takes everything as it stands but the quote. */
+/** Quotes text for a shell. Within single quotes only the quote itself needs escaping. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-function filled(path: string, parameters: readonly Parameter[], schemas: Schemas): string {
+function fillPath(path: string, parameters: readonly Parameter[], schemas: Schemas): string {
   const inPath = path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
     const parameter = parameters.find((each) => each.in === 'path' && each.name === name);
     return String(exampleOf(parameter?.schema ?? {}, schemas));
@@ -47,7 +47,7 @@ function filled(path: string, parameters: readonly Parameter[], schemas: Schemas
   return inPath + (query.length > 0 ? `?${query.join('&')}` : '');
 }
 
-/** A value that a schema takes: of an object the fields that it needs, of everything the shortest. */
+/** Returns a short value that matches a schema. Objects have only their required fields. */
 export function exampleOf(schema: JsonSchema, schemas: Schemas): unknown {
   const { $ref, anyOf, type, pattern, items, format } = schema;
   if (typeof $ref === 'string') {
@@ -64,11 +64,11 @@ export function exampleOf(schema: JsonSchema, schemas: Schemas): unknown {
   if (type === 'integer' || type === 'number') return schema.minimum || 1;
   if (type === 'boolean') return true;
   const prefix = typeof pattern === 'string' ? /^\^([a-z]{2}_)/.exec(pattern)?.[1] : undefined;
-  if (prefix) return prefix + SOME_DIGEST.slice(0, 20);
+  if (prefix) return prefix + EXAMPLE_DIGEST.slice(0, 20);
   return format === 'uri' ? 'https://example.org/' : 'text';
 }
 
-const NAMED_EXAMPLES: Readonly<Record<string, unknown>> = { Digest: SOME_DIGEST, NodePath: 'ocean/tides' };
+const NAMED_EXAMPLES: Readonly<Record<string, unknown>> = { Digest: EXAMPLE_DIGEST, NodePath: 'ocean/tides' };
 
 function exampleObject({ properties, required }: JsonSchema, schemas: Schemas): Record<string, unknown> {
   const all = properties as Record<string, JsonSchema>;

@@ -7,13 +7,13 @@ export interface DescriptionInput {
   origin: string;
 }
 
-/** The interface as it is described: the OpenAPI document as JSON, and as a page to read. */
+/** The documentation of the API: the OpenAPI document as JSON, and as an HTML page. */
 export interface Description {
   openapi: string;
   page: string;
 }
 
-/** Makes the description in a thread of its own: it takes a tenth of a second, and requests go on meanwhile. */
+/** Generates the documentation in a worker thread. It takes about 0.1 s, which would block other requests. */
 export function describe(input: DescriptionInput): Promise<Description> {
   return runWorker<Description>(workerUrl('describe', import.meta.url), input);
 }

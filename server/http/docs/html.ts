@@ -1,4 +1,4 @@
-/** Text that is HTML already; everything else is escaped where it is put into a page. */
+/** Text that is already HTML. Everything else is escaped when it is inserted into a page. */
 export class Html {
   readonly text: string;
 
@@ -9,20 +9,17 @@ export class Html {
 
 type Piece = Html | string | number | undefined | false | readonly Piece[];
 
-/** A page's markup: what is put into the template is escaped unless it is `Html`. */
+/** A template tag for HTML. Values are escaped unless they are `Html`. */
 export function html(strings: TemplateStringsArray, ...values: Piece[]): Html {
   return new Html(
-    strings.reduce(
-      (text, string, index) => text + (index > 0 ? written(values[index - 1]) : '') + string,
-      '',
-    ),
+    strings.reduce((text, string, index) => text + (index > 0 ? render(values[index - 1]) : '') + string, ''),
   );
 }
 
-function written(piece: Piece): string {
+function render(piece: Piece): string {
   if (piece === undefined || piece === false) return '';
   if (piece instanceof Html) return piece.text;
-  if (typeof piece === 'object') return piece.map(written).join('');
+  if (typeof piece === 'object') return piece.map(render).join('');
   return escapeHtml(String(piece));
 }
 
@@ -30,7 +27,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** The little of Markdown that the description uses: `code`, **strong** and paragraphs. */
+/** Renders the Markdown subset that the descriptions use: `code`, **strong** and paragraphs. */
 export function prose(text: string): Html {
   const paragraphs = text.split(/\n\n+/).map((paragraph) => `<p>${inline(paragraph).text}</p>`);
   return new Html(paragraphs.join('\n'));

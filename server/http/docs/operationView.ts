@@ -6,7 +6,7 @@ import { schemaView, typeText } from './schemaView.ts';
 
 const PROBLEM = 'application/problem+json';
 
-/** One operation with all that it takes and answers. */
+/** Renders one operation with its parameters, body, responses and problems. */
 export function operationView(
   document: OpenApiDocument,
   origin: string,
@@ -21,8 +21,8 @@ export function operationView(
 <p class="address"><span class="method ${method}">${method.toUpperCase()}</span> <code>${breakable(path)}</code></p>
 ${prose(description)}
 ${parameters.length > 0 && parametersView(parameters)}
-${requestBody && html`<h4>Body${!requestBody.required && ' (may be left out)'}</h4>${contentView(requestBody.content)}`}
-<h4>Answers</h4>
+${requestBody && html`<h4>Body${!requestBody.required && ' (optional)'}</h4>${contentView(requestBody.content)}`}
+<h4>Responses</h4>
 ${Object.entries(responses).map(([status, response]) => {
   const own = Object.entries(response.content ?? {}).filter(([mediaType]) => mediaType !== PROBLEM);
   const isOwn = own.length > 0 || Number(status) < 400;
@@ -33,12 +33,12 @@ ${headers.length > 0 && html`<p class="headers">With ${headers.map(([name, { des
 ${contentView(Object.fromEntries(own))}</div>`;
 })}
 ${problemsView(operation)}
-<h4>For example</h4>
+<h4>Example</h4>
 <pre><code>${command}</code></pre>
 </article>`;
 }
 
-/** The codes of the problems that an operation can answer with. */
+/** Returns the codes of the problems that an operation can respond with. */
 export function problemCodes({ responses }: Operation): ProblemCode[] {
   return Object.values(responses).flatMap(({ content }) => {
     const schema = content?.[PROBLEM]?.schema as { properties?: { code?: JsonSchema } } | undefined;
@@ -46,7 +46,7 @@ export function problemCodes({ responses }: Operation): ProblemCode[] {
   });
 }
 
-/** A long path may be broken after its slashes. */
+/** Allows a line break after each slash of a path. */
 export function breakable(path: string): Html {
   return html`${path.split(/(?<=\/)/).map((piece) => html`${piece}<wbr>`)}`;
 }
@@ -54,7 +54,7 @@ export function breakable(path: string): Html {
 function parametersView(parameters: NonNullable<Operation['parameters']>): Html {
   const rows = parameters.map(
     ({ name, in: where, required, description, schema }) => html`<li><code class="name">${name}</code>
-<span class="may">${where === 'path' ? 'in the path' : where === 'header' ? 'a header' : required ? 'needed' : 'optional'}</span>
+<span class="may">${where === 'path' ? 'path' : where === 'header' ? 'header' : required ? 'required' : 'optional'}</span>
 ${schemaView(description ? { ...schema, description } : schema)}</li>`,
   );
   return html`<h4>Parameters</h4><ul class="fields">${rows}</ul>`;
@@ -70,7 +70,7 @@ function contentView(content: Record<string, MediaType>): Html {
   })}`;
 }
 
-/** A page of a list says what it is a list of. It stands in what is clicked to see more, so it is no link. */
+/** Summarizes a schema, naming the items of a list. Plain text, because a click on it opens the details. */
 function shortText({ properties }: JsonSchema): string {
   const { items, next } = properties as { items?: { items?: JsonSchema }; next?: JsonSchema };
   const reference = items?.items?.$ref;
@@ -79,7 +79,7 @@ function shortText({ properties }: JsonSchema): string {
 
 function problemsView(operation: Operation): Html {
   const codes = problemCodes(operation);
-  return html`<details class="problems"><summary>Problems: ${codes.length} that it can answer with</summary><ul>
+  return html`<details class="problems"><summary>Problems (${codes.length})</summary><ul>
 ${codes.map(
   (code) =>
     html`<li><span class="status">${PROBLEMS[code].status}</span> <a href="#problem-${code}"><code>${code}</code></a> ${PROBLEMS[code].title}</li>`,

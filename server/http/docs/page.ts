@@ -11,7 +11,7 @@ interface Listed {
   operation: Operation;
 }
 
-/** The OpenAPI document as one page to read: no script, nothing that is fetched from anywhere. */
+/** Renders the OpenAPI document as one HTML page without scripts or external resources. */
 export function docsPage(document: OpenApiDocument, origin: string): string {
   const { info, tags, components } = document;
   const all = listed(document);
@@ -25,7 +25,7 @@ export function docsPage(document: OpenApiDocument, origin: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${info.title}: the interface</title>
+<title>${info.title}: API</title>
 <style>${new Html(DOCS_STYLE)}</style>
 </head>
 <body>
@@ -46,7 +46,7 @@ ${operations.map(
 <h1>${info.title} <small>${info.version}</small></h1>
 <p class="lead">${info.summary}.</p>
 ${prose(info.description)}
-<p>The same for programs: <a href="/api/openapi.json">/api/openapi.json</a> (OpenAPI ${document.openapi}).</p>
+<p>Machine-readable: <a href="/api/openapi.json">/api/openapi.json</a> (OpenAPI ${document.openapi}).</p>
 ${signInView(document)}
 </header>
 ${groups.map(
@@ -64,7 +64,7 @@ ${Object.entries(components.schemas).map(
 ${typeof schema.description === 'string' && schema.properties ? html`<p>${inline(schema.description)}</p>` : ''}${schemaView(schema)}</article>`,
 )}</section>
 <section id="problems"><h2>Problems</h2>
-<p class="lead">What is refused or fails is answered as <a href="#schema-Problem"><code>application/problem+json</code></a>.</p>
+<p class="lead">Errors are returned as <a href="#schema-Problem"><code>application/problem+json</code></a>.</p>
 ${problemViews(all)}</section>
 </main>
 </body>
@@ -80,14 +80,14 @@ function listed({ paths }: OpenApiDocument): Listed[] {
 }
 
 function signInView({ components }: OpenApiDocument): Html {
-  return html`<p>Who is asking is told by one of:</p><ul>${Object.values(components.securitySchemes).map(
+  return html`<p>Authenticate with one of:</p><ul>${Object.values(components.securitySchemes).map(
     ({ type, description }) =>
       html`<li>${type === 'http' ? html`<code>Authorization: Bearer</code>` : html`a cookie`}: ${inline(String(description))}</li>`,
   )}</ul>`;
 }
 
-/** Beyond this many a list of operations says no more than their number. */
-const FEW = 8;
+/** If more operations than this can return a problem, only their number is shown. */
+const MAX_LISTED_OPERATIONS = 8;
 
 function problemViews(all: readonly Listed[]): Html {
   const codes = (Object.keys(PROBLEMS) as ProblemCode[]).sort();
@@ -100,8 +100,8 @@ function problemViews(all: readonly Listed[]): Html {
 }
 
 function whereText(where: readonly Listed[]): Html {
-  if (where.length === 0) return html`No operation listed here answers with it.`;
-  if (where.length > FEW) return html`${where.length} operations can answer with it.`;
+  if (where.length === 0) return html`Not returned by any operation listed here.`;
+  if (where.length > MAX_LISTED_OPERATIONS) return html`Returned by ${where.length} operations.`;
   return html`${where.map(
     ({ operation: { operationId } }, index) =>
       html`${index > 0 && ', '}<a href="#${operationId}">${operationId}</a>`,

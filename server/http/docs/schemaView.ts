@@ -3,7 +3,7 @@ import { Html, html, inline } from './html.ts';
 
 const COMPONENT = '#/components/schemas/';
 
-/** What a value is, in a few words, with links to the schemas that have names. */
+/** Describes the type of a value in a few words, with links to named schemas. */
 export function typeText(schema: JsonSchema): Html {
   const { $ref, type, items, anyOf, additionalProperties } = schema;
   if (typeof $ref === 'string') return schemaLink($ref.slice(COMPONENT.length));
@@ -19,7 +19,7 @@ export function typeText(schema: JsonSchema): Html {
     return isSchema(items) ? html`list of ${typeText(items)}` : html`list`;
   }
   if (isSchema(additionalProperties) && !schema.properties) {
-    return html`object of names and ${typeText(additionalProperties)}`;
+    return html`object whose values are ${typeText(additionalProperties)}`;
   }
   if (Array.isArray(type)) return html`${type.join(' or ')}`;
   if (typeof schema.format === 'string') return html`${schema.format}`;
@@ -32,7 +32,7 @@ export function schemaLink(name: string): Html {
   return html`<a href="#schema-${name}">${name}</a>`;
 }
 
-/** The fields of an object, or what a value is; objects within objects are shown in place. */
+/** Renders the fields of an object, with nested objects in place, or the type of another value. */
 export function schemaView(schema: JsonSchema): Html {
   const within = objectWithin(schema);
   if (!within?.properties) return html`<p class="type">${typeText(schema)}${rules(schema)}</p>`;
@@ -45,13 +45,13 @@ function fields({ properties, required }: JsonSchema): Html {
   const rows = Object.entries((properties ?? {}) as Record<string, JsonSchema>).map(([name, schema]) => {
     const within = objectWithin(schema);
     const inner = within?.properties ? fields(within) : undefined;
-    return html`<li><code class="name">${name}</code>${!needed.has(name) && html` <span class="may">may be left out</span>`}
+    return html`<li><code class="name">${name}</code>${!needed.has(name) && html` <span class="may">optional</span>`}
 <span class="type">${typeWithout(schema, within)}${rules(schema)}</span>${inner}</li>`;
   });
   return html`<ul class="fields">${rows}</ul>`;
 }
 
-/** The object that a schema is, may be, or is a list of, where its fields stand in place. */
+/** Returns the object schema within a schema (itself, an alternative or the list item), if its fields are inline. */
 function objectWithin(schema: JsonSchema): JsonSchema | undefined {
   if (isSchema(schema.properties)) return schema;
   if (schema.type === 'array' && isSchema(schema.items)) return objectWithin(schema.items);
@@ -69,15 +69,15 @@ function typeWithout(schema: JsonSchema, within: JsonSchema | undefined): Html {
 
 function rules(schema: JsonSchema): Html {
   const { pattern, format, description } = schema;
-  const said = [
+  const found = [
     between(schema.minLength, schema.maxLength, ' characters'),
     between(schema.minItems, schema.maxItems, ' items'),
     between(schema.minimum, schema.maximum, ''),
     typeof pattern === 'string' && typeof format === 'string' && html`<code>${pattern}</code>`,
-    'default' in schema && html`<code>${JSON.stringify(schema.default)}</code> if left out`,
+    'default' in schema && html`default: <code>${JSON.stringify(schema.default)}</code>`,
     typeof description === 'string' && inline(description),
   ].filter((rule) => rule instanceof Html);
-  return said.length > 0 ? html`<span class="rules">${joined(said, '; ')}</span>` : html``;
+  return found.length > 0 ? html`<span class="rules">${joined(found, '; ')}</span>` : html``;
 }
 
 function between(low: unknown, high: unknown, unit: string): Html | undefined {

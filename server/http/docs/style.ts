@@ -1,4 +1,4 @@
-/** The look of the page: the house's paper and ink, by day and by night, from a phone to a wall screen. */
+/** The style of the documentation page: light and dark, for narrow and wide screens. */
 export const DOCS_STYLE = `
 :root { color-scheme: light dark;
   --paper: light-dark(#f8f5ee, #111214); --sheet: light-dark(#fffdf9, #18191c); --sunk: light-dark(#f1ece1, #202226);

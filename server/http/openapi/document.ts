@@ -5,14 +5,14 @@ import { PROBLEM_SCHEMA } from './responses.ts';
 import { describeSchemas } from './schemas.ts';
 import type { Method, OpenApiDocument, PathItem } from './types.ts';
 
-/** What the description says of the node that answers with it. */
+/** Properties of the node that appear in its OpenAPI document. */
 export interface DescribedNode {
   version: string;
   /** The name of the cookie that a signed-in browser sends. */
   cookieName: string;
 }
 
-/** The OpenAPI 3.1 description of a table of routes, made from the schemas that check its requests. */
+/** Returns the OpenAPI 3.1 document of a table of routes, generated from the schemas that validate requests. */
 export function openApiDocument(
   routes: Readonly<Record<string, RouteSpec>>,
   { version, cookieName }: DescribedNode,
@@ -32,7 +32,7 @@ export function openApiDocument(
     info: {
       title: 'Strongroom',
       version,
-      summary: 'An archive of research data and of what was on the web, that anyone can check',
+      summary: 'A verifiable archive of research data and of observed web sources',
       description: ABOUT,
       license: { name: 'MIT', identifier: 'MIT' },
     },
@@ -47,45 +47,46 @@ export function openApiDocument(
         ownerToken: {
           type: 'http',
           scheme: 'bearer',
-          description: 'The owner’s token, from the file `owner-token` in the data folder. For scripts.',
+          description: 'The owner’s token, for scripts. It is in the file `owner-token` of the data folder.',
         },
         invitation: {
           type: 'http',
           scheme: 'bearer',
           description:
-            'The token of an invitation, with which a visitor contributes where the owner wants one.',
+            'The token of an invitation. Visitors need one to contribute if the owner requires invitations.',
         },
         ownerSession: {
           type: 'apiKey',
           in: 'cookie',
           name: cookieName,
-          description: 'What a browser gets when the owner follows the one-time sign-in link.',
+          description: 'The session of a browser in which the owner opened a one-time sign-in link.',
         },
       },
     },
   };
 }
 
-/** OpenAPI has no way to say that a parameter spans segments (`{+path}`); the parameter's description does. */
+/** OpenAPI cannot express that a parameter spans segments (`{+path}`), so the parameter's description says it. */
 export function openApiPath(template: string): string {
   return template.replace('{+', '{');
 }
 
-const ABOUT = `Two interfaces on one node: a data-pack archive (\`/api\`), and an archive of what was retrieved from \
-the web (\`/api\`, \`/archive\`). What is under \`/manage\` is the owner's alone.
+const ABOUT = `A node serves two archives: data packs (\`/api\`), and observed web sources (\`/api\`, \`/archive\`). \
+Only the owner can use the paths below \`/manage\`.
 
-**Times** are RFC 3339 in UTC with milliseconds, by the node's own clock. **Digests** are SHA-256 as 64 lowercase hex \
-digits. **JSON** is UTF-8; a name given twice, and a number or text that has no canonical form (RFC 8785), is refused.
+**Times** are RFC 3339 in UTC with milliseconds, from the node's clock. **Digests** are SHA-256, as 64 lowercase hex \
+digits. **JSON** is UTF-8. Duplicate keys, and numbers or strings without a canonical form (RFC 8785), are refused.
 
-**HEAD** works wherever GET does, and OPTIONS everywhere; another method is answered with 405 and \`Allow\`. A query \
-parameter that is not listed is refused with \`unknown_parameter\`, a field that is not listed with \`unknown_field\`.
+**Methods**: every path that supports GET supports HEAD, and every path supports OPTIONS. Other methods return 405 with \
+\`Allow\`. Unknown query parameters are refused with \`unknown_parameter\`, unknown fields with \`unknown_field\`.
 
-**Lists** answer with \`items\`, \`total\`, \`limit\`, \`offset\` and \`next\`: the path of the next page, or null. \
-**Search** (\`q\`) takes words, all of which must occur, by their beginnings and whatever their case and accents, and \
-"phrases" in quotes; any text is valid. Where more than 20,000 packs have the twelve longest words of a search for more, \
-they are found by those.
+**Lists** return \`items\`, \`total\`, \`limit\`, \`offset\` and \`next\`, which is the path of the next page or null.
 
-**Problems** are answered as \`application/problem+json\` with a \`code\` that never changes.
+**Search** (\`q\`) finds items that contain all words. A word also matches longer words that start with it. Case and \
+accents are ignored. "Quoted text" matches as a phrase. Every text is a valid query. If a query has more than twelve \
+words and more than 20,000 packs contain the twelve longest, the other words are ignored.
 
-Writes from a page of another origin are refused. While the node is shared, its archive may be read by pages of other \
-origins, without credentials; while it is not, it may not.`;
+**Problems** are returned as \`application/problem+json\`. The \`code\` of a problem never changes.
+
+**Cross-origin requests**: writes from a page of another origin are refused. While the node is shared, pages of other \
+origins may read the archive without credentials; otherwise they may not.`;

@@ -9,7 +9,7 @@ import { describeResponses } from './responses.ts';
 import type { DescribedSchemas, SchemaUse } from './schemas.ts';
 import type { MediaType, Operation, Parameter } from './types.ts';
 
-/** Every schema that a route speaks of, and whether it is sent or answered with. */
+/** Returns every schema that a route uses, and whether it describes input or output. */
 export function* schemasOf(spec: RouteSpec): Generator<SchemaUse> {
   for (const { schema } of pathParameters(spec)) yield { schema, io: 'input' };
   for (const schema of Object.values(spec.query?.shape ?? {}) as z.ZodType[]) yield { schema, io: 'input' };
@@ -21,7 +21,7 @@ export function* schemasOf(spec: RouteSpec): Generator<SchemaUse> {
       if (part !== 'files') yield { schema: part, io: 'input' };
     }
   }
-  for (const { schema } of Object.values(spec.answers)) if (schema) yield { schema, io: 'output' };
+  for (const { schema } of Object.values(spec.responses)) if (schema) yield { schema, io: 'output' };
 }
 
 export function operationOf(name: string, spec: RouteSpec, schemas: DescribedSchemas): Operation {
@@ -39,11 +39,11 @@ export function operationOf(name: string, spec: RouteSpec, schemas: DescribedSch
 }
 
 const WHO_MAY: Record<Access, string> = {
-  open: 'Open to whoever reaches the node.',
-  read: 'Open to whoever may read the archive: anybody on this machine, and visitors while the node is shared.',
+  open: 'Access: everyone who can reach the node.',
+  read: 'Access: everyone on the node’s machine, and visitors while the node is shared.',
   contribute:
-    'For the owner, and for visitors while the node is shared for contributions: with an invitation where the owner wants one.',
-  owner: 'For the owner alone.',
+    'Access: the owner, and visitors while the node is shared for contributions. Visitors need an invitation if the owner requires one.',
+  owner: 'Access: the owner only.',
 };
 
 type Requirement = Record<string, string[]>;
@@ -55,7 +55,7 @@ const SECURITY: Record<Access, Requirement[]> = {
   owner: OWNER,
 };
 
-/** What stands for `{id}` after each of these segments; elsewhere it is some text. */
+/** The schema of `{id}` after each of these path segments; `ANY_ID` after all others. */
 const IDS: Readonly<Record<string, z.ZodType>> = {
   packs: packIdSchema,
   studies: studyIdSchema,
@@ -75,14 +75,14 @@ interface PathParameter {
 function pathParameters({ path }: RouteSpec): PathParameter[] {
   return [...path.matchAll(/([\w-]*)\}?\/\{(\+?)(\w+)\}/g)].map(([, before = '', rest, name = '']) => {
     if (name === 'url') {
-      return { name, schema: httpUrlSchema, description: 'An address as it stands, its query with it.' };
+      return { name, schema: httpUrlSchema, description: 'A URL, unencoded, including its query.' };
     }
     if (rest) {
-      const description = 'All its segments: the slashes between them are sent as they are.';
+      const description = 'One or more segments. The slashes between them are not encoded.';
       return { name, schema: nodePathSchema, description };
     }
     if (name === 'sha256') return { name, schema: digestSchema, description: 'The digest of the bytes.' };
-    return { name, schema: IDS[before] ?? ANY_ID, description: `The ${name} of one of the ${before}.` };
+    return { name, schema: IDS[before] ?? ANY_ID, description: `The ${name}, as listed in ${before}.` };
   });
 }
 
@@ -99,16 +99,16 @@ function parametersOf(spec: RouteSpec, schemas: DescribedSchemas): Parameter[] {
   const inQuery = Object.entries((spec.query?.shape ?? {}) as Record<string, z.ZodType>).map(
     ([name, schema]) => queryParameter(name, schema, schemas),
   );
-  const inHeaders = Object.entries({ ...(206 in spec.answers ? RANGE_HEADERS : {}), ...spec.headers }).map(
+  const inHeaders = Object.entries({ ...(206 in spec.responses ? RANGE_HEADERS : {}), ...spec.headers }).map(
     ([name, description]): Parameter => ({ name, in: 'header', description, schema: { type: 'string' } }),
   );
   return [...inPath, ...inQuery, ...inHeaders];
 }
 
 const RANGE_HEADERS = {
-  Range: 'One range of bytes or many (RFC 9110, section 14).',
-  'If-Range': 'The entity tag that the range is of; where it is another, the whole is sent.',
-  'If-None-Match': 'The entity tag of the copy held: 304 if it is the same.',
+  Range: 'One or more byte ranges (RFC 9110, section 14).',
+  'If-Range': 'An entity tag. If it does not match, the range is ignored and all bytes are sent.',
+  'If-None-Match': 'The entity tag of a cached copy. If it matches, the response is 304.',
 };
 
 function queryParameter(name: string, schema: z.ZodType, schemas: DescribedSchemas): Parameter {
@@ -148,7 +148,7 @@ function partsSchema(
   const files = {
     type: 'array',
     items: { contentMediaType: 'application/octet-stream' },
-    description: 'One part for each file, with its whole path as file name.',
+    description: 'One part per file, with its full path as the file name.',
   };
   const properties = Object.entries(parts).map(([name, part]) => [
     name,

@@ -26,9 +26,9 @@ const WITH_A_BODY: readonly ProblemCode[] = [
 const WITH_JSON: readonly ProblemCode[] = ['invalid_json', 'invalid_field', 'unknown_field', 'not_canonical'];
 const WITH_RANGES: readonly ProblemCode[] = ['range_not_satisfiable', 'precondition_failed', 'blob_damaged'];
 
-/** The codes of every problem that an address can answer with: its own, and those that follow from its kind. */
+/** Returns the codes of all problems that a route can respond with: its own, and those common to routes of its kind. */
 export function possibleProblems(spec: RouteSpec): ProblemCode[] {
-  const { body, query, access, method, path, answers } = spec;
+  const { body, query, access, method, path, responses } = spec;
   const parameters = Object.keys(query?.shape ?? {});
   const codes = new Set<ProblemCode>([...spec.problems, ...EVERYWHERE]);
   const add = (when: boolean, more: readonly ProblemCode[]) => {
@@ -43,11 +43,11 @@ export function possibleProblems(spec: RouteSpec): ProblemCode[] {
   add(access === 'contribute', CONTRIBUTING);
   add(body !== undefined, WITH_A_BODY);
   add(body?.kind === 'json' || body?.json !== undefined, WITH_JSON);
-  add(206 in answers, WITH_RANGES);
+  add(206 in responses, WITH_RANGES);
   return [...codes];
 }
 
-/** The same by status, lowest first. */
+/** Returns the same codes grouped by HTTP status, in ascending order. */
 export function problemsByStatus(spec: RouteSpec): Map<number, ProblemCode[]> {
   const sorted = possibleProblems(spec).sort(
     (left, right) => PROBLEMS[left].status - PROBLEMS[right].status || (left < right ? -1 : 1),

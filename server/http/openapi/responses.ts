@@ -4,27 +4,27 @@ import { problemsByStatus } from './possibleProblems.ts';
 import type { DescribedSchemas } from './schemas.ts';
 import type { ApiResponse, JsonSchema, MediaType } from './types.ts';
 
-/** The JSON Schema of every problem document (RFC 9457); it may bear further members. */
+/** The JSON Schema of a problem document (RFC 9457); further members are allowed. */
 export const PROBLEM_SCHEMA: JsonSchema = {
   type: 'object',
   description:
-    'Why a request was refused or failed (RFC 9457). `code` never changes; `detail` says what to do.',
+    'The reason why a request was refused or failed (RFC 9457). `code` is stable; `detail` says what to do.',
   required: ['type', 'title', 'status', 'detail', 'code'],
   properties: {
-    type: { type: 'string', format: 'uri', description: '`urn:strongroom:problem:` and the code' },
+    type: { type: 'string', format: 'uri', description: '`urn:strongroom:problem:` followed by the code' },
     title: { type: 'string' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
     detail: { type: 'string' },
     code: { enum: Object.keys(PROBLEMS).sort() },
     errors: {
       type: 'array',
-      description: 'Each broken rule, where a body was refused.',
+      description: 'The fields of the body that are invalid, if the body was refused.',
       items: {
         type: 'object',
         required: ['path', 'message'],
         additionalProperties: false,
         properties: {
-          path: { type: 'string', description: 'A JSON Pointer (RFC 6901) into what was sent' },
+          path: { type: 'string', description: 'A JSON Pointer (RFC 6901) into the request body' },
           message: { type: 'string' },
         },
       },
@@ -32,10 +32,10 @@ export const PROBLEM_SCHEMA: JsonSchema = {
   },
 };
 
-/** What an address answers with: its own answers, then the problems it can meet, by status. */
+/** Returns the responses of a route by status: its successful responses and its problems. */
 export function describeResponses(spec: RouteSpec, schemas: DescribedSchemas): Record<string, ApiResponse> {
   const responses: Record<string, ApiResponse> = {};
-  for (const [status, answer] of Object.entries(spec.answers)) {
+  for (const [status, answer] of Object.entries(spec.responses)) {
     const content = contentOf(answer, schemas);
     const headers = headersOf(Number(status), spec, content);
     responses[status] = {
@@ -66,11 +66,11 @@ function contentOf({ schema, mediaTypes = [] }: ResponseSpec, schemas: Described
 }
 
 function problemResponse(codes: readonly ProblemCode[]): ApiResponse {
-  const tellsWhen = codes.includes('rate_limited') || codes.includes('busy');
+  const hasRetryAfter = codes.includes('rate_limited') || codes.includes('busy');
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('; '),
-    ...(tellsWhen
-      ? { headers: { 'Retry-After': header('Seconds after which the next one may be let through') } }
+    ...(hasRetryAfter
+      ? { headers: { 'Retry-After': header('The number of seconds to wait before the next attempt') } }
       : {}),
     content: {
       'application/problem+json': {
@@ -82,15 +82,18 @@ function problemResponse(codes: readonly ProblemCode[]): ApiResponse {
 
 function headersOf(status: number, spec: RouteSpec, content: Record<string, MediaType> | undefined) {
   const headers: NonNullable<ApiResponse['headers']> = {};
-  if (status === 201) headers.Location = header('The address of what was made, where it has one');
-  if (206 in spec.answers && status < 400) {
-    headers.ETag = header('The digest in quotes');
-    headers['Repr-Digest'] = header('The SHA-256 of the whole (RFC 9530)');
+  if (status === 201) headers.Location = header('The URL of the created resource, if it has one');
+  if (206 in spec.responses && status < 400) {
+    headers.ETag = header('The SHA-256 of all bytes in hex, quoted');
+    headers['Repr-Digest'] = header('The SHA-256 of all bytes (RFC 9530)');
     headers['Accept-Ranges'] = header('`bytes`');
   }
   if (status === 206)
-    headers['Content-Range'] = header('Which bytes of how many, where one range was asked for');
-  if (content && 'text/csv' in content) headers['Content-Disposition'] = header('A file name, for CSV');
+    headers['Content-Range'] = header(
+      'The position of the range and the total size, if one range was requested',
+    );
+  if (content && 'text/csv' in content)
+    headers['Content-Disposition'] = header('A file name, if the response is CSV');
   return headers;
 }
 

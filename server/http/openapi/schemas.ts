@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonSchema } from './types.ts';
 
-/** What is sent has its defaults still to come; what is answered has them all. */
+/** In input, fields with defaults may be omitted; output has all fields. */
 export type Direction = 'input' | 'output';
 
 export interface SchemaUse {
@@ -10,14 +10,14 @@ export interface SchemaUse {
 }
 
 export interface DescribedSchemas {
-  /** The schemas that have an id of their own, by that id. */
+  /** The schemas that have an id, by id. */
   components: Record<string, JsonSchema>;
   of(schema: z.ZodType, io: Direction): JsonSchema;
 }
 
 /**
- * Describes zod schemas as JSON Schemas that refer to each other under `#/components/schemas`. Where a schema takes
- * less than it gives, because of its defaults, the one for requests is called `<id>Input`.
+ * Converts zod schemas to JSON Schemas that refer to each other under `#/components/schemas`. If input and output of a
+ * schema differ because of its defaults, the input schema is named `<id>Input`.
  */
 export function describeSchemas(wanted: Iterable<SchemaUse>): DescribedSchemas {
   const described = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() };
@@ -28,8 +28,8 @@ export function describeSchemas(wanted: Iterable<SchemaUse>): DescribedSchemas {
     described[io].set(schema, items);
     for (const [id, definition] of Object.entries($defs)) named[io].set(id, definition);
   }
-  const twofold = twofoldIds(named);
-  const nameOf = (id: string, io: Direction) => (io === 'input' && twofold.has(id) ? `${id}Input` : id);
+  const differing = differingIds(named);
+  const nameOf = (id: string, io: Direction) => (io === 'input' && differing.has(id) ? `${id}Input` : id);
   const components: Record<string, JsonSchema> = {};
   for (const io of ['output', 'input'] as const) {
     for (const [id, definition] of named[io]) {
@@ -42,7 +42,7 @@ export function describeSchemas(wanted: Iterable<SchemaUse>): DescribedSchemas {
     ),
     of: (schema, io) => {
       const found = described[io].get(schema);
-      if (found === undefined) throw new Error('This schema was not among those to be described.');
+      if (found === undefined) throw new Error('This schema was not passed to describeSchemas.');
       return withReferences(found, (id) => nameOf(id, io));
     },
   };
@@ -53,25 +53,25 @@ interface Converted {
   items: JsonSchema;
 }
 
-/** Within an array, a schema with an id of its own becomes a definition too, rather than the root. */
+/** Wraps the schema in an array, so that a schema with an id becomes a definition and not the root. */
 function convert(schema: z.ZodType, io: Direction): Converted {
   return z.toJSONSchema(z.array(schema), {
     target: 'draft-2020-12',
     io,
-    // What only code can check says of itself what it is, with .meta(); a test sees to it.
+    // Schemas that only code can check describe themselves with .meta(). A test ensures it.
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // zod's own bounds of a safe integer say nothing that a reader does not know.
+      // The bounds of a safe integer, which zod adds, are noise.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
-      // A number in a query is text to zod and a number to its reader.
+      // A number in a query is a string for zod but a number for the reader.
       if (jsonSchema.type === 'integer' || jsonSchema.type === 'boolean') {
         delete jsonSchema.pattern;
         delete jsonSchema.enum;
       }
-      // What `format` says already; zod's own pattern also counts the days of every month.
+      // Drops long patterns that repeat `format`, such as zod's pattern of a date.
       if (String(jsonSchema.pattern).length > 120) delete jsonSchema.pattern;
-      // An answer has nothing left out.
+      // In output no field is omitted.
       if (io === 'output') delete jsonSchema.default;
       delete jsonSchema.id;
       spellOutNames(jsonSchema);
@@ -79,7 +79,7 @@ function convert(schema: z.ZodType, io: Direction): Converted {
   }) as unknown as Converted;
 }
 
-/** An object whose names are an enumeration is said name by name. */
+/** Replaces an enumeration of property names by one property per name. */
 function spellOutNames(schema: JsonSchema): void {
   const { propertyNames, additionalProperties } = schema as {
     propertyNames?: { enum?: string[] };
@@ -91,22 +91,22 @@ function spellOutNames(schema: JsonSchema): void {
   delete schema.propertyNames;
 }
 
-/** The ids whose schema for requests is another than the one for answers, or refers to such a one. */
-function twofoldIds(named: Record<Direction, ReadonlyMap<string, JsonSchema>>): Set<string> {
+/** Returns the ids whose input and output schemas differ, directly or through a reference. */
+function differingIds(named: Record<Direction, ReadonlyMap<string, JsonSchema>>): Set<string> {
   const both = [...named.input.keys()].filter((id) => named.output.has(id));
-  const twofold = new Set(
+  const differing = new Set(
     both.filter((id) => JSON.stringify(named.input.get(id)) !== JSON.stringify(named.output.get(id))),
   );
-  for (let before = -1; before !== twofold.size; ) {
-    before = twofold.size;
+  for (let before = -1; before !== differing.size; ) {
+    before = differing.size;
     for (const id of both) {
       withReferences(named.input.get(id) ?? {}, (other) => {
-        if (twofold.has(other)) twofold.add(id);
+        if (differing.has(other)) differing.add(id);
         return other;
       });
     }
   }
-  return twofold;
+  return differing;
 }
 
 const DEFINITION = '#/$defs/';

@@ -1,4 +1,4 @@
-/** A JSON Schema (draft 2020-12), which is what OpenAPI 3.1 describes values with. */
+/** A JSON Schema (draft 2020-12), as used by OpenAPI 3.1. */
 export type JsonSchema = { [keyword: string]: unknown };
 
 export interface MediaType {
@@ -33,7 +33,7 @@ export interface Operation {
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 export type PathItem = Partial<Record<Method, Operation>>;
 
-/** The parts of OpenAPI 3.1 that this node's description uses. */
+/** An OpenAPI 3.1 document, limited to the parts used here. */
 export interface OpenApiDocument {
   openapi: string;
   info: {

@@ -2,10 +2,10 @@ import { readBlob } from '../../archive/blobs.ts';
 import { requireIntact } from '../../fixity/requireIntact.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { prepareBlob, type SentBlobOptions, type StoredBytes } from '../delivery/prepareBlob.ts';
+import { type BlobResponse, prepareBlob, type SentBlobOptions } from '../delivery/prepareBlob.ts';
 import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
 
-/** Whatever a blob holds, a browser saves it and runs none of it. */
+/** A browser saves a blob as a file and never runs it. */
 const AS_BYTES: SentBlobOptions = {
   contentType: 'application/octet-stream',
   disposition: 'attachment',
@@ -22,8 +22,8 @@ export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob'> {
   };
 }
 
-/** A blob as it is sent to everyone. @throws Problem as `readBlob` */
-export function storedBlob(store: Store, sha256: string): () => StoredBytes {
+/** Returns how a blob is sent, which is the same for all requests. @throws Problem like `readBlob` */
+export function storedBlob(store: Store, sha256: string): () => BlobResponse {
   const stored = { blob: readBlob(store, sha256), options: AS_BYTES };
   return () => stored;
 }

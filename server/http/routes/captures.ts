@@ -8,7 +8,7 @@ import { checkBody, readJson, requireMediaType } from '../body/readJson.ts';
 import { checkedBodyChunks } from '../body/requestBody.ts';
 import { accepted, ok } from '../reply.ts';
 
-/** Third parties' captures. */
+/** Handlers for captures made by third parties. */
 export function captureHandlers(captures: Captures): Pick<Handlers, 'importCaptures'> {
   return {
     importCaptures: async ({ query: { observer, wait }, request }) => {
@@ -29,8 +29,5 @@ export function captureHandlers(captures: Captures): Pick<Handlers, 'importCaptu
 }
 
 function fileTooLarge(): Problem {
-  return new Problem(
-    'body_too_large',
-    `A file of captures may have at most ${MAX_CAPTURE_FILE_BYTES} bytes.`,
-  );
+  return new Problem('body_too_large', `A capture file can have at most ${MAX_CAPTURE_FILE_BYTES} bytes.`);
 }

@@ -49,14 +49,14 @@ const FORMATS = Object.keys(CITATION_FORMATS) as CitationFormat[];
 function formatOf(format: string): CitationFormat {
   const known = FORMATS.find((each) => each === format);
   if (known) return known;
-  throw new Problem('invalid_format', `A citation comes as ${FORMATS.join(', ')}, or without format as all.`);
+  throw new Problem('invalid_format', `Set format to ${FORMATS.join(', ')}, or omit it to get all formats.`);
 }
 
-/** The media types in the order in which they are preferred where the request does not care. */
+/** The media types in order of preference. */
 const OFFERED: readonly (readonly [string, CitationFormat | 'all'])[] = [
   ['application/json', 'all'],
   ...FORMATS.map((format) => [CITATION_FORMATS[format], format] as const),
-  // As the content negotiation of DOIs asks for a style.
+  // The form that content negotiation of DOIs uses to select a style.
   ['text/x-bibliography;style=apa', 'apa'],
   ['text/x-bibliography;style=apa;locale=en-US', 'apa'],
 ];
@@ -67,6 +67,6 @@ function acceptedForm(request: Request): CitationFormat | 'all' {
   if (offer) return offer[1];
   throw new Problem(
     'not_acceptable',
-    `A citation comes as application/json, ${Object.values(CITATION_FORMATS).join(', ')}.`,
+    `The available formats are application/json, ${Object.values(CITATION_FORMATS).join(', ')}.`,
   );
 }

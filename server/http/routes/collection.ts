@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { ok } from '../reply.ts';
 
-/** How the collection does. */
+/** Handlers for the state of the collection. */
 export function collectionHandlers(
   store: Store,
   settings: SettingsStore,

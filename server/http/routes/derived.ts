@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { okText, page } from '../reply.ts';
 
-/** What is made from archived objects. Answers are JSON alone, so nothing of a page can run. */
+/** Handlers for texts derived from archived objects. Responses are JSON, so no archived script can run. */
 export function derivedHandlers(
   store: Store,
   texts: Texts,

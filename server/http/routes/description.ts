@@ -7,24 +7,24 @@ import type { PublicAddress } from '../security/publicAddress.ts';
 
 type DescriptionRoutes = 'readOpenapi' | 'readDocs';
 
-/** The page has no script, fetches nothing and is framed by nobody; its one style is within it. */
+/** The page has one inline style, no scripts and no external resources, and must not be framed. */
 const DOCS_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/** Stands for the node's address in the page until it is known who asks. */
+/** A placeholder for the node's URL in the cached page. */
 const ORIGIN = 'http://this-node.invalid';
 
-/** The description of the interface, made once: when somebody first asks for it. */
+/** Handlers for the documentation of the API, which is generated at the first request. */
 export function descriptionHandlers(
   node: DescribedNode,
   publicAddress: PublicAddress,
 ): Pick<Handlers, DescriptionRoutes> {
-  let made: Promise<Description> | undefined;
+  let cached: Promise<Description> | undefined;
   const description = () => {
-    made ??= describe({ node, origin: ORIGIN }).catch((error: unknown) => {
-      made = undefined;
+    cached ??= describe({ node, origin: ORIGIN }).catch((error: unknown) => {
+      cached = undefined;
       throw error;
     });
-    return made;
+    return cached;
   };
   return {
     readOpenapi: async () => okText((await description()).openapi),

@@ -4,7 +4,7 @@ import type { Handlers } from '../app.ts';
 import { sendJsonWithEtag } from '../delivery/sendJsonWithEtag.ts';
 import { accepted, ok } from '../reply.ts';
 
-/** What differs between two versions, and what of it is no news. */
+/** Handlers for diffs and noise rules. */
 export function diffHandlers(
   diffs: Diffs,
   noise: Noise,

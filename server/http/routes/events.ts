@@ -13,13 +13,13 @@ import type { Handlers } from '../app.ts';
 import { isFresh } from '../delivery/conditions.ts';
 import { openRowStream } from '../delivery/eventStream.ts';
 import type { Exports } from '../delivery/exports.ts';
-import { attachmentHeaders, CSV_TYPE } from '../delivery/streamed.ts';
+import { attachmentHeaders, CSV_TYPE } from '../delivery/streamReply.ts';
 import { ok, page, type Reply } from '../reply.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
 
 type EventRoutes = 'listEvents' | 'readEventFeed' | 'readEventDensity' | 'readEvent' | 'streamEvents';
 
-/** The timeline. */
+/** Handlers for the timeline. */
 export function eventHandlers(
   store: Store,
   nodeName: string,
@@ -29,8 +29,8 @@ export function eventHandlers(
     listEvents: async ({ query: { format, ...query }, request }) => {
       if (format === undefined) return page(request, query, await listEvents(store, query));
       if (format === 'csv')
-        return exports.streamed(attachmentHeaders(CSV_TYPE, 'events.csv'), () => eventsCsv(store, query));
-      throw new Problem('invalid_format', 'The timeline is given as JSON, or as CSV with format=csv.');
+        return exports.streamReply(attachmentHeaders(CSV_TYPE, 'events.csv'), () => eventsCsv(store, query));
+      throw new Problem('invalid_format', 'Set format to csv, or omit it to get JSON.');
     },
     readEventFeed: async ({ query, request }) => {
       const origin = publicAddress.originOf(request);
@@ -54,7 +54,7 @@ export function eventHandlers(
 }
 
 function feed({ xml, etag, updatedAt }: EventFeed): Reply {
-  // HTTP dates are whole seconds.
+  // HTTP dates have no fractions of a second.
   const lastModified = updatedAt === undefined ? undefined : Math.floor(Date.parse(updatedAt) / 1000) * 1000;
   return {
     write: (response) => {

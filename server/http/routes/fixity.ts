@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { accepted, ok, page } from '../reply.ts';
 
-/** Whether stored bytes are still what they were. */
+/** Handlers for audits and damage. */
 export function fixityHandlers(
   store: Store,
   fixity: FixityService,

@@ -36,8 +36,7 @@ export function ledgerHandlers(store: Store, checkpoints: Checkpoints): Pick<Han
     listKeyChanges: ({ query, request }) => page(request, query, listKeyChanges(store, query)),
     proveInclusion: async ({ query: { seq, size, format } }) => {
       if (format === undefined || format === 'json') return ok(proveInclusion(store, seq, size));
-      if (format !== 'tlog-proof')
-        throw new Problem('invalid_format', 'A proof comes as json or as tlog-proof.');
+      if (format !== 'tlog-proof') throw new Problem('invalid_format', 'Set format to json or tlog-proof.');
       const name = `entry-${seq}.tlog-proof`;
       return plainText(await proveInclusionAsFile(store, checkpoints, seq, size), {
         'Content-Disposition': `attachment; filename="${name}"`,

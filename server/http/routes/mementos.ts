@@ -17,7 +17,7 @@ import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { prepareBlob } from '../delivery/prepareBlob.ts';
 import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
-import { streamed } from '../delivery/streamed.ts';
+import { streamReply } from '../delivery/streamReply.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
 import { sealed } from './objects.ts';
 
@@ -26,22 +26,22 @@ const JSON_FORMAT = { 'Content-Type': 'application/json; charset=utf-8' };
 
 type MementoRoutes = 'readTimeMap' | 'readTimeMapJson' | 'readTimeGate' | 'readMemento';
 
-/** The observations of a source as Memento (RFC 7089) speaks of them. */
+/** Handlers for the Memento protocol (RFC 7089). */
 export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, MementoRoutes> {
   const originOf = publicAddress.originOf.bind(publicAddress);
   return {
     readTimeMap: ({ params, request }) => {
       const observed = findObservedSource(store, params.url ?? '');
-      return streamed(LINK_FORMAT, () => timeMapLinks(store, observed, originOf(request)));
+      return streamReply(LINK_FORMAT, () => timeMapLinks(store, observed, originOf(request)));
     },
     readTimeMapJson: ({ params, request }) => {
       const observed = findObservedSource(store, params.url ?? '');
-      return streamed(JSON_FORMAT, () => timeMapJson(store, observed, originOf(request)));
+      return streamReply(JSON_FORMAT, () => timeMapJson(store, observed, originOf(request)));
     },
     readTimeGate: ({ params, request }) => {
       const observed = findObservedSource(store, params.url ?? '');
       const wanted = request.get('Accept-Datetime');
-      const moment = nearestMoment(store, observed, wanted === undefined ? undefined : instantOf(wanted));
+      const moment = nearestMoment(store, observed, wanted === undefined ? undefined : parseHttpDate(wanted));
       const origin = originOf(request);
       return {
         write: (response) =>
@@ -64,7 +64,7 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
         ...options.headers,
         'Memento-Datetime': httpDate(place.moment),
         Link: linkHeader(observed, originOf(request), place),
-        // The bytes are for ever, their neighbours are not.
+        // The bytes never change, but the links to neighbours do.
         'Cache-Control': 'no-cache',
       };
       const ready = prepareBlob({ blob, options: { ...options, headers } });
@@ -75,15 +75,15 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
 
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 
-/** Accept-Datetime is an HTTP date (RFC 7089, section 2.1.1.1). */
-function instantOf(date: string): number {
+/** Parses Accept-Datetime, which is an HTTP date (RFC 7089, section 2.1.1.1). */
+function parseHttpDate(date: string): number {
   const text = date.trim();
   const instant = HTTP_DATE.test(text) ? Date.parse(text) : Number.NaN;
-  // A day that its month has not is read as one of the next month.
+  // Date.parse accepts 30 February and returns a day in March, so the result is compared with the input.
   if (Number.isNaN(instant) || new Date(instant).toUTCString().slice(5) !== text.slice(5)) {
     throw new Problem(
       'invalid_datetime',
-      'Accept-Datetime is written as in: Fri, 20 Nov 2026 10:14:21 GMT. Send such a date, or none for the newest.',
+      'Accept-Datetime must be a date such as Fri, 20 Nov 2026 10:14:21 GMT. Omit it to get the newest memento.',
     );
   }
   return instant;

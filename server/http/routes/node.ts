@@ -38,7 +38,7 @@ export interface NodeServices {
   store: Store;
   settings: SettingsStore;
   sharing: SharingSwitch;
-  /** Where the network reaches the node now. */
+  /** Returns the addresses at which the network can reach the node now. */
   addresses: () => Addresses['addresses'];
   publicAddress: PublicAddress;
   keys: OwnerKeys;
@@ -48,7 +48,7 @@ export interface NodeServices {
   version: string;
 }
 
-/** What concerns the node itself: who asks, settings, sharing, long work. */
+/** Handlers for the node itself: sessions, settings, sharing and jobs. */
 export function nodeHandlers({
   store,
   settings,
@@ -94,9 +94,9 @@ export function nodeHandlers({
     setSharing: async ({ body }) => ok(await sharing.set(body)),
     readAddresses: () => {
       const { origin, name = '' } = publicAddress;
-      const isReached = origin !== undefined && sharing.current.mode !== 'off';
-      const atPublic = isReached ? [{ url: origin, address: name, interface: 'public address' }] : [];
-      return ok({ addresses: [...atPublic, ...addresses()] });
+      const isPublic = origin !== undefined && sharing.current.mode !== 'off';
+      const publicAddresses = isPublic ? [{ url: origin, address: name, interface: 'public address' }] : [];
+      return ok({ addresses: [...publicAddresses, ...addresses()] });
     },
     startLedgerVerification: () => {
       const { job } = jobs.start('ledger_verification', 'entries', ({ signal, progress }) => {
@@ -115,14 +115,14 @@ export function nodeHandlers({
     streamManagement: () => ({
       write: (response) =>
         openEventStream(response, (send) => {
-          const tell = (job: unknown) => send({ event: 'job', data: job });
-          jobs.on('job', tell);
-          return () => jobs.off('job', tell);
+          const sendJob = (job: unknown) => send({ event: 'job', data: job });
+          jobs.on('job', sendJob);
+          return () => jobs.off('job', sendJob);
         }),
     }),
   };
 }
 
 function noSuchJob(): never {
-  throw new Problem('not_found', 'There is no such job; ended jobs are forgotten in time.');
+  throw new Problem('not_found', 'There is no such job. Ended jobs are removed after some time.');
 }

@@ -3,16 +3,16 @@ import { type ArchivedObject, readObject, readObjectMetadata } from '../../colle
 import { requireIntact } from '../../fixity/requireIntact.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { prepareBlob, type StoredBytes } from '../delivery/prepareBlob.ts';
+import { type BlobResponse, prepareBlob } from '../delivery/prepareBlob.ts';
 import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
 import { ok } from '../reply.ts';
 
-/** An archived page runs nothing and reaches nothing, wherever a browser shows it. */
+/** The policy prevents an archived page from running scripts or loading anything when a browser shows it. */
 const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'", Vary: 'Sec-Fetch-Dest' };
-/** The seal is on a document, not on a script that a page takes from here: to that, no type is told, so it is refused. */
+/** The policy only works for documents. If a page loads an object as a script, its type is hidden, so browsers refuse it. */
 const PASSIVE_USES: ReadonlySet<unknown> = new Set(['document', 'empty', 'image', 'audio', 'video', 'track']);
 
-/** The archived objects, byte by byte as they were retrieved. */
+/** Handlers for archived objects. */
 export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'readObjectMetadata'> {
   return {
     readObject: async ({ params: { sha256 = '' }, request }) => {
@@ -24,23 +24,23 @@ export function objectHandlers(store: Store): Pick<Handlers, 'readObject' | 'rea
   };
 }
 
-/** An archived object as it may be sent to whoever asks. @throws Problem as `readObject` */
-export function storedObject(store: Store, sha256: string): (request: IncomingMessage) => StoredBytes {
+/** Returns how an archived object is sent, depending on the request. @throws Problem like `readObject` */
+export function storedObject(store: Store, sha256: string): (request: IncomingMessage) => BlobResponse {
   return sealed(readObject(store, sha256));
 }
 
-/** As `storedObject`, for an object that was found. */
+/** Like `storedObject`, for an object that was already read from the database. */
 export function sealed({
   contentType,
   ...blob
-}: ArchivedObject): (request: Pick<IncomingMessage, 'headers'>) => StoredBytes {
+}: ArchivedObject): (request: Pick<IncomingMessage, 'headers'>) => BlobResponse {
   const sent = (type: string) => ({
     blob,
     options: { contentType: type, disposition: 'attachment', headers: SEALED },
   });
-  const [withType, asBytes] = [sent(contentType), sent('application/octet-stream')];
+  const [typed, untyped] = [sent(contentType), sent('application/octet-stream')];
   return ({ headers }) => {
     const use = headers['sec-fetch-dest'];
-    return use === undefined || PASSIVE_USES.has(use) ? withType : asBytes;
+    return use === undefined || PASSIVE_USES.has(use) ? typed : untyped;
   };
 }

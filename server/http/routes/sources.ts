@@ -12,7 +12,7 @@ import { changeSource, removeSource } from '../../collection/sources/sources.ts'
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { readBytes, requireMediaType } from '../body/readJson.ts';
-import { chunksOf } from '../body/requestBody.ts';
+import { bodyChunks } from '../body/requestBody.ts';
 import { accepted, created, noContent, ok, page } from '../reply.ts';
 
 type SourceRoutes =
@@ -29,7 +29,7 @@ type SourceRoutes =
   | 'removeSource'
   | 'collect';
 
-/** The watched sources: to the world, and to the owner. */
+/** Handlers for sources, for visitors and for the owner. */
 export function sourceHandlers(store: Store, collection: Collection): Pick<Handlers, SourceRoutes> {
   return {
     listSources: ({ query, request }) => page(request, query, listSources(store, query)),
@@ -42,7 +42,7 @@ export function sourceHandlers(store: Store, collection: Collection): Pick<Handl
     previewSource: async ({ body }) => ok(await collection.preview(body.url)),
     importSources: async ({ request }) => {
       const mediaType = requireMediaType(request, Object.keys(LIST_MEDIA_TYPES));
-      const bytes = await readBytes(chunksOf(request), MAX_LIST_BYTES);
+      const bytes = await readBytes(bodyChunks(request), MAX_LIST_BYTES);
       const form = LIST_MEDIA_TYPES[mediaType as keyof typeof LIST_MEDIA_TYPES];
       return ok(await collection.importSources(form, bytes));
     },

@@ -4,7 +4,7 @@ import { createStudy, listStudies, readStudy, setStudyStatus } from '../../archi
 import { readStudyTable, studyTableCsv } from '../../archive/studies/studyTable.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
-import { attachmentHeaders, CSV_TYPE } from '../delivery/streamed.ts';
+import { attachmentHeaders, CSV_TYPE } from '../delivery/streamReply.ts';
 import { created, ok, page, type Reply } from '../reply.ts';
 
 type StudyRoutes = 'listStudies' | 'createStudy' | 'readStudy' | 'setStudyStatus' | 'readStudyTable';
@@ -20,7 +20,7 @@ export function studiesHandlers(store: Store): Pick<Handlers, StudyRoutes> {
     setStudyStatus: async ({ params, body }) => ok(await setStudyStatus(store, params.id ?? '', body)),
     readStudyTable: ({ params, query: { format } }) => {
       if (format !== undefined && format !== 'csv') {
-        throw new Problem('invalid_format', 'The table is given as JSON, or as CSV with format=csv.');
+        throw new Problem('invalid_format', 'Set format to csv, or omit it to get JSON.');
       }
       const table = readStudyTable(store, params.id ?? '');
       return format === undefined ? ok(table) : csv(studyTableCsv(table), `study-${table.study}.csv`);

@@ -2,9 +2,9 @@ import { type Exporter, exportWarc } from '../../collection/captures/warc/export
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import type { Exports } from '../delivery/exports.ts';
-import { attachmentHeaders } from '../delivery/streamed.ts';
+import { attachmentHeaders } from '../delivery/streamReply.ts';
 
-/** What was collected as a WARC file. */
+/** Handlers for WARC export. */
 export function warcHandlers(
   store: Store,
   exporter: Exporter,
@@ -13,7 +13,7 @@ export function warcHandlers(
   return {
     exportWarc: ({ query }) => {
       const { filename, bytes } = exportWarc(store, exporter, query);
-      return exports.streamed(attachmentHeaders('application/warc', filename), bytes);
+      return exports.streamReply(attachmentHeaders('application/warc', filename), bytes);
     },
   };
 }

@@ -1,18 +1,18 @@
 import { type RequestHandler, Router } from 'express';
 import type { Invitations } from '../../owner/invitations.ts';
 import { readBytes, requireMediaType } from '../body/readJson.ts';
-import { chunksOf } from '../body/requestBody.ts';
+import { bodyChunks } from '../body/requestBody.ts';
 import { invitationCookie, invitationRequired } from './access.ts';
 import type { PublicAddress } from './publicAddress.ts';
 
-/** A form with one token. */
+/** The form contains one token. */
 const MAX_FORM_BYTES = 4096;
-/** A browser stays invited this long, or until the invitation is revoked. */
+/** The lifetime of the cookie. Revoking the invitation ends it earlier. */
 const MAX_AGE_MS = 365 * 24 * 3_600_000;
 
 /**
- * Makes a browser an invited one: takes the token that a visitor typed into a form, and keeps it in a cookie that no
- * script can read, so that the interface never has to hold it. Scripts send the token itself, as a Bearer token.
+ * Stores the invitation token that a visitor entered in a form. It is kept in a cookie that scripts in the page cannot
+ * read. Other clients send it as a Bearer token.
  */
 export function acceptInvitation(
   invitations: Invitations,
@@ -22,7 +22,7 @@ export function acceptInvitation(
   const router = Router({ caseSensitive: true, strict: true });
   router.post('/invitation', async (request, response) => {
     requireMediaType(request, ['application/x-www-form-urlencoded']);
-    const form = new URLSearchParams((await readBytes(chunksOf(request), MAX_FORM_BYTES)).toString());
+    const form = new URLSearchParams((await readBytes(bodyChunks(request), MAX_FORM_BYTES)).toString());
     const token = form.get('token')?.trim() ?? '';
     if (invitations.idOf(token) === undefined) throw invitationRequired();
     response.cookie(invitationCookie(cookieName), token, {

@@ -8,34 +8,34 @@ import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';
 import type { PublicAddress } from './publicAddress.ts';
 
-/** Who is asking: the owner, by token or session, or a visitor; and from where. */
+/** The client of a request: the owner, identified by token or session, or a visitor. */
 export interface Visitor {
   owner: boolean;
-  /** Whether a program on this machine asks for itself. It opens reading while the node is not shared, nothing else. */
+  /** Whether the client runs on this machine, not behind a proxy. Such clients may read while the node is not shared. */
   loopback: boolean;
-  /** The peer's address as the socket has it; through a proxy that is believed, whom it asks for. */
+  /** The client's IP address, from the socket or from a trusted proxy. */
   address: string;
-  /** The secret of the browser's session, where it has one. */
+  /** The secret of the browser's session, if it has one. */
   session: string | undefined;
-  /** Whether that session made it the owner, and its use is to be noted again. */
+  /** Whether the owner is signed in with that session and its last use must be recorded again. */
   sessionNeedsUseUpdate?: boolean;
-  /** The id of the invitation whose token was sent. It opens contributions and nothing else. */
+  /** The id of the invitation whose token was sent. It only allows contributions. */
   invitation: string | undefined;
-  /** Whether a token was sent that is neither the owner's nor looks like an invitation's. */
+  /** Whether a token was sent that is not the owner's and does not look like an invitation token. */
   wrongToken: boolean;
 }
 
-/** The cookie is named by the node, because cookies of one host are shared by all its ports. */
+/** Returns the name of the session cookie. It contains the node's name, because all ports of a host share cookies. */
 export function sessionCookie(nodeName: string): string {
   return `strongroom-${nodeName.replace(/[^a-z0-9]/gi, '')}`;
 }
 
-/** Where a browser keeps the token of the invitation that was entered in it. */
+/** Returns the name of the cookie with the invitation token. */
 export function invitationCookie(cookieName: string): string {
   return `${cookieName}-invitation`;
 }
 
-/** What secrets are known by, the owner's and those of invitations; and what tells where a request comes from. */
+/** The services that identify a client by its secrets and its address. */
 export interface Secrets {
   keys: OwnerKeys;
   sessions: OwnerSessions;
@@ -44,18 +44,18 @@ export interface Secrets {
   publicAddress: PublicAddress;
 }
 
-/** Who is asking. Nothing is refused here: what a wrong token may still do depends on what is asked for. */
+/** Identifies the client. It refuses nothing: whether a wrong token matters depends on the route. */
 export function identify(request: IncomingMessage, secrets: Secrets): Visitor {
   const { keys, sessions, invitations, cookieName } = secrets;
   const { address, loopback } = secrets.publicAddress.peerOf(request);
   const session = cookieOf(request, cookieName);
   const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-  const held = bearer === undefined && session !== undefined ? sessions.find(session) : undefined;
-  const owner = bearer === undefined ? held !== undefined : keys.isToken(bearer);
-  const shown = bearer ?? cookieOf(request, invitationCookie(cookieName));
-  const invitation = owner || shown === undefined ? undefined : invitations.idOf(shown);
+  const found = bearer === undefined && session !== undefined ? sessions.find(session) : undefined;
+  const owner = bearer === undefined ? found !== undefined : keys.isToken(bearer);
+  const token = bearer ?? cookieOf(request, invitationCookie(cookieName));
+  const invitation = owner || token === undefined ? undefined : invitations.idOf(token);
   const wrongToken = !owner && bearer !== undefined && !bearer.startsWith(INVITATION_TOKEN_PREFIX);
-  const sessionNeedsUseUpdate = held?.needsUseUpdate ?? false;
+  const sessionNeedsUseUpdate = found?.needsUseUpdate ?? false;
   return { owner, loopback, address, session, sessionNeedsUseUpdate, invitation, wrongToken };
 }
 
@@ -69,15 +69,17 @@ export function cookieOf(request: IncomingMessage, name: string): string | undef
   return undefined;
 }
 
-/** Whether this visitor may contribute as the node is shared now. */
+/** Returns whether this visitor may contribute in the current sharing mode. */
 export function mayContribute(visitor: Visitor, { mode, require_invitation }: Sharing): boolean {
   if (visitor.owner) return true;
   return mode === 'contribute' && (!require_invitation || visitor.invitation !== undefined);
 }
 
 /**
- * @throws Problem by section 4 of the contract: `not_shared` for a visitor where visitors may not, `owner_required`
- * where credentials are needed or wrong (guessing must not look like visiting), `invitation_required`.
+ * Checks access by section 4 of the contract.
+ *
+ * @throws Problem `not_shared` if visitors have no access; `owner_required` if credentials are missing or wrong (a wrong
+ * token is refused even if visitors have access); `invitation_required`.
  */
 export function authorize(access: Access, visitor: Visitor, sharing: Sharing): void {
   if (access === 'open' || visitor.owner) return;
@@ -98,7 +100,7 @@ export function authorize(access: Access, visitor: Visitor, sharing: Sharing): v
 export function invitationRequired(): Problem {
   return new Problem(
     'invitation_required',
-    'Contributing here needs an invitation that was not revoked, its token sent as a Bearer token. The owner gives them out.',
+    'You need an invitation to contribute. Ask the owner for one, and send its token as a Bearer token.',
     { headers: CHALLENGE },
   );
 }

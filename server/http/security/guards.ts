@@ -5,20 +5,20 @@ import { authorize, identify, notShared, type Secrets, type Visitor } from './ac
 import { hostGuard } from './hostGuard.ts';
 import { SECURITY_HEADERS } from './securityHeaders.ts';
 
-/** What stands before every answer. Each is a plain function, so that what is not answered by Express has the same. */
+/** The checks before every response. They do not depend on Express, so the blob fast path uses them too. */
 export interface Guards {
-  /** The headers of every answer to this request, a refusal too. */
+  /** Returns the headers of every response to this request, including refusals. */
   headersFor(request: IncomingMessage, path: string): Readonly<Record<string, string>>;
   /**
-   * Lets a request through to this path, before anyone looks at what is there.
+   * Checks whether a request may use this path, before any route is looked up.
    *
    * @throws Problem `invalid_request`, `unknown_host`, `foreign_origin`, `not_shared`
    */
   admit(request: IncomingMessage, path: string): void;
   /**
-   * Who is asking, where they may.
+   * Identifies and authorizes the client.
    *
-   * @throws Problem as `authorize`
+   * @throws Problem like `authorize`
    */
   allow(request: IncomingMessage, access: Access): Visitor;
 }
@@ -44,7 +44,7 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
   const isShared = () => settings.sharing.mode !== 'off';
   const unshared = { ...SECURITY_HEADERS, ...PRIVATE };
   const shared = { ...SECURITY_HEADERS, ...OPEN_TO_OTHER_ORIGINS };
-  const requireOwnHost = hostGuard({ listenHost, isShared, publicAddress: secrets.publicAddress });
+  const checkHost = hostGuard({ listenHost, isShared, publicAddress: secrets.publicAddress });
   return {
     headersFor({ method }, path) {
       if (!isShared()) return unshared;
@@ -52,10 +52,10 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
       return isRead && isData(path) && !path.startsWith('/manage') ? shared : SECURITY_HEADERS;
     },
     admit(request, path) {
-      requireOwnHost(request);
+      checkHost(request);
       if (isShared()) return;
-      requireOwnMachine(request, path, secrets);
-      requireOwnPage(request, path);
+      requireLocalClient(request, path, secrets);
+      refuseOtherSites(request, path);
     },
     allow(request, access) {
       const visitor = identify(request, secrets);
@@ -66,24 +66,24 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
 }
 
 /**
- * While the node is not shared, nobody on the network is told more than that it is up: not what pages or addresses it
- * has either. The owner's own sign-in link is what makes a browser elsewhere the owner's.
+ * While the node is not shared, clients on the network only learn that it is running, not which paths exist. The owner
+ * can open a sign-in link in a browser on another machine.
  */
-function requireOwnMachine(request: IncomingMessage, path: string, secrets: Secrets): void {
+function requireLocalClient(request: IncomingMessage, path: string, secrets: Secrets): void {
   if (path === '/api/health' || path.startsWith('/sign-in/')) return;
   if (secrets.publicAddress.peerOf(request).loopback) return;
   if (!identify(request, secrets).owner) throw notShared('The owner does not share this node.');
 }
 
 /**
- * While the node is not shared, no page of another site may look into it; the empty shell of the interface alone may
- * be opened by following a link. While it is shared, reading is open to pages everywhere, without credentials.
+ * While the node is not shared, pages of other sites may not read from it. They may only link to the web interface,
+ * whose HTML contains no data. While the node is shared, all pages may read from it without credentials.
  */
-function requireOwnPage({ method, headers }: IncomingMessage, path: string): void {
+function refuseOtherSites({ method, headers }: IncomingMessage, path: string): void {
   const site = headers['sec-fetch-site'];
   if (site !== 'cross-site' && site !== 'same-site') return;
-  const opensShell = !isData(path) && method === 'GET' && headers['sec-fetch-mode'] === 'navigate';
-  if (!opensShell) throw notShared('This node is private: a page of another site may not look into it.');
+  const opensInterface = !isData(path) && method === 'GET' && headers['sec-fetch-mode'] === 'navigate';
+  if (!opensInterface) throw notShared('This node is private: pages of other sites may not read from it.');
 }
 
 function isData(path: string): boolean {

@@ -13,10 +13,10 @@ export interface HostGuardConfig {
 }
 
 /**
- * Refuses what reaches this machine under another's name (DNS rebinding), and changes asked for by another origin's
- * page. The port is not compared: a forwarded port is the owner's own doing.
+ * Returns a function that refuses requests with a foreign host name (DNS rebinding) and writes from pages of other
+ * origins. The port is not compared, because the owner may forward ports.
  *
- * @throws Problem `invalid_request`, `unknown_host`, `foreign_origin`; the function that it gives back does
+ * @throws Problem `invalid_request`, `unknown_host`, `foreign_origin`, from the returned function.
  */
 export function hostGuard(config: HostGuardConfig): (request: IncomingMessage) => void {
   const { listenHost, isShared, publicAddress } = config;
@@ -31,17 +31,17 @@ export function hostGuard(config: HostGuardConfig): (request: IncomingMessage) =
     if (!isOwn) {
       throw new Problem(
         'unknown_host',
-        'The address in Host is none of this node’s names. Use its own address.',
+        'The Host header does not name this node. Use one of the node’s own addresses.',
       );
     }
     const { origin } = headers;
     if (!SAFE_METHODS.has(method) && origin !== undefined && !publicAddress.isOwnOrigin(origin, request)) {
-      throw new Problem('foreign_origin', 'A page of another origin may change nothing here.');
+      throw new Problem('foreign_origin', 'Pages of other origins may not change anything here.');
     }
   };
 }
 
-/** On the network the node is reached by the machine's own names and addresses; on loopback alone it has none of them. */
+/** The machine's names and addresses are only valid if the node is reachable from the network. */
 function isOwnName(
   name: string,
   { localAddress }: Pick<IncomingMessage['socket'], 'localAddress'>,
@@ -50,6 +50,6 @@ function isOwnName(
   if (name === '') return false;
   if (name === 'localhost' || isLoopback(name) || name === listenHost) return true;
   if (isLoopback(listenHost) && !isShared) return false;
-  // To list all of the machine's addresses costs more than answering does; most name the one that they came to.
+  // Listing the machine's addresses is expensive. Most requests name the address that they were sent to.
   return name === unmappedAddress(localAddress) || isOwnHostname(name);
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { Problem } from '../../../shared/problems.ts';
 
-/** What a Host header names: the host in lowercase without brackets, and the port, empty where none is said. */
+/** A parsed Host header: the host in lowercase without brackets, and the port, which may be empty. */
 export interface ParsedHost {
   name: string;
   port: string;
@@ -9,16 +9,16 @@ export interface ParsedHost {
 
 const NONE: ParsedHost = { name: '', port: '' };
 
-// Nearly every request says the same Host as the one before; reading it costs as much as routing the request.
+// Cached, because most requests have the same Host header and parsing it costs as much as routing the request.
 let last: { host: string | undefined; named: ParsedHost } = { host: undefined, named: NONE };
 
-/** The host that a Host header names; none where it holds more than a name and a port (a path, a user). */
+/** Parses a Host header. The result is empty if it contains more than a name and a port, such as a path or a user. */
 export function parseHost(host: string | undefined): ParsedHost {
-  if (host !== last.host) last = { host, named: read(host) };
+  if (host !== last.host) last = { host, named: parse(host) };
   return last.named;
 }
 
-function read(host: string | undefined): ParsedHost {
+function parse(host: string | undefined): ParsedHost {
   const url = URL.parse(`http://${host ?? ''}`);
   if (url === null || url.username !== '' || url.pathname !== '/' || url.search !== '' || url.hash !== '')
     return NONE;
@@ -29,10 +29,10 @@ const ABSOLUTE = Symbol('absolute');
 type Targeted = Pick<IncomingMessage, 'url' | 'headers' | 'rawHeaders'> & { [ABSOLUTE]?: true };
 
 /**
- * Brings a request target in absolute form (RFC 9112, section 3.2.2) into origin form, where it names the same host as
- * the Host header. What names another is left as it is, and refused by `requireSingleHost`.
+ * Converts a request target in absolute form (RFC 9112, section 3.2.2) to origin form if it names the same host as the
+ * Host header. Other targets are left unchanged, and `requireSingleHost` refuses them.
  */
-export function normalizeRequestTarget(answer: RequestListener): RequestListener {
+export function normalizeRequestTarget(next: RequestListener): RequestListener {
   return (request: Parameters<RequestListener>[0] & Targeted, response) => {
     const { url = '' } = request;
     if (!url.startsWith('/')) {
@@ -42,37 +42,36 @@ export function normalizeRequestTarget(answer: RequestListener): RequestListener
         request.url = target.pathname + target.search;
       }
     }
-    answer(request, response);
+    next(request, response);
   };
 }
 
-/** Whether a request target was in absolute form, and named the host that the Host header names. */
+/** Returns whether a request target was in absolute form and named the same host as the Host header. */
 export function hadAbsoluteTarget(request: Targeted): boolean {
   return request[ABSOLUTE] === true;
 }
 
 /**
- * Refuses what does not say once, and in one way, which host it is for: this node and a proxy before it could each take
- * another for it. HTTP/1.0, which may leave Host out, is held to it too.
+ * Refuses requests without exactly one, unambiguous host. Otherwise a proxy and this node could disagree about it. This
+ * includes HTTP/1.0, where Host is optional.
  *
  * @throws Problem `invalid_request`
  */
 export function requireSingleHost({ url = '', headers, rawHeaders }: Targeted): void {
-  if (headers.host === undefined)
-    throw invalid('A request names the host that it is for, in one Host header.');
+  if (headers.host === undefined) throw invalid('The Host header is missing. Send exactly one.');
   let hosts = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] as string;
     if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
   }
-  if (hosts > 1) throw invalid('A request has one Host header; this one has several.');
+  if (hosts > 1) throw invalid('There are several Host headers. Send exactly one.');
   if (!url.startsWith('/') && url !== '*') throw foreignTarget();
 }
 
-/** What a request for another host's address is told. */
+/** Returns the problem for a request target that names another host. */
 export function foreignTarget(): Problem {
   return invalid(
-    'The address in the first line is another host’s. Send the path alone, and the host in Host.',
+    'The request line names another host. Send only the path there, and the host in the Host header.',
   );
 }
 

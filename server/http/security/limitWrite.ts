@@ -6,7 +6,7 @@ import type { AdmittedWrite, WriteLimits } from '../../archive/limits/writeLimit
 import { meterBody } from '../body/requestBody.ts';
 import type { Visitor } from './access.ts';
 
-/** A POST of the data-pack archive: it is known who asks, and nothing of its body was taken yet. */
+/** A POST to the data-pack archive whose client is identified and whose body has not been read. */
 export interface IncomingWrite {
   visitor: Visitor;
   request: Request;
@@ -14,32 +14,32 @@ export interface IncomingWrite {
 }
 
 /**
- * Lets a write through as far as the limits allow it, and tells visitors in the headers what is left for them.
+ * Runs a write if the limits allow it, and reports the remaining budgets to visitors in the response headers.
  *
- * @throws Problem `rate_limited`, `data_cap_reached`, `disk_nearly_full`; whatever the write throws.
+ * @throws Problem `rate_limited`, `data_cap_reached`, `disk_nearly_full`; any error of the write.
  */
 export async function limitWrite<Result>(
   limits: WriteLimits,
   { visitor, request, response }: IncomingWrite,
   write: (admitted: AdmittedWrite) => Promise<Result>,
 ): Promise<Result> {
-  const coming = limits.coming(visitor);
-  meterBody(request, (bytes) => coming.receive(bytes));
-  if (request.destroyed) coming.close(0);
-  else request.once('close', () => coming.close(bytesReadOf(request)));
+  const admission = limits.beginAdmission(visitor);
+  meterBody(request, (bytes) => admission.receive(bytes));
+  if (request.destroyed) admission.close(0);
+  else request.once('close', () => admission.close(bytesReadOf(request)));
   try {
-    return await limits.admit(coming, announcedBytes(request), write);
+    return await limits.admit(admission, announcedBytes(request), write);
   } finally {
     if (!visitor.owner) response.set(rateLimitHeaders(limits.budgetsOf(visitor), limits.now()));
   }
 }
 
-/** How much was read of a body that nobody takes any more, where that is known: Node reads short ones to their end. */
+/** Returns how much of an unread body was received, if known. Node itself reads short bodies to their end. */
 function bytesReadOf({ complete, headers }: Request): number {
   return complete ? Number(headers['content-length'] ?? 0) : 0;
 }
 
-/** No body of this size is taken by any endpoint: it is told so at once, and not to come back tomorrow. */
+/** No endpoint accepts a larger body. It is refused as too large, not as rate-limited. */
 const TOO_LARGE_BYTES = 2 * MAX_PACK_BYTES;
 
 function announcedBytes(request: Request): number {
@@ -47,10 +47,10 @@ function announcedBytes(request: Request): number {
   return announced > TOO_LARGE_BYTES ? 0 : announced;
 }
 
-/** A structured field's integer has at most 15 digits (RFC 9651, section 3.3.1). */
+/** Integers in structured fields have at most 15 digits (RFC 9651, section 3.3.1). */
 const MAX_INTEGER = 999_999_999_999_999;
 
-/** `RateLimit-Policy` and `RateLimit` as draft-ietf-httpapi-ratelimit-headers has them: an item for each limit. */
+/** Returns `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers), with one item per limit. */
 function rateLimitHeaders(budgets: readonly Budget[], now: number): Record<string, string> {
   const integer = (value: number) => Math.min(MAX_INTEGER, Math.max(0, Math.floor(value)));
   const policies = budgets.map(({ limit, counts, quota, windowSeconds }) => {

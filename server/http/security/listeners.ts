@@ -10,19 +10,19 @@ import { StalledReaders } from '../delivery/stalledReaders.ts';
 import { answerMalformedRequests } from './malformedRequest.ts';
 import { isLoopback, type MachineAddress, machineAddresses, unmappedAddress, urlOf } from './network.ts';
 
-/** Requests that run when the node is closed have this long to finish. */
+/** The time that running requests have to finish when the node is closed. */
 const CLOSE_GRACE_MS = 10_000;
 const CLOSE_SWEEP_MS = 50;
-/** When the node is closed, a reader that takes nothing for so long is not waited for. */
+/** While the node is closing, a reader is disconnected after this time without progress. */
 const CLOSE_STALLED_MS = 1000;
-/** A reader is stalled that has taken nothing at so many looks in a row. */
-const LOOKS = 12;
-/** Answers that are on their way to the network when sharing ends have this long. */
-const CUT_GRACE_MS = 500;
-/** How often a shared node looks whether the machine has come to another network. */
-const LOOK_AGAIN_MS = 15_000;
+/** A reader is stalled after this many consecutive checks without progress. */
+const STALLED_CHECKS = 12;
+/** The time that running responses to the network have to finish when sharing ends. */
+const UNSHARE_GRACE_MS = 500;
+/** How often a shared node checks whether the machine's addresses have changed. */
+const ADDRESS_CHECK_MS = 15_000;
 
-/** An address that the node is reached at from the network. */
+/** An address at which the node can be reached from the network. */
 export interface NetworkAddress extends MachineAddress {
   url: string;
 }
@@ -32,33 +32,32 @@ export interface ListenersConfig {
   port: number;
   clock: Clock;
   log: Log;
-  /** What is listened on for the network where the configured host is loopback. */
+  /** Returns the addresses to listen on for the network if the configured host is loopback. */
   addresses?: () => MachineAddress[];
-  /** A reader that takes no byte of its answer for so long is cut off. */
+  /** A reader that accepts no data for this time is disconnected. */
   stallTimeoutMs?: number;
-  /** So many connections are open at once on each address that is listened on; more are closed unanswered. */
+  /** The maximum number of open connections per listening address. Further connections are closed at once. */
   connections?: number;
 }
 
 /**
- * Where the node listens. The configured host is listened on from start to end. Where that is loopback, the network
- * gets listeners of its own while the node is shared: one for each of the machine's addresses, on the same port. One
- * on every address at once would contend with the loopback one for the port, and closing that to make way would leave
- * the owner's window without a node if the port were lost in between.
+ * The listening sockets of the node. The configured host is open all the time. If it is loopback, the node opens another
+ * socket for each of the machine's addresses while it is shared, on the same port. A single socket on all addresses would
+ * conflict with the loopback one. Closing that first could lose the port, and with it the owner's connection.
  */
 export class Listeners {
   readonly #config: ListenersConfig;
   readonly #network = new Map<string, Server>();
-  /** Connections that are open, each with what was last answered on it, or is being answered. */
+  /** The open connections, each with its latest response. */
   readonly #sockets = new Map<Socket, ServerResponse | undefined>();
-  /** Connections from the network that sharing has ended for. */
+  /** Connections from the network that are to be closed, because sharing has ended. */
   readonly #leaving = new Set<Socket>();
   readonly #oneAtATime = pLimit(1);
   readonly #closing = new AbortController();
   readonly #stalled = new StalledReaders();
-  #looking: NodeJS.Timeout | undefined;
+  #stalledTimer: NodeJS.Timeout | undefined;
   #main: Server | undefined;
-  #answer: RequestListener = () => {};
+  #listener: RequestListener = () => {};
   #isShared = false;
   #watching: Promise<void> | undefined;
   #url = '';
@@ -68,18 +67,19 @@ export class Listeners {
     this.#config = config;
   }
 
-  /** Opens the configured host; answers with the address of the node on this machine. */
-  async open(answer: RequestListener): Promise<string> {
-    this.#answer = answer;
+  /** Listens on the configured host. Returns the URL of the node on this machine. */
+  async open(listener: RequestListener): Promise<string> {
+    this.#listener = listener;
     const { host, port, stallTimeoutMs = READER_LIMITS.stallTimeoutMs } = this.#config;
     this.#main = await this.#listen(host, port);
-    this.#looking = setInterval(() => this.#cutStalled(LOOKS), stallTimeoutMs / LOOKS).unref();
+    const interval = stallTimeoutMs / STALLED_CHECKS;
+    this.#stalledTimer = setInterval(() => this.#closeStalled(STALLED_CHECKS), interval).unref();
     this.#port = (this.#main.address() as AddressInfo).port;
     this.#url = urlOf(host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, this.#port);
     return this.#url;
   }
 
-  /** The addresses that others reach the node at now; none while it is not shared. */
+  /** The addresses at which others can reach the node now; none while it is not shared. */
   get networkAddresses(): NetworkAddress[] {
     if (!this.#isShared) return [];
     const { host } = this.#config;
@@ -91,9 +91,9 @@ export class Listeners {
   }
 
   /**
-   * Lets the network in, all of it or none.
+   * Opens the node to the network, on all addresses or on none.
    *
-   * @throws Problem `port_taken`; nothing is open then that was not before.
+   * @throws Problem `port_taken`. Then nothing has changed.
    */
   share(): Promise<void> {
     return this.#oneAtATime(async () => {
@@ -103,58 +103,58 @@ export class Listeners {
     });
   }
 
-  /** As `share`, at start: what cannot be opened is told to the log and tried again as long as the node is shared. */
+  /** Like `share`, at startup. If an address cannot be opened, it is logged and retried while the node is shared. */
   resume(): Promise<void> {
     return this.#oneAtATime(async () => {
       this.#isShared = true;
       this.#watching ??= this.#watchAddresses();
-      await this.#lookAgain();
+      await this.#updateNetwork();
     });
   }
 
-  /** Shuts the network out again. Connections from there are cut once the answers on their way are sent. */
+  /** Closes the node to the network. Open connections are closed after a short time for running responses. */
   unshare(): Promise<void> {
     return this.#oneAtATime(() => {
       this.#isShared = false;
       for (const server of this.#network.values()) stopListening(server);
       this.#network.clear();
       for (const socket of this.#sockets.keys()) if (isFromNetwork(socket)) this.#leaving.add(socket);
-      setTimeout(() => this.#cut(), CUT_GRACE_MS).unref();
+      setTimeout(() => this.#closeLeaving(), UNSHARE_GRACE_MS).unref();
     });
   }
 
-  /** Takes no more requests and waits for those that run, within bounds. */
+  /** Stops accepting requests and waits a limited time for running ones. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#watching;
-    clearInterval(this.#looking);
-    this.#cut();
+    clearInterval(this.#stalledTimer);
+    this.#closeLeaving();
     const servers = [...this.#network.values(), ...(this.#main ? [this.#main] : [])];
-    // Not at once: what was sent just before is heard and answered.
+    // Not immediately, so that requests that were just sent still get a response.
     const sweep = setInterval(() => {
-      this.#cutIdle();
-      this.#cutStalled(CLOSE_STALLED_MS / CLOSE_SWEEP_MS);
+      this.#closeIdle();
+      this.#closeStalled(CLOSE_STALLED_MS / CLOSE_SWEEP_MS);
     }, CLOSE_SWEEP_MS);
     await Promise.all(servers.map(closeServer));
     clearInterval(sweep);
   }
 
   /**
-   * Cuts connections on which nothing is answered: those kept for a next request that never comes, and those that
-   * browsers open ahead of a first one, which Node counts as busy.
+   * Closes connections without a running response: those kept alive for a next request, and those that browsers open in
+   * advance, which Node does not count as idle.
    */
-  #cutIdle(): void {
-    for (const [socket, answer] of this.#sockets) if (answer?.closed ?? true) socket.destroy();
+  #closeIdle(): void {
+    for (const [socket, response] of this.#sockets) if (response?.closed ?? true) socket.destroy();
   }
 
-  /** Cuts readers that have taken nothing at so many looks: what is made for them would be held as long as they like. */
-  #cutStalled(looks: number): void {
-    for (const [socket, answer] of this.#sockets) {
-      if (this.#stalled.checksWithoutProgress(socket, answer) >= looks) socket.destroy();
+  /** Disconnects readers after this many checks without progress, because they occupy resources. */
+  #closeStalled(checks: number): void {
+    for (const [socket, response] of this.#sockets) {
+      if (this.#stalled.checksWithoutProgress(socket, response) >= checks) socket.destroy();
     }
   }
 
-  #cut(): void {
+  #closeLeaving(): void {
     for (const socket of this.#leaving) socket.destroy();
     this.#leaving.clear();
   }
@@ -165,7 +165,7 @@ export class Listeners {
     try {
       for (const { address } of this.#addresses()) {
         if (this.#network.has(address)) continue;
-        const server = await this.#listenIfThere(address);
+        const server = await this.#listenIfPresent(address);
         if (server === undefined) continue;
         this.#network.set(address, server);
         opened.push(address);
@@ -179,8 +179,8 @@ export class Listeners {
     }
   }
 
-  /** Undefined where the address went away between being read and being opened. @throws Problem `port_taken` */
-  async #listenIfThere(address: string): Promise<Server | undefined> {
+  /** Returns undefined if the machine no longer has the address. @throws Problem `port_taken` */
+  async #listenIfPresent(address: string): Promise<Server | undefined> {
     try {
       return await this.#listen(address, this.#port);
     } catch (error) {
@@ -189,7 +189,7 @@ export class Listeners {
       if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
       throw new Problem(
         'port_taken',
-        `Port ${this.#port} of ${address} is taken by another program, so the network cannot reach this node. End that program, or start the node with another port.`,
+        `Another program uses port ${this.#port} on ${address}, so the network cannot reach this node. Stop that program, or start the node on another port.`,
         { cause: error },
       );
     }
@@ -197,11 +197,11 @@ export class Listeners {
 
   async #listen(host: string, port: number): Promise<Server> {
     const server = createServer(
-      // A request without Host is answered by the guards, with a problem.
+      // The guards refuse requests without Host, with a problem document.
       { requestTimeout: 1_800_000, headersTimeout: 30_000, requireHostHeader: false },
       (request, response) => {
         this.#sockets.set(request.socket, response);
-        this.#answer(request, response);
+        this.#listener(request, response);
       },
     );
     server.maxConnections = this.#config.connections ?? READER_LIMITS.connections;
@@ -222,40 +222,37 @@ export class Listeners {
     return (this.#config.addresses ?? machineAddresses)();
   }
 
-  /** A machine that moves to another network gets other addresses; the node follows while it is shared. */
+  /** Follows changes of the machine's addresses while the node is shared. */
   async #watchAddresses(): Promise<void> {
     const { signal } = this.#closing;
     for (;;) {
-      await this.#config.clock.sleep(LOOK_AGAIN_MS, signal);
+      await this.#config.clock.sleep(ADDRESS_CHECK_MS, signal);
       if (signal.aborted) return;
-      await this.#oneAtATime(() => this.#lookAgain());
+      await this.#oneAtATime(() => this.#updateNetwork());
     }
   }
 
-  async #lookAgain(): Promise<void> {
+  async #updateNetwork(): Promise<void> {
     if (!this.#isShared) return;
     try {
       this.#dropLostAddresses();
       await this.#openNetwork();
     } catch (error) {
-      this.#config.log.warn(
-        { error },
-        'The node is shared, and the network cannot reach all of its addresses.',
-      );
+      this.#config.log.warn({ error }, 'The node is shared, but cannot be reached at all of its addresses.');
     }
   }
 
   #dropLostAddresses(): void {
-    const there = new Set(this.#addresses().map(({ address }) => address));
+    const present = new Set(this.#addresses().map(({ address }) => address));
     for (const [address, server] of this.#network) {
-      if (there.has(address)) continue;
+      if (present.has(address)) continue;
       this.#network.delete(address);
       stopListening(server);
     }
   }
 }
 
-/** Whether a host that stands for every address of a family stands for this one. */
+/** Returns whether a wildcard host includes this address. */
 function isAnyOf(host: string, address: string): boolean {
   return host === '0.0.0.0' && !address.includes(':');
 }
@@ -264,7 +261,7 @@ function isFromNetwork(socket: Socket): boolean {
   return !isLoopback(unmappedAddress(socket.remoteAddress));
 }
 
-/** No new connection is taken from here on, and the port is free at once; connections that are open go on. */
+/** Stops accepting connections and releases the port. Open connections are kept. */
 function stopListening(server: Server): void {
   server.close();
   server.closeIdleConnections();
@@ -275,7 +272,7 @@ async function closeServer(server: Server): Promise<void> {
     server.close(() => resolve());
   });
   server.closeIdleConnections();
-  const cut = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
   await closed;
-  clearTimeout(cut);
+  clearTimeout(timer);
 }

@@ -3,20 +3,20 @@ import type { Duplex } from 'node:stream';
 import { Problem } from '../../../shared/problems.ts';
 import { problemDocument } from '../problems.ts';
 
-/** A client that does not take its answer is cut off after this. */
+/** A client that does not read its response is disconnected after this time. */
 const MAX_WAIT_MS = 2000;
 
 /**
- * Answers what is no HTTP request, and so reaches no route, with a problem document too; then hangs up.
+ * Responds with a problem document to requests that are not valid HTTP and reach no route, then closes the connection.
  *
- * @param latestOn the answer that was begun last on a connection
+ * @param latestOn returns the latest response on a connection.
  */
 export function answerMalformedRequests(
   server: Server,
   latestOn: (socket: Duplex) => ServerResponse | undefined,
 ): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // Half an answer is out, or nobody is there to take one.
+    // A part of a response was sent already, or the client has disconnected.
     const latest = latestOn(socket);
     const isAnswering = latest?.closed === false && latest.headersSent;
     if (!socket.writable || error.code === 'ECONNRESET' || isAnswering) {
@@ -25,12 +25,12 @@ export function answerMalformedRequests(
     }
     const timer = setTimeout(() => socket.destroy(), MAX_WAIT_MS);
     socket.once('error', () => socket.destroy()).once('close', () => clearTimeout(timer));
-    // What still comes is thrown away: closing on unread bytes would reset the connection and lose the answer.
-    socket.resume().end(answerTo(error));
+    // Incoming bytes are discarded. Closing with unread bytes would reset the connection and lose the response.
+    socket.resume().end(responseTo(error));
   });
 }
 
-function answerTo(error: NodeJS.ErrnoException): string {
+function responseTo(error: NodeJS.ErrnoException): string {
   const problem = problemOf(error);
   const body = JSON.stringify(problemDocument(problem));
   return [
@@ -47,8 +47,11 @@ function answerTo(error: NodeJS.ErrnoException): string {
 
 function problemOf({ code }: NodeJS.ErrnoException): Problem {
   if (code === 'HPE_HEADER_OVERFLOW')
-    return new Problem('head_too_large', 'The address and the headers are longer than 16 KiB. Ask for less.');
+    return new Problem(
+      'head_too_large',
+      'The URL and the headers are longer than 16 KiB. Send a shorter request.',
+    );
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return new Problem('body_timeout', 'The request took too long to arrive.');
-  return new Problem('invalid_request', 'This is not a request as HTTP has it.');
+  return new Problem('invalid_request', 'This is not a valid HTTP request.');
 }

@@ -1,9 +1,9 @@
 import { hostname, networkInterfaces } from 'node:os';
 
-/** An address of this machine that others on its networks can reach it by. */
+/** An address of this machine that is reachable from its networks. */
 export interface MachineAddress {
   address: string;
-  /** The network interface that has it. */
+  /** The name of its network interface. */
   interface: string;
 }
 
@@ -11,15 +11,15 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** What stands before an IPv4 address where one socket listens for both families. */
+/** The prefix of IPv4 addresses on a socket that listens for both families. */
 const MAPPED = '::ffff:';
 
-/** The address of one end of a connection, as a socket tells it; empty where it tells none any more. */
+/** Normalizes an address of a socket: an IPv4 address mapped to IPv6 becomes IPv4. Empty if the socket is closed. */
 export function unmappedAddress(address = ''): string {
   return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
 }
 
-/** Whether the machine itself bears this name (lowercase), or has this address. */
+/** Returns whether the machine has this host name (in lowercase) or this address. */
 export function isOwnHostname(name: string): boolean {
   const machine = hostname().toLowerCase();
   if (name === machine || name === `${machine}.local`) return true;
@@ -28,7 +28,7 @@ export function isOwnHostname(name: string): boolean {
   );
 }
 
-/** IPv4 first. IPv6 addresses of one link alone are left out: no browser can open one. */
+/** Returns the machine's addresses, IPv4 first. IPv6 link-local addresses are omitted: browsers cannot open them. */
 export function machineAddresses(): MachineAddress[] {
   const found = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
     addresses
@@ -40,7 +40,7 @@ export function machineAddresses(): MachineAddress[] {
   );
 }
 
-/** The address of a web page at this host and port. */
+/** Returns the http URL of a host and port. */
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -5,19 +5,19 @@ import { isForwarded, lastForwardedFor } from './forwarded.ts';
 import { parseHost } from './hostHeader.ts';
 import { isLoopback, unmappedAddress } from './network.ts';
 
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface Peer {
-  /** The address that counts as the visitor's. */
+  /** The IP address of the client. */
   address: string;
-  /** Whether it comes from a program on this machine that asks for itself. */
+  /** Whether the client runs on this machine and no proxy is involved. */
   loopback: boolean;
-  /** Whether it came by the node's public address. */
+  /** Whether the request used the node's public address. */
   isPublic: boolean;
 }
 
-type Asked = Pick<IncomingMessage, 'headers' | 'socket'>;
+type RequestInfo = Pick<IncomingMessage, 'headers' | 'socket'>;
 
-/** The public address as it was last read. */
+/** The parsed public address. */
 interface Known {
   url: string;
   origin: string;
@@ -26,24 +26,23 @@ interface Known {
 }
 
 /**
- * The address that the world reaches the node by, through a proxy that ends TLS; there may be none. The proxy's own
- * connection comes from this machine or from the one machine that the owner trusts, and only from there a header is
- * believed that tells for whom it asks.
+ * The optional public address of the node behind a proxy that terminates TLS. The proxy connects from this machine or
+ * from the address in `trusted_proxy`. Only connections from there may report the client's address in a header.
  */
 export class PublicAddress {
   readonly #fixed: string | undefined;
   readonly #settings: Pick<SettingsStore, 'current'>;
   #known: Known | undefined;
 
-  /** @param fixed goes before the setting. */
+  /** @param fixed overrides the setting `public_url`. */
   constructor(fixed: string | undefined, settings: Pick<SettingsStore, 'current'>) {
     if (fixed !== undefined && !isOrigin(fixed))
-      throw new Error(`${fixed} is no public address. ${ORIGIN_RULE}`);
+      throw new Error(`${fixed} is not a valid public address. ${ORIGIN_RULE}`);
     this.#fixed = fixed;
     this.#settings = settings;
   }
 
-  /** Scheme, host and port, or undefined where the node has no public address. */
+  /** The scheme, host and port; undefined if the node has no public address. */
   get origin(): string | undefined {
     return this.#current?.origin;
   }
@@ -52,37 +51,37 @@ export class PublicAddress {
     return this.#current?.name;
   }
 
-  /** Where a request comes from. Without a public address there is no proxy, and no header is believed. */
-  peerOf({ headers, socket }: Asked): Peer {
+  /** Returns the origin of a request. Without a public address there is no proxy, and headers are ignored. */
+  peerOf({ headers, socket }: RequestInfo): Peer {
     const address = unmappedAddress(socket.remoteAddress);
     const loopback = isLoopback(address);
     const known = this.#current;
     if (!known) return { address, loopback, isPublic: false };
     const isTrusted = loopback || address === this.#settings.current.trusted_proxy;
-    const isByProxy = isTrusted && isForwarded(headers);
+    const isProxied = isTrusted && isForwarded(headers);
     const { name, port } = parseHost(headers.host);
     const isNamed = name === known.name;
     return {
-      address: (isByProxy ? lastForwardedFor(headers) : undefined) ?? address,
-      // What a proxy on this machine passes on is not asked for by this machine, whatever port it names.
-      loopback: loopback && !isByProxy && !isNamed,
-      isPublic: isByProxy || (isNamed && (port === '' || port === known.port)),
+      address: (isProxied ? lastForwardedFor(headers) : undefined) ?? address,
+      // A request to the public name came through a proxy on this machine, even if that sets no header.
+      loopback: loopback && !isProxied && !isNamed,
+      isPublic: isProxied || (isNamed && (port === '' || port === known.port)),
     };
   }
 
-  /** The scheme, host and port that a request came by, for the links in its answer. */
-  originOf(request: Asked): string {
+  /** Returns the scheme, host and port that a request used, for links in the response. */
+  originOf(request: RequestInfo): string {
     const known = this.#current;
     return known && this.peerOf(request).isPublic ? known.origin : `http://${request.headers.host}`;
   }
 
-  /** Whether a cookie that is set now comes back over TLS alone. */
-  isSecure(request: Asked): boolean {
+  /** Returns whether cookies in the response should have the Secure attribute. */
+  isSecure(request: RequestInfo): boolean {
     return this.originOf(request).startsWith('https:');
   }
 
-  /** Whether a page of this origin is one of the node's own, for a request that came by that Host. */
-  isOwnOrigin(origin: string, request: Asked): boolean {
+  /** Returns whether an origin is the node's own: its public address, or the host of the request. */
+  isOwnOrigin(origin: string, request: RequestInfo): boolean {
     return origin === this.#current?.origin || origin === this.originOf(request);
   }
 

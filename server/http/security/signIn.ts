@@ -6,21 +6,21 @@ import { acceptsHtml, interfaceMissing } from '../delivery/renderer.ts';
 import { cookieOf, type Secrets } from './access.ts';
 
 /**
- * The one-time link of the owner: spends its code, gives the browser a session that no script can read, and goes on to
- * the interface. The code is worthless once the link was followed, so it may stay in a history.
+ * Handles the owner's one-time sign-in link. It uses up the code, sets a session cookie that scripts cannot read, and
+ * redirects to the web interface. A used code is worthless, so it may stay in the browser's history.
  */
 export function signIn(secrets: Secrets, hasInterface: () => boolean): RequestHandler {
   const { keys, sessions, cookieName } = secrets;
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/sign-in/:code', async (request, response) => {
-    // A person would have nothing to go on to. A program, which asks for no page, wants the session alone.
+    // Without the interface the redirect leads nowhere. Programs only need the session.
     if (acceptsHtml(request) && !hasInterface())
-      throw interfaceMissing('Then open this link again: it is not used up.');
-    // A HEAD, as link previews send it, must not spend the code.
+      throw interfaceMissing('Then open this link again. It is still valid.');
+    // Link previews send HEAD, which must not use up the code.
     if (request.method !== 'GET' || !keys.spendSignInCode(request.params.code)) {
       throw new Problem(
         'sign_in_refused',
-        'This sign-in link was used already or is not this node’s. Start the node again, or run “strongroom sign-in”, for a new one.',
+        'This sign-in link was already used, or is not from this node. Restart the node or run “strongroom sign-in” to get a new one.',
       );
     }
     const label = browserName(request.headers['user-agent']);
@@ -31,7 +31,7 @@ export function signIn(secrets: Secrets, hasInterface: () => boolean): RequestHa
   return router;
 }
 
-/** Notes that a session is used, and lets its cookie live as long from now on as the session itself. */
+/** Records the use of a session, and extends the lifetime of its cookie. */
 export function renewSession(secrets: Secrets, secret: string, request: Request, response: Response): void {
   secrets.sessions.note(secret);
   setCookie(secrets, secret, request, response);

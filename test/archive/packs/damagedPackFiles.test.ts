@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => pool.close());
 
 const good = fc.constantFrom(VALID_PACK_FILE, buildZip(BAG.map((entry) => ({ ...entry, method: 8 }))));
-/** Places near the end, where a ZIP says what it is, come as often as all others. */
+/** Positions near the end of the ZIP, where its directory is, are as frequent as all others together. */
 const place = fc.oneof(
   fc.nat(100_000),
   fc.nat(900).map((fromEnd) => -1 - fromEnd),
@@ -38,7 +38,7 @@ const damage = fc.oneof(
 
 interface Damage {
   kind: 'overwrite' | 'insert' | 'remove' | 'cut';
-  /** From the end where it is negative. */
+  /** Counted from the end if negative. */
   place: number;
   bytes: Uint8Array;
 }
@@ -52,7 +52,7 @@ function damaged(zip: Buffer, { kind, place: at, bytes }: Damage): Buffer {
   return Buffer.concat(kind === 'remove' ? [before, rest] : [before, bytes, rest]);
 }
 
-test('whatever is damaged in a pack file, it is refused by a code or is as good as before, and leaves nothing', async () => {
+test('a pack file with any damage is either refused with a code, or read correctly, and leaves nothing behind', async () => {
   await fc.assert(
     fc.asyncProperty(good, fc.array(damage, { minLength: 1, maxLength: 3 }), async (zip, damages) => {
       const code = await pool.refusalOf(damages.reduce(damaged, zip));

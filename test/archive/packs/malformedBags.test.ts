@@ -23,20 +23,16 @@ beforeAll(async () => {
 afterAll(() => pool.close());
 
 const REFUSED: Refused[] = [
-  // Files that the format does not know.
-  ['a file beside data/', 'unknown_entry', buildZip(tagFile('README.md', 'hello'))],
-  ['a folder beside data/', 'unknown_entry', buildZip(tagFile('metadata/mods.xml', '<x/>'))],
+  // Files that the format does not allow.
+  ['a file next to data/', 'unknown_entry', buildZip(tagFile('README.md', 'hello'))],
+  ['a folder next to data/', 'unknown_entry', buildZip(tagFile('metadata/mods.xml', '<x/>'))],
   ['a file above the folder', 'unknown_entry', buildZip(plus({ name: 'README.md' }))],
   ['a second folder', 'unknown_entry', buildZip(plus({ name: '__MACOSX/x' }))],
-  ['Data for data', 'unknown_entry', buildZip([...bareEntries({}), { name: 'Data/x' }])],
+  ['Data/ instead of data/', 'unknown_entry', buildZip([...bareEntries({}), { name: 'Data/x' }])],
+  ['a fetch.txt', 'unknown_entry', buildZip(tagFile('fetch.txt', 'https://example.org/x 1 data/x\n'))],
+  ['an unknown checksum algorithm', 'unknown_entry', buildZip(tagFile('manifest-crc32.txt', ''))],
   [
-    'files to be fetched',
-    'unknown_entry',
-    buildZip(tagFile('fetch.txt', 'https://example.org/x 1 data/x\n')),
-  ],
-  ['a checksum that is not known', 'unknown_entry', buildZip(tagFile('manifest-crc32.txt', ''))],
-  [
-    'a file beside the record of a bare ZIP',
+    'a file next to the record in a plain ZIP',
     'unknown_entry',
     buildZip([...bareEntries(), { name: 'x.txt' }]),
   ],
@@ -53,7 +49,7 @@ const REFUSED: Refused[] = [
     buildZip(withChangedEntry('notes.txt', { data: 'Measured by hand. Truly.\n' })),
   ],
   ['a missing file', 'manifest_mismatch', buildZip(without('notes.txt'))],
-  ['a file too many', 'manifest_mismatch', buildZip(plus({ name: `${ROOT}data/more.txt`, data: '' }))],
+  ['an additional file', 'manifest_mismatch', buildZip(plus({ name: `${ROOT}data/more.txt`, data: '' }))],
   [
     'a changed record',
     'manifest_mismatch',
@@ -79,7 +75,7 @@ const REFUSED: Refused[] = [
     'manifest_mismatch',
     buildZip(manifestWith((text) => `${text}${text.split('\n')[0]}\n`)),
   ],
-  ['a line that is no digest', 'manifest_mismatch', buildZip(manifestWith((text) => `${text}# comment\n`))],
+  ['a line without a digest', 'manifest_mismatch', buildZip(manifestWith((text) => `${text}# comment\n`))],
   ['a digest too short', 'manifest_mismatch', buildZip(manifestWith((text) => text.replace(/^..../, '')))],
   [
     'a line without a path',
@@ -114,7 +110,7 @@ const REFUSED: Refused[] = [
   ],
   ['a second manifest that is wrong', 'manifest_mismatch', buildZip(tagFile('manifest-md5.txt', ''))],
   [
-    'a tag manifest that leaves the manifest out',
+    'a tag manifest that omits the manifest',
     'manifest_mismatch',
     buildZip(withChangedEntry('tagmanifest-sha256.txt', { data: '' })),
   ],
@@ -131,7 +127,7 @@ const REFUSED: Refused[] = [
     buildZip(withTagFile('bagit.txt', (text) => `\ufeff${text}`)),
   ],
   [
-    'BagIt of the future',
+    'an unknown BagIt version',
     'invalid_pack_file',
     buildZip(withTagFile('bagit.txt', (text) => text.replace('1.0', '2.0'))),
   ],
@@ -144,7 +140,7 @@ const REFUSED: Refused[] = [
   ['a manifest without bagit.txt', 'invalid_pack_file', buildZip(withTagManifest(without('bagit.txt')))],
   ['no record', 'invalid_pack_file', buildZip(withTagManifest(without('pack.json')))],
   ['a ZIP of something else', 'invalid_pack_file', buildZip([{ name: 'holiday.jpg', data: 'x' }])],
-  ['a record that is no JSON', 'invalid_pack_file', buildZip([{ name: 'pack.json', data: '{' }])],
+  ['a record that is not JSON', 'invalid_pack_file', buildZip([{ name: 'pack.json', data: '{' }])],
   ['a key twice in the record', 'not_canonical', buildZip([{ name: 'pack.json', data: '{"a":1,"a":2}' }])],
   [
     'a record with unknown fields',
@@ -152,7 +148,7 @@ const REFUSED: Refused[] = [
     buildZip([{ name: 'pack.json', data: JSON.stringify({ ...recordFor({}), id: 'pk_1' }) }]),
   ],
   [
-    'a record that breaks a rule',
+    'an invalid record',
     'invalid_field',
     buildZip([{ name: 'pack.json', data: JSON.stringify({ ...recordFor({}), title: '' }) }]),
   ],
@@ -169,13 +165,13 @@ const REFUSED: Refused[] = [
     () => buildZip([{ name: 'pack.json', data: Buffer.alloc(4_194_305, ' ') }]),
   ],
   [
-    'a file that the record does not name',
+    'a file that is not in the record',
     'files_mismatch',
     buildZip([...bareEntries(), { name: 'data/more.txt' }]),
   ],
-  ['a file that only the record names', 'files_mismatch', buildZip(bareEntries({}, recordFor(SAMPLE_FILES)))],
+  ['a file that is only in the record', 'files_mismatch', buildZip(bareEntries({}, recordFor(SAMPLE_FILES)))],
   [
-    'other bytes than the record says',
+    'bytes that do not match the record',
     'digest_mismatch',
     buildZip(bareEntries({ a: 'x' }, recordFor({ a: 'y' }))),
   ],

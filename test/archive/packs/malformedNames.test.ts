@@ -10,13 +10,13 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** A good bare ZIP but for one file's name, which the record has too. */
+/** A plain ZIP that is valid except for the name of one file, which the record has too. */
 function named(name: string): BuiltEntry[] {
   const files = { [name]: 'x' };
   return bareEntries(files, { ...recordFor({}), files: filesOf(files) });
 }
 
-/** The field in which Info-ZIP gives a second name. */
+/** The extra field in which Info-ZIP repeats the name. */
 function unicodePath(name: string, crc: number): Buffer {
   const header = Buffer.alloc(5);
   header[0] = 1;
@@ -25,7 +25,7 @@ function unicodePath(name: string, crc: number): Buffer {
 }
 
 const REFUSED: Refused[] = [
-  // Paths that lead elsewhere, or to two places on two systems.
+  // Paths that leave the folder, or mean different files on different systems.
   ['an absolute path', 'unsafe_path', buildZip(plus({ name: '/etc/passwd' }))],
   ['a drive letter', 'unsafe_path', buildZip(plus({ name: 'C:/x' }))],
   ['a path through ..', 'unsafe_path', buildZip(plus({ name: `${ROOT}data/../../x` }))],
@@ -42,32 +42,40 @@ const REFUSED: Refused[] = [
   ['a line feed, percent-encoded in the manifest', 'unsafe_path', buildZip(named('a\nb'))],
   ['a percent sign', 'unsafe_path', buildZip(named('100%.txt'))],
   ['a name that is not in normal form C', 'unsafe_path', buildZip(named('su\u0308d.csv'))],
-  ['a device name of Windows', 'unsafe_path', buildZip(named('aux.txt'))],
+  ['a Windows device name', 'unsafe_path', buildZip(named('aux.txt'))],
   ['a name that ends in a dot', 'unsafe_path', buildZip(named('x.'))],
 
   // Names in other encodings.
-  ['Latin-1 marked as UTF-8', 'invalid_name_encoding', buildZip(plus({ name: Buffer.from([0x64, 0xe4]) }))],
-  ['Latin-1 not marked', 'invalid_name_encoding', buildZip(plus({ name: Buffer.from([0xe4]), flags: 0 }))],
+  [
+    'Latin-1 with the UTF-8 flag',
+    'invalid_name_encoding',
+    buildZip(plus({ name: Buffer.from([0x64, 0xe4]) })),
+  ],
+  [
+    'Latin-1 without the UTF-8 flag',
+    'invalid_name_encoding',
+    buildZip(plus({ name: Buffer.from([0xe4]), flags: 0 })),
+  ],
   [
     'a surrogate in UTF-8',
     'invalid_name_encoding',
     buildZip(plus({ name: Buffer.from([0xed, 0xa0, 0x80]) })),
   ],
   [
-    'a second name of Info-ZIP',
+    'a different second name by Info-ZIP',
     'invalid_name_encoding',
     buildZip(withChangedEntry('notes.txt', { central: { extra: unicodePath('other.txt', 0) } })),
   ],
   [
-    'a second name before the data alone',
+    'a second name only in the local header',
     'invalid_name_encoding',
     buildZip(withChangedEntry('notes.txt', { local: { extra: unicodePath('other.txt', 0) } })),
   ],
 
-  // Entries that are no plain files.
+  // Entries that are not regular files.
   ['a symbolic link', 'symlink_entry', buildZip(withChangedEntry('notes.txt', { mode: 0o120777 }))],
   [
-    'a symbolic link said to be made on DOS',
+    'a symbolic link marked as made on DOS',
     'symlink_entry',
     buildZip(withChangedEntry('notes.txt', { mode: 0o120777, madeBy: 20 })),
   ],
@@ -77,20 +85,20 @@ const REFUSED: Refused[] = [
     buildZip(plus({ name: `${ROOT}data/to/`, mode: 0o120777 })),
   ],
   [
-    'a junction of Windows',
+    'a Windows junction',
     'symlink_entry',
     buildZip(withChangedEntry('notes.txt', { externalAttributes: 0x420, madeBy: 20 })),
   ],
   ['a named pipe', 'invalid_pack_file', buildZip(withChangedEntry('notes.txt', { mode: 0o010644 }))],
   ['a device', 'invalid_pack_file', buildZip(withChangedEntry('notes.txt', { mode: 0o060644 }))],
   [
-    'a file said to be a folder',
+    'a file marked as a folder',
     'invalid_pack_file',
     buildZip(withChangedEntry('notes.txt', { mode: 0o040755 })),
   ],
   ['a folder with bytes', 'invalid_pack_file', buildZip(plus({ name: `${ROOT}data/f/`, data: 'x' }))],
 
-  // Encryption in all its signs.
+  // All signs of encryption.
   ['an encrypted entry', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { flags: 0x0801 }))],
   [
     'an encrypted, deflated entry',
@@ -98,25 +106,37 @@ const REFUSED: Refused[] = [
     buildZip(withChangedEntry('notes.txt', { flags: 0x0801, method: 8 })),
   ],
   ['strong encryption', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { flags: 0x0841 }))],
-  ['strong encryption alone', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { flags: 0x0840 }))],
-  ['a hidden directory', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { flags: 0x2800 }))],
-  ['AES by its method', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { method: 99 }))],
   [
-    'AES by its extra field',
+    'only the flag of strong encryption',
+    'encrypted_entry',
+    buildZip(withChangedEntry('notes.txt', { flags: 0x0840 })),
+  ],
+  ['a hidden directory', 'encrypted_entry', buildZip(withChangedEntry('notes.txt', { flags: 0x2800 }))],
+  [
+    'the compression method of AES',
+    'encrypted_entry',
+    buildZip(withChangedEntry('notes.txt', { method: 99 })),
+  ],
+  [
+    'the extra field of AES',
     'encrypted_entry',
     buildZip(withChangedEntry('notes.txt', { central: { extra: extraField(0x9901, Buffer.alloc(7)) } })),
   ],
 
-  // Two entries of one name.
+  // Two entries with the same name.
   ['the same name twice', 'duplicate_entry', buildZip(plus({ name: `${ROOT}data/notes.txt`, data: 'y' }))],
   ['two records', 'duplicate_entry', buildZip(plus({ name: `${ROOT}pack.json`, data: '{}' }))],
   ['names that differ in case', 'duplicate_entry', buildZip(plus({ name: `${ROOT}data/NOTES.txt` }))],
   [
-    'names that differ in Unicode form',
+    'names that differ only in Unicode normalization',
     'duplicate_entry',
     buildZip(plus({ name: `${ROOT}data/readings/su\u0308d.csv` })),
   ],
-  ['a sharp s and its capitals', 'duplicate_entry', buildZip([...named('straße'), { name: 'data/STRASSE' }])],
+  [
+    'ß and its uppercase form SS',
+    'duplicate_entry',
+    buildZip([...named('straße'), { name: 'data/STRASSE' }]),
+  ],
   ['a file and a folder', 'duplicate_entry', buildZip(plus({ name: `${ROOT}data/notes.txt/more` }))],
   ['a file and an empty folder', 'duplicate_entry', buildZip(plus({ name: `${ROOT}data/Notes.txt/` }))],
 ];

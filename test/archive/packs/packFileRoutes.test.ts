@@ -34,7 +34,7 @@ async function download(node: TestNode, id: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer());
 }
 
-/** That nothing of an upload is left: no row, no ledger entry, no byte. */
+/** Expects that nothing of an upload is left: no row, no ledger entry, no file. */
 async function expectNothingKept(node: TestNode): Promise<void> {
   expect(await (await node.fetch('/api/packs')).json()).toMatchObject({ total: 0 });
   expect(await (await node.fetch('/api/ledger')).json()).toMatchObject({ total: 0 });
@@ -42,7 +42,7 @@ async function expectNothingKept(node: TestNode): Promise<void> {
   expect(await readdir(join(node.dataFolder, 'blobs'))).toEqual([]);
 }
 
-test('GET /api/packs/<id>/file is the pack file, with its length, its name and a tag; HEAD and 304 send no bytes', async () => {
+test('GET /api/packs/<id>/file returns the pack file with length, name and entity tag; HEAD and 304 have no body', async () => {
   const node = await openTestNode();
   const { id } = await uploadNewPack(node, {}, SAMPLE_FILES);
   const response = await node.fetch(`/api/packs/${id}/file`);
@@ -62,7 +62,7 @@ test('GET /api/packs/<id>/file is the pack file, with its length, its name and a
   expect((await problemOf(node.fetch(`/api/packs/pk_${'0'.repeat(20)}/file`))).code).toBe('not_found');
 });
 
-test('a pack file taken to another node is the same pack there, and gives the same bytes again', async () => {
+test('a pack file uploaded to another node gives the same pack and the same bytes', async () => {
   const [first, second] = [await openTestNode(), await openTestNode()];
   const pack = await uploadNewPack(first, { title: 'Tide levels' }, SAMPLE_FILES);
   const bytes = await download(first, pack.id);
@@ -79,7 +79,7 @@ test('a pack file taken to another node is the same pack there, and gives the sa
   expect(await readdir(join(second.dataFolder, 'tmp'))).toEqual([]);
 });
 
-test('a bare ZIP, deflated and in any order, gives the pack that a bag would give', async () => {
+test('a plain ZIP, compressed and in any order, gives the same pack as a bag', async () => {
   const node = await openTestNode();
   const entries = bareEntries(SAMPLE_FILES, recordFor(SAMPLE_FILES)).map((entry) => ({
     ...entry,
@@ -91,7 +91,7 @@ test('a bare ZIP, deflated and in any order, gives the pack that a bag would giv
   expect(`${id}/`).toBe(BAG[0]?.name.toString().replace(/[^/]*$/, ''));
 });
 
-test('a pack file that is refused is refused by its code over HTTP too, and nothing of it is kept', async () => {
+test('a malformed pack file is refused over HTTP with its code, and nothing of it is stored', async () => {
   const node = await openTestNode();
   const link = buildZip(withChangedEntry('notes.txt', { mode: 0o120777 }));
   expect(await problemOf(upload(node, new Uint8Array(link)))).toMatchObject({
@@ -113,7 +113,7 @@ test('a pack file that is refused is refused by its code over HTTP too, and noth
   await expectNothingKept(node);
 });
 
-test('a pack file is held to the digest that its headers announce', async () => {
+test('a pack file must match the digest in the headers', async () => {
   const node = await openTestNode();
   const base64 = createHash('sha256').update(VALID_PACK_FILE).digest('base64');
   const wrong = { 'Repr-Digest': `sha-256=:${createHash('sha256').update('x').digest('base64')}:` };
@@ -126,7 +126,7 @@ test('a pack file is held to the digest that its headers announce', async () => 
   ).toBe(201);
 });
 
-test('a pack file beyond 52428800 bytes is refused while it streams, before it is all read', async () => {
+test('a pack file over 52428800 bytes is refused before all of it is read', async () => {
   const node = await openTestNode();
   let sent = 0;
   const endless = new ReadableStream<Uint8Array>({
@@ -140,7 +140,7 @@ test('a pack file beyond 52428800 bytes is refused while it streams, before it i
   await expectNothingKept(node);
 });
 
-test('a record that is too large once its files are filled in is refused, so that its pack file can be taken back', async () => {
+test('a record that becomes too large with its files is refused, because its pack file could not be uploaded again', async () => {
   const node = await openTestNode();
   const names = Array.from({ length: 4_500 }, (_, index) => `${'x'.repeat(900)}${index}`);
   const response = await uploadPack(
@@ -152,7 +152,7 @@ test('a record that is too large once its files are filled in is refused, so tha
   await expectNothingKept(node);
 });
 
-test('no pack file is made of damaged bytes', async () => {
+test('does not write a pack file from damaged bytes', async () => {
   const node = await openTestNode();
   const { id } = await uploadNewPack(node, {}, SAMPLE_FILES);
   await writeFile(blobPath(node.dataFolder, sha256Of('Measured by hand.\n')), 'Measured by foot.\n');
@@ -162,7 +162,7 @@ test('no pack file is made of damaged bytes', async () => {
   });
 });
 
-test('a bare ZIP whose record leaves the files out is the pack that its parts would make', async () => {
+test('a plain ZIP whose record omits the files gives the same pack as a multipart upload', async () => {
   const node = await openTestNode();
   const files = { 'table.csv': 'a,b\n1,2\n', 'notes/läs.txt': 'calm', 'no-type': 'x' };
   const zip = buildZip(bareEntries(files, sampleRecord()));
@@ -179,9 +179,9 @@ test('a bare ZIP whose record leaves the files out is the pack that its parts wo
 });
 
 test.each([
-  ['no object', 'null', 'invalid_field'],
-  ['a field that no rule names', JSON.stringify({ ...sampleRecord(), colour: 'red' }), 'unknown_field'],
-])('a bare ZIP whose record has no files and is %s is refused', async (_what, record, code) => {
+  ['not an object', 'null', 'invalid_field'],
+  ['an unknown field', JSON.stringify({ ...sampleRecord(), colour: 'red' }), 'unknown_field'],
+])('a plain ZIP whose record omits the files and is %s is refused', async (_what, record, code) => {
   const node = await openTestNode();
   const zip = buildZip([
     { name: 'pack.json', data: record },
@@ -191,7 +191,7 @@ test.each([
   await expectNothingKept(node);
 });
 
-test('a bare ZIP without its files’ names is refused for a path that no pack may have', async () => {
+test('a plain ZIP whose record omits the files is refused if a path is invalid', async () => {
   const node = await openTestNode();
   const zip = buildZip(bareEntries({ 'con.txt': 'x' }, sampleRecord()));
   expect(await problemOf(upload(node, new Uint8Array(zip)))).toMatchObject({ status: 422 });

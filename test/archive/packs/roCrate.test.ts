@@ -3,7 +3,7 @@ import { bagOf } from '../../../server/archive/packs/bag/bag.ts';
 import { FULL_RECORD } from '../../support/packFiles.ts';
 import { sha256Of } from '../../support/packs.ts';
 
-test('the crate is RO-Crate 1.2: what it must say is said, every reference leads somewhere, every file is described', () => {
+test('the crate is valid RO-Crate 1.2: required properties exist, references resolve, and every file is described', () => {
   const { tagFiles, id } = bagOf(FULL_RECORD);
   const json = tagFiles.find(({ name }) => name === 'ro-crate-metadata.json')?.bytes.toString() ?? '';
   const crate = JSON.parse(json) as { '@context': string; '@graph': Record<string, unknown>[] };

@@ -16,7 +16,7 @@ import { type Files, sha256Of } from '../../support/packs.ts';
 
 afterEach(closeTestNodes);
 
-/** All bytes of a pack file. */
+/** Returns the bytes of a pack file. */
 async function packFile(record: PackRecord, files: Files): Promise<Buffer> {
   const output = writePackFile(record, async function* ({ path }) {
     yield Buffer.from(files[path] ?? '');
@@ -28,7 +28,7 @@ async function packFile(record: PackRecord, files: Files): Promise<Buffer> {
   return bytes;
 }
 
-test('a record gives these bytes, on every machine and in every release', async () => {
+test('a record gives exactly these bytes on every machine and in every release', async () => {
   const bytes = await packFile(FULL_RECORD, SAMPLE_FILES);
   expect(sha256Of(bytes)).toBe('352ca7c29355365c66ed149071d9588aeac9c117977e85402a2a629eed33eeae');
 });
@@ -55,7 +55,7 @@ test.for(Object.keys(EXTRACTORS))(
   },
 );
 
-test('every entry is stored, dated 1980, without extra fields, its CRC and sizes before its data', async () => {
+test('every entry is uncompressed, dated 1980, without extra fields, with CRC and sizes before its data', async () => {
   const bytes = await packFile(FULL_RECORD, SAMPLE_FILES);
   let at = 0;
   let entries = 0;
@@ -81,7 +81,7 @@ test('a record without files gives a bag with an empty data/', async () => {
   expect((await readPackFile(file, RECEIVER)).checked.record).toEqual(record);
 });
 
-test('a file whose bytes are not those of the record is never packed up', async () => {
+test('does not write a pack file if a file does not match the record', async () => {
   await expect(packFile(FULL_RECORD, { ...SAMPLE_FILES, 'notes.txt': 'Other bytes.' })).rejects.toMatchObject(
     {
       code: 'blob_damaged',
@@ -89,7 +89,7 @@ test('a file whose bytes are not those of the record is never packed up', async 
   );
 });
 
-test('a file that changes between two readings breaks the stream', async () => {
+test('the stream fails if a file changes between the two reads', async () => {
   let readings = 0;
   const record = recordFor({ a: 'first' });
   const output = writePackFile(record, async function* () {
@@ -101,13 +101,13 @@ test('a file that changes between two readings breaks the stream', async () => {
 });
 
 const RECEIVER = {
-  take: async (chunks: AsyncIterable<Uint8Array>) => {
+  receive: async (chunks: AsyncIterable<Uint8Array>) => {
     const parts: Uint8Array[] = [];
     for await (const chunk of chunks) parts.push(chunk);
     const content = Buffer.concat(parts);
     return { content, sha256: sha256Of(content), bytes: content.length };
   },
-  drop: async () => {},
+  discard: async () => {},
 };
 
 const segment = fc
@@ -148,7 +148,7 @@ const fields = fc.record({
   license: fc.constantFrom('CC-BY-4.0' as const, 'CC0-1.0' as const),
 });
 
-test('whatever record and files are written, the same are read, and written again they are the same bytes', async () => {
+test('any record and files can be read back unchanged, and give the same bytes when written again', async () => {
   const folder = await temporaryFolder();
   await fc.assert(
     fc.asyncProperty(fields, files, async (some, contents) => {

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { fetchObject } from '../../../server/collection/fetch/fetchObject.ts';
 import { RobotsCache } from '../../../server/collection/fetch/robots.ts';
 import { HostRateLimiter } from '../../../server/collection/schedule/hostRateLimiter.ts';
-import { measure } from '../../../server/collection/sources/hashBody.ts';
+import { hashBody } from '../../../server/collection/sources/hashBody.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { DEFAULT_SETTINGS } from '../../../shared/settings.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
@@ -33,7 +33,7 @@ test.each([
       timeoutMs: 10_000,
       maxBytes: 1_000,
       validators: async () => undefined,
-      receive: measure,
+      receive: hashBody,
       allowPrivateAddress,
       signal: new AbortController().signal,
     });

@@ -6,7 +6,7 @@ import type { MachineAddress } from '../../../server/http/security/network.ts';
 import { createLog } from '../../../server/runtime/log.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 
-/** Linux answers on all of 127.0.0.0/8, so these stand for addresses that a network gives and takes away. */
+/** Linux responds on all of 127.0.0.0/8, so these simulate addresses that networks assign and remove. */
 const HOME = { address: '127.0.0.2', interface: 'home' };
 const OFFICE = { address: '127.0.0.3', interface: 'office' };
 
@@ -32,7 +32,7 @@ async function openListeners(addresses: MachineAddress[]) {
   return { listeners, clock, port: Number(new URL(url).port) };
 }
 
-async function answers({ address }: MachineAddress, port: number): Promise<boolean> {
+async function responds({ address }: MachineAddress, port: number): Promise<boolean> {
   const answer = await fetch(`http://${address}:${port}/`, { headers: { Connection: 'close' } }).catch(
     () => null,
   );
@@ -50,30 +50,30 @@ describe.skipIf(process.platform !== 'linux')('a shared node (contract, section 
   test('follows the machine from one network to another', async () => {
     const addresses = [HOME];
     const { listeners, clock, port } = await openListeners(addresses);
-    expect(await answers(HOME, port)).toBe(false);
+    expect(await responds(HOME, port)).toBe(false);
     await listeners.share();
-    expect(await answers(HOME, port)).toBe(true);
+    expect(await responds(HOME, port)).toBe(true);
 
     addresses.splice(0, 1, OFFICE);
     await clock.turn(15_000);
-    await expect.poll(() => answers(OFFICE, port)).toBe(true);
-    expect(await answers(HOME, port)).toBe(false);
+    await expect.poll(() => responds(OFFICE, port)).toBe(true);
+    expect(await responds(HOME, port)).toBe(false);
     expect(listeners.networkAddresses).toEqual([{ ...OFFICE, url: `http://127.0.0.3:${port}` }]);
 
     await listeners.unshare();
-    expect(await answers(OFFICE, port)).toBe(false);
+    expect(await responds(OFFICE, port)).toBe(false);
     expect(listeners.networkAddresses).toEqual([]);
   });
 
-  test('opens all addresses or none when sharing begins', async () => {
+  test('opens all addresses or none when sharing starts', async () => {
     const { listeners, port } = await openListeners([HOME, OFFICE]);
     await block(OFFICE, port);
     await expect(listeners.share()).rejects.toMatchObject({ code: 'port_taken' });
-    expect(await answers(HOME, port)).toBe(false);
+    expect(await responds(HOME, port)).toBe(false);
     expect(listeners.networkAddresses).toEqual([]);
   });
 
-  test('that cannot be reached when it starts is reached as soon as the port is free', async () => {
+  test('that cannot listen at startup listens as soon as the port is free', async () => {
     const { listeners, clock, port } = await openListeners([HOME]);
     const blocker = await block(HOME, port);
     await listeners.resume();
@@ -82,6 +82,6 @@ describe.skipIf(process.platform !== 'linux')('a shared node (contract, section 
     blocker.close();
     await closed;
     await clock.turn(15_000);
-    await expect.poll(() => answers(HOME, port)).toBe(true);
+    await expect.poll(() => responds(HOME, port)).toBe(true);
   });
 });

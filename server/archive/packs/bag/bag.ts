@@ -5,13 +5,13 @@ import type { PackRecord } from '../../../../shared/pack.ts';
 import { packIdOf } from '../record.ts';
 import { roCrateText } from './roCrate.ts';
 
-/** A file of a bag that is not payload. */
+/** A tag file of a bag, which is a file that is not payload. */
 export interface TagFile {
   name: string;
   bytes: Buffer;
 }
 
-/** The bag of a record: its folder's name and every tag file, in the order in which they are written. */
+/** The bag of a record: the name of its folder, and all tag files in the order in which they are written. */
 export interface Bag {
   id: string;
   /** The record's fingerprint, which is also the SHA-256 of `pack.json`. */
@@ -27,7 +27,7 @@ const MANIFEST_FILE = 'manifest-sha256.txt';
 const TAG_MANIFEST_FILE = 'tagmanifest-sha256.txt';
 export const PAYLOAD_FOLDER = 'data/';
 
-/** Every tag file that is written. */
+/** The names of all tag files that are written. */
 export const BAG_FILES: ReadonlySet<string> = new Set([
   DECLARATION_FILE,
   INFO_FILE,
@@ -40,8 +40,8 @@ export const BAG_FILES: ReadonlySet<string> = new Set([
 const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
 
 /**
- * Makes the BagIt 1.0 bag (RFC 8493) of a record. It is made of the record alone: no clock, no name of this machine
- * and no version of this program gets into it, so every archive that holds the record makes the same bytes.
+ * Returns the BagIt 1.0 bag (RFC 8493) of a record. It depends only on the record and contains no time, machine name or
+ * program version, so every archive with this record writes the same bytes.
  */
 export function bagOf(record: PackRecord): Bag {
   const recordText = canonicalText(record);
@@ -69,7 +69,7 @@ function sha256(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-/** Two spaces between, so that `sha256sum -c` reads it as well. */
+/** Separated by two spaces, so that `sha256sum -c` can read it. */
 function manifestLine(digest: string, path: string): string {
   return `${digest}  ${path}\n`;
 }
@@ -88,7 +88,7 @@ function infoText(record: PackRecord, id: string, digest: string): string {
     .join('');
 }
 
-/** A value of `bag-info.txt` stands on one line, whatever a reader takes for the end of one. */
+/** Values of `bag-info.txt` must be one line, for all characters that readers may treat as a line break. */
 function onOneLine(text: string): string {
   return text.replace(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }

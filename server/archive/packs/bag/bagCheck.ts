@@ -16,27 +16,27 @@ export type { BagFile } from './tagFileLines.ts';
 /** Digests in hex by algorithm. */
 export type Digests = ReadonlyMap<string, string>;
 
-/** What the tag files of a bag say. */
+/** The parsed tag files of a bag. */
 export interface BagTags {
   manifests: Manifest[];
   tagManifests: Manifest[];
-  /** Sizes of the payload as `bag-info.txt` tells them, where it does. */
+  /** The size of the payload according to `bag-info.txt`, if given. */
   oxum: { bytes: number; files: number } | undefined;
 }
 
-/** Manifests of 5,000 files with the longest paths have 6 MiB. */
+/** Manifests of 5,000 files with the longest paths are 6 MiB. */
 export const MAX_PACK_TAG_BYTES = 16 * 1_048_576;
-/** Of `bagit.txt` and `bag-info.txt`, which are read whole. */
+/** The maximum size of `bagit.txt` and of `bag-info.txt`, which are read into memory. */
 const MAX_INFO_BYTES = 1_048_576;
 
-/** BagIt 1.0 is RFC 8493; 0.97 is what most bags in the world are, and differs in nothing that matters here. */
+/** BagIt 1.0 is RFC 8493. Most existing bags are 0.97, which has no relevant differences. */
 const VERSIONS: ReadonlySet<string> = new Set(['0.97', '1.0']);
 
 /**
- * Reads the tag files that say how a bag is checked. Manifests are read line by line, up to `maxBytes` each.
+ * Reads the tag files that are needed to check a bag. Manifests are read line by line, up to `maxBytes` each.
  *
- * @throws Problem `invalid_pack_file` for a `bagit.txt` that is none; `manifest_mismatch` without a manifest, or for
- * one that cannot be read.
+ * @throws Problem `invalid_pack_file` if `bagit.txt` is invalid; `manifest_mismatch` if there is no manifest or one is
+ * invalid.
  */
 export async function readBagTags(
   tagFiles: ReadonlyMap<string, BagFile>,
@@ -50,13 +50,12 @@ export async function readBagTags(
     (kind.of === 'tags' ? tags.tagManifests : tags.manifests).push(manifest);
   }
   checkDeclaration(await allLines(DECLARATION_FILE, tagFiles));
-  if (tags.manifests.length === 0)
-    throw new Problem('manifest_mismatch', 'The bag has no manifest of its files.');
+  if (tags.manifests.length === 0) throw new Problem('manifest_mismatch', 'The bag has no payload manifest.');
   tags.oxum = oxumOf(await allLines(INFO_FILE, tagFiles));
   return tags;
 }
 
-/** The lines of a small tag file; none where it is not there. */
+/** Returns the lines of a small tag file; none if it does not exist. */
 async function allLines(name: string, tagFiles: ReadonlyMap<string, BagFile>): Promise<string[]> {
   const file = tagFiles.get(name);
   const lines: string[] = [];
@@ -64,7 +63,7 @@ async function allLines(name: string, tagFiles: ReadonlyMap<string, BagFile>): P
   return lines;
 }
 
-/** Compares the tag files with each tag manifest, which must list every manifest of the payload. */
+/** Compares the tag files with each tag manifest. A tag manifest must list every payload manifest. */
 export function compareTags(
   { manifests, tagManifests }: BagTags,
   digests: ReadonlyMap<string, Digests>,
@@ -88,7 +87,7 @@ export function compareTags(
   });
 }
 
-/** Compares the payload, by paths from `data/` on, with each manifest of it. */
+/** Compares the payload files with each payload manifest. Paths start with `data/`. */
 export function comparePayload(
   { manifests }: BagTags,
   digests: ReadonlyMap<string, Digests>,
@@ -102,7 +101,7 @@ function digestsBy(algorithm: string, digests: ReadonlyMap<string, Digests>): Ma
   return new Map([...digests].map(([path, ofFile]) => [path, ofFile.get(algorithm) ?? '']));
 }
 
-/** @throws Problem `manifest_mismatch` where `bag-info.txt` counts other files or bytes than there are. */
+/** @throws Problem `manifest_mismatch` if the number of files or bytes differs from `bag-info.txt`. */
 export function checkOxum({ oxum }: BagTags, payload: Iterable<{ bytes: number }>): void {
   if (oxum === undefined) return;
   const sizes = [...payload].map(({ bytes }) => bytes);
@@ -110,11 +109,11 @@ export function checkOxum({ oxum }: BagTags, payload: Iterable<{ bytes: number }
   if (oxum.bytes === bytes && oxum.files === sizes.length) return;
   throw new Problem(
     'manifest_mismatch',
-    `bag-info.txt tells of ${oxum.bytes} bytes in ${oxum.files} files; there are ${bytes} in ${sizes.length}.`,
+    `bag-info.txt says ${oxum.bytes} bytes in ${oxum.files} files, but there are ${bytes} bytes in ${sizes.length} files.`,
   );
 }
 
-/** Takes the digests of bytes that pass by. */
+/** Returns a hasher that computes several digests of the same bytes. */
 export function createDigester(algorithms: Iterable<string>) {
   const hashes = new Map([...algorithms].map((algorithm) => [algorithm, createHash(algorithm)]));
   return {
@@ -125,7 +124,7 @@ export function createDigester(algorithms: Iterable<string>) {
   };
 }
 
-/** @throws Problem `invalid_pack_file` where the file is larger. */
+/** Reads a tag file into memory. @throws Problem `invalid_pack_file` if it is larger than `maxBytes`. */
 export async function readTagFile(name: string, file: BagFile, maxBytes: number): Promise<Buffer> {
   requireAtMost(name, file, maxBytes);
   const chunks: Uint8Array[] = [];
@@ -139,7 +138,7 @@ function checkDeclaration(lines: readonly string[]): void {
   if (lines.length === 2 && version !== undefined && VERSIONS.has(version) && isUtf8) return;
   throw new Problem(
     'invalid_pack_file',
-    'bagit.txt must say BagIt-Version: 1.0 (or 0.97) and Tag-File-Character-Encoding: UTF-8, a line each.',
+    'bagit.txt must contain the lines BagIt-Version: 1.0 (or 0.97) and Tag-File-Character-Encoding: UTF-8.',
   );
 }
 

@@ -1,6 +1,6 @@
 import { Problem } from '../../../../shared/problems.ts';
 
-/** The checksum algorithms of BagIt that are read, by the name in the manifest's file name, with their hex digits. */
+/** The supported checksum algorithms, by their name in the manifest's file name, with the length of a digest in hex. */
 export const ALGORITHMS: Readonly<Record<string, number>> = {
   md5: 32,
   sha1: 40,
@@ -10,15 +10,15 @@ export const ALGORITHMS: Readonly<Record<string, number>> = {
   sha512: 128,
 };
 
-/** A manifest as it was read: the digest that each path must have. */
+/** A parsed manifest: the expected digest of each path. */
 export interface Manifest {
-  /** Its file's name. */
+  /** The name of its file. */
   name: string;
   algorithm: string;
   digests: Map<string, string>;
 }
 
-/** How one file stands to a manifest. */
+/** The result of comparing one file with a manifest. */
 export interface ManifestFinding {
   path: string;
   state: 'intact' | 'changed' | 'missing' | 'unlisted';
@@ -29,7 +29,7 @@ export interface ManifestFinding {
   actual: string | undefined;
 }
 
-/** What the name of a manifest says, or undefined where the name is no manifest's. */
+/** Parses the name of a manifest file. Returns undefined for other files. */
 export function manifestKind(name: string): { of: 'payload' | 'tags'; algorithm: string } | undefined {
   const match = /^(tag)?manifest-([a-z0-9-]+)\.txt$/.exec(name);
   const algorithm = match?.[2];
@@ -37,9 +37,9 @@ export function manifestKind(name: string): { of: 'payload' | 'tags'; algorithm:
 }
 
 /**
- * Reads a manifest: a digest, white space and a path on each line, ended by LF, CR or both, the last end optional.
+ * Parses a manifest. Each line has a digest, white space and a path.
  *
- * @throws Problem `manifest_mismatch` for a line that says something else, or a path that is listed twice.
+ * @throws Problem `manifest_mismatch` for an invalid line or a duplicate path.
  */
 export async function parseManifest(
   name: string,
@@ -53,7 +53,7 @@ export async function parseManifest(
       number += 1;
       const [, digest, path] = /^([0-9a-fA-F]+)[ \t]+\*?(.+)$/su.exec(line) ?? [];
       if (digest?.length !== ALGORITHMS[algorithm] || digest === undefined || path === undefined) {
-        throw new Problem('manifest_mismatch', `Line ${number} of ${name} is no digest and path.`);
+        throw new Problem('manifest_mismatch', `Line ${number} of ${name} is not a digest and a path.`);
       }
       const decoded = decodePath(path);
       if (digests.has(decoded)) {
@@ -65,7 +65,7 @@ export async function parseManifest(
   return { name, algorithm, digests };
 }
 
-/** BagIt percent-encodes in a manifest what would end the line, and the percent sign itself; nothing else. */
+/** In manifests BagIt percent-encodes only line breaks and the percent sign itself. */
 function decodePath(path: string): string {
   return path.replace(/%(0A|0D|25)/gi, (_whole, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
@@ -73,8 +73,8 @@ function decodePath(path: string): string {
 }
 
 /**
- * Compares files with a manifest of the payload, which must list all of them, or of tag files, which need not.
- * `actual` gives the digest of each file that is there.
+ * Compares files with a manifest. `actual` has the digest of each existing file. `mustListAll` is true for payload
+ * manifests, which must list all files, and false for tag manifests.
  */
 export function compareManifest(
   manifest: Manifest,

@@ -23,8 +23,8 @@ const LICENSE_ENTITIES: Record<License, Entity> = {
 };
 
 /**
- * RO-Crate asks for a date of publication; a record has none, because each archive stamps its own and the same record
- * must give the same bytes everywhere. The date of the terms it was published under is the one date that it carries.
+ * RO-Crate requires a publication date. A record has none, because each archive has its own and the same record must give
+ * the same bytes everywhere. So the date of the accepted terms is used, which is the only date in a record.
  */
 const ABOUT_THE_DATE: Entity = {
   '@id': '#date-published',
@@ -35,8 +35,8 @@ const ABOUT_THE_DATE: Entity = {
 };
 
 /**
- * The text of `ro-crate-metadata.json` (RO-Crate 1.2) of a pack: what the record says, in schema.org's words, for
- * programs that read crates. Made of the record and nothing else.
+ * Returns the text of `ro-crate-metadata.json` (RO-Crate 1.2) of a pack: the record in the schema.org vocabulary. It
+ * depends only on the record.
  */
 export function roCrateText(record: PackRecord, id: string): string {
   const graph = new EntityGraph();
@@ -64,7 +64,7 @@ export function roCrateText(record: PackRecord, id: string): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-/** The entities of a crate, each id once. */
+/** The entities of a crate, with unique ids. */
 class EntityGraph {
   readonly #entities = new Map<string, Entity>();
 
@@ -105,7 +105,7 @@ function addAuthors(graph: EntityGraph, { authors }: PackRecord): Reference[] {
   return unique(references);
 }
 
-/** Earlier packs, related works and results: what else the root speaks of. */
+/** Adds earlier packs, related works and results, and returns the properties of the root that refer to them. */
 function addRelations(graph: EntityGraph, record: PackRecord): Record<string, Reference[]> {
   const earlier = [record.replicates?.pack, record.supersedes].filter((pack) => typeof pack === 'string');
   const isBasedOn = earlier.map((pack) =>
@@ -151,12 +151,12 @@ function addFiles(graph: EntityGraph, { files }: PackRecord): Reference[] {
   return [record, ...parts];
 }
 
-/** RO-Crate prefers international characters as they are; what no IRI can hold is percent-encoded. */
+/** Percent-encodes only characters that are invalid in an IRI, because RO-Crate prefers unencoded international characters. */
 function asIri(path: string): string {
   return path.replace(/[\s#[\]^`{}]/g, encodeURIComponent);
 }
 
-/** An address for a DOI, a URL or a digest. */
+/** Returns the URI of a DOI, a URL or a digest. */
 function addressOf(identifier: string): string {
   const doi = /^(?:doi:|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/\S+)$/i.exec(identifier)?.[1];
   if (doi !== undefined) return `https://doi.org/${encodeURI(doi)}`;

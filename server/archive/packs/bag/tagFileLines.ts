@@ -1,20 +1,20 @@
 import { Problem } from '../../../../shared/problems.ts';
 
-/** A file of a bag that can be read, wherever the bag lies. */
+/** A readable file of a bag, in a folder or in a ZIP. */
 export interface BagFile {
   bytes: number;
   read(): AsyncIterable<Uint8Array>;
 }
 
-/** No path is nearly as long. */
+/** Much longer than any valid path. */
 const MAX_LINE_LENGTH = 1_048_576;
 const BYTE_ORDER_MARK = '\ufeff';
 
 /**
- * The lines of a tag file, some at a time as it is read, whichever of the three ends of line (LF, CR, CRLF) its writer
- * used; the last end is optional. BagIt allows no byte order mark, and other encodings than UTF-8 are not read here.
+ * Returns the lines of a tag file in batches, as it is read. Lines end with LF, CR or CRLF; the last line end is optional.
+ * BagIt does not allow a byte order mark, and only UTF-8 is supported.
  *
- * @throws Problem `invalid_pack_file` where the file is larger than `maxBytes` or no such text.
+ * @throws Problem `invalid_pack_file` if the file is larger than `maxBytes` or is not valid UTF-8.
  */
 export async function* tagFileLines(name: string, file: BagFile, maxBytes: number): AsyncGenerator<string[]> {
   requireAtMost(name, file, maxBytes);
@@ -27,14 +27,14 @@ export async function* tagFileLines(name: string, file: BagFile, maxBytes: numbe
     }
   };
   let isFirst = true;
-  /** What came after the last end of line. */
+  /** The text after the last line end. */
   let rest = '';
   for await (const chunk of file.read()) {
     const text = decode(chunk);
     if (isFirst && text.startsWith(BYTE_ORDER_MARK)) throw notText(name);
     isFirst &&= text === '';
     rest += text;
-    // A CR at the end may be half of an end of line.
+    // A CR at the end may be the first half of CRLF.
     const whole = rest.endsWith('\r') ? rest.slice(0, -1) : rest;
     const end = Math.max(whole.lastIndexOf('\n'), whole.lastIndexOf('\r')) + 1;
     if (rest.length - end > MAX_LINE_LENGTH) throw lineTooLong(name);
@@ -52,10 +52,10 @@ function linesOf(text: string): string[] {
   return lines;
 }
 
-/** @throws Problem `invalid_pack_file` where the file is larger. */
+/** @throws Problem `invalid_pack_file` if the file is larger. */
 export function requireAtMost(name: string, { bytes }: BagFile, maxBytes: number): void {
   if (bytes <= maxBytes) return;
-  throw new Problem('invalid_pack_file', `${name} may have at most ${maxBytes} bytes.`);
+  throw new Problem('invalid_pack_file', `${name} can have at most ${maxBytes} bytes.`);
 }
 
 function notText(name: string, cause?: unknown): Problem {
@@ -63,5 +63,5 @@ function notText(name: string, cause?: unknown): Problem {
 }
 
 function lineTooLong(name: string): Problem {
-  return new Problem('invalid_pack_file', `${name} has a line that is longer than any path.`);
+  return new Problem('invalid_pack_file', `${name} has a line that is longer than any valid path.`);
 }

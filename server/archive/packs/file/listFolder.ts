@@ -4,10 +4,10 @@ import { compareByUtf8 } from '../../../../shared/filePath.ts';
 import { Problem } from '../../../../shared/problems.ts';
 
 /**
- * The paths of all files in a folder, `/`-separated and in the order of a record.
+ * Returns the paths of all files in a folder, separated by `/` and sorted as in a record.
  *
- * @throws Problem `symlink_entry` for a symbolic link, which would be another file elsewhere; `unsafe_path` for what is
- * neither file nor folder.
+ * @throws Problem `symlink_entry` for a symbolic link, because its target may be outside the folder; `unsafe_path` for
+ * anything that is neither a file nor a folder.
  */
 export async function listFolder(folder: string): Promise<string[]> {
   const paths: string[] = [];
@@ -15,7 +15,7 @@ export async function listFolder(folder: string): Promise<string[]> {
     const path = relative(folder, join(entry.parentPath, entry.name)).replaceAll(sep, '/');
     if (entry.isDirectory()) continue;
     if (entry.isSymbolicLink()) {
-      throw new Problem('symlink_entry', `${path} is a symbolic link. Put the file itself in its place.`, {
+      throw new Problem('symlink_entry', `${path} is a symbolic link. Replace it with the file itself.`, {
         members: { path },
       });
     }

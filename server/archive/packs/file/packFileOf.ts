@@ -6,19 +6,19 @@ import { checkRecord } from '../record.ts';
 import { type PackFileOutput, writePackFile } from './writePackFile.ts';
 
 /**
- * The pack file of a pack that the archive holds.
+ * Returns the pack file of a pack in the archive.
  *
- * @throws Problem `not_found`; `blob_damaged`, here or as it is opened, where the record or a file is not what it was:
- * what is damaged is never packed up as if it were whole, and is recorded as damaged.
+ * @throws Problem `not_found`; `blob_damaged`, here or from `open`, if the record or a file is damaged. A damaged file is
+ * recorded as damaged, and no pack file is written from it.
  */
 export function packFileOf(store: DamageContext, id: string): PackFileOutput {
   const row = requirePack(store.read, id);
   const [stored] = recordTexts(store.read, [row.ledger_entry]);
   const { record, digest } = checkRecord(JSON.parse(stored?.record ?? 'null'));
   if (digest !== row.digest) {
-    throw new Problem('blob_damaged', 'The stored record is damaged. Verify the pack to see how.');
+    throw new Problem('blob_damaged', 'The stored record is damaged. Verify the pack for details.');
   }
-  /** The file that is being read: they are read one after the other. */
+  /** The file being read. Files are read one after the other. */
   let current: string | undefined;
   const output = writePackFile(record, async function* ({ sha256 }) {
     current = sha256;
@@ -27,7 +27,11 @@ export function packFileOf(store: DamageContext, id: string): PackFileOutput {
     } catch (error) {
       if (!isBlobDamageError(error)) throw error;
       await confirmDamage(store, [sha256]);
-      throw new Problem('blob_damaged', 'A file of this pack is lost or cannot be read.', { cause: error });
+      throw new Problem(
+        'blob_damaged',
+        'A file of this pack is missing or cannot be read. Verify the pack for details.',
+        { cause: error },
+      );
     }
   });
   return {

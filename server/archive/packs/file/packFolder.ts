@@ -18,11 +18,11 @@ import { writePackFile } from './writePackFile.ts';
 export interface PackFolderInput {
   /** The folder whose files are packed. */
   folder: string;
-  /** Paths in it that are not packed. */
+  /** Paths in the folder that are excluded. */
   except: ReadonlySet<string>;
-  /** The record as it was parsed; where it leaves `files` out, the folder stands for them. */
+  /** The parsed record. If it omits `files`, they are taken from the folder. */
   record: unknown;
-  /** Where the pack file is written, from its id. */
+  /** Returns the path of the pack file to write, from the pack's id. */
   fileOf: (id: string) => string;
 }
 
@@ -30,15 +30,16 @@ export interface PackedFolder {
   id: string;
   digest: string;
   file: string;
-  /** Bytes of the pack file. */
+  /** The size of the pack file. */
   bytes: number;
   files: number;
 }
 
 /**
- * Makes a pack file from a folder. It is checked like an upload, then read back like one, and only then gets its name.
+ * Creates a pack file from a folder. It is checked like an upload, written under a temporary name, read back, and then
+ * renamed.
  *
- * @throws Problem with the code that an upload of it would be refused with; whatever the disk says.
+ * @throws Problem with the same code as an upload of the pack; I/O errors.
  */
 export async function packFolder({ folder, except, record, fileOf }: PackFolderInput): Promise<PackedFolder> {
   checkBody(packUploadRecordSchema, record);
@@ -53,7 +54,7 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   const unfinished = join(dirname(file), `.${output.id}-${randomBytes(4).toString('hex')}.unfinished`);
   try {
     await pipeline(await output.open(), createWriteStream(unfinished, { flags: 'wx', flush: true }));
-    await readPackFile(unfinished, HASHED);
+    await readPackFile(unfinished, HASHER);
     await rename(unfinished, file);
   } finally {
     await rm(unfinished, { force: true });
@@ -61,25 +62,25 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   return { id: output.id, digest: output.digest, file, bytes: output.bytes, files: files.size };
 }
 
-/** Sizes are summed before anything is read: a folder may hold a hundred times what a pack may. */
+/** Hashes the files of a folder. Sizes are checked before anything is read, because the folder may be huge. */
 async function readFolder(folder: string, paths: readonly string[]): Promise<Map<string, ReceivedFile>> {
   if (paths.length > MAX_PACK_FILES) {
     throw new Problem(
       'invalid_field',
-      `The folder has ${paths.length} files; a pack has at most ${MAX_PACK_FILES}.`,
+      `The folder has ${paths.length} files, but a pack can have at most ${MAX_PACK_FILES}.`,
     );
   }
   let total = 0;
   for (const path of paths) total += (await stat(join(folder, path))).size;
   if (total > MAX_PACK_BYTES) throw packTooLarge();
   const files = new Map<string, ReceivedFile>();
-  for (const path of paths) files.set(path, await HASHED.take(createReadStream(join(folder, path))));
+  for (const path of paths) files.set(path, await HASHER.receive(createReadStream(join(folder, path))));
   return files;
 }
 
-/** Takes nothing but the digest. */
-const HASHED = {
-  take: async (chunks: AsyncIterable<Uint8Array>) => {
+/** Computes digest and size of each file and stores nothing. */
+const HASHER = {
+  receive: async (chunks: AsyncIterable<Uint8Array>) => {
     const hash = createHash('sha256');
     let bytes = 0;
     for await (const chunk of chunks) {
@@ -88,5 +89,5 @@ const HASHED = {
     }
     return { sha256: hash.digest('hex'), bytes };
   },
-  drop: async () => {},
+  discard: async () => {},
 };

@@ -24,68 +24,68 @@ import { refuse } from '../zip/readBytesAt.ts';
 import { type PackLayout, packLayout } from './packLayout.ts';
 import { omitsFiles, withFiles } from './withFiles.ts';
 
-/** What is known of a file once it was read. */
+/** Digest and size of a file that was read. */
 export interface ReceivedFile {
   sha256: string;
   bytes: number;
 }
 
-/** What becomes of the files of a pack as they are read. */
-export interface PackFileReceiver<Taken extends ReceivedFile> {
-  /** Takes the bytes of one file; they are the declared number or the stream throws. */
-  take(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<Taken>;
-  /** Undoes `take` for a pack that is refused in the end. */
-  drop(taken: Taken): Promise<void>;
+/** Receives the files of a pack while they are read. */
+export interface PackFileReceiver<Received extends ReceivedFile> {
+  /** Receives the bytes of one file. The stream throws if their number is not `bytes`. */
+  receive(chunks: AsyncIterable<Uint8Array>, bytes: number): Promise<Received>;
+  /** Undoes `receive` if the pack is refused. */
+  discard(received: Received): Promise<void>;
 }
 
-/** A pack as its file holds it: every manifest matches, and the files are those that the record names. */
-export interface ReadPack<Taken> {
-  /** The record as the file has it; where it leaves `files` out, those that the file holds stand for them. */
+/** A verified pack file: every manifest matches, and the files are those of the record. */
+export interface ReadPack<Received> {
+  /** The record in the file. If it omits `files`, they are taken from the payload. */
   sent: unknown;
   checked: CheckedRecord;
-  /** By the path that the record has. */
-  files: Map<string, Taken>;
+  /** By the path in the record. */
+  files: Map<string, Received>;
 }
 
-/** Tag files are small; the crate's metadata of 5,000 files is the largest of them. */
+/** Tag files are small. The largest is the RO-Crate metadata of 5,000 files. */
 const MAX_TAGS_BYTES = 32 * MEBIBYTE;
-/** Files, tag files, and as many folders as files can need in earnest. */
+/** Files, tag files, and a generous number of folders. */
 const MAX_ENTRIES = 3 * MAX_PACK_FILES;
-/** How many files are taken at once. */
-const AT_ONCE = 8;
+/** The number of files read at once. */
+const MAX_CONCURRENT_FILES = 8;
 
 /**
- * Reads a pack file: a bag in a ZIP, or a bare ZIP of `pack.json` and `data/`. Nothing in it is believed until it is
- * checked, and what one file can make this read is bounded before it is read.
+ * Reads a pack file: a bag in a ZIP, or a plain ZIP of `pack.json` and `data/`. Its content is untrusted. Sizes are
+ * limited before anything is read.
  *
- * @throws Problem with the code of the first thing that is wrong, after every file taken is dropped.
+ * @throws Problem with the code of the first fault, after all received files were discarded.
  */
-export async function readPackFile<Taken extends ReceivedFile>(
+export async function readPackFile<Received extends ReceivedFile>(
   file: string,
-  receiver: PackFileReceiver<Taken>,
-): Promise<ReadPack<Taken>> {
+  receiver: PackFileReceiver<Received>,
+): Promise<ReadPack<Received>> {
   const zip = await openZip(file, { maxEntries: MAX_ENTRIES, maxBytes: MAX_PACK_BYTES + MAX_TAGS_BYTES });
-  const files = new Map<string, Taken>();
+  const files = new Map<string, Received>();
   try {
     const layout = packLayout(zip.members);
     checkPayloadSize(layout);
     const tags = layout.isBag ? await readBag(layout) : undefined;
-    const told = await readRecord(layout);
-    if (omitsFiles(told)) checkBody(packUploadRecordSchema, told);
-    else requireSameNames(checkRecord(told), layout);
+    const parsed = await readRecord(layout);
+    if (omitsFiles(parsed)) checkBody(packUploadRecordSchema, parsed);
+    else requireSameNames(checkRecord(parsed), layout);
     const digests = new Map<string, Digests>();
     await forEach(layout.payload, async ([path, member]) => {
-      const tap = createDigester(algorithmsOf(tags));
-      files.set(path, await receiver.take(tapped(member, tap.update), member.bytes));
-      digests.set(PAYLOAD_FOLDER + path, tap.digests());
+      const hasher = createDigester(algorithmsOf(tags));
+      files.set(path, await receiver.receive(hashed(member, hasher.update), member.bytes));
+      digests.set(PAYLOAD_FOLDER + path, hasher.digests());
     });
     if (tags) refuseMismatch(comparePayload(tags, digests));
-    const sent = omitsFiles(told) ? withFiles(told, [...layout.payload.keys()], files) : told;
+    const sent = omitsFiles(parsed) ? withFiles(parsed, [...layout.payload.keys()], files) : parsed;
     const checked = checkRecord(sent);
     requireMatchingFiles(checked, files);
     return { sent, checked, files };
   } catch (error) {
-    await Promise.all([...files.values()].map((taken) => receiver.drop(taken)));
+    await Promise.all([...files.values()].map((received) => receiver.discard(received)));
     throw error;
   } finally {
     await zip.close();
@@ -95,22 +95,25 @@ export async function readPackFile<Taken extends ReceivedFile>(
 function checkPayloadSize({ payload }: PackLayout): void {
   const bytes = [...payload.values()].reduce((sum, member) => sum + member.bytes, 0);
   if (bytes <= MAX_PACK_BYTES) return;
-  refuse('excessive_compression', `The files have ${bytes} bytes; a pack has at most ${MAX_PACK_BYTES}.`);
+  refuse(
+    'excessive_compression',
+    `The files have ${bytes} bytes, but a pack can have at most ${MAX_PACK_BYTES}.`,
+  );
 }
 
-/** Checks all that can be checked of a bag before its payload is read. */
+/** Checks a bag as far as possible without reading its payload. */
 async function readBag({ tagFiles, payload }: PackLayout): Promise<BagTags> {
   const tags = await readBagTags(tagFiles, MAX_PACK_TAG_BYTES);
   const algorithms = new Set(tags.tagManifests.map(({ algorithm }) => algorithm));
   const digests = new Map<string, Digests>();
   for (const [name, member] of tagFiles) {
-    const { update, digests: take } = createDigester(algorithms);
-    for await (const chunk of member.read()) update(chunk);
-    digests.set(name, take());
+    const hasher = createDigester(algorithms);
+    for await (const chunk of member.read()) hasher.update(chunk);
+    digests.set(name, hasher.digests());
   }
   refuseMismatch(compareTags(tags, digests));
   checkOxum(tags, payload.values());
-  // Names alone are compared first: nothing is read of a bag that is not whole.
+  // Only names are compared here, so that the payload of an incomplete bag is not read.
   const names = new Map(
     [...payload.keys()].map((path): [string, Digests] => [PAYLOAD_FOLDER + path, new Map()]),
   );
@@ -118,12 +121,12 @@ async function readBag({ tagFiles, payload }: PackLayout): Promise<BagTags> {
   return tags;
 }
 
-/** The record as it stands in the file, read as strictly as one that is sent as JSON. */
+/** Reads the record in the file, as strictly as one sent as JSON. */
 async function readRecord({ tagFiles }: PackLayout): Promise<unknown> {
   const member = tagFiles.get(RECORD_FILE);
-  if (!member) return refuse('invalid_pack_file', 'The pack file holds no pack.json.');
+  if (!member) return refuse('invalid_pack_file', 'The pack file does not contain pack.json.');
   if (member.bytes > MAX_RECORD_BYTES) {
-    refuse('body_too_large', `pack.json may have at most ${MAX_RECORD_BYTES} bytes.`);
+    refuse('body_too_large', `pack.json can have at most ${MAX_RECORD_BYTES} bytes.`);
   }
   const bytes = await readTagFile(RECORD_FILE, member, MAX_RECORD_BYTES);
   try {
@@ -134,32 +137,32 @@ async function readRecord({ tagFiles }: PackLayout): Promise<unknown> {
   }
 }
 
-/** Tells of files that are missing before any is read. @throws Problem `files_mismatch` */
+/** Requires that the names of the files match the record, before any file is read. @throws Problem `files_mismatch` */
 function requireSameNames({ record, pointerTo }: CheckedRecord, { payload }: PackLayout): void {
   const faults = new FileFaults();
   const named = new Set(record.files.map(({ path }) => path));
   for (const path of named) {
     if (payload.has(path)) continue;
-    const message = `${path}: the record names this file, and it is not in the pack file.`;
+    const message = `${path}: this file is in the record, but not in the pack file.`;
     faults.add('files_mismatch', path, { path: pointerTo(path, 'path'), message });
   }
   for (const path of payload.keys()) {
     if (named.has(path)) continue;
-    const message = `${path}: this file is in the pack file, and the record does not name it.`;
+    const message = `${path}: this file is in the pack file, but not in the record.`;
     faults.add('files_mismatch', path, { path: '/files', message });
   }
   faults.throwIfAny();
 }
 
-/** @throws Problem `manifest_mismatch` with the path of the first file that is not as a manifest says. */
+/** @throws Problem `manifest_mismatch` with the path of the first file that does not match a manifest. */
 function refuseMismatch(findings: readonly ManifestFinding[]): void {
   const wrong = findings.find(({ state }) => state !== 'intact');
   if (!wrong) return;
   const { path, manifest } = wrong;
   const why = {
-    changed: 'has another digest than',
-    missing: 'is not there but in',
-    unlisted: 'is not in',
+    changed: 'does not have the digest in',
+    missing: 'does not exist, but is listed in',
+    unlisted: 'is not listed in',
     intact: '',
   };
   refuse('manifest_mismatch', `${JSON.stringify(path)} ${why[wrong.state]} ${manifest}.`, { path });
@@ -169,9 +172,9 @@ function algorithmsOf(tags: BagTags | undefined): Set<string> {
   return new Set(tags?.manifests.map(({ algorithm }) => algorithm));
 }
 
-/** Several at once, because each waits for the disk; once one fails no more are begun, and those begun are awaited. */
+/** Processes several items at once. After a failure no further items are started, and running ones are awaited. */
 async function forEach<Item>(items: Iterable<Item>, work: (item: Item) => Promise<void>): Promise<void> {
-  const atOnce = pLimit(AT_ONCE);
+  const atOnce = pLimit(MAX_CONCURRENT_FILES);
   let failure: Error | undefined;
   const attempt = async (item: Item) => {
     try {
@@ -184,9 +187,9 @@ async function forEach<Item>(items: Iterable<Item>, work: (item: Item) => Promis
   if (failure !== undefined) throw failure;
 }
 
-async function* tapped(member: ZipMember, tap: (chunk: Uint8Array) => void) {
+async function* hashed(member: ZipMember, update: (chunk: Uint8Array) => void) {
   for await (const chunk of member.read()) {
-    tap(chunk);
+    update(chunk);
     yield chunk;
   }
 }

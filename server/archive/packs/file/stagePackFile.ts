@@ -8,19 +8,19 @@ import {
 } from '../../../store/blobs/blobStore.ts';
 import { readPackFile } from './readPackFile.ts';
 
-/** An upload as it waits to be added. */
+/** A staged upload, ready to be added. */
 export interface StagedPackFile {
-  /** The record as the pack file has it. */
+  /** The record in the pack file. */
   record: unknown;
-  /** The files, by the path that the record has. */
+  /** The files, by the path in the record. */
   staged: Map<string, StagedBlob>;
 }
 
 /**
- * Takes in a pack file as it streams. A ZIP is read from its end, so it is staged whole before its files are; its own
- * bytes are never kept.
+ * Stages a pack file from a stream. A ZIP must be read from its end, so the whole ZIP is staged first, then its files. The
+ * ZIP itself is not stored.
  *
- * @throws Problem `pack_too_large` as soon as too much has come, or what `readPackFile` throws; nothing is left then.
+ * @throws Problem `pack_too_large` as soon as the limit is exceeded; problems of `readPackFile`. Nothing is left then.
  */
 export async function stagePackFile(
   blobs: BlobStore,
@@ -29,8 +29,8 @@ export async function stagePackFile(
   const zip = await stageZip(blobs, body);
   try {
     const { sent, files } = await readPackFile<StagedBlob>(zip.file, {
-      take: (chunks, bytes) => blobs.stage(chunks, bytes),
-      drop: (staged) => staged.discard(),
+      receive: (chunks, bytes) => blobs.stage(chunks, bytes),
+      discard: (staged) => staged.discard(),
     });
     return { record: sent, staged: files };
   } finally {
@@ -50,6 +50,6 @@ async function stageZip(blobs: BlobStore, body: AsyncIterable<Uint8Array>): Prom
 export function packFileTooLarge(): Problem {
   return new Problem(
     'pack_too_large',
-    `A pack file has at most ${MAX_PACK_BYTES} bytes. Make two packs of it.`,
+    `A pack file can have at most ${MAX_PACK_BYTES} bytes. Split it into two packs.`,
   );
 }

@@ -1,12 +1,12 @@
 import mime from 'mime-types';
 import type { PackFile } from '../../../../shared/pack.ts';
 
-/** Whether a record, whatever it is, is one that says nothing of its files. */
+/** Returns whether a value is a record that omits `files`. */
 export function omitsFiles(record: unknown): record is object {
   return typeof record === 'object' && record !== null && !Object.hasOwn(record, 'files');
 }
 
-/** A record that leaves `files` out, with the files that came with it; their media types go by their names. */
+/** Adds `files` to a record that omits them. Media types are guessed from the paths. */
 export function withFiles(
   record: object,
   paths: readonly string[],

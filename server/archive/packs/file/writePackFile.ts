@@ -6,19 +6,19 @@ import { Problem } from '../../../../shared/problems.ts';
 import { type Bag, bagOf, PAYLOAD_FOLDER } from '../bag/bag.ts';
 import { storedZip, storedZipBytes, type ZipPart } from '../zip/storedZip.ts';
 
-/** A pack file about to be written: its size is known before its first byte. */
+/** A pack file to be written. Its size is known in advance. */
 export interface PackFileOutput {
   id: string;
   digest: string;
   bytes: number;
-  /** Opens the stream of bytes. Every file is read once before, so that damage is told before anything is sent. */
+  /** Opens the stream of bytes. Every file is read once before, so that damage is found before anything is sent. */
   open(): Promise<Readable>;
 }
 
-/** Reads a file of the pack from its first byte; called twice for each. */
+/** Reads a file of the pack from the start. It is called twice for each file. */
 export type ReadFile = (file: PackFile) => AsyncIterable<Uint8Array>;
 
-/** The pack file of a record: the same bytes for the same record, on every machine. */
+/** Returns the pack file of a record. The same record gives the same bytes on every machine. */
 export function writePackFile(record: PackRecord, readFile: ReadFile): PackFileOutput {
   const bag = bagOf(record);
   const { id, digest } = bag;
@@ -49,7 +49,7 @@ function tagParts({ id, tagFiles }: Bag) {
   }));
 }
 
-/** A bag has a folder `data/`; only where no file is in it must it be named by itself. */
+/** A bag must have a folder `data/`. It needs its own entry only if it contains no files. */
 function emptyPayload(id: string, { files }: PackRecord) {
   return files.length === 0 ? [{ name: `${id}/${PAYLOAD_FOLDER}`, folder: true as const }] : [];
 }
@@ -65,7 +65,7 @@ function payloadName(id: string, { path }: PackFile): string {
   return `${id}/${PAYLOAD_FOLDER}${path}`;
 }
 
-/** @throws Problem `blob_damaged` where the bytes are not those that the record names: no pack file is made of them. */
+/** Returns the CRC of a file. @throws Problem `blob_damaged` if the bytes do not match the record. */
 async function crcOf(file: PackFile, readFile: ReadFile): Promise<number> {
   const sha256 = createHash('sha256');
   let crc = 0;

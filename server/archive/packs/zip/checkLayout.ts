@@ -7,18 +7,18 @@ import { readBytesAt, refuse } from './readBytesAt.ts';
 
 const CENTRAL_RECORD = 46;
 const LOCAL_HEADER = 30;
-/** Bits that both headers must agree on: encrypted, sizes behind the data, strong encryption, UTF-8, hidden. */
-const TELLING_FLAGS = 0x2849;
-const SIZES_BEHIND = 0x08;
+/** Flags that must be equal in both headers: encrypted, sizes after the data, strong encryption, UTF-8, masked. */
+const COMPARED_FLAGS = 0x2849;
+const SIZES_AFTER_DATA = 0x08;
 const IN_ZIP64_FIELD = 0xffff_ffff;
 const ZIP64_FIELD = 0x0001;
 const DESCRIPTOR_SIGNATURE = 0x08074b50;
 
 /**
- * Every byte before the directory must belong to exactly one entry, and what stands before an entry's data must say
- * what the directory says: else one reader could see what another does not, or one stretch of data serve many entries.
+ * Checks that every byte before the directory belongs to exactly one entry, and that local headers agree with the
+ * directory. Otherwise readers could see different archives, or several entries could share the same data.
  *
- * @throws Problem `invalid_pack_file`; where what stands before the data is worse than another, the code for that.
+ * @throws Problem `invalid_pack_file`; the codes of `entryName` and `encrypted_entry` for a local header.
  */
 export async function checkLayout(
   handle: FileHandle,
@@ -26,9 +26,9 @@ export async function checkLayout(
   entries: readonly Entry[],
   directory: CentralDirectory,
 ): Promise<void> {
-  const told = entries.reduce((sum, entry) => sum + recordBytes(entry), 0);
-  if (told !== directory.bytes)
-    refuse('invalid_pack_file', 'The directory of the ZIP has bytes of no entry.');
+  const directoryBytes = entries.reduce((sum, entry) => sum + recordBytes(entry), 0);
+  if (directoryBytes !== directory.bytes)
+    refuse('invalid_pack_file', 'The directory of the ZIP has bytes that belong to no entry.');
   const inOrder = entries.toSorted(
     (left, right) => left.relativeOffsetOfLocalHeader - right.relativeOffsetOfLocalHeader,
   );
@@ -37,16 +37,15 @@ export async function checkLayout(
     const start = entry.relativeOffsetOfLocalHeader;
     const next = inOrder[index + 1]?.relativeOffsetOfLocalHeader ?? directory.start;
     if (start !== reached || start + LOCAL_HEADER > directory.start) {
-      refuse('invalid_pack_file', 'The entries of the ZIP overlap, or bytes lie between them.');
+      refuse('invalid_pack_file', 'The entries of the ZIP overlap, or there are gaps between them.');
     }
     const local = await zip.readLocalFileHeaderPromise(entry);
     const dataEnd = local.fileDataStart + entry.compressedSize;
     checkLocalHeader(entry, local);
-    const behind = next - dataEnd;
-    await checkBehind(handle, entry, dataEnd, behind);
+    await checkDescriptor(handle, entry, dataEnd, next - dataEnd);
     reached = next;
   }
-  if (reached !== directory.start) refuse('invalid_pack_file', 'Bytes of no entry stand in the ZIP.');
+  if (reached !== directory.start) refuse('invalid_pack_file', 'The ZIP has bytes that belong to no entry.');
 }
 
 function recordBytes({ fileNameLength, extraFieldLength, fileCommentLength }: Entry): number {
@@ -57,22 +56,23 @@ function checkLocalHeader(entry: Entry, local: LocalFileHeader): void {
   const extraFields = extraFieldsOf(local.extraField);
   const name = entryName(local.fileName, extraFields);
   if ((local.generalPurposeBitFlag & ENCRYPTION_FLAGS) !== 0) {
-    refuse('encrypted_entry', `${JSON.stringify(name)} is encrypted; send files that anyone can read.`);
+    refuse('encrypted_entry', `${JSON.stringify(name)} is encrypted. Send unencrypted files.`);
   }
-  const behind = (entry.generalPurposeBitFlag & SIZES_BEHIND) !== 0;
+  const isDeferred = (entry.generalPurposeBitFlag & SIZES_AFTER_DATA) !== 0;
   const { compressed, uncompressed } = sizesOf(local, extraFields);
-  const says = (value: number, expected: number) => value === expected || (behind && value === 0);
+  const matches = (value: number, expected: number) => value === expected || (isDeferred && value === 0);
   const agrees =
     local.fileName.equals(entry.fileNameRaw) &&
     local.compressionMethod === entry.compressionMethod &&
-    ((local.generalPurposeBitFlag ^ entry.generalPurposeBitFlag) & TELLING_FLAGS) === 0 &&
-    says(local.crc32, entry.crc32) &&
-    says(compressed, entry.compressedSize) &&
-    says(uncompressed, entry.uncompressedSize);
-  if (!agrees) refuse('invalid_pack_file', `${JSON.stringify(name)} is told in two ways in the ZIP.`);
+    ((local.generalPurposeBitFlag ^ entry.generalPurposeBitFlag) & COMPARED_FLAGS) === 0 &&
+    matches(local.crc32, entry.crc32) &&
+    matches(compressed, entry.compressedSize) &&
+    matches(uncompressed, entry.uncompressedSize);
+  if (!agrees)
+    refuse('invalid_pack_file', `${JSON.stringify(name)} has two contradictory headers in the ZIP.`);
 }
 
-/** The sizes before the data, which lie in the ZIP64 field where they say so. */
+/** Returns the sizes in the local header, or in its ZIP64 field if the header refers to it. */
 function sizesOf(local: LocalFileHeader, extraFields: readonly ExtraField[]) {
   const field = extraFields.find(({ id }) => id === ZIP64_FIELD)?.data;
   const large = (at: number) =>
@@ -83,11 +83,11 @@ function sizesOf(local: LocalFileHeader, extraFields: readonly ExtraField[]) {
   return { compressed, uncompressed };
 }
 
-/** Behind the data stands nothing, or, where the flag says so, its CRC and sizes: 32 or 64 bits, signed or not. */
-async function checkBehind(handle: FileHandle, entry: Entry, at: number, bytes: number): Promise<void> {
+/** Checks the bytes after the data: none, or if flagged a data descriptor (32 or 64 bits, with or without signature). */
+async function checkDescriptor(handle: FileHandle, entry: Entry, at: number, bytes: number): Promise<void> {
   const wrong = (): never =>
-    refuse('invalid_pack_file', 'The entries of the ZIP overlap, or bytes lie between them.');
-  if ((entry.generalPurposeBitFlag & SIZES_BEHIND) === 0) {
+    refuse('invalid_pack_file', 'The entries of the ZIP overlap, or there are gaps between them.');
+  if ((entry.generalPurposeBitFlag & SIZES_AFTER_DATA) === 0) {
     if (bytes !== 0) wrong();
     return;
   }
@@ -104,5 +104,8 @@ async function checkBehind(handle: FileHandle, entry: Entry, at: number, bytes: 
     size(0) === entry.compressedSize &&
     size(1) === entry.uncompressedSize;
   if (!agrees)
-    refuse('invalid_pack_file', 'The sizes behind the data of a ZIP entry are not those in its directory.');
+    refuse(
+      'invalid_pack_file',
+      'The sizes after the data of a ZIP entry differ from those in the directory.',
+    );
 }

@@ -11,12 +11,12 @@ import { refuse } from './readBytesAt.ts';
 
 /** A file or folder in a ZIP. */
 export interface ZipMember {
-  /** As the ZIP has it: safe, `/`-separated, a folder's with its closing slash. */
+  /** The name in the ZIP: safe, separated by `/`, with a trailing slash for a folder. */
   name: string;
   folder: boolean;
-  /** The size that it declares; `read` gives exactly as many bytes or throws. */
+  /** The declared size. `read` returns exactly as many bytes or throws. */
   bytes: number;
-  /** Reads and expands it. */
+  /** Reads and decompresses the data. */
   read(): AsyncGenerator<Buffer>;
 }
 
@@ -27,16 +27,16 @@ export interface OpenZip {
 
 export interface ZipLimits {
   maxEntries: number;
-  /** All members expanded, together. */
+  /** The maximum total size of all uncompressed members. */
   maxBytes: number;
 }
 
 /**
- * Opens a ZIP of which nothing is believed. When this resolves, every member has a safe name of its own, is a plain
- * file or folder that is not encrypted, the sizes that all of them declare are within the limits, and every byte of
- * the archive belongs to one member or to the directory: nothing overlaps, hides or is told in two ways.
+ * Opens an untrusted ZIP. When this resolves, every member has a safe name and is an unencrypted regular file or folder,
+ * the declared sizes are within the limits, and every byte of the archive belongs to exactly one member or to the
+ * directory. Nothing overlaps, is hidden or is ambiguous.
  *
- * @throws Problem with the code of what is wrong.
+ * @throws Problem with the code of the first fault.
  */
 export async function openZip(file: string, limits: ZipLimits): Promise<OpenZip> {
   const handle = await open(file, 'r');
@@ -55,7 +55,7 @@ async function readMembers(handle: FileHandle, limits: ZipLimits): Promise<ZipMe
   if (directory.entries > limits.maxEntries) {
     refuse('invalid_pack_file', `The ZIP has more than ${limits.maxEntries} entries.`);
   }
-  // Names stay bytes and sizes unchecked: both are judged here, each with a code of its own.
+  // yauzl does not decode names or check sizes. Both are checked here, with separate problem codes.
   const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
   const zip = await fromFdPromise(handle.fd, options);
   const entries: Entry[] = [];
@@ -66,7 +66,7 @@ async function readMembers(handle: FileHandle, limits: ZipLimits): Promise<ZipMe
     checkEntry(name, entry);
     expanded += entry.uncompressedSize;
     if (expanded > limits.maxBytes) {
-      refuse('excessive_compression', `Expanded, the ZIP has more than ${limits.maxBytes} bytes.`);
+      refuse('excessive_compression', `Uncompressed, the ZIP has more than ${limits.maxBytes} bytes.`);
     }
     entries.push(entry);
     members.push({
@@ -80,7 +80,7 @@ async function readMembers(handle: FileHandle, limits: ZipLimits): Promise<ZipMe
   return members;
 }
 
-/** Stops at the declared size: an entry that holds more is a bomb, one that holds less or other bytes is damaged. */
+/** Reads an entry. More bytes than declared mean a ZIP bomb; fewer or different ones mean damage. */
 async function* readEntry(zip: ZipFile, entry: Entry, name: string): AsyncGenerator<Buffer> {
   let bytes = 0;
   let crc = 0;
@@ -95,21 +95,21 @@ async function* readEntry(zip: ZipFile, entry: Entry, name: string): AsyncGenera
       crc = crc32(chunk, crc);
       yield chunk;
     }
-    // Where it is inflated: how much of the compressed data was needed for it. The rest would be hidden.
+    // The number of compressed bytes that the inflater used. Unused ones would be hidden data.
     consumed = stream.bytesWritten ?? consumed;
   } catch (error) {
     throw asProblem(error);
   }
-  const isWhole = bytes === entry.uncompressedSize && consumed === entry.compressedSize;
-  if (!isWhole || crc !== entry.crc32) {
+  const isComplete = bytes === entry.uncompressedSize && consumed === entry.compressedSize;
+  if (!isComplete || crc !== entry.crc32) {
     refuse(
       'invalid_pack_file',
-      `${JSON.stringify(name)} is damaged: its size or CRC is not the declared one.`,
+      `${JSON.stringify(name)} is damaged: its size or CRC differs from the declared one.`,
     );
   }
 }
 
-/** What yauzl and zlib say of a malformed archive has no code of ours; a failure of the disk stays one. */
+/** Converts errors of yauzl and zlib to problems. I/O errors and programming errors are kept. */
 function asProblem(error: unknown): unknown {
   if (error instanceof Problem || !(error instanceof Error)) return error;
   const isOurs = error instanceof TypeError || error instanceof ReferenceError || 'syscall' in error;

@@ -2,17 +2,17 @@ import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { ZipFile } from 'yazl';
 
-/** What a ZIP is made of: a folder, or a file whose size and CRC are known before its bytes are read. */
+/** A part of a ZIP: a folder, or a file whose size and CRC are known in advance. */
 export type ZipPart =
   | { name: string; folder: true }
   | { name: string; bytes: number; crc: number; read: () => AsyncIterable<Uint8Array> };
 
-/** Local header, central directory record and end record without what varies in length. */
+/** The fixed lengths of a local header, a central directory record and the end record. */
 const LOCAL_HEADER = 30;
 const CENTRAL_RECORD = 46;
 const END_RECORD = 22;
 
-/** How many bytes `storedZip` makes of these parts. */
+/** Returns the size of the ZIP that `storedZip` writes. */
 export function storedZipBytes(parts: Iterable<{ name: string; bytes?: number }>): number {
   let total = END_RECORD;
   for (const { name, bytes = 0 } of parts) {
@@ -22,14 +22,14 @@ export function storedZipBytes(parts: Iterable<{ name: string; bytes?: number }>
 }
 
 /**
- * A ZIP whose bytes follow from its parts alone. Nothing is compressed, because releases of zlib differ in what they
- * make of the same bytes; each entry is dated 1980-01-01, is a plain file anyone may read, and has no extra field.
- * Bytes are read as they are asked for; a file whose bytes are not the ones announced breaks the stream.
+ * Streams a ZIP whose bytes depend only on its parts. Nothing is compressed, because versions of zlib produce different
+ * output. Each entry has the date 1980-01-01 and mode 0644, and no extra fields. Files are read lazily. A file with a
+ * different size or CRC than declared makes the stream fail.
  */
 export function storedZip(parts: readonly ZipPart[]): Readable {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
-  const announce = announcer(zip);
+  const declare = declarer(zip);
   let open: Readable | undefined;
   zip.on('error', (error: Error) => output.destroy(error));
   output.on('close', () => open?.destroy());
@@ -38,12 +38,12 @@ export function storedZip(parts: readonly ZipPart[]): Readable {
       zip.addEmptyDirectory(part.name, { ...SAME_EVERYWHERE, mode: 0o40755 });
       continue;
     }
-    announce(part);
+    declare(part);
     const options = { ...SAME_EVERYWHERE, mode: 0o100644, compress: false, size: part.bytes };
-    zip.addReadStreamLazy(part.name, options, (give) => {
+    zip.addReadStreamLazy(part.name, options, (provide) => {
       open = Readable.from(checked(part), { objectMode: false });
       open.on('error', (error) => output.destroy(error));
-      give(undefined, open);
+      provide(undefined, open);
     });
   }
   zip.end();
@@ -53,11 +53,11 @@ export function storedZip(parts: readonly ZipPart[]): Readable {
 const SAME_EVERYWHERE = { mtime: new Date(0), forceDosTimestamp: true };
 
 /**
- * yazl writes size and CRC behind a file that it streams, where some readers (Java's ZipInputStream, 7-Zip 9) do not
- * look for them in an entry that is not compressed. Here both are known before, so the entry is told them as yazl
- * queues it, which is the last moment before it may write the header; it then treats the entry like a buffer.
+ * For streamed files yazl writes size and CRC after the data. Some readers (Java's ZipInputStream, 7-Zip 9) do not
+ * support that for uncompressed entries. Here both are known in advance, so they are set on the entry when yazl queues
+ * it, before it can write the header. yazl then treats the entry like a buffer.
  */
-function announcer(zip: ZipFile): (part: { bytes: number; crc: number }) => void {
+function declarer(zip: ZipFile): (part: { bytes: number; crc: number }) => void {
   const { entries } = zip as unknown as { entries: object[] };
   return ({ bytes, crc }) => {
     entries.push = (entry) => {
@@ -68,7 +68,7 @@ function announcer(zip: ZipFile): (part: { bytes: number; crc: number }) => void
   };
 }
 
-/** The bytes of a part, which must be the ones that its header announced. */
+/** Reads the bytes of a part. @throws Error if they do not match the declared size and CRC. */
 async function* checked(part: { bytes: number; crc: number; read: () => AsyncIterable<Uint8Array> }) {
   let bytes = 0;
   let crc = 0;

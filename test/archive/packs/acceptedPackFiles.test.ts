@@ -25,30 +25,30 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-const TAKEN: [what: string, zip: Buffer][] = [
+const ACCEPTED: [what: string, zip: Buffer][] = [
   ['a bag in a folder', VALID_PACK_FILE],
   [
-    'a bag in a folder of another name',
+    'a bag in a folder with another name',
     buildZip(BAG.map((entry) => ({ ...entry, name: entry.name.toString().replace(ROOT, 'My pack (2)/') }))),
   ],
   [
-    'a bag at the top',
+    'a bag at the top level',
     buildZip(BAG.map((entry) => ({ ...entry, name: entry.name.toString().replace(ROOT, '') }))),
   ],
-  ['a bare ZIP', buildZip(bareEntries())],
+  ['a plain ZIP', buildZip(bareEntries())],
   [
-    'a bare ZIP in a folder',
+    'a plain ZIP in a folder',
     buildZip(bareEntries().map((entry) => ({ ...entry, name: `x/${entry.name.toString()}` }))),
   ],
   ['a record without files', buildZip(bareEntries({}))],
   ['a bag without files', buildZip(bagEntries({}))],
   [
-    'folders of their own',
+    'entries for folders',
     buildZip([{ name: ROOT }, { name: `${ROOT}data/` }, ...BAG, { name: `${ROOT}data/empty/` }]),
   ],
   ['deflated entries', buildZip(BAG.map((entry) => ({ ...entry, method: 8 })))],
   [
-    'sizes behind the data',
+    'sizes after the data',
     buildZip(
       BAG.map((entry) => ({
         ...entry,
@@ -59,7 +59,7 @@ const TAKEN: [what: string, zip: Buffer][] = [
     ),
   ],
   [
-    'sizes behind the data without a signature',
+    'sizes after the data without a signature',
     buildZip(
       BAG.map((entry) => ({
         ...entry,
@@ -69,16 +69,16 @@ const TAKEN: [what: string, zip: Buffer][] = [
     ),
   ],
   [
-    'names in UTF-8 that are not marked, as Info-ZIP writes them',
+    'names in UTF-8 without the UTF-8 flag, as Info-ZIP writes them',
     buildZip(BAG.map((entry) => ({ ...entry, flags: 0 }))),
   ],
   [
-    'entries of no Unix mode',
+    'entries without a Unix mode',
     buildZip(BAG.map((entry) => ({ ...entry, madeBy: 20, externalAttributes: 0x20 }))),
   ],
   ['a comment', buildZip(BAG, { comment: Buffer.from('Tide levels') })],
   [
-    'a ZIP64 end record that agrees',
+    'a consistent ZIP64 end record',
     buildZip(BAG, {
       before: zip64End({
         entries: BAG.length,
@@ -101,7 +101,7 @@ const TAKEN: [what: string, zip: Buffer][] = [
   ],
   ['BagIt 0.97', buildZip(withTagFile('bagit.txt', (text) => text.replace('1.0', '0.97')))],
   [
-    'digests in capitals and asterisks',
+    'uppercase digests and asterisks',
     buildZip(
       manifestWith((text) =>
         text.replaceAll(/^(\S+) {2}/gm, (_all, digest: string) => `${digest.toUpperCase()} *`),
@@ -112,17 +112,17 @@ const TAKEN: [what: string, zip: Buffer][] = [
   ['no tag manifest', buildZip(BAG.filter(({ name }) => !name.toString().includes('tagmanifest-')))],
   ['no bag-info.txt', buildZip(withTagManifest(without('bag-info.txt')))],
   [
-    'a record with spaces and its keys in another order',
+    'a record with spaces and another key order',
     buildZip(
       bareEntries(SAMPLE_FILES, Object.fromEntries(Object.entries(recordFor(SAMPLE_FILES)).reverse())),
     ),
   ],
   [
-    'manifests of more algorithms that match',
+    'matching manifests of several algorithms',
     buildZip(withTagManifest(tagFile('manifest-md5.txt', manifestOf(SAMPLE_FILES, 'md5')), 'sha512')),
   ],
 ];
 
-test.each(TAKEN)('a pack file is taken with %s', async (_what, zip) => {
+test.each(ACCEPTED)('accepts a pack file with %s', async (_what, zip) => {
   expect(await pool.refusalOf(zip)).toBeUndefined();
 });

@@ -2,13 +2,13 @@ import type { Request, Response } from 'express';
 import { MAX_PACK_BYTES } from '../../../shared/limits.ts';
 import { reportToMeter } from './requestBody.ts';
 
-/** What a refused client may still send before it is cut off: as much as two of the largest packs. */
+/** How much a refused client may still send before it is disconnected: the size of two of the largest packs. */
 const MAX_DRAINED_BYTES = 2 * MAX_PACK_BYTES;
 const MAX_DRAINED_MS = 20_000;
-/** An unread body of this announced length is read to its end by Node itself, and the connection lives on. */
+/** Node itself reads unread bodies up to this length, and keeps the connection open. */
 const SMALL_BYTES = 65_536;
 
-/** Whether the client is still sending a body that nobody will read. */
+/** Returns whether the client is still sending a body that nobody will read. */
 export function isStillSending(request: Request): boolean {
   const { 'content-length': length, 'transfer-encoding': transferEncoding } = request.headers;
   if (request.complete) return false;
@@ -16,9 +16,8 @@ export function isStillSending(request: Request): boolean {
 }
 
 /**
- * Answers a client that is still sending. A connection that is closed while bytes come in is reset, and the client
- * would lose the answer; so the answer is written whole, what comes is thrown away for a while, and then the
- * connection is closed.
+ * Responds to a client that is still sending. Closing the connection at once would reset it, and the client would lose
+ * the response. So the response is sent, incoming bytes are discarded for a while, and then the connection is closed.
  */
 export function respondEarly(request: Request, response: Response, body: string): void {
   response.set({ Connection: 'close', 'Content-Length': String(Buffer.byteLength(body)) });

@@ -6,8 +6,8 @@ import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 
-/** Sends bytes as they are; answers with the status and the code of the problem that comes back. */
-async function told(url: string, bytes: string): Promise<unknown[]> {
+/** Sends raw bytes. Returns the status and the code of the problem in the response. */
+async function sendRaw(url: string, bytes: string): Promise<unknown[]> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.write(bytes);
@@ -18,17 +18,17 @@ async function told(url: string, bytes: string): Promise<unknown[]> {
   return [status, code];
 }
 
-test('what is no HTTP request, or has too long an address, is answered with a problem too', async () => {
+test('a malformed request, or one with a too long URL, gets a problem', async () => {
   const { url } = await openTestNode();
   const host = `Host: ${new URL(url).host}\r\n`;
-  expect(await told(url, 'GARBAGE\r\n\r\n')).toEqual([400, 'invalid_request']);
+  expect(await sendRaw(url, 'GARBAGE\r\n\r\n')).toEqual([400, 'invalid_request']);
   const long = `GET /api/packs?q=${'a'.repeat(20_000)} HTTP/1.1\r\n${host}\r\n`;
-  expect(await told(url, long)).toEqual([431, 'head_too_large']);
+  expect(await sendRaw(url, long)).toEqual([431, 'head_too_large']);
   const upload = `POST /api/packs HTTP/1.1\r\n${host}Content-Type: application/zip\r\nTransfer-Encoding: chunked\r\n\r\n`;
-  expect(await told(url, `${upload}no size\r\n`)).toEqual([400, 'invalid_request']);
+  expect(await sendRaw(url, `${upload}no size\r\n`)).toEqual([400, 'invalid_request']);
 });
 
-test('so is what comes after an answer on the same connection', async () => {
+test('so does one that follows a response on the same connection', async () => {
   const { url } = await openTestNode();
   const { hostname, port, host } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -41,28 +41,28 @@ test('so is what comes after an answer on the same connection', async () => {
   expect(rest).toContain('"code":"invalid_request"');
 });
 
-describe('which host a request is for (contract-2, section 7; RFC 9112, section 3.2)', () => {
+describe('the host of a request (contract-2, section 7; RFC 9112, section 3.2)', () => {
   test.each([
     ['two Host headers', 'GET /api/health HTTP/1.1', ['Host: HERE', 'Host: evil.example']],
     ['two equal Host headers', 'GET /api/health HTTP/1.1', ['Host: HERE', 'host: HERE']],
     ['no Host', 'GET /api/health HTTP/1.1', []],
     ['no Host in HTTP/1.0', 'GET /api/health HTTP/1.0', []],
-    ['another host in the first line', 'GET http://evil.example/api/health HTTP/1.1', ['Host: HERE']],
-    ['another host in both', 'GET http://evil.example/api/health HTTP/1.1', ['Host: evil.example']],
-    ['another port in the first line', 'GET http://127.0.0.1:1/api/health HTTP/1.1', ['Host: HERE']],
+    ['another host in the request line', 'GET http://evil.example/api/health HTTP/1.1', ['Host: HERE']],
+    ['another host in both places', 'GET http://evil.example/api/health HTTP/1.1', ['Host: evil.example']],
+    ['another port in the request line', 'GET http://127.0.0.1:1/api/health HTTP/1.1', ['Host: HERE']],
     [
-      'two Host headers before stored bytes',
+      'two Host headers on the blob fast path',
       `GET /archive/${'0'.repeat(64)} HTTP/1.1`,
       ['Host: HERE', 'Host: x'],
     ],
-    ['a first line that is no address', 'GET api/health HTTP/1.1', ['Host: HERE']],
+    ['an invalid request target', 'GET api/health HTTP/1.1', ['Host: HERE']],
   ])('%s: 400 invalid_request', async (_what, line, headers) => {
     const { url } = await openTestNode();
     const head = [line, ...headers, 'Connection: close', '', ''].join('\r\n');
-    expect(await told(url, head.replaceAll('HERE', new URL(url).host))).toEqual([400, 'invalid_request']);
+    expect(await sendRaw(url, head.replaceAll('HERE', new URL(url).host))).toEqual([400, 'invalid_request']);
   });
 
-  test('the node’s own address in the first line, as a proxy sends it, is answered as if the path stood there', async () => {
+  test('accepts the node’s own URL in the request line, as sent to a proxy, like a path', async () => {
     const { url } = await openTestNode();
     const { hostname, port, host } = new URL(url);
     for (const path of ['/api/health', '/api/packs?limit=1']) {

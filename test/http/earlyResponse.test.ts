@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(closeTestNodes);
 
-/** Sends 60 MB as fast as they are taken and gives the answer, as a client that reads only when it has sent all. */
+/** Sends 60 MB with back-pressure, and reads the response only after sending everything. */
 function upload(
   headers: Record<string, string | number>,
   owner = true,
@@ -46,7 +46,7 @@ function upload(
         ...headers,
       },
     });
-    const answered = new Promise<IncomingMessage>((told) => request.on('response', told));
+    const answered = new Promise<IncomingMessage>((resolve) => request.on('response', resolve));
     request.on('error', reject);
     const chunk = Buffer.alloc(1_000_000, 'x');
     const sendAll = async () => {
@@ -67,7 +67,7 @@ function upload(
 const length = HEAD.length + UPLOAD_BYTES + TAIL.length;
 
 describe('a refusal reaches a client that is still sending 60 MB', () => {
-  test('too large, found while it streams', async () => {
+  test('too large, detected during the upload', async () => {
     const { status, body } = await upload({ 'Transfer-Encoding': 'chunked' });
     expect({ status, ...(JSON.parse(body) as object) }).toMatchObject({
       status: 413,
@@ -75,7 +75,7 @@ describe('a refusal reaches a client that is still sending 60 MB', () => {
     });
   });
 
-  test('too large, of announced length', async () => {
+  test('too large, according to its announced length', async () => {
     const { status, body } = await upload({ 'Content-Length': length });
     expect({ status, ...(JSON.parse(body) as object) }).toMatchObject({
       status: 413,
@@ -83,7 +83,7 @@ describe('a refusal reaches a client that is still sending 60 MB', () => {
     });
   });
 
-  test('not the owner, before anything is read', async () => {
+  test('not the owner, detected before anything is read', async () => {
     const { status, body } = await upload({ 'Content-Length': length }, false);
     expect({ status, ...(JSON.parse(body) as object) }).toMatchObject({
       status: 401,
@@ -118,12 +118,12 @@ describe('a refusal reaches a client that is still sending 60 MB', () => {
   });
 });
 
-test('nothing of them is left', async () => {
+test('none of them leaves anything behind', async () => {
   expect(await readdir(join(node.dataFolder, 'tmp'))).toEqual([]);
   expect(await (await node.fetch('/api/ledger?limit=1')).json()).toMatchObject({ total: 0 });
 });
 
-test('a client that is refused and goes quiet without hanging up has its answer at once', async () => {
+test('a refused client that stops sending without disconnecting gets its response at once', async () => {
   const socket = connect(Number(new URL(node.url).port), '127.0.0.1');
   const answer = new Promise<string>((resolve) =>
     socket.once('data', (chunk: Buffer) => resolve(chunk.toString())),
@@ -142,7 +142,7 @@ test('a client that is refused and goes quiet without hanging up has its answer 
   socket.destroy();
 });
 
-test('a small body that is refused costs no connection', async () => {
+test('a refused small body does not close the connection', async () => {
   const response = await node.fetch('/api/nodes', {
     method: 'POST',
     body: JSON.stringify({ path: 'a', title: 'A' }),

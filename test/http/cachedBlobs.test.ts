@@ -7,7 +7,7 @@ import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts'
 import { sha256Of, uploadNewPack } from '../support/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
-/* Bytes that were sent once are sent again without much ado: but as they are now, and each time the right ones. */
+/* Responses with blobs are cached. These tests check that a cached response is never outdated or mixed up. */
 
 afterEach(async () => {
   await closeTestNodes();
@@ -22,38 +22,38 @@ async function nodeWithA(): Promise<TestNode> {
   return node;
 }
 
-/** The status and the text of an answer, which says the length that it has. */
-async function told(node: TestNode, path = `/api/blobs/${A}`): Promise<[number, string]> {
+/** Returns the status and the text of a response, and checks its Content-Length. */
+async function responseTo(node: TestNode, path = `/api/blobs/${A}`): Promise<[number, string]> {
   const answer = await node.fetch(path);
   const text = await answer.text();
   expect(answer.headers.get('Content-Length')).toBe(String(Buffer.byteLength(text)));
   return [answer.status, text];
 }
 
-test('bytes that were sent before are held back as soon as they are known to be damaged, and sent once they are mended', async () => {
+test('bytes that were sent before are refused once they are known to be damaged, and sent again after the repair', async () => {
   const node = await nodeWithA();
-  expect(await told(node)).toEqual([200, 'first']);
+  expect(await responseTo(node)).toEqual([200, 'first']);
   await overwrite(node.dataFolder, A, 'fixed');
   await audit(node);
-  expect(await told(node)).toEqual([500, expect.stringContaining('blob_damaged')]);
+  expect(await responseTo(node)).toEqual([500, expect.stringContaining('blob_damaged')]);
   await overwrite(node.dataFolder, A, 'first');
   await audit(node);
-  expect(await told(node)).toEqual([200, 'first']);
+  expect(await responseTo(node)).toEqual([200, 'first']);
 });
 
 test.each(['firs', 'first and more', ''])(
-  'a file that came to hold “%s” after it was sent is not sent, whole or in part',
+  'a file that was changed to “%s” after it was sent is not sent again',
   async (now) => {
     const node = await nodeWithA();
-    expect(await told(node)).toEqual([200, 'first']);
+    expect(await responseTo(node)).toEqual([200, 'first']);
     await overwrite(node.dataFolder, A, now);
-    expect(await told(node)).toEqual([500, expect.stringContaining('blob_damaged')]);
+    expect(await responseTo(node)).toEqual([500, expect.stringContaining('blob_damaged')]);
     await overwrite(node.dataFolder, A, 'first');
-    expect(await told(node)).toEqual([200, 'first']);
+    expect(await responseTo(node)).toEqual([200, 'first']);
   },
 );
 
-test('an object that was sent before is sent with the type that it came with since', async () => {
+test('an object that was sent before is sent with its new type after another retrieval', async () => {
   const web = await ScriptedWeb.open();
   const node = await openCollectingNode();
   await node.watch(web.url('/page'));
@@ -71,18 +71,18 @@ test('an object that was sent before is sent with the type that it came with sin
   expect(await typeFor('document')).toBe('text/plain');
   await cameAs('text/csv');
   expect(await typeFor('document')).toBe('text/csv');
-  // A script that a page takes from here is told no type, and nobody else is told that.
+  // The type is hidden from pages that load an object as a script, but not from other requests.
   expect(await typeFor('script')).toBe('application/octet-stream');
   expect(await typeFor('document')).toBe('text/csv');
 });
 
-test('empty bytes are an answer too', async () => {
+test('sends an empty blob', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, {}, { empty: '' });
-  expect(await told(node, `/api/blobs/${sha256Of('')}`)).toEqual([200, '']);
+  expect(await responseTo(node, `/api/blobs/${sha256Of('')}`)).toEqual([200, '']);
 });
 
-test('a client that takes its answers late gets each of them right, whatever is sent to others meanwhile', async () => {
+test('a slow client gets correct responses while others are served', async () => {
   const node = await openTestNode();
   const contents = ['x', 'y', 'z'].map((letter) => letter.repeat(60_000));
   await uploadNewPack(node, {}, Object.fromEntries(contents.map((content, index) => [`${index}`, content])));
@@ -92,8 +92,8 @@ test('a client that takes its answers late gets each of them right, whatever is 
   const wanted = Array.from({ length: 300 }, (_, index) => index % 3);
   for (const index of wanted) socket.write(`GET ${paths[index]} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
   socket.end();
-  // The system takes some of the answers; the others wait in the node, whose event loop has turned many times by then.
-  for (const path of [...paths, ...paths, ...paths]) await told(node, path);
+  // The kernel accepts some of the responses. The others wait in the node over many turns of its event loop.
+  for (const path of [...paths, ...paths, ...paths]) await responseTo(node, path);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   await once(socket, 'close');
