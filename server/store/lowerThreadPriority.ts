@@ -1,12 +1,12 @@
 import { setPriority } from 'node:os';
 
-/** As `nice -n 10`. */
-const BEHIND_OTHERS = 10;
+/** The same as `nice -n 10`. */
+const LOW_PRIORITY = 10;
 
 /**
- * Lets this thread step back behind those that answer requests, where there is a processor too few. Linux gives each
- * thread a priority of its own (setpriority(2), notes); elsewhere it would be the whole node's, and is left as it is.
+ * Lowers the priority of this thread, so that threads that answer requests run first. Only Linux has a priority for
+ * each thread (setpriority(2), notes). On other systems it would apply to the whole process, so nothing is changed.
  */
 export function lowerThreadPriority(): void {
-  if (process.platform === 'linux') setPriority(BEHIND_OTHERS);
+  if (process.platform === 'linux') setPriority(LOW_PRIORITY);
 }

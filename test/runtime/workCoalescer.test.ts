@@ -5,8 +5,8 @@ import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 
-describe('work that anybody may ask for', () => {
-  test('is shared by who asks before it begins, and done anew for who asks after', async () => {
+describe('coalesced work', () => {
+  test('is shared by requests before it begins, and run again for later ones', async () => {
     const shared = new WorkCoalescer<number>(1);
     const ends: (() => void)[] = [];
     let begun = 0;
@@ -30,15 +30,15 @@ describe('work that anybody may ask for', () => {
     expect(await other).toBe(3);
   });
 
-  test('that fails is told to all who shared it, and can be asked for again', async () => {
+  test('rejects all requests that share a failed run, and runs again for the next', async () => {
     const shared = new WorkCoalescer<number>(1);
     const fails = () => Promise.reject(new Error('The disk is gone.'));
-    const asked = [shared.run('a', fails), shared.run('a', fails)];
-    for (const each of asked) await expect(each).rejects.toThrow('The disk is gone.');
+    const requests = [shared.run('a', fails), shared.run('a', fails)];
+    for (const each of requests) await expect(each).rejects.toThrow('The disk is gone.');
     expect(await shared.run('a', () => Promise.resolve(1))).toBe(1);
   });
 
-  test('a ledger that many visitors have verified at once is verified a few times, and each is answered', async () => {
+  test('limits the verifications of the ledger that many visitors request at once', async () => {
     const node = await openTestNode();
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () => {

@@ -2,7 +2,7 @@ import { getPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 
-test.runIf(process.platform === 'linux')('a thread that steps back does so alone', async () => {
+test.runIf(process.platform === 'linux')('lowers the priority of the calling thread only', async () => {
   const before = getPriority();
   const module = new URL('../../server/store/lowerThreadPriority.ts', import.meta.url);
   const worker = new Worker(
