@@ -1,31 +1,31 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 
-/** A file that was hashed, or why it could not be. */
+/** The digests of a file, or the error code if it could not be read. */
 export type HashedFile =
   | { path: string; bytes: number; digests: Record<string, string> }
   | { path: string; failure: string };
 
 export interface FileToHash {
   path: string;
-  /** By the names that Node has for them. */
+  /** Node's names of the hash algorithms. */
   algorithms: readonly string[];
 }
 
-/** The fastest size of a read. */
+/** Larger reads are no faster. */
 const READ_BYTES = 1_048_576;
 
-/** Hashes a file; `tell` hears how many bytes were read since it was last told. Never throws for what the disk says. */
-export function hashFileSync({ path, algorithms }: FileToHash, tell: (bytes: number) => void): HashedFile {
+/** Hashes a file. Calls `onRead` with the number of bytes of each read. Returns file system errors as `failure`. */
+export function hashFileSync({ path, algorithms }: FileToHash, onRead: (bytes: number) => void): HashedFile {
   try {
-    return { path, ...hashOpenFile(path, algorithms, tell) };
+    return { path, ...hashOpenFile(path, algorithms, onRead) };
   } catch (error) {
     if (!(error instanceof Error) || !('code' in error)) throw error;
     return { path, failure: String(error.code) };
   }
 }
 
-function hashOpenFile(path: string, algorithms: readonly string[], tell: (bytes: number) => void) {
+function hashOpenFile(path: string, algorithms: readonly string[], onRead: (bytes: number) => void) {
   const hashes = algorithms.map((algorithm) => [algorithm, createHash(algorithm)] as const);
   const buffer = Buffer.allocUnsafe(READ_BYTES);
   const descriptor = openSync(path, 'r');
@@ -36,7 +36,7 @@ function hashOpenFile(path: string, algorithms: readonly string[], tell: (bytes:
       if (read === 0) break;
       for (const [, hash] of hashes) hash.update(buffer.subarray(0, read));
       bytes += read;
-      tell(read);
+      onRead(read);
     }
   } finally {
     closeSync(descriptor);

@@ -2,24 +2,27 @@ import { Worker } from 'node:worker_threads';
 import { workerUrl } from '../runtime/runWorker.ts';
 import type { FileToHash, HashedFile } from './hashFileSync.ts';
 
-/** What a lane says: bytes read since it last spoke, and with them, at a file's end, what came of the file. */
-interface LaneMessage {
+/** A message of a thread: the bytes read since its last message and, at the end of a file, the result. */
+interface ThreadMessage {
   read: number;
   index?: number;
   hashed?: HashedFile;
 }
 
-/** Two threads read and hash as fast as most disks give. */
-const LANES = 2;
-/** Files given to a lane before it has answered, so that it never waits for the next. */
-const AHEAD = 2;
+/** Two threads hash as fast as most disks read. */
+const THREADS = 2;
+/** The number of files queued at each thread, so that it never waits for the next. */
+const QUEUED = 2;
 
-/** Hashes files in threads, each free thread taking the next file; gives them in the order in which they came. */
+/**
+ * Hashes files in threads; each free thread takes the next file. Yields the results in the order of the files. Calls
+ * `onRead` with the number of bytes read.
+ */
 export async function* hashInThreads(
   files: readonly FileToHash[],
-  tell: (bytes: number) => void,
+  onRead: (bytes: number) => void,
 ): AsyncGenerator<HashedFile> {
-  const lanes = Array.from({ length: LANES }, () => new Worker(workerUrl('hashThread', import.meta.url)));
+  const threads = Array.from({ length: THREADS }, () => new Worker(workerUrl('hashThread', import.meta.url)));
   const done = new Map<number, HashedFile>();
   let begun = 0;
   let failure: Error | undefined;
@@ -28,24 +31,24 @@ export async function* hashInThreads(
     changed.resolve();
     changed = Promise.withResolvers();
   };
-  const giveNext = (lane: Worker) => {
+  const sendNext = (thread: Worker) => {
     const file = files[begun];
-    if (file) lane.postMessage({ index: begun, file });
+    if (file) thread.postMessage({ index: begun, file });
     begun += 1;
   };
-  for (const lane of lanes) {
-    lane.on('message', ({ read, index, hashed }: LaneMessage) => {
-      tell(read);
+  for (const thread of threads) {
+    thread.on('message', ({ read, index, hashed }: ThreadMessage) => {
+      onRead(read);
       if (index === undefined || !hashed) return;
       done.set(index, hashed);
-      giveNext(lane);
+      sendNext(thread);
       wake();
     });
-    lane.on('error', (error: Error) => {
+    thread.on('error', (error: Error) => {
       failure = error;
       wake();
     });
-    for (let ahead = 0; ahead < AHEAD; ahead += 1) giveNext(lane);
+    for (let queued = 0; queued < QUEUED; queued += 1) sendNext(thread);
   }
   try {
     for (let index = 0; index < files.length; index += 1) {
@@ -57,6 +60,6 @@ export async function* hashInThreads(
       done.delete(index);
     }
   } finally {
-    await Promise.all(lanes.map((lane) => lane.terminate()));
+    await Promise.all(threads.map((thread) => thread.terminate()));
   }
 }

@@ -5,10 +5,10 @@ import { hashOf } from './entry.ts';
 import { appendTiles, rootAt } from './tree.ts';
 
 /**
- * Appends one entry, inside the caller's transaction: what it records and the entry are durable together or not at all.
- * Its time is never before that of the entry before it.
+ * Appends one entry inside the caller's transaction, so that the entry and what it records are durable together or not
+ * at all. Its time is never before that of the previous entry.
  *
- * @param recorded `digest` is the SHA-256 of the canonical JSON of what was recorded, as hex (`fingerprintOf`).
+ * @param recorded `digest` is the SHA-256 of the canonical JSON of what is recorded, in hex (`fingerprintOf`).
  */
 export function appendEntry(
   database: WriteDatabase,
@@ -23,12 +23,12 @@ export function appendEntry(
   return entry;
 }
 
-/** The number that the next entry will have; only meaningful inside the transaction that appends it. */
+/** Returns the number of the next entry. Valid only inside the transaction that appends it. */
 export function nextSeq(database: WriteDatabase): number {
   return (lastEntry(database)?.seq ?? 0) + 1;
 }
 
-/** The head: the last entry's number and hash, and the root of the tree over all entries, in hex. */
+/** Reads the head: the number and hash of the last entry, and the root of the tree over all entries, in hex. */
 export function readHead(database: ReadDatabase): LedgerHead {
   const last = lastEntry(database);
   const seq = last?.seq ?? 0;

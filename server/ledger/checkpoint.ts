@@ -1,9 +1,9 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 
 /**
- * Checkpoints: the size and root of the ledger under the node's signature, in the form that others' tools read.
- * C2SP tlog-checkpoint (https://c2sp.org/tlog-checkpoint) is a C2SP signed note (https://c2sp.org/signed-note) whose
- * text is the origin, the size and the root in base64, a line each. Signatures are Ed25519 (RFC 8032).
+ * A checkpoint: the size and root of the ledger, signed by the node. The format is C2SP tlog-checkpoint
+ * (https://c2sp.org/tlog-checkpoint): a signed note (https://c2sp.org/signed-note) whose text has three lines, the
+ * origin, the size and the root in base64. Signatures are Ed25519 (RFC 8032).
  */
 export interface Checkpoint {
   origin: string;
@@ -11,7 +11,7 @@ export interface Checkpoint {
   root: Buffer;
 }
 
-/** The node's own key pair and what others know it by. */
+/** The node's key pair. */
 export interface NodeKey {
   /** The key's name, and the origin of its checkpoints. */
   name: string;
@@ -22,11 +22,11 @@ export interface NodeKey {
 
 /** The signature type of Ed25519 in a signed note. */
 const ED25519 = Buffer.of(1);
-/** What stands before a raw Ed25519 seed in PKCS #8 (RFC 8410, section 7), and before a raw key in SPKI (section 4). */
+/** The bytes before a raw Ed25519 seed in PKCS #8 (RFC 8410, section 7), and before a raw public key in SPKI (section 4). */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** The private key of a seed of 32 bytes. */
+/** Returns the private key of a 32-byte seed. */
 export function privateKeyOfSeed(seed: Uint8Array): KeyObject {
   return createPrivateKey({ key: Buffer.concat([PKCS8_PREFIX, seed]), format: 'der', type: 'pkcs8' });
 }
@@ -44,7 +44,7 @@ function keyId(name: string, publicKey: Uint8Array): Buffer {
   return createHash('sha256').update(`${name}\n`).update(ED25519).update(publicKey).digest().subarray(0, 4);
 }
 
-/** The signed note of a checkpoint, as text. */
+/** Signs a checkpoint and returns the signed note. */
 export function signCheckpoint(
   { name, privateKey, verifierKey }: NodeKey,
   { size, root }: Omit<Checkpoint, 'origin'>,
@@ -55,7 +55,7 @@ export function signCheckpoint(
   return `${text}\n— ${name} ${signature}\n`;
 }
 
-/** Why a text is no checkpoint of this key. */
+/** A text is not a checkpoint signed by the expected key. */
 export class CheckpointError extends Error {
   constructor(message: string) {
     super(message);
@@ -64,9 +64,9 @@ export class CheckpointError extends Error {
 }
 
 /**
- * Opens a signed note: checks the signature of the verifier key and reads the checkpoint.
+ * Verifies the signature of a signed note with a verifier key and parses the checkpoint.
  *
- * @throws CheckpointError, with a sentence, where it is malformed, signed by another key only, or altered.
+ * @throws CheckpointError if it is malformed, altered, or not signed by this key.
  */
 export function openCheckpoint(note: string, verifierKey: string): Checkpoint {
   const [name = '', id = '', encoded = ''] = verifierKey.split(/\+/, 3);
@@ -77,11 +77,13 @@ export function openCheckpoint(note: string, verifierKey: string): Checkpoint {
     key[0] !== 1 ||
     keyId(name, key.subarray(1)).toString('hex') !== id
   ) {
-    throw new CheckpointError('The verifier key is malformed: name+hash+key, with Ed25519, is needed.');
+    throw new CheckpointError(
+      'The verifier key is malformed. It must be name+hash+key, with an Ed25519 key.',
+    );
   }
   const end = note.lastIndexOf('\n\n');
   if (end < 0 || !note.endsWith('\n'))
-    throw new CheckpointError('This is no checkpoint: it has no signature.');
+    throw new CheckpointError('This is not a checkpoint: it has no signature.');
   const text = note.slice(0, end + 1);
   const prefix = `— ${name} `;
   const signatures = note
@@ -111,14 +113,16 @@ function parseCheckpoint(text: string): Checkpoint {
     root.length !== 32 ||
     root.toString('base64') !== encodedRoot
   ) {
-    throw new CheckpointError('This is no checkpoint: an origin, a size and a root are needed, a line each.');
+    throw new CheckpointError(
+      'This is not a checkpoint: it needs an origin, a size and a root, on a line each.',
+    );
   }
   return { origin, size: Number(size), root };
 }
 
 /**
- * A proof file that can be kept beside a download and checked with no node (https://c2sp.org/tlog-proof): the index,
- * the audit path and the checkpoint.
+ * Formats a proof file (https://c2sp.org/tlog-proof): the index, the audit path and the checkpoint. It can be verified
+ * without a node.
  */
 export function proofFile(index: number, path: readonly Buffer[], checkpoint: string): string {
   const hashes = path.map((hash) => `${hash.toString('base64')}\n`).join('');

@@ -8,32 +8,32 @@ import { type Checkpoint, type NodeKey, signCheckpoint } from './checkpoint.ts';
 
 type Signed = Omit<Checkpoint, 'origin'>;
 
-/** A checkpoint as it lies in a data folder, not yet believed. */
+/** A checkpoint file in a data folder, not yet verified. */
 export interface StoredCheckpoint {
   file: string;
   note: string;
 }
 
-/** The largest checkpoint that the node has signed; one that was signed beside it has its size in its name. */
-const KEPT = /^checkpoint(-\d{1,15})?$/;
+/** `checkpoint` is the largest that the node has signed. A second process adds the size to the name of its files. */
+const CHECKPOINT_FILE = /^checkpoint(-\d{1,15})?$/;
 
 function checkpointFile(folder: string): string {
   return join(folder, 'checkpoint');
 }
 
-/** The checkpoints that are kept in a data folder. */
+/** Reads the checkpoint files in a data folder. */
 export async function readStoredCheckpoints(folder: string): Promise<StoredCheckpoint[]> {
   const names = await readdir(folder).catch((error: unknown) => {
     if (isMissing(error)) return [];
     throw error;
   });
-  const files = names.filter((name) => KEPT.test(name)).map((name) => join(folder, name));
+  const files = names.filter((name) => CHECKPOINT_FILE.test(name)).map((name) => join(folder, name));
   const notes: StoredCheckpoint[] = [];
   for (const file of files) {
     try {
       notes.push({ file, note: await readFile(file, 'utf8') });
     } catch (error) {
-      // A node that was just opened keeps one that is as large.
+      // A node that is opening just removed it, after writing one of the same size or larger.
       if (!isMissing(error)) throw error;
     }
   }
@@ -43,24 +43,24 @@ export async function readStoredCheckpoints(folder: string): Promise<StoredCheck
 export interface CheckpointsConfig {
   folder: string;
   key: NodeKey;
-  /** The size of the largest checkpoint by this key that is kept already; -1 where there is none. */
+  /** The size of the largest stored checkpoint by this key; -1 if there is none. */
   storedSize: number;
-  /** Whether another process has the archive open and keeps its own: then each has a file of its own, named by its size. */
+  /** Whether another process has the archive open. Each checkpoint then gets its own file, named by its size. */
   isSecondary?: boolean;
 }
 
 /**
- * Signs checkpoints, and keeps the largest one on stable storage before anybody is given it: a node that was given back
- * an older database must not sign a second history. Requests for what is no larger cost no disk.
+ * Signs checkpoints. The largest one is written to stable storage before it is returned, so that a node whose database
+ * was replaced by an older one does not sign a second history. Signing a checkpoint that is not larger writes nothing.
  */
 export class Checkpoints {
   readonly key: NodeKey;
   readonly #folder: string;
   readonly #isSecondary: boolean;
   #storedSize: number;
-  /** What the next round keeps: the largest that was asked for meanwhile. */
-  #asked: { size: number; note: string } | undefined;
-  #round: Promise<void> | undefined;
+  /** The largest checkpoint requested during a write; the next write stores it. */
+  #requested: { size: number; note: string } | undefined;
+  #writing: Promise<void> | undefined;
 
   constructor({ folder, key, storedSize, isSecondary = false }: CheckpointsConfig) {
     this.#folder = folder;
@@ -70,43 +70,43 @@ export class Checkpoints {
   }
 
   /**
-   * The checkpoint of the ledger of this size, as a signed note.
+   * Returns the checkpoint for this size and root as a signed note.
    *
-   * @throws Problem `disk_nearly_full` where it cannot be kept; whatever the disk says
+   * @throws Problem `disk_nearly_full` if it cannot be stored; any other error of the file system
    */
   async sign({ size, root }: Signed): Promise<string> {
     const note = signCheckpoint(this.key, { size, root });
-    while (size > this.#storedSize) await this.#keep(size, note);
+    while (size > this.#storedSize) await this.#store(size, note);
     return note;
   }
 
-  /** Resolves when a round is over, one at a time, each with the largest that was asked for until it began. */
-  async #keep(size: number, note: string): Promise<void> {
-    if (size > (this.#asked?.size ?? -1)) this.#asked = { size, note };
-    // Whoever waits for a round looks again after it, and hears of a failure by a round of their own.
-    if (this.#round) return this.#round.catch(() => {});
-    this.#round = this.#keepAsked().finally(() => (this.#round = undefined));
-    await this.#round;
+  /** Runs one write at a time, each with the largest checkpoint requested before it began. */
+  async #store(size: number, note: string): Promise<void> {
+    if (size > (this.#requested?.size ?? -1)) this.#requested = { size, note };
+    // The caller checks the size again after the write; if it failed, the caller starts its own write and gets the error.
+    if (this.#writing) return this.#writing.catch(() => {});
+    this.#writing = this.#writeRequested().finally(() => (this.#writing = undefined));
+    await this.#writing;
   }
 
-  async #keepAsked(): Promise<void> {
-    const asked = this.#asked;
-    this.#asked = undefined;
-    if (!asked) return;
-    const { size, note } = asked;
+  async #writeRequested(): Promise<void> {
+    const requested = this.#requested;
+    this.#requested = undefined;
+    if (!requested) return;
+    const { size, note } = requested;
     const file = checkpointFile(this.#folder);
     await (this.#isSecondary ? writeFileDurably(`${file}-${size}`, note, 0o600) : replace(file, note));
     this.#storedSize = size;
   }
 
-  /** Removes what was kept beside a node that has ended: the archive's own kept checkpoint is as large by now. */
+  /** Removes the files of other processes. Call it after storing a checkpoint that is at least as large. */
   async removeSecondaryCheckpoints(): Promise<void> {
     for (const { file } of await readStoredCheckpoints(this.#folder))
       if (file !== checkpointFile(this.#folder)) await rm(file, { force: true });
   }
 }
 
-/** Replaces the kept checkpoint; on a full disk in its place, which takes no more room than it has. */
+/** Replaces the checkpoint file; on a full disk overwrites it in place, which needs no space. */
 async function replace(file: string, note: string): Promise<void> {
   try {
     await writeFileDurably(file, note, 0o600);
@@ -116,7 +116,7 @@ async function replace(file: string, note: string): Promise<void> {
     if (!writeInPlace(file, note)) {
       throw new Problem(
         'disk_nearly_full',
-        'The disk is full, so no checkpoint can be kept. Make room on it.',
+        'The disk is full, so no checkpoint can be saved. Free some space.',
         {
           cause: error,
         },
@@ -125,7 +125,7 @@ async function replace(file: string, note: string): Promise<void> {
   }
 }
 
-/** A checkpoint is smaller than what a disk writes in one piece, so no crash leaves half of it. */
+/** Overwrites a file. A checkpoint is smaller than a disk block, so a crash cannot leave a part of it. */
 function writeInPlace(file: string, note: string): boolean {
   try {
     const descriptor = openSync(file, 'r+');

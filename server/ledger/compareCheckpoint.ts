@@ -9,15 +9,15 @@ import { rootAt } from './tree.ts';
 
 export interface CheckpointComparison {
   ok: boolean;
-  /** What was found, for a person. */
+  /** The result in plain English. */
   sentence: string;
-  /** The verifier key that the checkpoint is signed by, where it is one that the ledger names. */
+  /** The verifier key that signed the checkpoint, if it is one of this ledger's keys. */
   key: string | null;
 }
 
 /**
- * Compares a ledger with a checkpoint that was kept earlier: its beginning must have the root that was signed then. The
- * checkpoint may be signed by the node's key or by one that its ledger says it had before.
+ * Compares a ledger with an earlier checkpoint: its first entries must have the signed root. The checkpoint may be
+ * signed by the node's current key or by an earlier one that is recorded in the ledger.
  */
 export function compareCheckpoint(file: string, note: string): CheckpointComparison {
   const database = openForReading(file);
@@ -35,7 +35,7 @@ function compare(database: ReadDatabase, note: string): CheckpointComparison {
   const known = readSetting(database, 'verifier_key');
   const changes = readKeyChanges(database);
   const { checkpoint, key } = openByAny(note, keysOf(typeof known === 'string' ? known : '', changes));
-  const by = key === known ? '' : ` It was signed by the key ${key}, ${fateOf(key, changes)}.`;
+  const by = key === known ? '' : ` It was signed by the key ${key}, ${describeReplacement(key, changes)}.`;
   const size = lastEntry(database)?.seq ?? 0;
   if (checkpoint.size > size) {
     const sentence = `The checkpoint was signed over ${checkpoint.size} entries, and the ledger has ${size}: entries are missing.`;
@@ -49,7 +49,7 @@ function compare(database: ReadDatabase, note: string): CheckpointComparison {
   return { ok: true, sentence: sentence + by, key };
 }
 
-/** @throws CheckpointError what the first of the keys says, where none of them has signed it */
+/** @throws CheckpointError the error for the first key, if none of the keys has signed it */
 function openByAny(note: string, keys: readonly string[]): { checkpoint: Checkpoint; key: string } {
   let refusal: CheckpointError | undefined;
   for (const key of keys) {
@@ -60,10 +60,10 @@ function openByAny(note: string, keys: readonly string[]): { checkpoint: Checkpo
       refusal ??= error;
     }
   }
-  throw refusal ?? new CheckpointError('This archive has no key, so no checkpoint is its own.');
+  throw refusal ?? new CheckpointError('This archive has no key yet, so it has signed no checkpoint.');
 }
 
-function fateOf(key: string, changes: readonly KeyChange[]): string {
+function describeReplacement(key: string, changes: readonly KeyChange[]): string {
   const end = changes.find(({ old_key }) => old_key === key);
   if (end?.type !== 'ledger.rolled_back') return `which entry ${end?.ledger_entry} replaced`;
   const { from, to, ledger_entry } = end;

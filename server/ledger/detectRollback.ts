@@ -1,6 +1,10 @@
 import type { KeyChange, KnownHead } from '../../shared/keyChange.ts';
 import { HeadFileError, type RecordedHead, readHeadFile } from '../store/opening/headFile.ts';
-import { behindHead, type InspectedFolder, RollbackDetectedError } from '../store/opening/inspectFolder.ts';
+import {
+  describeRollback,
+  type InspectedFolder,
+  RollbackDetectedError,
+} from '../store/opening/inspectFolder.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { readSetting } from '../store/sqlite/node/settings.ts';
@@ -9,72 +13,73 @@ import { readStoredCheckpoints, type StoredCheckpoint } from './checkpoints.ts';
 import { readKeyChanges } from './keyChanges.ts';
 import { rootAt } from './tree.ts';
 
-/** A kept checkpoint cannot be believed, so nobody can say whether the database is the one it was signed over. */
+/** A stored checkpoint cannot be verified, so it is unknown whether the database is the one it was signed for. */
 export class StoredCheckpointError extends Error {
   constructor(file: string, why: string) {
     super(
-      `The kept checkpoint ${file} cannot be believed: ${why} Put the file back from a backup. If it is lost, “strongroom serve --accept-rollback” goes on with what the database holds, under a new key, and records that.`,
+      `The stored checkpoint ${file} cannot be verified: ${why} Put the file back from a backup. If it is lost, “strongroom serve --accept-rollback” continues with this database under a new key and records the rollback.`,
     );
     this.name = 'StoredCheckpointError';
   }
 }
 
-/** What lies beside a database and says how far it must go. */
-export interface Kept {
+/** The result of comparing a database with the head file and the checkpoints of its folder. */
+export interface RollbackCheck {
   head: RecordedHead | undefined;
-  /** The largest checkpoint by the key that the database knows, if any is kept. */
+  /** The largest stored checkpoint by the database's own key, if any. */
   checkpoint: Checkpoint | undefined;
-  /** Whether some were kept beside a node that had the archive open. */
-  hasMore: boolean;
-  /** Whether it was ever gone on with after it had lost something: blobs that no row names may be of what it lost. */
-  hasLost: boolean;
-  /** Why the database is not what these say it must be, or why they do not say it; undefined where it is. */
+  /** Whether another process stored checkpoints while a node had the archive open. */
+  hasSecondary: boolean;
+  /** Whether a rollback was ever accepted. Blobs that no row references may then belong to the lost entries. */
+  wasRolledBack: boolean;
+  /** Why the database does not match, or why that cannot be verified; undefined if it matches. */
   doubt: Error | undefined;
 }
 
 /**
- * Compares a database with the head and the checkpoints that were kept beside it, and changes nothing. What is
- * beside it was read first, so that a node that goes on meanwhile is never taken for one that lost something.
+ * Compares a database with the head file and the checkpoints of its folder. Changes nothing. These files were read
+ * before the database, so that a node that is writing meanwhile is not mistaken for a rollback.
  */
-export async function detectRollback(examined: InspectedFolder, beside: Beside): Promise<Kept> {
-  const { folder, read, hasTables } = examined;
-  const known = recordedKey(examined);
+export async function detectRollback(inspected: InspectedFolder, known: KnownState): Promise<RollbackCheck> {
+  const { folder, read, hasTables } = inspected;
+  const ownKey = recordedKey(inspected);
   const changes = hasTables ? readKeyChanges(read) : [];
-  const kept: Kept = {
-    head: beside.head,
+  const result: RollbackCheck = {
+    head: known.head,
     checkpoint: undefined,
-    hasMore: beside.notes.length > 1,
-    hasLost: changes.some(({ type }) => type === 'ledger.rolled_back'),
-    doubt: beside.headError,
+    hasSecondary: known.notes.length > 1,
+    wasRolledBack: changes.some(({ type }) => type === 'ledger.rolled_back'),
+    doubt: known.headError,
   };
-  const { head } = beside;
+  const { head } = known;
   if (head && !changes.some((change) => isRollbackFrom(change, head))) {
-    const behind = behindHead(examined, head);
-    if (behind) kept.doubt ??= new RollbackDetectedError(folder, behind);
+    const reason = describeRollback(inspected, head);
+    if (reason) result.doubt ??= new RollbackDetectedError(folder, reason);
   }
-  for (const note of beside.notes) {
-    const { checkpoint, key, doubt } = openKept(note, known, changes);
-    kept.doubt ??= doubt;
+  for (const note of known.notes) {
+    const { checkpoint, key, doubt } = verifyNote(note, ownKey, changes);
+    result.doubt ??= doubt;
     if (!checkpoint) continue;
-    if (key === known && checkpoint.size >= (kept.checkpoint?.size ?? 0)) kept.checkpoint = checkpoint;
-    // What a rollback has taken back is recorded with the key that had signed it.
-    const isTakenBack = changes.some(
+    if (key === ownKey && checkpoint.size >= (result.checkpoint?.size ?? 0)) result.checkpoint = checkpoint;
+    // An accepted rollback also revokes the checkpoints signed by the key that it replaced.
+    const isRevoked = changes.some(
       (change) => change.type === 'ledger.rolled_back' && change.old_key === key,
     );
-    const wrong = isTakenBack ? undefined : disagreement(hasTables ? read : undefined, checkpoint);
-    if (wrong) kept.doubt ??= new RollbackDetectedError(folder, wrong);
+    const reason = isRevoked ? undefined : describeMismatch(hasTables ? read : undefined, checkpoint);
+    if (reason) result.doubt ??= new RollbackDetectedError(folder, reason);
   }
-  return kept;
+  return result;
 }
 
-/** What is kept beside a database, as it lies there. */
-export interface Beside {
+/** The head file and the checkpoints of a data folder, not yet verified. */
+export interface KnownState {
   head: RecordedHead | undefined;
   headError: HeadFileError | undefined;
   notes: StoredCheckpoint[];
 }
 
-export async function readKnownState(folder: string): Promise<Beside> {
+/** Reads the head file and the checkpoints of a data folder. */
+export async function readKnownState(folder: string): Promise<KnownState> {
   const notes = await readStoredCheckpoints(folder);
   try {
     return { head: readHeadFile(folder), headError: undefined, notes };
@@ -84,7 +89,7 @@ export async function readKnownState(folder: string): Promise<Beside> {
   }
 }
 
-/** The verifier key that a database knows, or undefined where no node has opened it. */
+/** Returns the verifier key that a database records, or undefined if no node has opened it. */
 export function recordedKey({
   read,
   hasTables,
@@ -93,54 +98,54 @@ export function recordedKey({
   return typeof known === 'string' ? known : undefined;
 }
 
-/** Every key that has signed checkpoints of this ledger, as the database knows them: the present one first. */
-export function keysOf(known: string | undefined, changes: readonly KeyChange[]): string[] {
-  const keys = [known, ...changes.toReversed().flatMap(({ old_key, new_key }) => [new_key, old_key])];
+/** Returns every key that may have signed checkpoints of this ledger, the current one first. */
+export function keysOf(ownKey: string | undefined, changes: readonly KeyChange[]): string[] {
+  const keys = [ownKey, ...changes.toReversed().flatMap(({ old_key, new_key }) => [new_key, old_key])];
   return [...new Set(keys.filter((key) => typeof key === 'string'))];
 }
 
-interface OpenedNote {
+interface VerifiedNote {
   checkpoint?: Checkpoint;
   key?: string;
   doubt?: Error;
 }
 
-function openKept(
+function verifyNote(
   { file, note }: StoredCheckpoint,
-  known: string | undefined,
+  ownKey: string | undefined,
   changes: readonly KeyChange[],
-): OpenedNote {
-  let why = 'the database knows no key that could have signed it.';
-  for (const key of keysOf(known, changes)) {
+): VerifiedNote {
+  let why = 'the database records no key that could have signed it.';
+  for (const key of keysOf(ownKey, changes)) {
     try {
       return { checkpoint: openCheckpoint(note, key), key };
     } catch (error) {
       if (!(error instanceof CheckpointError)) throw error;
-      if (key === known) why = error.message;
+      if (key === ownKey) why = error.message;
     }
   }
   return { doubt: new StoredCheckpointError(file, why) };
 }
 
-/** A crash right after a rollback was recorded leaves the head that it rolled back from. */
+/** After a crash right after a rollback was recorded, the head file still has the head before the rollback. */
 function isRollbackFrom(change: KeyChange, { seq, hash }: RecordedHead): boolean {
   return change.type === 'ledger.rolled_back' && change.from.seq === seq && change.from.hash === hash;
 }
 
-/** Why a ledger does not begin with what a checkpoint was signed over, in a sentence; undefined where it does. */
-export function disagreement(
+/** Returns why a checkpoint does not match the ledger, as the rest of a sentence; undefined if it matches. */
+function describeMismatch(
   read: ReadDatabase | undefined,
   { size, root }: Pick<Checkpoint, 'size' | 'root'>,
 ): string | undefined {
   const found = read ? (lastEntry(read)?.seq ?? 0) : 0;
   if (found < size)
-    return `its ledger ends with entry ${found}, and a checkpoint over ${size} entries was signed.`;
+    return `its ledger ends with entry ${found}, but a checkpoint over ${size} entries was signed.`;
   if (!read || rootAt(read, size).equals(root)) return undefined;
   return `its first ${size} entries are not those that a checkpoint was signed over.`;
 }
 
-/** The furthest that is known of a ledger that is rolled back, for the record. */
-export function furthest(head: RecordedHead | undefined, checkpoint: Checkpoint | undefined): KnownHead {
+/** Returns the newest known state of a ledger before a rollback. */
+export function lastKnownHead(head: RecordedHead | undefined, checkpoint: Checkpoint | undefined): KnownHead {
   const seq = Math.max(head?.seq ?? -1, checkpoint?.size ?? -1);
   return {
     seq: seq < 0 ? null : seq,

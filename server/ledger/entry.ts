@@ -2,19 +2,19 @@ import { hash } from 'node:crypto';
 import { canonicalText } from '../../shared/canonicalJson.ts';
 import type { LedgerEntry } from '../../shared/ledger.ts';
 
-/** SHA-256 of text in UTF-8, as hex. */
+/** The SHA-256 of text in UTF-8, in hex. */
 export function sha256Of(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-/** The fingerprint of any JSON value: the SHA-256 of its canonical form (RFC 8785), as hex. */
+/** The fingerprint of a JSON value: the SHA-256 of its canonical form (RFC 8785), in hex. */
 export function fingerprintOf(value: unknown): string {
   return sha256Of(canonicalText(value));
 }
 
 /**
- * The fingerprint over the members of these names and no others. It is what `fingerprintOf` gives of them, which a test
- * holds it to, without sorting their names each time: verification makes one for every row that was recorded.
+ * Returns a function that computes the fingerprint over these members of a value. The result equals that of
+ * `fingerprintOf`, as a test verifies, but the names are sorted only once: verification computes it for every row.
  */
 export function fingerprintOver<Name extends string>(
   names: readonly Name[],
@@ -35,8 +35,8 @@ function memberText(value: unknown): string {
 }
 
 /**
- * Canonical text of an entry without its `hash`: what `hash` is the SHA-256 of. Written out by hand because a million
- * of these are made in one verification; a test holds it to be what `canonicalText` writes.
+ * The canonical text of an entry without its `hash`, which is the SHA-256 of this text. It is written by hand because
+ * one verification needs a million of them; a test compares it with `canonicalText`.
  */
 export function unsealedText(entry: Omit<LedgerEntry, 'hash'>): string {
   return (
@@ -45,7 +45,7 @@ export function unsealedText(entry: Omit<LedgerEntry, 'hash'>): string {
   );
 }
 
-/** Canonical text of a whole entry: its leaf in the Merkle tree. */
+/** The canonical text of an entry with its `hash`: its leaf in the Merkle tree. */
 export function entryText(entry: LedgerEntry): string {
   return (
     `{"at":"${entry.at}","digest":"${entry.digest}","hash":"${entry.hash}","prev":"${entry.prev}","seq":${entry.seq},` +
@@ -53,7 +53,7 @@ export function entryText(entry: LedgerEntry): string {
   );
 }
 
-/** The hash that an entry must bear. */
+/** Computes the hash of an entry. */
 export function hashOf(entry: Omit<LedgerEntry, 'hash'>): string {
   return sha256Of(unsealedText(entry));
 }

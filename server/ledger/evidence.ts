@@ -7,15 +7,15 @@ import { headFile } from '../store/opening/headFile.ts';
 import { readStoredCheckpoints } from './checkpoints.ts';
 
 /**
- * Keeps what says that a database was rolled back, in a folder `rolled-back/<time>`: the head, the checkpoints and the
- * log, which SQLite overwrites and which may hold the rows that are missing.
+ * Copies the evidence of a rollback to `rolled-back/<time>`: the head file, the checkpoints and the write-ahead log. The
+ * log may hold the missing rows, and SQLite would overwrite it.
  */
 export async function saveRollbackEvidence(folder: string, at: string): Promise<void> {
-  const kept = join(folder, 'rolled-back', at.replace(/[-:.]/g, ''));
-  await createFolder(kept);
+  const evidence = join(folder, 'rolled-back', at.replace(/[-:.]/g, ''));
+  await createFolder(evidence);
   const notes = await readStoredCheckpoints(folder);
   for (const file of [headFile(folder), `${databaseFile(folder)}-wal`, ...notes.map(({ file }) => file)]) {
-    const copy = join(kept, basename(file));
+    const copy = join(evidence, basename(file));
     try {
       await copyFile(file, copy);
     } catch (error) {
@@ -24,5 +24,5 @@ export async function saveRollbackEvidence(folder: string, at: string): Promise<
     }
     await syncFile(copy);
   }
-  await syncFolder(kept);
+  await syncFolder(evidence);
 }

@@ -20,12 +20,12 @@ import { appendEntry } from './appendEntry.ts';
 import { fingerprintOf } from './entry.ts';
 import type { RecordedSubjects } from './verifyLedger.ts';
 
-/** A change of the node's key, before it has its entry. */
+/** A change of the node's key that is not in the ledger yet. */
 export type NewKeyChange =
   | { type: 'key.renewed'; record: KeyRenewal }
   | { type: 'ledger.rolled_back'; record: Rollback };
 
-/** Records a change of the node's key and makes the new one the archive's own, inside the caller's transaction. */
+/** Records a change of the node's key and makes the new key current, inside the caller's transaction. */
 export function recordKeyChange(database: WriteDatabase, { type, record }: NewKeyChange): void {
   const { new_key: subject, at } = record;
   const { seq } = appendEntry(database, { type, subject, digest: fingerprintOf(record), at });
@@ -33,7 +33,7 @@ export function recordKeyChange(database: WriteDatabase, { type, record }: NewKe
   writeSetting(database, 'verifier_key', subject);
 }
 
-/** A page of the changes of the node's key, newest first. */
+/** Returns a page of the node's key changes, newest first. */
 export function listKeyChanges(
   { read }: Pick<Store, 'read'>,
   page: { limit: number; offset: number },
@@ -42,7 +42,7 @@ export function listKeyChanges(
   return { items: items.map(asKeyChange), total };
 }
 
-/** Every change of the node's key, in the order of the ledger. */
+/** Returns all changes of the node's key, in ledger order. */
 export function readKeyChanges(database: ReadDatabase): KeyChange[] {
   return allKeyChanges(database).map(asKeyChange);
 }
@@ -51,12 +51,12 @@ function asKeyChange({ type, ledger_entry, record }: KeyChangeRow): KeyChange {
   return keyChangeSchema.parse({ type, ledger_entry, ...(record as object) });
 }
 
-/** The old key's word for the new one. */
+/** Signs the new key with the old one; the signature is in base64. */
 export function signRenewal(oldKey: KeyObject, oldVerifierKey: string, newVerifierKey: string): string {
   return sign(null, Buffer.from(renewalText(oldVerifierKey, newVerifierKey)), oldKey).toString('base64');
 }
 
-/** What lets the ledger's verification recompute what was recorded of the node's keys. */
+/** Recomputes the recorded digests of key changes for the verification of the ledger. */
 export const KEY_SUBJECTS: readonly RecordedSubjects[] = (['key.renewed', 'ledger.rolled_back'] as const).map(
   (type) => ({
     types: [type],

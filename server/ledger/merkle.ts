@@ -1,40 +1,39 @@
 import { hash } from 'node:crypto';
 
-/** The Merkle tree of RFC 6962, section 2.1: leaves are hashed with 0x00 before them, nodes with 0x01. */
+/** The Merkle tree of RFC 6962, section 2.1: 0x00 is prepended to leaves, 0x01 to pairs of hashes. */
 
 export function leafHash(leaf: string): Buffer {
   return hash('sha256', `\0${leaf}`, 'buffer');
 }
 
 export function parentHash(left: Uint8Array, right: Uint8Array): Buffer {
-  const node = Buffer.allocUnsafe(65);
-  node[0] = 1;
-  node.set(left, 1);
-  node.set(right, 33);
-  return hash('sha256', node, 'buffer');
+  const pair = Buffer.allocUnsafe(65);
+  pair[0] = 1;
+  pair.set(left, 1);
+  pair.set(right, 33);
+  return hash('sha256', pair, 'buffer');
 }
 
-/** Bytes of a hash. */
 const HASH_BYTES = 32;
 
 /**
- * The root of a complete tree whose hashes, a power of two of them, stand one after the other in `hashes`, which is
- * overwritten. A million leaves are hashed in one verification: this makes no buffer for each node.
+ * Returns the root of a complete tree. `hashes` holds its leaf hashes, a power of two of them, and is overwritten.
+ * One verification hashes a million leaves, so this allocates no buffer for each inner hash.
  */
 export function completeRoot(hashes: Buffer): Buffer {
-  const node = Buffer.allocUnsafe(1 + 2 * HASH_BYTES);
-  node[0] = 1;
+  const pair = Buffer.allocUnsafe(1 + 2 * HASH_BYTES);
+  pair[0] = 1;
   for (let length = hashes.length; length > HASH_BYTES; length /= 2) {
     for (let left = 0; left < length; left += 2 * HASH_BYTES) {
-      hashes.copy(node, 1, left, left + 2 * HASH_BYTES);
-      hashes.write(hash('sha256', node, 'binary'), left / 2, 'latin1');
+      hashes.copy(pair, 1, left, left + 2 * HASH_BYTES);
+      hashes.write(hash('sha256', pair, 'binary'), left / 2, 'latin1');
     }
   }
   return Buffer.from(hashes.subarray(0, HASH_BYTES));
 }
 
-/** Gathers the leaves of one complete tree; full, it gives the root and is empty again. */
-export class LeafRow {
+/** Collects the leaves of one complete tree. When it is full, `drainRoot` returns the root and empties it. */
+export class LeafBuffer {
   readonly #hashes: Buffer;
   #bytes = 0;
 
@@ -51,29 +50,29 @@ export class LeafRow {
     return this.#bytes === this.#hashes.length;
   }
 
-  /** The hashes of the leaves that came since it was empty. */
+  /** The hashes of the collected leaves. */
   leaves(): Buffer[] {
     return Array.from({ length: this.#bytes / HASH_BYTES }, (_, index) =>
       Buffer.from(this.#hashes.subarray(index * HASH_BYTES, (index + 1) * HASH_BYTES)),
     );
   }
 
-  /** Only when it is full. */
-  takeRoot(): Buffer {
+  /** Returns the root and empties the buffer. Only valid when it is full. */
+  drainRoot(): Buffer {
     this.#bytes = 0;
     return completeRoot(this.#hashes);
   }
 }
 
-/** The root of no leaves: the SHA-256 of nothing. */
+/** The root of a tree without leaves: the SHA-256 of the empty string. */
 export const EMPTY_ROOT: Buffer = hash('sha256', '', 'buffer');
 
-/** A tree that grows a leaf at a time and remembers only the roots of its complete subtrees, largest first. */
+/** An append-only tree that stores only the roots of its complete subtrees, largest first. */
 export class GrowingTree {
   #subtrees: { size: number; hash: Buffer }[] = [];
   size = 0;
 
-  /** Adds the hash of a complete subtree of `size` leaves (a power of two that divides the tree's size so far). */
+  /** Appends the root of a complete subtree of `size` leaves, a power of two that divides the tree's current size. */
   append(subtree: Buffer, size = 1): void {
     let added = { size, hash: subtree };
     this.size += size;
@@ -84,7 +83,7 @@ export class GrowingTree {
     this.#subtrees.push(added);
   }
 
-  /** The root over all leaves so far: the subtrees joined from the right, as section 2.1 splits them. */
+  /** Returns the root over all leaves: the subtrees are combined from the right, as section 2.1 splits them. */
   root(): Buffer {
     let root: Buffer | undefined;
     for (const { hash: subtree } of this.#subtrees.toReversed())

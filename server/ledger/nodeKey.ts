@@ -5,30 +5,30 @@ import { isMissing } from '../store/blobs/blobStore.ts';
 import { syncFolder, writeFileDurably } from '../store/blobs/durableFile.ts';
 import { type NodeKey, nodeKeyOf, privateKeyOfSeed } from './checkpoint.ts';
 
-/** The data folder's key is not the one that its checkpoints were signed with. */
+/** The key in the data folder is missing, unreadable or not the archive's own. */
 export class NodeKeyError extends Error {
   constructor(file: string, what: string) {
     super(
-      `The node's key ${file} ${what}. Put the file back from your backup: checkpoints that others keep name it. If it is lost, “strongroom key --renew” makes a new one and records that.`,
+      `The node's key ${file} ${what}. Put the file back from your backup, because checkpoints that others hold refer to it. If it is lost, “strongroom key --renew” creates a new one and records that.`,
     );
     this.name = 'NodeKeyError';
   }
 }
 
-/** Gives that many random bytes. */
+/** Returns that many random bytes. */
 export type Random = (bytes: number) => Buffer;
 
-/** Where a node's private key is kept. */
+/** The path of the node's private key. */
 export function keyFile(folder: string): string {
   return join(folder, 'key');
 }
 
-/** Where a new key waits until the database names it: a crash between the two leaves one of them in place. */
+/** The path of a new key until the database records it, so that a crash in between leaves a valid key in place. */
 function nextKeyFile(folder: string): string {
   return join(folder, 'key.next');
 }
 
-/** The private key in a data folder: undefined where there is no file, null where it cannot be read as a key. */
+/** Reads the private key in a data folder: undefined if there is no file, null if it is not an Ed25519 key. */
 export function readPrivateKey(folder: string): Promise<KeyObject | null | undefined> {
   return readKeyIn(keyFile(folder));
 }
@@ -50,9 +50,9 @@ async function readKeyIn(file: string): Promise<KeyObject | null | undefined> {
 }
 
 /**
- * The identity that a data folder's database knows.
+ * Reads the key pair for the verifier key that the database records.
  *
- * @throws NodeKeyError where its key is missing, unreadable or another.
+ * @throws NodeKeyError if the key file is missing, unreadable or another key.
  */
 export async function readNodeKey(folder: string, verifierKey: string): Promise<NodeKey> {
   const name = keyNameOf(verifierKey);
@@ -65,28 +65,28 @@ export async function readNodeKey(folder: string, verifierKey: string): Promise<
   if (nextKey?.verifierKey === verifierKey) return nextKey;
   if (privateKey === undefined) throw new NodeKeyError(file, 'is missing');
   if (privateKey === null) throw new NodeKeyError(file, 'cannot be read as an Ed25519 key');
-  throw new NodeKeyError(file, 'is another key than the one this archive was made with');
+  throw new NodeKeyError(file, 'is not the key of this archive');
 }
 
-/** The name in a verifier key, which is the origin of its checkpoints. */
+/** Returns the name in a verifier key, which is the origin of its checkpoints. */
 export function keyNameOf(verifierKey: string): string {
   return verifierKey.split('+', 1)[0] ?? '';
 }
 
-/** The hash in a verifier key: eight hex digits. */
-export function hashIn(verifierKey: string): string {
+/** Returns the hash in a verifier key: eight hex digits. */
+function keyHashOf(verifierKey: string): string {
   return verifierKey.split('+', 2)[1] ?? '';
 }
 
 /**
- * A name for a new node: random, because a machine's own name is nobody's business; no space and no plus sign, as C2SP
- * signed-note asks.
+ * Returns a random name for a new node; the machine's own name would be private. It has no space and no plus sign, as
+ * C2SP signed-note requires.
  */
-export function newName(random: Random): string {
+export function newNodeName(random: Random): string {
   return `node-${random(5).toString('hex')}.local/strongroom`;
 }
 
-/** Makes a key of this name and keeps it where it waits to be taken into use. */
+/** Creates a key with this name and writes it to `key.next`. */
 export async function createNextKey(
   folder: string,
   name: string,
@@ -97,23 +97,23 @@ export async function createNextKey(
   return key;
 }
 
-/** Takes the waiting key into use where the database names it by now, and forgets one that it does not name. */
+/** Moves `key.next` to `key` if the database records it as the current key; deletes it otherwise. */
 export async function activateNextKey(folder: string, { name, verifierKey }: NodeKey): Promise<void> {
   const next = await readKeyIn(nextKeyFile(folder));
   if (next === undefined) return;
-  const isNamed = next !== null && nodeKeyOf(name, next).verifierKey === verifierKey;
-  if (isNamed) await rename(nextKeyFile(folder), keyFile(folder));
+  const isCurrent = next !== null && nodeKeyOf(name, next).verifierKey === verifierKey;
+  if (isCurrent) await rename(nextKeyFile(folder), keyFile(folder));
   else await rm(nextKeyFile(folder), { force: true });
   await syncFolder(folder);
 }
 
-/** Keeps the key file that is there under another name, for it is about to be replaced. */
+/** Copies the key file to `key.retired-<hash>` before it is replaced. */
 export async function saveRetiredKey(folder: string, name: string): Promise<void> {
   const file = keyFile(folder);
   const key = await readKeyIn(file);
   if (key === undefined) return;
-  const as = key === null ? 'unreadable' : hashIn(nodeKeyOf(name, key).verifierKey);
-  await writeFileDurably(`${file}.retired-${as}`, await readFile(file, 'utf8'), 0o600);
+  const suffix = key === null ? 'unreadable' : keyHashOf(nodeKeyOf(name, key).verifierKey);
+  await writeFileDurably(`${file}.retired-${suffix}`, await readFile(file, 'utf8'), 0o600);
 }
 
 function pemOf(privateKey: KeyObject): string {

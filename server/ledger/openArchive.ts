@@ -6,8 +6,8 @@ import { lockFolder } from '../store/opening/folderLock.ts';
 import {
   type InspectedFolder,
   inspectFolder,
-  type Judge,
-  type Verdict,
+  type OpeningCheck,
+  type OpeningDecision,
 } from '../store/opening/inspectFolder.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { writeSetting } from '../store/sqlite/node/settings.ts';
@@ -15,7 +15,13 @@ import { openStore, type Store, type StoreConfig } from '../store/store.ts';
 import { readHead } from './appendEntry.ts';
 import { type NodeKey, nodeKeyOf } from './checkpoint.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { detectRollback, furthest, type Kept, readKnownState, recordedKey } from './detectRollback.ts';
+import {
+  detectRollback,
+  lastKnownHead,
+  type RollbackCheck,
+  readKnownState,
+  recordedKey,
+} from './detectRollback.ts';
 import { saveRollbackEvidence } from './evidence.ts';
 import { type NewKeyChange, readKeyChanges, recordKeyChange, signRenewal } from './keyChanges.ts';
 import {
@@ -24,7 +30,7 @@ import {
   keyFile,
   keyNameOf,
   NodeKeyError,
-  newName,
+  newNodeName,
   type Random,
   readNodeKey,
   readPrivateKey,
@@ -32,42 +38,42 @@ import {
 } from './nodeKey.ts';
 import { rootAt } from './tree.ts';
 
-export interface ArchiveConfig extends Omit<StoreConfig, 'judge'> {
-  /** Goes on with a database that is behind what was acknowledged or signed: with a new key, and an entry that says so. */
+export interface ArchiveConfig extends Omit<StoreConfig, 'check'> {
+  /** Opens a database that lacks acknowledged or signed entries, under a new key, and records the rollback. */
   acceptRollback?: boolean | undefined;
-  /** Gives the archive a new key, whatever became of the old one, with an entry that says so. */
+  /** Gives the archive a new key, even if the old one is lost, and records that. */
   renewKey?: boolean | undefined;
 }
 
-/** An archive that is open: its rows and blobs, its key, and what signs its checkpoints. */
+/** An open archive: its data folder, its key and its checkpoints. */
 export interface OpenArchive {
   store: Store;
   key: NodeKey;
   checkpoints: Checkpoints;
-  /** What was recorded of a rollback that was accepted, or a key that was renewed, by this opening. */
+  /** The accepted rollback or renewed key that this opening recorded. */
   keyChange: KeyChange | undefined;
 }
 
 /**
- * Opens an archive, or makes a new one: the one way to write to a data folder. Before anything there is changed, the
- * database is compared with the head and the checkpoint that were kept beside it, and with the key.
+ * Opens an archive, or creates a new one. This is the only way to write to a data folder. Before anything is changed,
+ * the database is compared with the head file, the stored checkpoints and the key.
  *
- * @throws RollbackDetectedError, StoredCheckpointError, HeadFileError unless a rollback is accepted; NodeKeyError; what
- * `openStore` throws. Nothing was changed then.
+ * @throws RollbackDetectedError, StoredCheckpointError, HeadFileError unless a rollback is accepted; NodeKeyError; the errors of
+ * `openStore`. Nothing was changed then.
  */
 export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
   const { folder, random = randomBytes } = config;
-  const judged: Judged = { kept: undefined, change: undefined };
-  const store = await openStore({ ...config, judge: judgeOf(config, random, judged) });
+  const findings: Findings = { rollback: undefined, change: undefined };
+  const store = await openStore({ ...config, check: openingCheck(config, random, findings) });
   try {
-    const key = await takeKey(store, random);
+    const key = await loadKey(store, random);
     await activateNextKey(folder, key);
-    // One by a key of before, or beside a node, is no reason not to keep one by this key in its place.
-    const isKept = judged.change === undefined && judged.kept?.hasMore === false;
-    const storedSize = isKept ? (judged.kept?.checkpoint?.size ?? -1) : -1;
+    // Checkpoints by an earlier key or by another process are replaced by one with the current key.
+    const isCurrent = findings.change === undefined && findings.rollback?.hasSecondary === false;
+    const storedSize = isCurrent ? (findings.rollback?.checkpoint?.size ?? -1) : -1;
     const checkpoints = new Checkpoints({ folder, key, storedSize });
-    if (storedSize < 0) await keepFirst(config, store, checkpoints);
-    const keyChange = judged.change && readKeyChanges(store.read).at(-1);
+    if (storedSize < 0) await storeFirstCheckpoint(config, store, checkpoints);
+    const keyChange = findings.change && readKeyChanges(store.read).at(-1);
     return { store, key, checkpoints, keyChange };
   } catch (error) {
     await store.close();
@@ -76,77 +82,77 @@ export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
 }
 
 /**
- * Judges an archive as opening it would, and changes nothing.
+ * Runs the checks of `openArchive` without opening the archive. Changes nothing.
  *
- * @throws FolderInUseError, DamagedDatabaseError; what `openArchive` refuses it with
+ * @throws FolderInUseError, DamagedDatabaseError; the errors of `openArchive`
  */
 export async function checkOpening(config: ArchiveConfig): Promise<void> {
   const { folder, random = randomBytes } = config;
   const lock = lockFolder(folder);
   try {
-    await inspectFolder(folder, judgeOf(config, random, { kept: undefined, change: undefined }));
+    await inspectFolder(folder, openingCheck(config, random, { rollback: undefined, change: undefined }));
   } finally {
     lock.release();
   }
 }
 
-/** What the judge found, for those who open. */
-interface Judged {
-  kept: Kept | undefined;
+/** The results of the check, for the rest of the opening. */
+interface Findings {
+  rollback: RollbackCheck | undefined;
   change: NewKeyChange | undefined;
 }
 
-function judgeOf(
+function openingCheck(
   { folder, clock, acceptRollback, renewKey }: ArchiveConfig,
   random: Random,
-  judged: Judged,
-): Judge {
-  return async (examined): Promise<Verdict> => {
-    const kept = await detectRollback(examined, await readKnownState(folder));
-    if (kept.doubt && !acceptRollback) throw kept.doubt;
-    judged.kept = kept;
-    const isWhole = kept.head !== undefined && !kept.doubt && !kept.hasLost;
-    const isReplaced = kept.doubt !== undefined || renewKey === true;
-    if (!isReplaced) {
-      await requireKey(examined);
-      return { isWhole };
+  findings: Findings,
+): OpeningCheck {
+  return async (inspected): Promise<OpeningDecision> => {
+    const rollback = await detectRollback(inspected, await readKnownState(folder));
+    if (rollback.doubt && !acceptRollback) throw rollback.doubt;
+    findings.rollback = rollback;
+    const isComplete = rollback.head !== undefined && !rollback.doubt && !rollback.wasRolledBack;
+    const replacesKey = rollback.doubt !== undefined || renewKey === true;
+    if (!replacesKey) {
+      await requireKey(inspected);
+      return { isComplete };
     }
-    const at = instantOf(Math.max(clock.now(), Date.parse(latestOf(examined) ?? '1970-01-01')));
-    judged.change = await newKeyChange(examined, kept, { at, random });
-    const { change } = judged;
+    const at = instantOf(Math.max(clock.now(), Date.parse(latestOf(inspected) ?? '1970-01-01')));
+    const change = await newKeyChange(inspected, rollback, { at, random });
+    findings.change = change;
     return {
-      isWhole,
+      isComplete,
       change: (database) => recordKeyChange(database, change),
     };
   };
 }
 
-/** @throws NodeKeyError where the key is not the archive's own; a first start that was killed may have left one. */
-async function requireKey(examined: InspectedFolder): Promise<void> {
-  const known = recordedKey(examined);
-  if (known !== undefined) return void (await readNodeKey(examined.folder, known));
-  const found = await readPrivateKey(examined.folder);
+/** @throws NodeKeyError if the key is not the archive's own. A killed first start may have left an unrecorded key. */
+async function requireKey(inspected: InspectedFolder): Promise<void> {
+  const known = recordedKey(inspected);
+  if (known !== undefined) return void (await readNodeKey(inspected.folder, known));
+  const found = await readPrivateKey(inspected.folder);
   if (found === undefined) return;
-  if (latestOf(examined) !== undefined)
-    throw new NodeKeyError(keyFile(examined.folder), 'is one that the database knows nothing of');
-  if (found === null) throw new NodeKeyError(keyFile(examined.folder), 'cannot be read as an Ed25519 key');
+  if (latestOf(inspected) !== undefined)
+    throw new NodeKeyError(keyFile(inspected.folder), 'is not recorded in the database');
+  if (found === null) throw new NodeKeyError(keyFile(inspected.folder), 'cannot be read as an Ed25519 key');
 }
 
 function latestOf({ read, hasTables }: InspectedFolder): string | undefined {
   return hasTables ? lastEntry(read)?.at : undefined;
 }
 
-/** Makes a new key, keeps what it replaces, and says what is to be recorded of that. */
+/** Creates a new key, saves what it replaces, and returns the change to record. */
 async function newKeyChange(
-  examined: InspectedFolder,
-  { head, checkpoint, doubt }: Kept,
+  inspected: InspectedFolder,
+  { head, checkpoint, doubt }: RollbackCheck,
   { at, random }: { at: string; random: Random },
 ): Promise<NewKeyChange> {
-  const { folder, read, hasTables } = examined;
-  const known = recordedKey(examined);
-  const name = known === undefined ? (checkpoint?.origin ?? newName(random)) : keyNameOf(known);
+  const { folder, read, hasTables } = inspected;
+  const known = recordedKey(inspected);
+  const name = known === undefined ? (checkpoint?.origin ?? newNodeName(random)) : keyNameOf(known);
   const privateKey = await readPrivateKey(folder);
-  const present = privateKey && nodeKeyOf(name, privateKey);
+  const current = privateKey && nodeKeyOf(name, privateKey);
   if (doubt) await saveRollbackEvidence(folder, at);
   await saveRetiredKey(folder, name);
   const { verifierKey: new_key } = await createNextKey(folder, name, random);
@@ -155,28 +161,28 @@ async function newKeyChange(
     const seq = last?.seq ?? 0;
     const root = hasTables ? rootAt(read, seq).toString('hex') : null;
     const to = { seq, hash: last?.hash ?? NO_HASH, root };
-    const record = { at, from: furthest(head, checkpoint), to, old_key: known ?? null, new_key };
+    const record = { at, from: lastKnownHead(head, checkpoint), to, old_key: known ?? null, new_key };
     return { type: 'ledger.rolled_back', record };
   }
   if (known === undefined) throw new NodeKeyError(keyFile(folder), 'was never used by this archive');
-  const signature = present?.verifierKey === known ? signRenewal(present.privateKey, known, new_key) : null;
+  const signature = current?.verifierKey === known ? signRenewal(current.privateKey, known, new_key) : null;
   return { type: 'key.renewed', record: { at, old_key: known, new_key, signature } };
 }
 
-/** The archive's key; made where it has none. */
-async function takeKey(store: Store, random: Random): Promise<NodeKey> {
+/** Reads the archive's key; creates one for a new archive. */
+async function loadKey(store: Store, random: Random): Promise<NodeKey> {
   const known = recordedKey({ read: store.read, hasTables: true });
   if (known !== undefined) return readNodeKey(store.folder, known);
-  const name = newName(random);
-  // A first start that was killed may have left a key that nothing was signed with; it is taken into use.
-  const left = await readPrivateKey(store.folder);
-  const key = left ? nodeKeyOf(name, left) : await createNextKey(store.folder, name, random);
+  const name = newNodeName(random);
+  // A killed first start may have left a key that has signed nothing. It is used.
+  const unused = await readPrivateKey(store.folder);
+  const key = unused ? nodeKeyOf(name, unused) : await createNextKey(store.folder, name, random);
   await store.write((database) => writeSetting(database, 'verifier_key', key.verifierKey));
   return key;
 }
 
-/** Keeps a checkpoint of the ledger as it stands, in the place of all others. */
-async function keepFirst(
+/** Stores a checkpoint of the current ledger, in place of all others. */
+async function storeFirstCheckpoint(
   { folder, warn }: ArchiveConfig,
   { read }: Store,
   checkpoints: Checkpoints,
@@ -186,6 +192,6 @@ async function keepFirst(
     await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
     await checkpoints.removeSecondaryCheckpoints();
   } catch (error) {
-    warn?.({ error, folder }, 'No checkpoint could be kept; none is given out until one can be.');
+    warn?.({ error, folder }, 'No checkpoint could be saved. None is published until one can be.');
   }
 }

@@ -1,6 +1,6 @@
 import { parentHash } from './merkle.ts';
 
-/** The root over the leaves `from` to `to - 1` of a tree, wherever its hashes are kept. */
+/** Returns the root over the leaves `from` to `to - 1` of a tree. */
 export type RangeRoot = (from: number, to: number) => Buffer;
 
 /** The largest power of two that is smaller than `size`: where RFC 6962 splits a tree. */
@@ -42,12 +42,12 @@ export function consistencyPath(older: number, size: number, rangeRoot: RangeRoo
       from = middle;
     }
   }
-  // The verifier knows the older root itself where the older tree is one complete subtree from the first leaf on.
+  // If the older tree is one complete subtree, its root is known to the verifier and left out.
   if (from > 0) path.push(rangeRoot(from, to));
   return path.reverse();
 }
 
-/** The root that a leaf and its audit path lead to (RFC 9162, section 2.1.3.2), or undefined where the path is no proof. */
+/** Computes the root from a leaf and its audit path (RFC 9162, section 2.1.3.2); undefined if the path is invalid. */
 export function rootFromInclusion(
   leaf: Buffer,
   index: number,
@@ -69,7 +69,7 @@ export function rootFromInclusion(
   return last === 0 ? root : undefined;
 }
 
-/** Whether a consistency proof leads from the older root to the newer one (RFC 9162, section 2.1.4.2). */
+/** Verifies a consistency proof between two roots (RFC 9162, section 2.1.4.2). */
 export function isConsistent(
   older: { size: number; root: Buffer },
   newer: { size: number; root: Buffer },

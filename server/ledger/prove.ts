@@ -12,7 +12,7 @@ import { rangeRoot, rootAt } from './tree.ts';
 
 type Reader = Pick<Store, 'read'>;
 
-/** The checkpoint of the ledger as it stands, under the node's signature. @throws as `Checkpoints.sign` */
+/** Returns a signed checkpoint of the current ledger. @throws the errors of `Checkpoints.sign` */
 export function readCheckpoint({ read }: Reader, checkpoints: Checkpoints): Promise<string> {
   return checkpoints.sign(inSnapshot(read, (size) => ({ size, root: rootAt(read, size) })));
 }
@@ -20,7 +20,7 @@ export function readCheckpoint({ read }: Reader, checkpoints: Checkpoints): Prom
 /**
  * Proves that an entry is in the ledger of `size` entries.
  *
- * @throws Problem `invalid_parameter` where the ledger has no such entry or was never that large.
+ * @throws Problem `invalid_parameter` if the ledger has no such entry or is smaller.
  */
 export function proveInclusion({ read }: Reader, seq: number, atSize?: number): InclusionProof {
   return inSnapshot(read, (newest) => {
@@ -40,7 +40,7 @@ export function proveInclusion({ read }: Reader, seq: number, atSize?: number): 
   });
 }
 
-/** The same proof as a file, with the checkpoint that it leads to. */
+/** Returns the same proof as a file, with a checkpoint of its root. */
 export async function proveInclusionAsFile(
   reader: Reader,
   checkpoints: Checkpoints,
@@ -57,9 +57,9 @@ export async function proveInclusionAsFile(
 }
 
 /**
- * Proves that the ledger of `from` entries is the beginning of the ledger of `to`: nothing was rewritten since.
+ * Proves that the ledger of `from` entries is a prefix of the ledger of `to` entries: nothing was rewritten since.
  *
- * @throws Problem `invalid_parameter` where `from` is beyond `to`, or the ledger was never that large.
+ * @throws Problem `invalid_parameter` if `from` is larger than `to`, or the ledger is smaller.
  */
 export function proveConsistency({ read }: Reader, from: number, to?: number): ConsistencyProof {
   return inSnapshot(read, (newest) => {
@@ -78,7 +78,7 @@ export function proveConsistency({ read }: Reader, from: number, to?: number): C
 
 function sizeWithin(wanted: number | undefined, newest: number): number {
   if (wanted === undefined || wanted <= newest) return wanted ?? newest;
-  throw new Problem('invalid_parameter', `The ledger has ${newest} entries; it was never ${wanted} long.`);
+  throw new Problem('invalid_parameter', `The ledger has ${newest} entries, not ${wanted}.`);
 }
 
 function inSnapshot<Result>(read: ReadDatabase, look: (size: number) => Result): Result {

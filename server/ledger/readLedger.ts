@@ -3,7 +3,7 @@ import { entriesFrom } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { readHead } from './appendEntry.ts';
 
-/** Entries from a number on, and the head, all of one instant. */
+/** Returns up to `limit` entries from a number on, and the head, in one snapshot. */
 export function readLedger(
   { read }: Pick<Store, 'read'>,
   { from, limit }: { from: number; limit: number },

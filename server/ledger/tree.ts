@@ -3,15 +3,15 @@ import { entriesFrom, insertTile, tileHashes } from '../store/sqlite/node/ledger
 import { entryText } from './entry.ts';
 import { GrowingTree, leafHash } from './merkle.ts';
 
-/** How many hashes one tile sums up; a power of two, as in C2SP tlog-tiles. */
+/** The number of hashes that one tile combines; a power of two, as in C2SP tlog-tiles. */
 export const TILE_WIDTH = 256;
 
-/** The hashes of the leaves `from` to `to - 1`, counted from 0: leaf n is entry n + 1. */
+/** Returns the hashes of the leaves `from` to `to - 1`, counted from 0: leaf n is entry n + 1. */
 export function leafHashes(database: ReadDatabase, from: number, to: number): Buffer[] {
   return entriesFrom(database, from + 1, to - from).map((entry) => leafHash(entryText(entry)));
 }
 
-/** Writes the tiles that the entry just inserted completes. `size` is the ledger's size with it. */
+/** Writes the tiles that the last inserted entry completes. `size` is the size of the ledger including it. */
 export function appendTiles(database: WriteDatabase, size: number): void {
   let span = TILE_WIDTH;
   for (let level = 1; size % span === 0; level += 1, span *= TILE_WIDTH) {
@@ -25,14 +25,14 @@ export function appendTiles(database: WriteDatabase, size: number): void {
   }
 }
 
-/** The root over `size` entries, from tiles and at most 255 entries that no tile sums up yet. */
+/** Returns the root over `size` entries, computed from tiles and at most 255 entries that are in no tile yet. */
 export function rootAt(database: ReadDatabase, size: number): Buffer {
   return rangeRoot(database, 0, size);
 }
 
 /**
- * The root over the leaves `from` to `to - 1`. As everywhere in RFC 6962, `from` is a multiple of the largest power
- * of two that the range holds, so that tiles of every level lie whole within it.
+ * Returns the root over the leaves `from` to `to - 1`. As everywhere in RFC 6962, `from` is a multiple of the largest
+ * power of two within the range, so that no tile crosses the beginning of the range.
  */
 export function rangeRoot(database: ReadDatabase, from: number, to: number): Buffer {
   const tree = new GrowingTree();

@@ -2,20 +2,20 @@ import { type EntryType, type LedgerEntry, type LedgerProblem, NO_HASH } from '.
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { iterateEntries, tileHashes } from '../store/sqlite/node/ledger.ts';
 import { entryText, hashOf } from './entry.ts';
-import { GrowingTree, LeafRow } from './merkle.ts';
+import { GrowingTree, LeafBuffer } from './merkle.ts';
 import { rootAt, TILE_WIDTH } from './tree.ts';
 
 /**
- * How the rooms that own the subjects let their records be recomputed: each row of the archive that a ledger entry of
- * these types recorded, in the order of `seq`. An entry type belongs to exactly one of these.
+ * Recomputes what ledger entries of these types recorded: one digest for each recorded row, in the order of `seq`. Each
+ * service provides it for its own rows. An entry type belongs to exactly one of these.
  */
 export interface RecordedSubjects {
   types: readonly EntryType[];
-  /** What of the rows themselves is wrong comes between them, as the problem that it is. */
+  /** Yields the digests, and problems found in the rows themselves. */
   digests: (database: ReadDatabase) => Iterable<RecordedSubject | LedgerProblem>;
 }
 
-/** A row of the archive that ledger entry `seq` recorded, with the digest of its canonical JSON as it stands now. */
+/** A row recorded by ledger entry `seq`, with the digest of its current canonical JSON. */
 export interface RecordedSubject {
   seq: number;
   digest: string;
@@ -28,26 +28,26 @@ export interface LedgerFindings {
   problems: LedgerProblem[];
 }
 
-/** More would help nobody, and a ledger of a million broken links must not fill the memory. */
+/** Bounds the memory for a ledger with a million broken links. */
 const MAX_PROBLEMS = 1_000;
 
 /**
  * Recomputes every entry, link, tile, the root and every recorded digest, in one snapshot and one pass.
  * Synchronous: run it in a worker.
  *
- * @param tell is called about every `PROGRESS_EVERY` entries with how many were checked.
+ * @param onProgress is called every `PROGRESS_EVERY` entries with the number of checked entries.
  */
 export function verifyLedger(
   database: ReadDatabase,
   subjects: readonly RecordedSubjects[],
-  tell: (checked: number) => void = () => {},
+  onProgress: (checked: number) => void = () => {},
 ): LedgerFindings {
   return database
     .transaction(() => {
       const pass = new Pass(database, subjects);
       for (const entry of iterateEntries(database)) {
         pass.check(entry);
-        if (pass.checked % PROGRESS_EVERY === 0) tell(pass.checked);
+        if (pass.checked % PROGRESS_EVERY === 0) onProgress(pass.checked);
       }
       return pass.end();
     })
@@ -62,8 +62,8 @@ class Pass {
   readonly #cursors: SubjectCursor[];
   readonly #problems: LedgerProblem[] = [];
   readonly #tree = new GrowingTree();
-  /** The leaves that no whole tile sums up yet. */
-  readonly #row = new LeafRow(TILE_WIDTH);
+  /** The leaves since the last complete tile. */
+  readonly #leaves = new LeafBuffer(TILE_WIDTH);
   #seq = 0;
   #hash = NO_HASH;
   checked = 0;
@@ -83,13 +83,14 @@ class Pass {
   check(entry: LedgerEntry): void {
     this.checked += 1;
     if (entry.seq !== this.#seq + 1)
-      this.#tell(entry.seq, 'missing_entry', String(this.#seq + 1), String(entry.seq));
-    if (entry.prev !== this.#hash) this.#tell(entry.seq, 'wrong_prev', this.#hash, entry.prev, entry.subject);
+      this.#report(entry.seq, 'missing_entry', String(this.#seq + 1), String(entry.seq));
+    if (entry.prev !== this.#hash)
+      this.#report(entry.seq, 'wrong_prev', this.#hash, entry.prev, entry.subject);
     const hash = hashOf(entry);
-    if (entry.hash !== hash) this.#tell(entry.seq, 'wrong_hash', hash, entry.hash, entry.subject);
+    if (entry.hash !== hash) this.#report(entry.seq, 'wrong_hash', hash, entry.hash, entry.subject);
     this.#checkSubject(entry);
-    this.#row.append(entryText(entry));
-    if (this.#row.isFull) this.#checkTile(this.#row.takeRoot());
+    this.#leaves.append(entryText(entry));
+    if (this.#leaves.isFull) this.#checkTile(this.#leaves.drainRoot());
     this.#seq = entry.seq;
     this.#hash = entry.hash;
   }
@@ -99,15 +100,15 @@ class Pass {
     if (cursor) this.#skipUnrecorded(cursor, entry.seq);
     const actual = cursor?.ahead?.seq === entry.seq ? cursor.ahead.digest : null;
     const { seq, digest, subject } = entry;
-    if (actual === null) return this.#tell(seq, 'missing_subject', digest, null, subject);
-    if (actual !== digest) this.#tell(seq, 'wrong_digest', digest, actual, subject);
+    if (actual === null) return this.#report(seq, 'missing_subject', digest, null, subject);
+    if (actual !== digest) this.#report(seq, 'wrong_digest', digest, actual, subject);
     cursor?.advance();
   }
 
-  /** What a cursor holds before this entry names an entry that is not there, or is another's. */
+  /** Rows before this entry refer to an entry that does not exist, or that is of another type. */
   #skipUnrecorded(cursor: SubjectCursor, seq: number): void {
     for (; cursor.ahead && cursor.ahead.seq < seq; cursor.advance()) {
-      this.#tell(cursor.ahead.seq, 'missing_entry', cursor.ahead.digest, null);
+      this.#report(cursor.ahead.seq, 'missing_entry', cursor.ahead.digest, null);
     }
   }
 
@@ -116,18 +117,18 @@ class Pass {
     const position = this.#tree.size / TILE_WIDTH - 1;
     const [stored] = tileHashes(this.#database, 1, position, position + 1);
     if (!stored?.equals(root)) {
-      this.#tell(this.#tree.size, 'wrong_root', root.toString('hex'), stored?.toString('hex') ?? null);
+      this.#report(this.#tree.size, 'wrong_root', root.toString('hex'), stored?.toString('hex') ?? null);
     }
   }
 
-  /** The root that the node publishes is computed from tiles of every level: it must be the one computed here. */
+  /** Compares the root with the published one, which is computed from tiles of all levels. */
   #checkRoot(root: Buffer): void {
     const published = rootAt(this.#database, this.#seq);
     if (published.equals(root)) return;
-    this.#tell(this.#seq, 'wrong_root', root.toString('hex'), published.toString('hex'));
+    this.#report(this.#seq, 'wrong_root', root.toString('hex'), published.toString('hex'));
   }
 
-  #tell(
+  #report(
     seq: number,
     problem: LedgerProblem['problem'],
     expected: string | null,
@@ -146,7 +147,7 @@ class Pass {
       this.#skipUnrecorded(cursor, Number.POSITIVE_INFINITY);
       cursor.close();
     }
-    for (const leaf of this.#row.leaves()) this.#tree.append(leaf);
+    for (const leaf of this.#leaves.leaves()) this.#tree.append(leaf);
     const root = this.#tree.root();
     this.#checkRoot(root);
     return {
@@ -158,22 +159,22 @@ class Pass {
   }
 }
 
-/** Walks the subjects of some types beside the ledger; both come in the order of `seq`. */
+/** Iterates over recorded rows in step with the ledger; both are in the order of `seq`. */
 class SubjectCursor {
   readonly #rows: Iterator<RecordedSubject | LedgerProblem>;
-  readonly #tell: (problem: LedgerProblem) => void;
+  readonly #onProblem: (problem: LedgerProblem) => void;
   /** The next subject, or undefined when there is none left. */
   ahead: RecordedSubject | undefined;
 
-  constructor(rows: Iterable<RecordedSubject | LedgerProblem>, tell: (problem: LedgerProblem) => void) {
+  constructor(rows: Iterable<RecordedSubject | LedgerProblem>, onProblem: (problem: LedgerProblem) => void) {
     this.#rows = rows[Symbol.iterator]();
-    this.#tell = tell;
+    this.#onProblem = onProblem;
     this.advance();
   }
 
   advance(): void {
     let step = this.#rows.next();
-    for (; !step.done && 'problem' in step.value; step = this.#rows.next()) this.#tell(step.value);
+    for (; !step.done && 'problem' in step.value; step = this.#rows.next()) this.#onProblem(step.value);
     this.ahead = step.done ? undefined : (step.value as RecordedSubject);
   }
 

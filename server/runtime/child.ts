@@ -1,14 +1,14 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** A script that runs in a process of its own and answers messages. */
+/** A child process that runs a script and exchanges messages. */
 export interface Child {
   send(message: unknown): void;
   /** Kills the process; resolves once it has ended. */
   kill(): Promise<void>;
 }
 
-/** How a process ended that nobody killed. */
+/** Why a child process ended by itself. */
 export interface ChildEnd {
   outOfMemory: boolean;
   /** The signal, the exit code or the error, for the log. */
@@ -16,24 +16,24 @@ export interface ChildEnd {
 }
 
 export interface ChildOptions {
-  /** The path of the script. It takes and sends messages through `server/runtime/parent.ts`. */
+  /** The path of the script. It exchanges messages through `server/runtime/parent.ts`. */
   script: string;
-  /** How much its JavaScript may allocate. */
+  /** The limit of its JavaScript heap. */
   heapMb: number;
   onMessage: (message: unknown) => void;
   onEnd: (end: ChildEnd) => void;
 }
 
-/** Starts a script in a process of its own. Node forks; the desktop app starts one of Electron's utility processes. */
+/** Starts a script in a child process: a fork under Node, a utility process in the desktop app. */
 export type StartChild = (options: ChildOptions) => Child;
 
 export const forkChild: StartChild = ({ script, heapMb, onMessage, onEnd }) => {
   const started = fork(script, {
-    // Hostile bytes are read there: no native add-on is loaded, and little of the environment is known.
+    // The child reads hostile bytes, so it gets no native add-ons and almost no environment.
     execArgv: [`--max-old-space-size=${heapMb}`, '--no-addons'],
     env: environment(),
     serialization: 'advanced',
-    // What libraries say to the console of what they read is for nobody.
+    // Console output of libraries about the bytes they read is dropped.
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   started.on('message', onMessage);
@@ -51,7 +51,7 @@ export const forkChild: StartChild = ({ script, heapMb, onMessage, onEnd }) => {
   };
 };
 
-/** Windows' own libraries need to know where Windows is, and Node where it keeps what it compiled. */
+/** Windows libraries need `SystemRoot`; Node finds its compile cache by `NODE_COMPILE_CACHE`. */
 function environment(): NodeJS.ProcessEnv {
   const { SystemRoot, NODE_COMPILE_CACHE } = process.env;
   return {
@@ -60,7 +60,7 @@ function environment(): NodeJS.ProcessEnv {
   };
 }
 
-/** V8 aborts where the heap is full. */
+/** V8 aborts the process when the heap is full. */
 function isOutOfMemory(code: number | null, signal: NodeJS.Signals | null): boolean {
   return signal === 'SIGABRT' || signal === 'SIGTRAP' || code === 134;
 }

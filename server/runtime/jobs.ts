@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { type Clock, instantOf } from '../../shared/clock.ts';
 import type { Job, JobKind, JobUnit } from '../../shared/job.ts';
 
-/** What long work is given: a signal that is aborted when it is cancelled, and how it tells its progress. */
+/** Passed to the work of a job: a signal that is aborted on cancellation, and a function to report progress. */
 export interface JobRun {
   signal: AbortSignal;
   progress: (done: number, total: number | null) => void;
@@ -10,16 +10,16 @@ export interface JobRun {
 
 export interface RunningJob<Result> {
   job: Job;
-  /** Settles with the work itself. */
+  /** Settles with the result of the work. */
   finished: Promise<Result>;
 }
 
-/** Ended jobs are forgotten, oldest first, beyond this many. */
-const MAX_KEPT = 200;
-/** Progress is told to listeners at most this often. */
-const TELL_EVERY_MS = 100;
+/** Beyond this many jobs, ended ones are removed, oldest first. */
+const MAX_JOBS = 200;
+/** Progress events are at least this far apart. */
+const PROGRESS_EVERY_MS = 100;
 
-/** Long work: what runs, how far it is, what came of it. Emits `job` with each change. */
+/** The long-running jobs with their progress and results. Emits `job` on each change. */
 export class Jobs extends EventEmitter<{ job: [Job] }> {
   readonly #clock: Clock;
   readonly #randomHex: (digits: number) => string;
@@ -32,7 +32,7 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
     this.setMaxListeners(0);
   }
 
-  /** Starts work; its failure is kept in the job and in `finished`. */
+  /** Starts a job. If the work fails, the error is in the job and rejects `finished`. */
   start<Result>(kind: JobKind, unit: JobUnit, work: (run: JobRun) => Promise<Result>): RunningJob<Result> {
     const started = this.#clock.now();
     const job: Job = {
@@ -46,12 +46,12 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
       error: null,
     };
     const abort = new AbortController();
-    let told = 0;
+    let lastEmitted = 0;
     const progress = (done: number, total: number | null) => {
       const now = this.#clock.now();
       job.progress = { done, total, unit, rate: Math.round(done / Math.max(0.001, (now - started) / 1000)) };
-      if (now - told < TELL_EVERY_MS && done !== total) return;
-      told = now;
+      if (now - lastEmitted < PROGRESS_EVERY_MS && done !== total) return;
+      lastEmitted = now;
       this.emit('job', job);
     };
     const finished = work({ signal: abort.signal, progress }).then(
@@ -65,10 +65,10 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
         throw error;
       },
     );
-    // Whoever awaits `finished` hears of a failure; where nobody does, the job itself says it.
+    // If nobody awaits `finished`, the failure is still in the job.
     finished.catch(() => {});
     this.#jobs.set(job.id, { job, abort, finished });
-    this.#forgetOldest();
+    this.#removeOldest();
     this.emit('job', job);
     return { job, finished };
   }
@@ -81,14 +81,14 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
     this.emit('job', job);
   }
 
-  #forgetOldest(): void {
+  #removeOldest(): void {
     for (const [id, { job }] of this.#jobs) {
-      if (this.#jobs.size <= MAX_KEPT) return;
+      if (this.#jobs.size <= MAX_JOBS) return;
       if (job.state !== 'running') this.#jobs.delete(id);
     }
   }
 
-  /** Newest first. */
+  /** Returns all jobs, newest first. */
   list(): Job[] {
     return [...this.#jobs.values()].map(({ job }) => job).reverse();
   }
@@ -97,7 +97,7 @@ export class Jobs extends EventEmitter<{ job: [Job] }> {
     return this.#jobs.get(id)?.job;
   }
 
-  /** Asks a job to stop and waits until it has. */
+  /** Cancels a job and waits until it has ended. */
   async cancel(id: string): Promise<Job | undefined> {
     const found = this.#jobs.get(id);
     found?.abort.abort();

@@ -1,13 +1,13 @@
 import pino from 'pino';
 
-/** What the rooms log through; never a token, a body or a visitor's address. */
+/** The node's log. Never log a token, a body or a visitor's address. */
 export interface Log {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
 }
 
-/** Logs lines of JSON to standard error: standard output belongs to what a command answers. */
+/** Creates a log that writes lines of JSON to standard error; standard output is for the results of commands. */
 export function createLog(level: 'silent' | 'warn' | 'info' = 'info'): Log {
   return pino(
     {

@@ -1,16 +1,16 @@
-/** Electron's channel in a utility process; Node has none, and uses the process itself. */
+/** Electron's message port in a utility process. Under Node, `process` itself has the channel. */
 interface ParentPort {
   on(event: 'message', listener: (event: { data: unknown }) => void): void;
   postMessage(message: unknown): void;
 }
 
-/** The process that started this one (`child.ts`), as the script in it meets it. */
+/** The connection from a child process (`child.ts`) to its parent. */
 export interface Parent<Request, Reply> {
   listen(receive: (request: Request) => void): void;
   reply(message: Reply): void;
 }
 
-/** Speaks with whichever program started this process. When that program ends, so does this process. */
+/** Connects to the parent process. This process ends when the parent does. */
 export function connectToParent<Request, Reply>(): Parent<Request, Reply> {
   const { parentPort } = process as { parentPort?: ParentPort };
   if (parentPort === undefined) {
@@ -20,7 +20,7 @@ export function connectToParent<Request, Reply>(): Parent<Request, Reply> {
       reply: (message) => void process.send?.(message),
     };
   }
-  // A utility process ends when its event loop is empty, and its port does not keep it alive (electron#42978).
+  // The port does not keep the event loop of a utility process alive (electron#42978); a timer does.
   setInterval(() => undefined, 2 ** 31 - 1);
   return {
     listen: (receive) => parentPort.on('message', ({ data }) => receive(data as Request)),

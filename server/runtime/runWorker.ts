@@ -1,17 +1,18 @@
 import { basename } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-/** What a worker thread says: progress as often as it likes, then one result or one failure. */
+/** A message from a worker thread: any number of progress messages, then one result or one failure. */
 export type WorkerMessage<Result, Progress> =
   | { progress: Progress }
   | { result: Result }
   | { failure: string };
 
 /**
- * Where the code of a worker is.
+ * Returns the URL of a worker's code.
  *
- * @param path of `<path>.worker.ts`, relative to the module that asks, without `./`. Once built, all code is in one folder.
- * @param from `import.meta.url` of that module
+ * @param path the path of `<path>.worker.ts` relative to the calling module, without `./`. After the build, all code is
+ * in one folder.
+ * @param from `import.meta.url` of the calling module
  */
 export function workerUrl(path: string, from: string): URL {
   const isBuilt = !from.endsWith('.ts');
@@ -19,10 +20,10 @@ export function workerUrl(path: string, from: string): URL {
 }
 
 /**
- * Runs a worker in a thread of its own and resolves with its result.
+ * Runs a worker thread and resolves with its result.
  *
  * @param url from `workerUrl`
- * @throws an Error with the worker's own sentence; an AbortError when the signal is aborted, which ends the thread.
+ * @throws an Error with the worker's message; an AbortError if the signal is aborted, which ends the thread.
  */
 export async function runWorker<Result, Progress = never>(
   url: URL,

@@ -1,19 +1,19 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 
 /**
- * Work that anybody may ask for and that costs a thread: no more than so many at once, and who asks for what waits to be
- * begun shares it. What has begun is not shared: its result would speak of a moment before it was asked for.
+ * Limits and combines expensive work that any visitor may request. Requests for the same work share one run as long as
+ * it has not begun. A run that has begun is not shared, because its result could be older than the request.
  */
 export class WorkCoalescer<Result> {
   readonly #limit: LimitFunction;
   readonly #waiting = new Map<string, Promise<Result>>();
 
-  /** @param most how many run at once. */
+  /** @param most the number of concurrent runs. */
   constructor(most: number) {
     this.#limit = pLimit(most);
   }
 
-  /** The result of this work, begun after now. `name` is the same for the same work. */
+  /** Resolves with the result of a run that begins after this call. `name` identifies the work. */
   run(name: string, work: () => Promise<Result>): Promise<Result> {
     const waiting = this.#waiting.get(name);
     if (waiting) return waiting;

@@ -1,41 +1,41 @@
 import { type Clock, instantOf } from '../../shared/clock.ts';
 
-/** A clock that is set right by less than this is nothing to be told of. */
-const TOLD_FROM_MS = 1_000;
+/** Smaller corrections of the machine's clock are not reported. */
+const REPORT_FROM_MS = 1_000;
 
 /**
- * Instants that never go back, whatever the machine's clock does: none is before the one before it, or before the last
- * that the ledger holds. A clock that is behind is told once.
+ * A clock that never goes backwards, whatever the machine's clock does. Its instants are never before an earlier one or
+ * before the last entry of the ledger. A machine clock that is behind is reported once.
  */
 export class MonotonicClock {
   readonly #clock: Clock;
-  readonly #tellBehind: (behindMs: number) => void;
+  readonly #reportBehind: (behindMs: number) => void;
   #latest: number;
-  #isTold = false;
+  #isReported = false;
 
-  /** @param latest the last instant that is recorded, if any. */
-  constructor(clock: Clock, latest: string | undefined, tellBehind: (behindMs: number) => void) {
+  /** @param latest the last recorded instant, if any. */
+  constructor(clock: Clock, latest: string | undefined, reportBehind: (behindMs: number) => void) {
     this.#clock = clock;
     this.#latest = latest === undefined ? 0 : Date.parse(latest);
-    this.#tellBehind = tellBehind;
+    this.#reportBehind = reportBehind;
   }
 
-  /** Now, as answers and rows write it; the latest instant there is, where the clock is behind that. */
+  /** The current time in ISO 8601; the latest recorded instant while the machine's clock is behind it. */
   instant(): string {
     const now = this.#clock.now();
     if (now >= this.#latest) {
       this.#latest = now;
-      this.#isTold = false;
-    } else if (!this.#isTold && this.#latest - now >= TOLD_FROM_MS) {
-      this.#isTold = true;
-      this.#tellBehind(this.#latest - now);
+      this.#isReported = false;
+    } else if (!this.#isReported && this.#latest - now >= REPORT_FROM_MS) {
+      this.#isReported = true;
+      this.#reportBehind(this.#latest - now);
     }
     return instantOf(this.#latest);
   }
 
-  /** How far the clock is behind what is recorded: 0 where it is not. */
+  /** How far the machine's clock is behind the latest recorded instant, in milliseconds; 0 if it is not behind. */
   get behindMs(): number {
     const behind = this.#latest - this.#clock.now();
-    return behind >= TOLD_FROM_MS ? behind : 0;
+    return behind >= REPORT_FROM_MS ? behind : 0;
   }
 }

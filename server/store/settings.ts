@@ -10,17 +10,17 @@ import {
 import { readSetting, writeSetting } from './sqlite/node/settings.ts';
 import type { Store } from './store.ts';
 
-/** What the owner has set; everything else is at its default. */
+/** The owner's settings, merged over the defaults. */
 export interface SettingsStore {
   readonly current: Settings;
   readonly sharing: Sharing;
-  /** Changes what is named and leaves the rest; resolves when it is durable. */
+  /** Changes the named settings and keeps the others; resolves when the change is durable. */
   change(change: SettingsChange): Promise<Settings>;
   setSharing(sharing: Sharing): Promise<Sharing>;
 }
 
 export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): SettingsStore {
-  let changed = stillValid(readSetting(read, 'settings'));
+  let changed = validSettings(readSetting(read, 'settings'));
   let current: Settings = { ...DEFAULT_SETTINGS, ...changed };
   let sharing = sharingSchema.parse(readSetting(read, 'sharing') ?? DEFAULT_SHARING);
   return {
@@ -31,10 +31,10 @@ export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): Se
       return sharing;
     },
     async change(change) {
-      // Merged inside the transaction, so that two changes at once cannot undo each other.
+      // Merged inside the transaction, so that concurrent changes do not undo each other.
       changed = await write((database) => {
         const merged = {
-          ...stillValid(readSetting(database, 'settings')),
+          ...validSettings(readSetting(database, 'settings')),
           ...change,
         };
         writeSetting(database, 'settings', merged);
@@ -51,8 +51,8 @@ export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): Se
   };
 }
 
-/** What was set before, without what a newer rule no longer allows: the node then starts with the default of that. */
-function stillValid(stored: unknown): SettingsChange {
+/** Drops stored settings that this version no longer accepts; their defaults apply. */
+function validSettings(stored: unknown): SettingsChange {
   const set = Object.entries(stored ?? {});
   const valid = set.filter(([name, value]) => settingsSchema.partial().safeParse({ [name]: value }).success);
   return settingsSchema.partial().parse(Object.fromEntries(valid));

@@ -4,21 +4,21 @@ import type { Settings } from '../../shared/settings.ts';
 import { counter } from './sqlite/node/blobs.ts';
 import type { Store } from './store.ts';
 
-/** Whether an error says that the disk fails or is full, so that whatever comes next would fare no better. */
+/** Whether an error means that the disk has failed or is full, so that the next write would fail too. */
 export function isStorageFailure(error: unknown): boolean {
   if (error instanceof Problem) return error.code === 'storage_failed' || error.code === 'disk_nearly_full';
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^(ENOSPC|EDQUOT|EIO|EROFS|SQLITE_(FULL|IOERR|CORRUPT|NOTADB|CANTOPEN))/.test(code);
 }
 
-/** Why no more bytes may be stored. */
+/** The limit that keeps more bytes from being stored. */
 export type StorageLimit = 'data_cap_reached' | 'disk_nearly_full';
 
-/** How much is held and free, in bytes, against the owner's two limits. */
+/** Returns how many bytes are stored and free, with the owner's two limits. */
 export async function measureStorage(
   store: Pick<Store, 'read' | 'freeBytes'>,
   limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
-): Promise<Room> {
+): Promise<StorageSpace> {
   return {
     held_bytes: counter(store.read, 'blob_bytes'),
     cap_bytes: Math.round(limits.data_cap_gb * GIGABYTE),
@@ -28,7 +28,7 @@ export async function measureStorage(
   };
 }
 
-export interface Room {
+export interface StorageSpace {
   held_bytes: number;
   cap_bytes: number;
   free_bytes: number;
@@ -36,7 +36,7 @@ export interface Room {
   no_room: StorageLimit | null;
 }
 
-/** Whether so many more bytes of blobs may be stored: null, or which of the owner's two limits says no. */
+/** Returns which of the owner's two limits would be exceeded by storing `bytes` more bytes, or null. */
 export async function reachedStorageLimit(
   store: Pick<Store, 'read' | 'freeBytes'>,
   limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,

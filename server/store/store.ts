@@ -13,8 +13,8 @@ import {
   asDamagedDatabaseError,
   checkHead,
   inspectFolder,
-  type Judge,
   LOCK_SETTING,
+  type OpeningCheck,
 } from './opening/inspectFolder.ts';
 import { Reserve, releaseReserve } from './opening/reserve.ts';
 import { Checkpointer } from './sqlite/engine/checkpointer.ts';
@@ -32,33 +32,33 @@ import { blobBytes } from './sqlite/node/blobs.ts';
 import { lastEntry } from './sqlite/node/ledger.ts';
 import { writeSetting } from './sqlite/node/settings.ts';
 
-/** The data folder, open: what the services read and write through. */
+/** An open data folder. The services read and write through it. */
 export interface Store {
   readonly folder: string;
-  /** Sees what is committed and on stable storage, and nothing else. */
+  /** A connection that sees only what is committed and on stable storage. */
   readonly read: ReadDatabase;
   readonly write: Writer['write'];
-  /** The same for a change that takes longer than the event loop may be held. */
+  /** Like `write`, for a change that would block the event loop for too long. */
   readonly writeInSteps: Writer['writeInSteps'];
-  /** Calls a listener after each commit; gives back how to stop that. */
+  /** Calls a listener after each commit; returns a function that removes it. */
   readonly onCommit: Writer['onCommit'];
-  /** Makes a change inside each transaction, right before its commit; gives back how to stop that. */
+  /** Runs a change inside each transaction, right before its commit; returns a function that removes it. */
   readonly beforeCommit: Writer['beforeCommit'];
   readonly blobs: BlobStore;
   readonly clock: Clock;
-  /** Now, as answers and rows write it; never before the last that it gave or the ledger holds. */
+  /** The current time in ISO 8601; never before an earlier result or the last entry of the ledger. */
   instant: () => string;
-  /** How far the machine's clock is behind that, in milliseconds. */
+  /** How far the machine's clock is behind `instant`, in milliseconds. */
   clockBehindMs: () => number;
   /** Random lowercase hex digits for an id. */
   randomHex: (digits: number) => string;
-  /** Bytes that are free for this user on the data folder's disk. */
+  /** Free bytes on the data folder's disk, for this user. */
   freeBytes: () => number;
-  /** How long the write-ahead log is. */
+  /** The size of the write-ahead log in bytes. */
   logBytes: () => number;
-  /** Why nothing is written any more, or undefined. */
+  /** Why nothing can be written any more, or undefined. */
   failure: () => Error | undefined;
-  /** Waits for what is being written, then closes. */
+  /** Waits for pending writes, then closes. */
   close: () => Promise<void>;
 }
 
@@ -68,49 +68,49 @@ export type ReadStore = Omit<Store, 'write' | 'writeInSteps'>;
 export interface StoreConfig {
   folder: string;
   clock: Clock;
-  /** Gives that many random bytes; tests seed it. */
+  /** Returns that many random bytes; tests seed it. */
   random?: (bytes: number) => Buffer;
-  /** Hears what the owner should know and nobody else is told. */
+  /** Receives warnings for the owner's log. */
   warn?: Warn | undefined;
-  /** Looks at what is there before anything is changed; unless said otherwise, whether the head is there. */
-  judge?: Judge;
+  /** Checks the folder before anything is changed. The default compares the database with the head file. */
+  check?: OpeningCheck;
 }
 
-/** A sentence for the log, and what belongs to it. */
-export type Warn = (details: object, sentence: string) => void;
+/** Logs a message with its details. */
+export type Warn = (details: object, message: string) => void;
 
 /**
- * Opens a data folder, made if it is not there: takes the lock, judges what is there, and only then brings the schema up
- * to date, makes good what a crash left and begins to write.
+ * Opens a data folder and creates it if it does not exist. Takes the lock and checks the folder. Only then migrates the
+ * schema, recovers from a crash and begins to write.
  *
- * @throws MissingDatabaseError, FolderInUseError, NewerDatabaseError, DamagedDatabaseError; what the judge throws; then
- * nothing was changed. Whatever the disk says.
+ * @throws MissingDatabaseError, FolderInUseError, NewerDatabaseError, DamagedDatabaseError, and the errors of `check`;
+ * nothing was changed then. Also any error of the file system.
  */
 export async function openStore({
   folder,
   clock,
   random = randomBytes,
-  warn = (_, sentence) => process.emitWarning(sentence),
-  judge = checkHead,
+  warn = (_, message) => process.emitWarning(message),
+  check = checkHead,
 }: StoreConfig): Promise<Store> {
-  // Asked before even the lock is made: a folder without its database stays as it is.
+  // Before the lock file is created: a folder that lost its database must stay unchanged.
   hasDatabase(folder);
   await createFolder(folder);
   const lock = lockFolder(folder);
-  // Closed in the reverse order, also where a later step fails; the lock goes last.
+  // Closed in reverse order, also if a later step fails. The lock is released last.
   const opened = [lock.release];
   const closeAll = () => {
     for (const close of opened.splice(0).reverse()) close();
   };
   const freeBytes = () => {
-    // Answered from the file system's memory in microseconds; a thread would cost many times that.
+    // The synchronous call takes microseconds; a thread would take much longer.
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   };
   const blobs = new BlobStore(folder);
   try {
     releaseReserve(folder, freeBytes);
-    const { isWhole, isNew, change, lockId } = await inspectFolder(folder, judge);
+    const { isComplete, isNew, change, lockId } = await inspectFolder(folder, check);
     if (!isNew && lockId !== lock.id) requireUnopened(folder);
     const database = openForWriting(databaseFile(folder));
     opened.push(() => database.close());
@@ -119,36 +119,36 @@ export async function openStore({
     const read = openForReading(databaseFile(folder));
     opened.push(() => read.close());
     const reserve = new Reserve(folder, freeBytes, (error) =>
-      warn({ error }, 'The file that keeps some room free could not be made.'),
+      warn({ error }, 'The file that reserves disk space could not be created.'),
     );
-    const isNamed = (sha256: string) => blobBytes(read, sha256) !== undefined;
-    await blobs.recover(isNamed, { mayDelete: isWhole, hasSpace: reserve.hold });
+    const isReferenced = (sha256: string) => blobBytes(read, sha256) !== undefined;
+    await blobs.recover(isReferenced, { mayDelete: isComplete, hasSpace: reserve.hold });
     const log = new WriteAheadLog(databaseFile(folder));
     opened.push(() => log.close());
-    // A node that was killed may have committed what it never synced; it is shown from here on.
+    // A killed node may have committed without a sync. Sync now, because readers see those commits from here on.
     await log.settle(database);
-    if (reserve.hold()) rememberLock(database, lock, lockId);
-    else warn({}, 'The disk is full: the archive can be read, and nothing is written until there is room.');
+    if (reserve.hold()) recordLock(database, lock, lockId);
+    else warn({}, 'The disk is full: the archive can be read, but nothing is written until space is freed.');
     const head = await openHead(folder, database, { isNew: change !== undefined, warn });
     const lastRecordedAt = lastEntry(database)?.at;
     const steady = new MonotonicClock(clock, lastRecordedAt, (behindMs) =>
       warn(
         { behind_ms: behindMs },
-        'The clock is behind what is recorded; set it right. Until it has caught up, everything bears the last time that was recorded.',
+        'The clock of this machine is behind the last recorded time. Correct it. Until then, new records get the last recorded time.',
       ),
     );
     if (lastRecordedAt !== undefined) steady.instant();
     const durable = new DurableCommit(database, read, log);
     const checkpointer = new Checkpointer(databaseFile(folder));
     const writer = new Writer(database, durable, {
-      room: () => checkpointer.room(),
+      whenReady: () => checkpointer.whenReady(),
       refusal: reserve.refusal,
       onDurable: () => head?.record(headOf(database)),
-      warn: (error) => warn({ error }, 'What hears of commits has failed.'),
+      warn: (error) => warn({ error }, 'A listener for commits failed.'),
     });
     writer.onCommit(checkpointer.committed);
     blobs.follow({
-      isNamed: (sha256) => (writer.failure ? undefined : isNamed(sha256)),
+      isReferenced: (sha256) => (writer.failure ? undefined : isReferenced(sha256)),
       onCommit: (listener) => writer.onCommit(listener),
     });
     return {
@@ -186,27 +186,27 @@ function headOf(database: ReadDatabase) {
   return { seq: last?.seq ?? 0, hash: last?.hash ?? NO_HASH };
 }
 
-/** Opens the head file and keeps in it how far the ledger goes; made where there is none, or where a new one begins. */
+/** Opens the head file and writes the current head to it; creates it for a new archive, or if it does not exist. */
 async function openHead(
   folder: string,
   database: ReadDatabase,
   { isNew, warn }: { isNew: boolean; warn: Warn },
 ): Promise<HeadFile | undefined> {
-  const tell = (error: unknown) => warn({ error }, 'The head of the ledger could not be kept.');
+  const report = (error: unknown) => warn({ error }, 'The head of the ledger could not be saved.');
   const head = headOf(database);
   try {
     if (isNew || readHeadFile(folder) === undefined) await createHeadFile(folder, head);
   } catch (error) {
-    // On a full disk; what is there can be read all the same.
-    tell(error);
+    // On a full disk the archive can still be read.
+    report(error);
     return undefined;
   }
-  const file = new HeadFile(folder, tell);
+  const file = new HeadFile(folder, report);
   file.record(head);
   return file;
 }
 
-/** Remembers the lock file in the database, where whoever removes it cannot change that. */
-function rememberLock(database: WriteDatabase, lock: FolderLock, known: string | undefined): void {
+/** Records the lock file's identity in the database, so that removing the file is noticed. */
+function recordLock(database: WriteDatabase, lock: FolderLock, known: string | undefined): void {
   if (lock.id !== known) writeSetting(database, LOCK_SETTING, lock.id);
 }

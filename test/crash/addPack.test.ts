@@ -35,13 +35,13 @@ async function stageAll(store: Store): Promise<Map<string, StagedBlob>> {
   return staged;
 }
 
-/** In `tmp/`, where large files wait. */
+/** Stages the files in `tmp/`, as is done for large ones. */
 async function stageInFiles(store: Store): Promise<StagedBlob[]> {
   const contents = Object.values(FILES).map((content) => Buffer.from(content));
   return Promise.all(contents.map((content) => store.blobs.stageFile([content], 1_000)));
 }
 
-/** The step that fails, and whether it had done its work when it did. */
+/** Makes one step of adding a pack fail. */
 type Failure = (pack: NewPack, store: Store) => { pack: NewPack; store: Store };
 
 const failingKeep =
@@ -79,7 +79,7 @@ const failingChange: Failure = (pack, store) => ({
   },
 });
 
-/** What a reader of the data folder finds after the next start. */
+/** The contents of the data folder after the next start. */
 async function found(folder: string) {
   const store = await openAt(folder);
   const { total, texts } = listPacks(store, packsQuery.parse({}));
@@ -106,14 +106,14 @@ const ALL = {
   blobs: Object.values(FILES).map(sha256Of).sort(),
 };
 
-describe('a pack is stored completely or not at all, whichever step fails', () => {
+describe('a pack is stored completely or not at all if', () => {
   test.each([
     ['the first rename fails', failingKeep('a.txt', false), NOTHING],
     ['the last rename fails', failingKeep('c.txt', false), NOTHING],
-    ['a rename succeeds and reports failure', failingKeep('b.txt', true), NOTHING],
-    ['the change throws after writing its rows', failingChange, NOTHING],
+    ['a rename is reported as failed although it was done', failingKeep('b.txt', true), NOTHING],
+    ['the change throws after it wrote its rows', failingChange, NOTHING],
     ['the commit fails', failingWrite(false), NOTHING],
-    ['the commit succeeds and reports failure', failingWrite(true), ALL],
+    ['the commit is reported as failed although it was done', failingWrite(true), ALL],
   ])('%s', async (_name, failure, expected) => {
     const folder = await temporaryFolder();
     const store = await openAt(folder);
@@ -124,7 +124,7 @@ describe('a pack is stored completely or not at all, whichever step fails', () =
     await store.close();
     expect(await found(folder)).toEqual(expected);
 
-    // Whatever became of it, sending it again makes it whole.
+    // Sending the pack again completes it in any case.
     const again = open as Store;
     const { created } = await addPack(again, { record: RECORD, staged: await stageAll(again) });
     expect(created).toBe(expected.packs === 0);
@@ -132,7 +132,7 @@ describe('a pack is stored completely or not at all, whichever step fails', () =
     expect(await found(folder)).toEqual(ALL);
   });
 
-  test('the upload ends while its bytes are staged', async () => {
+  test('the upload breaks off while it is staged', async () => {
     const folder = await temporaryFolder();
     const store = await openAt(folder);
     const cut = (async function* () {
@@ -145,7 +145,7 @@ describe('a pack is stored completely or not at all, whichever step fails', () =
     expect(await found(folder)).toEqual(NOTHING);
   });
 
-  test('the next start removes staged and stored files left by a crash', async () => {
+  test('a crash leaves staged and kept files, which the next start removes', async () => {
     const folder = await temporaryFolder();
     const store = await openAt(folder);
     const [first] = await stageInFiles(store);
@@ -157,7 +157,7 @@ describe('a pack is stored completely or not at all, whichever step fails', () =
   });
 });
 
-test('a refusal discards staged bytes and keeps those of other packs', async () => {
+test('a refusal discards the staged blobs and keeps those of other packs', async () => {
   const folder = await temporaryFolder();
   const store = await openAt(folder);
   await addPack(store, { record: RECORD, staged: await stageAll(store) });

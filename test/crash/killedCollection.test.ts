@@ -12,7 +12,7 @@ import { seededRandom } from '../support/seededRandom.ts';
 
 const ROUNDS = 5;
 const SOURCES = 30;
-/** Set STRONGROOM_SEED to run again what failed. */
+/** Set STRONGROOM_SEED to reproduce a failure. */
 const SEED = Number(process.env.STRONGROOM_SEED ?? 20_261_121);
 
 let running: ServedNode | undefined;
@@ -23,7 +23,7 @@ afterEach(async () => {
   await closeScriptedWebs();
 });
 
-/** Says to a served node what its owner says. */
+/** Sends a request to a served node as its owner. */
 async function asOwner(node: ServedNode, method: string, path: string, body?: unknown): Promise<Response> {
   const token = await readFile(node.token_file, 'utf8');
   return fetch(new URL(path, node.url), {
@@ -33,9 +33,9 @@ async function asOwner(node: ServedNode, method: string, path: string, body?: un
   });
 }
 
-/** Reads the stream of events until it breaks, and calls back with each. */
-async function follow(node: ServedNode, after: number, told: (event: Event) => void): Promise<void> {
-  const parser = createParser({ onEvent: ({ data }) => told(JSON.parse(data) as Event) });
+/** Reads the stream of events until it breaks off, and calls `onEvent` with each. */
+async function follow(node: ServedNode, after: number, onEvent: (event: Event) => void): Promise<void> {
+  const parser = createParser({ onEvent: ({ data }) => onEvent(JSON.parse(data) as Event) });
   const decoder = new TextDecoder();
   try {
     const answer = await fetch(new URL('/api/events/stream', node.url), {
@@ -44,29 +44,29 @@ async function follow(node: ServedNode, after: number, told: (event: Event) => v
     for await (const chunk of answer.body ?? [])
       parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
   } catch (error) {
-    // The node was killed under the reader.
+    // The node was killed.
     if (!(error instanceof TypeError)) throw error;
   }
 }
 
-/** Collects until so many events were told, kills the node within the round, and gives back what was told. */
+/** Collects, kills the node after so many events, and returns the events that were streamed. */
 async function runRound(folder: string, after: number, events: number): Promise<Event[]> {
   const node = await serveNode(folder);
   running = node;
-  const told: Event[] = [];
+  const streamed: Event[] = [];
   let killed: Promise<unknown> | undefined;
   const following = follow(node, after, (event) => {
-    told.push(event);
-    if (told.length >= events) killed ??= end(node, 'SIGKILL');
+    streamed.push(event);
+    if (streamed.length >= events) killed ??= end(node, 'SIGKILL');
   });
   await asOwner(node, 'POST', '/manage/collections');
   await following;
   await killed;
   running = undefined;
-  return told;
+  return streamed;
 }
 
-test('a node killed during a collection keeps everything it reported, complete and exactly once', async () => {
+test('killing a node while it collects loses no event that it streamed and duplicates none', async () => {
   const random = seededRandom(SEED);
   const web = await ScriptedWeb.open();
   const folder = join(await temporaryFolder(), 'data');
@@ -78,13 +78,13 @@ test('a node killed during a collection keeps everything it reported, complete a
   await end(first, 'SIGTERM');
   running = undefined;
 
-  const told = new Map<number, Event>();
+  const streamed = new Map<number, Event>();
   for (let round = 0; round < ROUNDS; round += 1) {
     for (let number = 0; number < SOURCES; number += 1)
       web.script(`/${number}`, page(`${round} ${number} ${'x'.repeat(random() * 200_000)}`));
-    const last = Math.max(0, ...told.keys());
+    const last = Math.max(0, ...streamed.keys());
     for (const event of await runRound(folder, last, 1 + Math.floor(random() * (SOURCES - 1))))
-      told.set(event.id, event);
+      streamed.set(event.id, event);
   }
 
   const node = await openTestNode({ dataFolder: folder });
@@ -97,11 +97,11 @@ test('a node killed during a collection keeps everything it reported, complete a
   expect(items.map(({ id }) => id).sort((left, right) => left - right)).toEqual(
     Array.from({ length: total }, (_, index) => index + 1),
   );
-  for (const event of told.values()) expect(items).toContainEqual(event);
+  for (const event of streamed.values()) expect(items).toContainEqual(event);
   const versions = new Map<string, string | null>();
   for (const event of items.toReversed()) {
     const { source, sha256, previous_sha256 } = event;
-    expect(previous_sha256, 'each version follows the one before it').toBe(versions.get(source.id) ?? null);
+    expect(previous_sha256, 'each version refers to the previous one').toBe(versions.get(source.id) ?? null);
     versions.set(source.id, sha256);
     const bytes = Buffer.from(await (await node.fetch(`/archive/${sha256}`)).arrayBuffer());
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);

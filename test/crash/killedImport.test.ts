@@ -15,7 +15,7 @@ const KILLS = 3;
 const RECORDS = 2_000;
 const ADDRESSES = 350;
 const PATH = '/manage/captures?observer=Archive';
-/** Set STRONGROOM_SEED to run again what failed. */
+/** Set STRONGROOM_SEED to reproduce a failure. */
 const SEED = Number(process.env.STRONGROOM_SEED ?? 20_261_122);
 
 let running: ServedNode | undefined;
@@ -25,7 +25,7 @@ afterEach(async () => {
   await closeTestNodes();
 });
 
-/** Captures of some addresses, each another version than the one before it; some of them go back to the first one. */
+/** A WARC file with captures of some addresses. Each is a new version; some return to the first version. */
 function fileOfCaptures(random: () => number): Buffer {
   return gzippedByRecord(
     Array.from({ length: RECORDS }, (_, number) => {
@@ -41,7 +41,7 @@ function fileOfCaptures(random: () => number): Buffer {
   );
 }
 
-/** Sends the file and kills the node once so many captures are told to be recorded; gives back how many were. */
+/** Imports the file and kills the node once it reports `least` recorded captures; returns the reported number. */
 async function importUntilKilled(folder: string, file: Buffer, least: number): Promise<number> {
   const node = await serveNode(folder);
   running = node;
@@ -54,9 +54,9 @@ async function importUntilKilled(folder: string, file: Buffer, least: number): P
   const { id } = (await begun.json()) as Job;
   let done = 0;
   while (done < least) {
-    const asked = await fetch(new URL(`/manage/jobs/${id}`, node.url), { headers });
-    const job = (await asked.json()) as Job;
-    expect(job.state, 'it is killed before its end').toBe('running');
+    const answer = await fetch(new URL(`/manage/jobs/${id}`, node.url), { headers });
+    const job = (await answer.json()) as Job;
+    expect(job.state, 'the node is killed before the import ends').toBe('running');
     done = job.progress.done;
   }
   await end(node, 'SIGKILL');
@@ -64,7 +64,7 @@ async function importUntilKilled(folder: string, file: Buffer, least: number): P
   return done;
 }
 
-async function importWhole(node: TestNode, file: Buffer): Promise<CaptureResult> {
+async function importAll(node: TestNode, file: Buffer): Promise<CaptureResult> {
   const answer = await node.fetchAsOwner(PATH, {
     method: 'POST',
     body: new Uint8Array(file),
@@ -83,8 +83,8 @@ async function allEvents(node: TestNode): Promise<Event[]> {
   }
 }
 
-/** Each event has its number, follows the one before it of its source, and its object is there, byte for byte. */
-async function expectWhole(node: TestNode, events: readonly Event[]): Promise<void> {
+/** Checks that the ledger is valid, events are numbered and chained, and every object has its bytes. */
+async function expectIntact(node: TestNode, events: readonly Event[]): Promise<void> {
   const verified = (await (await node.fetch('/api/ledger/verify')).json()) as LedgerVerification;
   expect(verified, `STRONGROOM_SEED=${SEED}`).toMatchObject({ ok: true, problems: [] });
   expect(events.map(({ id }) => id)).toEqual(events.map((_, index) => index + 1));
@@ -98,27 +98,27 @@ async function expectWhole(node: TestNode, events: readonly Event[]): Promise<vo
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
   }
   const { total } = (await (await node.fetchAsOwner('/manage/sources?limit=1')).json()) as { total: number };
-  expect(total, 'no source is there without its capture').toBe(versions.size);
+  expect(total, 'no source exists without its capture').toBe(versions.size);
 }
 
-test('a node killed during an import keeps every reported capture, and a repeated import adds the rest', async () => {
+test('killing a node while it imports loses no capture that it reported, and importing again adds the rest', async () => {
   const random = seededRandom(SEED);
   const file = fileOfCaptures(random);
   const folder = join(await temporaryFolder(), 'data');
-  let told = 0;
+  let reported = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     const least = 1 + Math.floor((RECORDS * (kill + random())) / (KILLS + 2));
-    told = Math.max(told, await importUntilKilled(folder, file, least));
+    reported = Math.max(reported, await importUntilKilled(folder, file, least));
   }
 
   const node = await openTestNode({ dataFolder: folder });
   const before = await allEvents(node);
-  expect(before.length).toBeGreaterThanOrEqual(told);
+  expect(before.length).toBeGreaterThanOrEqual(reported);
   expect(before.length).toBeLessThan(RECORDS);
-  await expectWhole(node, before);
+  await expectIntact(node, before);
   expect(await readdir(join(folder, 'tmp'))).toEqual([]);
 
-  const result = await importWhole(node, file);
+  const result = await importAll(node, file);
   expect(result).toMatchObject({
     captures: RECORDS - before.length,
     already_held: before.length,
@@ -128,6 +128,6 @@ test('a node killed during an import keeps every reported capture, and a repeate
   expect(events).toHaveLength(RECORDS);
   expect(events.slice(0, before.length)).toEqual(before);
   expect(result.events).toEqual(events.slice(before.length).map(({ id }) => id));
-  await expectWhole(node, events);
-  expect(await importWhole(node, file)).toMatchObject({ captures: 0, already_held: RECORDS, events: [] });
+  await expectIntact(node, events);
+  expect(await importAll(node, file)).toMatchObject({ captures: 0, already_held: RECORDS, events: [] });
 }, 120_000);

@@ -14,7 +14,7 @@ import { seededRandom } from '../support/seededRandom.ts';
 const ROUNDS = 6;
 const UPLOADERS = 4;
 const CHUNK_BYTES = 16_384;
-/** Set STRONGROOM_SEED to run again what failed. */
+/** Set STRONGROOM_SEED to reproduce a failure. */
 const SEED = Number(process.env.STRONGROOM_SEED ?? 20_261_120);
 
 let running: ServedNode | undefined;
@@ -24,13 +24,13 @@ afterEach(async () => {
   await closeTestNodes();
 });
 
-/** What the uploaders share: when the node is to be killed, and which packs it has acknowledged. */
+/** State shared by the uploaders of one round. */
 interface Round {
   node: ServedNode;
   token: string;
   random: () => number;
   acknowledged: string[];
-  /** Called with what was just done; kills the node at the round's moment. */
+  /** `sent` and `answered` count the progress and kill the node at the chosen moment. */
   sent: (bytes: number) => void;
   answered: () => void;
 }
@@ -52,7 +52,7 @@ function uploadBody(round: Round, title: string): Buffer {
   ]);
 }
 
-/** Uploads one pack, chunk by chunk; rejects when the node dies under it. */
+/** Uploads one pack, chunk by chunk; rejects when the node is killed. */
 async function upload(round: Round, title: string): Promise<void> {
   const body = uploadBody(round, title);
   const request = httpRequest(new URL('/api/packs', round.node.url), {
@@ -66,7 +66,7 @@ async function upload(round: Round, title: string): Promise<void> {
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     request.on('response', resolve).on('error', reject);
   });
-  // The failure is told once, by the answer that is awaited below.
+  // The failure is reported where the answer is awaited below.
   answer.catch(() => {});
   for (let from = 0; from < body.length; from += CHUNK_BYTES) {
     const chunk = body.subarray(from, from + CHUNK_BYTES);
@@ -94,7 +94,7 @@ async function uploadUntilKilled(round: Round, name: string): Promise<void> {
   }
 }
 
-/** Starts the node, uploads in parallel and kills it at a moment that the seed chooses: a byte, or an answer. */
+/** Starts the node, uploads in parallel and kills it at a random moment: after a byte or after an answer. */
 async function runRound(folder: string, number: number, random: () => number): Promise<string[]> {
   const node = await serveNode(folder);
   running = node;
@@ -129,22 +129,22 @@ async function get<Answer>(node: ServedNode, path: string): Promise<Answer> {
   return (await response.json()) as Answer;
 }
 
-/** The digests of the blobs that lie in the folder, and of those that rows name. */
-async function blobsOf(folder: string): Promise<{ lying: string[]; named: string[] }> {
+/** Returns the digests of the blobs in the folder, and of those that rows reference. */
+async function blobsOf(folder: string): Promise<{ stored: string[]; referenced: string[] }> {
   const names = await readdir(join(folder, 'blobs'), { recursive: true });
   const database = new Database(join(folder, 'strongroom.db'), { readonly: true });
-  const named = database.prepare('SELECT sha256 FROM blobs ORDER BY sha256').pluck().all() as string[];
+  const referenced = database.prepare('SELECT sha256 FROM blobs ORDER BY sha256').pluck().all() as string[];
   database.close();
   return {
-    lying: names
+    stored: names
       .map((name) => name.slice(-64))
       .filter((name) => /^[0-9a-f]{64}$/.test(name))
       .sort(),
-    named,
+    referenced,
   };
 }
 
-test(`kill -9 during uploads loses no acknowledged pack and leaves none incomplete (seed ${SEED})`, async () => {
+test(`kill -9 during uploads loses no acknowledged pack and leaves no incomplete one (seed ${SEED})`, async () => {
   const folder = join(await temporaryFolder(), 'data');
   const random = seededRandom(SEED);
   const acknowledged: string[] = [];
@@ -156,15 +156,15 @@ test(`kill -9 during uploads loses no acknowledged pack and leaves none incomple
   const node = await serveNode(folder);
   running = node;
   expect(await readdir(join(folder, 'tmp'))).toEqual([]);
-  const { lying, named } = await blobsOf(folder);
-  expect(lying).toEqual(named);
+  const { stored, referenced } = await blobsOf(folder);
+  expect(stored).toEqual(referenced);
   expect(await get<LedgerVerification>(node, '/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
   const { items, total } = await get<{ items: Pack[]; total: number }>(node, '/api/packs?limit=500');
   expect(items).toHaveLength(total);
-  // A pack whose answer the kill cut off may be there: then it is there wholly.
-  const there = items.map(({ id }) => id);
-  expect(there).toEqual(expect.arrayContaining(acknowledged));
-  for (const id of there) {
+  // A pack without an answer may be stored; then it must be complete.
+  const ids = items.map(({ id }) => id);
+  expect(ids).toEqual(expect.arrayContaining(acknowledged));
+  for (const id of ids) {
     expect(await get<PackVerification>(node, `/api/packs/${id}/verify`), id).toMatchObject({ ok: true });
   }
 }, 60_000);

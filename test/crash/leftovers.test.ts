@@ -23,7 +23,7 @@ async function openAt(folder: string): Promise<Store> {
   return store;
 }
 
-/** One goes by way of the journal, the other does not. */
+/** The small blob goes through the journal, the large one does not. */
 const SMALL = 'small';
 const LARGE = 'large'.repeat(50_000);
 
@@ -37,8 +37,8 @@ async function keep(store: Store, text: string, by: WriteVia = 'journal'): Promi
   return staged;
 }
 
-/** What lies in a data folder and is no acknowledged blob. */
-async function lying(folder: string) {
+/** Lists the files in the folders for blobs of a data folder. */
+async function blobFolders(folder: string) {
   const names = async (place: string) => {
     const entries = await readdir(join(folder, place), { recursive: true, withFileTypes: true }).catch(
       () => [],
@@ -51,7 +51,7 @@ async function lying(folder: string) {
   return { blobs: await names('blobs'), tmp: await names('tmp'), lost: await names('lost-and-found') };
 }
 
-/** The data folder as kill -9 leaves it at this moment. */
+/** Copies the data folder as kill -9 would leave it. */
 async function killed(store: Store): Promise<string> {
   const folder = await temporaryFolder();
   await cp(store.folder, folder, { recursive: true, filter: (file) => !file.endsWith('lock') });
@@ -74,15 +74,15 @@ describe.each([
   const sha256 = sha256Of(text);
   const row = { sha256, bytes: text.length, stored_at: '2026-10-01T00:00:00.000Z' };
 
-  test('is deleted at once when its write is refused, and is always counted until then', async () => {
+  test('of a refused write is deleted at once', async () => {
     const store = await openAt(await temporaryFolder());
     await expect(addPackOf({ ...store, write: refuse }, await stage(store, text), text, 'One')).rejects.toBe(
       LOST,
     );
-    expect(await lying(store.folder)).toEqual(NOTHING);
+    expect(await blobFolders(store.folder)).toEqual(NOTHING);
   });
 
-  test('is kept if one of two uploads is accepted, whichever ends first', async () => {
+  test('of an accepted and a refused upload stays, whichever of them ends first', async () => {
     for (const refusedFirst of [true, false]) {
       const store = await openAt(await temporaryFolder());
       const [accepted, refused] = [await stage(store, text), await stage(store, text)];
@@ -111,20 +111,20 @@ describe.each([
       }
       expect(await second).toBe(LOST);
       expect(await store.blobs.rehash(sha256)).toBe(sha256);
-      expect(await lying(store.folder)).toEqual({ ...NOTHING, blobs: [sha256] });
+      expect(await blobFolders(store.folder)).toEqual({ ...NOTHING, blobs: [sha256] });
     }
   });
 
-  test('is deleted with the last of two refused uploads', async () => {
+  test('of two refused uploads is deleted with the last', async () => {
     const store = await openAt(await temporaryFolder());
     const [one, two] = [await keep(store, text), await keep(store, text)];
     await one.discard();
-    expect((await lying(store.folder)).blobs).toEqual([sha256]);
+    expect((await blobFolders(store.folder)).blobs).toEqual([sha256]);
     await two.discard();
-    expect(await lying(store.folder)).toEqual(NOTHING);
+    expect(await blobFolders(store.folder)).toEqual(NOTHING);
   });
 
-  test('is kept if the outcome of the commit is unknown, and the next start decides', async () => {
+  test('stays for the next start if it is unknown what was committed', async () => {
     const store = await openAt(await temporaryFolder());
     const staged = await keep(store, text);
     const failing = store.write(() => {
@@ -132,49 +132,49 @@ describe.each([
     });
     await expect(failing).rejects.toMatchObject({ code: 'storage_failed' });
     await staged.discard();
-    expect((await lying(store.folder)).blobs).toEqual([sha256]);
+    expect((await blobFolders(store.folder)).blobs).toEqual([sha256]);
     await openAt(await killed(store));
-    expect(await lying(open.at(-1)?.folder ?? '')).toEqual(NOTHING);
+    expect(await blobFolders(open.at(-1)?.folder ?? '')).toEqual(NOTHING);
   });
 
-  test('is removed by the next start if its row was not committed before a kill', async () => {
+  test('is removed by the next start after a kill before its row was committed', async () => {
     const store = await openAt(await temporaryFolder());
     await keep(store, text);
     const folder = await killed(store);
-    expect((await lying(folder)).blobs).toEqual([sha256]);
+    expect((await blobFolders(folder)).blobs).toEqual([sha256]);
     await openAt(folder);
-    expect(await lying(folder)).toEqual(NOTHING);
+    expect(await blobFolders(folder)).toEqual(NOTHING);
   });
 
-  test('is kept if its row was committed before a kill', async () => {
+  test('stays after a kill after its row was committed', async () => {
     const store = await openAt(await temporaryFolder());
     await keep(store, text);
     await store.write((database) => createBlobRowIfAbsent(database, row));
     const folder = await killed(store);
     await openAt(folder);
-    expect(await lying(folder)).toEqual({ ...NOTHING, blobs: [sha256] });
+    expect(await blobFolders(folder)).toEqual({ ...NOTHING, blobs: [sha256] });
   });
 
-  test('is moved to lost-and-found if acknowledged rows may be missing', async () => {
+  test('is moved to lost-and-found, complete, if acknowledged rows may be missing', async () => {
     const store = await openAt(await temporaryFolder());
     await keep(store, text);
     const folder = await killed(store);
-    // What the journal holds is whole even where a power cut took the file.
+    // The journal has all bytes even if a power cut truncated the file.
     if (text === SMALL)
       await truncate(join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256), 0);
     await new BlobStore(folder).recover(() => false, { mayDelete: false, hasSpace: () => true });
-    expect(await lying(folder)).toEqual({ ...NOTHING, lost: [sha256] });
+    expect(await blobFolders(folder)).toEqual({ ...NOTHING, lost: [sha256] });
     expect(await readFile(join(folder, 'lost-and-found', sha256), 'utf8')).toBe(text);
   });
 
-  test('is not deleted by a refused write of the same bytes if it existed before', async () => {
+  test('that existed before a write of the same bytes is not deleted by that write', async () => {
     const store = await openAt(await temporaryFolder());
     await overwrite(store.folder, sha256, text);
     const staged = await keep(store, text);
     const folder = await killed(store);
     await openAt(folder);
-    expect(await lying(folder)).toEqual({ ...NOTHING, lost: [sha256] });
+    expect(await blobFolders(folder)).toEqual({ ...NOTHING, lost: [sha256] });
     await staged.discard();
-    expect(await lying(store.folder)).toEqual({ ...NOTHING, lost: [sha256] });
+    expect(await blobFolders(store.folder)).toEqual({ ...NOTHING, lost: [sha256] });
   });
 });

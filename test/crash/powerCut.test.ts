@@ -32,20 +32,20 @@ async function asOwner(node: ServedNode, method: string, path: string, body: obj
   return answer.json();
 }
 
-/** The files of all blobs. */
+/** Returns the paths of all blobs. */
 async function blobFiles(folder: string): Promise<string[]> {
   const entries = await readdir(join(folder, 'blobs'), { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
-/** What was never synced under its own name is gone, or is empty, as a power cut may leave it. */
+/** Deletes or truncates files that were never synced under their own name, as a power cut may do. */
 async function losePower(folder: string, count: number): Promise<void> {
   const files = await blobFiles(folder);
   expect(files).toHaveLength(count);
   for (const [index, file] of files.entries()) await (index % 2 === 0 ? rm(file) : truncate(file, 0));
 }
 
-test('every object of a completed round survives a power cut that removed or emptied its file', async () => {
+test('every object of an answered round is intact after a power cut that lost or truncated its file', async () => {
   const web = await ScriptedWeb.open();
   const folder = await temporaryFolder();
   running = await serveNode(folder);
@@ -71,7 +71,7 @@ test('every object of a completed round survives a power cut that removed or emp
   expect(await readdir(join(folder, 'journal'))).toEqual([]);
 });
 
-test('every acknowledged small pack survives a power cut that removed or emptied its files', async () => {
+test('every acknowledged small pack is intact after a power cut that lost or truncated its files', async () => {
   const folder = await temporaryFolder();
   running = await serveNode(folder);
   const { url, token_file } = running;

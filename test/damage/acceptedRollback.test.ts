@@ -18,8 +18,8 @@ async function withoutLog(): Promise<string> {
   return folder;
 }
 
-/** The names of all blobs, those that were put into lost-and-found/ among them. */
-async function keptBlobs(folder: string): Promise<string[]> {
+/** The names of all blobs, including those in lost-and-found/. */
+async function allBlobs(folder: string): Promise<string[]> {
   const lost: string[] = await readdir(join(folder, 'lost-and-found')).catch(() => []);
   return [...(await blobFiles(folder)).map((file) => basename(file)), ...lost].sort();
 }
@@ -28,13 +28,13 @@ async function changesOf(node: TestNode): Promise<KeyChange[]> {
   return ((await (await node.fetch('/api/ledger/keys')).json()) as List<KeyChange>).items;
 }
 
-test('an accepted rollback creates a new key and an entry that names both heads, and deletes no blob', async () => {
+test('an accepted rollback gets a new key and an entry with both heads, and deletes no blob', async () => {
   const folder = await withoutLog();
   const blobs = await blobFiles(folder);
   const oldKey = await keyOf(folder);
   const accepted = await run('key', '--accept-rollback', '--data', folder);
-  expect(accepted.code, accepted.told).toBe(0);
-  expect(accepted.told).toContain('went to entry 2; the archive goes on after entry 1');
+  expect(accepted.code, accepted.output).toBe(0);
+  expect(accepted.output).toContain('went to entry 2; the archive goes on after entry 1');
   const newKey = await keyOf(folder);
   expect(newKey.split('+')[0]).toBe(oldKey.split('+')[0]);
   expect(newKey).not.toBe(oldKey);
@@ -53,24 +53,24 @@ test('an accepted rollback creates a new key and an entry that names both heads,
   expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 2 });
   const { head } = (await (await node.fetch('/api/ledger')).json()) as { head: { hash: string } };
   expect(head.hash).not.toBe(change?.type === 'ledger.rolled_back' && change.from.hash);
-  expect(await keptBlobs(folder)).toEqual(blobs.map((file) => basename(file)).sort());
+  expect(await allBlobs(folder)).toEqual(blobs.map((file) => basename(file)).sort());
   await uploadNewPack(node, { title: 'after' });
   await node.close();
   const again = await openTestNode({ dataFolder: folder });
   expect(await (await again.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 3 });
 });
 
-test('an accepted rollback keeps the checkpoints, the log and the old key', async () => {
+test('the checkpoint, the head and the log are copied as evidence, and the old key is kept under another name', async () => {
   const folder = await copyOf(archive.folder);
   await cp(archive.olderDatabase, join(folder, 'strongroom.db'));
   await rm(join(folder, 'strongroom.db-wal'));
   await writeFile(join(folder, 'strongroom.db-wal'), 'what is left of a log');
-  const kept = await readFile(join(folder, 'checkpoint'), 'utf8');
+  const checkpoint = await readFile(join(folder, 'checkpoint'), 'utf8');
   const oldKey = await readFile(join(folder, 'key'), 'utf8');
   expect((await run('key', '--accept-rollback', '--data', folder)).code).toBe(0);
   const [evidence = ''] = await readdir(join(folder, 'rolled-back'));
   const inEvidence = (name: string) => readFile(join(folder, 'rolled-back', evidence, name), 'utf8');
-  expect(await inEvidence('checkpoint')).toBe(kept);
+  expect(await inEvidence('checkpoint')).toBe(checkpoint);
   expect(await inEvidence('head')).toMatch(/^strongroom-head-1 /);
   expect(await inEvidence('strongroom.db-wal')).toBe('what is left of a log');
   const retired = (await readdir(folder)).filter((name) => name.startsWith('key.'));
@@ -79,14 +79,14 @@ test('an accepted rollback keeps the checkpoints, the log and the old key', asyn
   expect((await stat(join(folder, retired[0] ?? ''))).mode & 0o777).toBe(0o600);
 });
 
-test('verification names the old key that signed a checkpoint and the entry that replaced it', async () => {
+test('comparing a checkpoint by an earlier key names the key and the entry that replaced it', async () => {
   const folder = await withoutLog();
   await run('key', '--accept-rollback', '--data', folder);
   const file = join(await temporaryFolder(), 'old.checkpoint');
   await writeFile(file, archive.checkpoint ?? '');
-  const { code, told } = await run('ledger', 'verify', '--data', folder, '--checkpoint', file);
+  const { code, output } = await run('ledger', 'verify', '--data', folder, '--checkpoint', file);
   expect(code).toBe(1);
-  expect(told).toMatch(
+  expect(output).toMatch(
     /the ledger was rewritten\. It was signed by the key .*, which entry 2 replaced when the ledger was rolled back from entry 2 to entry 1\./,
   );
 });
@@ -95,7 +95,7 @@ test('an archive opens after a crash right after the rollback was recorded', asy
   const folder = await withoutLog();
   const before = await copyOf(folder);
   await run('key', '--accept-rollback', '--data', folder);
-  // As it lay before the new head, checkpoint and key were in their places.
+  // The state before the new head, checkpoint and key were written.
   for (const name of ['head', 'checkpoint']) await cp(join(before, name), join(folder, name));
   await cp(join(folder, 'key'), join(folder, 'key.next'));
   await cp(join(before, 'key'), join(folder, 'key'));
@@ -106,10 +106,10 @@ test('an archive opens after a crash right after the rollback was recorded', asy
   expect((await readdir(folder)).filter((name) => name === 'key.next')).toEqual([]);
 });
 
-test('--accept-rollback changes nothing in an intact archive', async () => {
+test('accepting a rollback of an intact archive changes nothing', async () => {
   const folder = await copyOf(archive.folder);
   const key = await keyOf(folder);
-  const { code, told } = await run('key', '--accept-rollback', '--data', folder);
-  expect([code, told]).toEqual([0, expect.stringContaining('nothing to accept')]);
+  const { code, output } = await run('key', '--accept-rollback', '--data', folder);
+  expect([code, output]).toEqual([0, expect.stringContaining('nothing to accept')]);
   expect(await keyOf(folder)).toBe(key);
 });

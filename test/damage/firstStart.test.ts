@@ -8,28 +8,28 @@ import { keyOf } from './support.ts';
 
 afterEach(closeTestNodes);
 
-/** The folder of an archive that was opened once, and holds nothing. */
+/** The folder of an empty archive that was opened once. */
 async function emptyArchive(): Promise<string> {
   const node = await openTestNode();
   await node.close();
   return node.dataFolder;
 }
 
-/** What a killed first start may leave of an empty archive. */
-const LEFT: Record<string, (from: string, folder: string) => Promise<unknown>> = {
-  'nothing but a lock': (_, folder) => writeFile(join(folder, 'lock'), ''),
-  'a database of 0 bytes': (_, folder) => writeFile(join(folder, 'strongroom.db'), ''),
-  'a database without its key': async (from, folder) => {
+/** The states that a killed first start may leave. */
+const LEFTOVERS: Record<string, (from: string, folder: string) => Promise<unknown>> = {
+  'only a lock file': (_, folder) => writeFile(join(folder, 'lock'), ''),
+  'an empty database file': (_, folder) => writeFile(join(folder, 'strongroom.db'), ''),
+  'a database without a key': async (from, folder) => {
     await cp(from, folder, { recursive: true });
     await forgetKey(folder);
     for (const name of ['key', 'checkpoint']) await rm(join(folder, name));
   },
-  'a next key': async (from, folder) => {
+  'a key that is not in use yet': async (from, folder) => {
     await cp(from, folder, { recursive: true });
     await cp(join(folder, 'key'), join(folder, 'key.next'));
     for (const name of ['key', 'checkpoint']) await rm(join(folder, name));
   },
-  'a key that the database does not name, as left by older versions': async (from, folder) => {
+  'a key that the database does not record, as earlier versions did': async (from, folder) => {
     await cp(from, folder, { recursive: true });
     await forgetKey(folder);
     for (const name of ['head', 'checkpoint']) await rm(join(folder, name));
@@ -42,21 +42,24 @@ async function forgetKey(folder: string): Promise<void> {
   database.close();
 }
 
-test.each(Object.keys(LEFT))('a start continues after a killed first start that left %s', async (what) => {
-  const folder = join(await temporaryFolder(), 'data');
-  await mkdir(folder);
-  await LEFT[what]?.(await emptyArchive(), folder);
-  const left = await readFile(join(folder, 'key'), 'utf8').catch(() => undefined);
-  const node = await openTestNode({ dataFolder: folder });
-  await uploadNewPack(node);
-  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 1 });
-  await node.close();
-  if (left !== undefined) expect(await readFile(join(folder, 'key'), 'utf8')).toBe(left);
-  expect(await readdir(folder)).not.toContain('key.next');
-  expect(await keyOf(folder)).toMatch(/^node-[0-9a-f]{10}\.local\/strongroom\+/);
-});
+test.each(Object.keys(LEFTOVERS))(
+  'the next start succeeds after a killed first start left %s',
+  async (what) => {
+    const folder = join(await temporaryFolder(), 'data');
+    await mkdir(folder);
+    await LEFTOVERS[what]?.(await emptyArchive(), folder);
+    const left = await readFile(join(folder, 'key'), 'utf8').catch(() => undefined);
+    const node = await openTestNode({ dataFolder: folder });
+    await uploadNewPack(node);
+    expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, size: 1 });
+    await node.close();
+    if (left !== undefined) expect(await readFile(join(folder, 'key'), 'utf8')).toBe(left);
+    expect(await readdir(folder)).not.toContain('key.next');
+    expect(await keyOf(folder)).toMatch(/^node-[0-9a-f]{10}\.local\/strongroom\+/);
+  },
+);
 
-test('an archive without head and checkpoint opens, loses nothing, and gets both', async () => {
+test('an archive of a version without head file and checkpoint opens, deletes nothing, and gets both', async () => {
   const first = await openTestNode();
   await uploadNewPack(first);
   await first.close();
@@ -64,9 +67,9 @@ test('an archive without head and checkpoint opens, loses nothing, and gets both
   for (const name of ['head', 'checkpoint', 'reserve']) await rm(join(folder, name));
   const stray = join(folder, 'blobs', 'ab', 'cd', `abcd${'0'.repeat(60)}`);
   await mkdir(join(stray, '..'), { recursive: true });
-  await writeFile(stray, 'whose this is nobody knows');
+  await writeFile(stray, 'unknown bytes');
   const node = await openTestNode({ dataFolder: folder });
-  expect(await readFile(stray, 'utf8')).toBe('whose this is nobody knows');
+  expect(await readFile(stray, 'utf8')).toBe('unknown bytes');
   await node.close();
   expect(await readFile(join(folder, 'head'), 'utf8')).toMatch(/^strongroom-head-1 0{15}1 /);
   expect(await readFile(join(folder, 'checkpoint'), 'utf8')).toMatch(/^node-.*\n1\n/);

@@ -10,7 +10,7 @@ import { problemOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '..
 import { addPackTo } from './support.ts';
 
 /*
- * A disk of its own, which only root can mount. Elsewhere these are skipped; they must run where the project is checked.
+ * These tests mount a small disk, which only root can do. Without root they are skipped; CI must run them.
  */
 const isRoot = process.getuid?.() === 0 && process.platform === 'linux';
 let disk = '';
@@ -41,23 +41,23 @@ async function closeTestNodesOnly(): Promise<void> {
   for (const node of opened.splice(0)) await node.close();
 }
 
-async function open(told: string[] = []): Promise<TestNode> {
-  const tell = (_: object, sentence: string) => void told.push(sentence);
-  const log = { info: () => {}, warn: tell, error: tell };
+async function open(messages: string[] = []): Promise<TestNode> {
+  const push = (_: object, message: string) => void messages.push(message);
+  const log = { info: () => {}, warn: push, error: push };
   const node = await openTestNode({ dataFolder: join(disk, 'data'), log });
   opened.push(node);
   return node;
 }
 
-/** Leaves no room free on the disk, which is small. */
-async function useAll(url: string, token: string): Promise<void> {
+/** Lowers the reserve of free space to 0, because the disk is small. */
+async function allowFullDisk(url: string, token: string): Promise<void> {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ min_free_disk_gb: 0 });
   const changed = await fetch(new URL('/manage/settings', url), { method: 'PATCH', headers, body });
   expect(changed.status).toBe(200);
 }
 
-/** Writes to the disk until it takes not one byte more. */
+/** Fills the disk to the last byte. */
 function fill(): void {
   const descriptor = openSync(join(disk, 'filling'), 'w');
   try {
@@ -76,7 +76,7 @@ function writeUntilFull(descriptor: number, size: number): void {
   }
 }
 
-/** Any write will do: none needs more than a few bytes. */
+/** Expects that even small writes are refused. */
 async function expectRefused(node: TestNode): Promise<void> {
   const writes = [
     uploadPack(node, sampleRecord({ title: 'too much' }), { 'a.txt': 'more bytes' }),
@@ -100,16 +100,16 @@ async function expectReadable(node: TestNode, pack: Pick<Pack, 'id'>, bytes: str
   expect((await (await node.fetch('/api/dump.jsonl')).text()).trimEnd()).toMatch(/\{"kind":"trailer".*\}$/);
 }
 
-test('an archive on a completely full disk can be read, and writes are refused', async (context) => {
+test('an archive on a completely full disk can be read but not written', async (context) => {
   if (!isMounted) context.skip('Only root can mount a disk to fill.');
   const first = await open();
-  await useAll(first.url, first.token);
+  await allowFullDisk(first.url, first.token);
   const pack = await uploadNewPack(first, {}, { 'a.txt': 'The bytes.' });
   await closeTestNodesOnly();
   fill();
-  const told: string[] = [];
-  const node = await open(told);
-  expect(told).toContainEqual(expect.stringContaining('The disk is full: the archive can be read'));
+  const messages: string[] = [];
+  const node = await open(messages);
+  expect(messages).toContainEqual(expect.stringContaining('The disk is full: the archive can be read'));
   await expectReadable(node, pack, 'The bytes.');
   await expectRefused(node);
   await closeTestNodesOnly();
@@ -123,12 +123,12 @@ test('an archive on a completely full disk can be read, and writes are refused',
   expect(await readdir(join(disk, 'data'))).toContain('reserve');
 });
 
-test('on a full disk, the journal of a killed node is kept until there is room, and its objects can be read', async (context) => {
+test('the journal of a killed node stays until there is space, and its blobs can be read', async (context) => {
   if (!isMounted) context.skip('Only root can mount a disk to fill.');
   const folder = join(disk, 'data');
   const killed = await serveNode(folder);
   served.push(killed);
-  await useAll(killed.url, await readFile(killed.token_file, 'utf8'));
+  await allowFullDisk(killed.url, await readFile(killed.token_file, 'utf8'));
   const pack = await addPackTo(killed, 'journaled');
   const bytes = 'The bytes of the journaled pack.';
   await end(killed, 'SIGKILL');

@@ -7,7 +7,7 @@ import { uploadNewPack } from '../support/packs.ts';
 import { blobFiles, copyOf, digestsIn, keyOf, run } from './support.ts';
 
 /*
- * An archive of two packs that was closed, with a dump of the first pack alone and one of both beside its database.
+ * A closed archive of two packs, with one dump of the first pack and one of both in its folder.
  */
 let folder: string;
 let ids: string[];
@@ -36,10 +36,10 @@ async function expectAllThere(): Promise<void> {
   await node.close();
 }
 
-test('a removed database is rebuilt from the newest dump with the same key', async () => {
+test('a removed database is rebuilt from the newest dump, with the same key', async () => {
   await rm(join(folder, 'strongroom.db'));
-  const { code, told } = await run('rebuild', folder);
-  expect([code, told]).toEqual([
+  const { code, output } = await run('rebuild', folder);
+  expect([code, output]).toEqual([
     0,
     expect.stringMatching(/second\.jsonl: 2 entries.*\n.*\nAll stored bytes are there: 2 objects/),
   ]);
@@ -48,18 +48,18 @@ test('a removed database is rebuilt from the newest dump with the same key', asy
   await expectAllThere();
 });
 
-test('an unreadable database is kept under another name', async () => {
+test('rebuilding keeps an unreadable database under another name', async () => {
   const file = join(folder, 'strongroom.db');
   const bytes = await readFile(file);
   for (let page = 4_096; page < bytes.length; page += 4_096) bytes.fill(0xa5, page, page + 200);
   await writeFile(file, bytes);
   expect((await run('rebuild', folder)).code).toBe(0);
-  const [aside = ''] = (await readdir(folder)).filter((name) => name.startsWith('strongroom.db.broken-'));
-  expect((await readFile(join(folder, aside))).equals(bytes)).toBe(true);
+  const [broken = ''] = (await readdir(folder)).filter((name) => name.startsWith('strongroom.db.broken-'));
+  expect((await readFile(join(folder, broken))).equals(bytes)).toBe(true);
   await expectAllThere();
 });
 
-test('serve --rebuild rebuilds an empty database and serves it', async () => {
+test('serve --rebuild replaces an empty database file and serves the archive', async () => {
   await truncate(join(folder, 'strongroom.db'), 0);
   const node = await serveNode(folder, '--rebuild');
   for (const id of ids) expect((await fetch(new URL(`/api/packs/${id}`, node.url))).status).toBe(200);
@@ -68,19 +68,19 @@ test('serve --rebuild rebuilds an empty database and serves it', async () => {
   expect(await end(again, 'SIGTERM')).toBe(0);
 });
 
-test('a readable database is not replaced', async () => {
+test('refuses to replace a readable database', async () => {
   const before = await digestsIn(folder);
-  const { code, told } = await run('rebuild', folder);
-  expect([code, told]).toEqual([2, expect.stringContaining('can be read, so it is not replaced')]);
+  const { code, output } = await run('rebuild', folder);
+  expect([code, output]).toEqual([2, expect.stringContaining('can be read, so it is not replaced')]);
   expect(await digestsIn(folder)).toEqual(before);
 });
 
-test('an outdated dump is used only with --accept-rollback', async () => {
+test('uses a dump that lacks acknowledged entries only if a rollback is accepted', async () => {
   await rm(join(folder, 'strongroom.db'));
   await rm(join(folder, 'dumps', 'second.jsonl'));
   const before = await digestsIn(folder);
   const refused = await run('rebuild', folder);
-  expect([refused.code, refused.told]).toEqual([
+  expect([refused.code, refused.output]).toEqual([
     2,
     expect.stringMatching(
       /does not hold all of this archive: its ledger ends with entry 1.*--accept-rollback/,
@@ -89,7 +89,7 @@ test('an outdated dump is used only with --accept-rollback', async () => {
   expect(await digestsIn(folder)).toEqual(before);
   const blobs = await blobFiles(folder);
   const accepted = await run('rebuild', folder, '--accept-rollback');
-  expect(accepted.code, accepted.told).toBe(0);
+  expect(accepted.code, accepted.output).toBe(0);
   expect(await keyOf(folder)).not.toBe(key);
   expect(await blobFiles(folder)).toEqual(blobs);
   const node = await openTestNode({ dataFolder: folder });
@@ -98,25 +98,25 @@ test('an outdated dump is used only with --accept-rollback', async () => {
   });
 });
 
-test('rebuild lists missing blobs and exits with 1', async () => {
+test('reports missing blobs and ends with 1', async () => {
   await rm(join(folder, 'strongroom.db'));
   const [blob = ''] = await blobFiles(folder);
   await rm(join(folder, 'blobs', blob));
-  const { code, told } = await run('rebuild', folder);
+  const { code, output } = await run('rebuild', folder);
   expect(code).toBe(1);
-  expect(told).toContain(`${blob.split('/').at(-1)}: its bytes are missing.`);
-  expect(told).toMatch(/^1 of 2 objects/m);
+  expect(output).toContain(`${blob.split('/').at(-1)}: its bytes are missing.`);
+  expect(output).toMatch(/^1 of 2 objects/m);
 });
 
-test('rebuild reports a missing key and still rebuilds the database', async () => {
+test('rebuilds the database although the key is missing, and reports that', async () => {
   await rm(join(folder, 'strongroom.db'));
   await rm(join(folder, 'key'));
-  const { code, told } = await run('rebuild', folder);
-  expect([code, told]).toEqual([1, expect.stringMatching(/key is missing.*key --renew/)]);
+  const { code, output } = await run('rebuild', folder);
+  expect([code, output]).toEqual([1, expect.stringMatching(/key is missing.*key --renew/)]);
   expect((await run('key', '--renew', '--data', folder)).code).toBe(0);
 });
 
-test('damaged dumps and dumps of other archives are skipped; without a usable dump nothing is rebuilt', async () => {
+test('skips damaged dumps and dumps of other archives, and fails if there is no other dump', async () => {
   const other = await openTestNode();
   for (const title of ['a', 'b', 'c']) await uploadNewPack(other, { title });
   const foreign = await (await other.fetch('/api/dump.jsonl')).text();
@@ -125,14 +125,14 @@ test('damaged dumps and dumps of other archives are skipped; without a usable du
   const dumps = join(folder, 'dumps');
   await cp(join(dumps, 'second.jsonl'), join(folder, 'whole.jsonl'));
   await truncate(join(dumps, 'second.jsonl'), 2_000);
-  const { code, told } = await run('rebuild', folder);
-  expect(code, told).toBe(0);
-  expect(told).toMatch(/Passed over: .*foreign\.jsonl: It is the dump of another archive\./);
+  const { code, output } = await run('rebuild', folder);
+  expect(code, output).toBe(0);
+  expect(output).toMatch(/Passed over: .*foreign\.jsonl: It is the dump of another archive\./);
   await expectAllThere();
 
   const empty = await temporaryFolder();
   await mkdir(join(empty, 'data'));
   await writeFile(join(empty, 'data', 'key'), 'a key');
   const none = await run('rebuild', join(empty, 'data'));
-  expect([none.code, none.told]).toEqual([2, expect.stringContaining('There is no dump to rebuild')]);
+  expect([none.code, none.output]).toEqual([2, expect.stringContaining('There is no dump to rebuild')]);
 });

@@ -6,15 +6,15 @@ import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.t
 import { copyOf, digestsIn, type KilledArchive, killedArchive, run } from './support.ts';
 
 /*
- * What was done to a data folder x what each command says. None of them may change a file: the evidence, and whatever
- * can still be had, stays as it is.
+ * Each kind of damage to a data folder, and the message of each command. No command may change a file, so that the
+ * evidence and the remaining data are preserved.
  */
 
 let unsigned: KilledArchive;
 let signed: KilledArchive;
 let other: string;
 beforeAll(async () => {
-  // Each `serve` that is run in this process waits for signals.
+  // Each `serve` in this process adds listeners for signals.
   process.setMaxListeners(100);
   unsigned = await killedArchive({ isSigned: false });
   signed = await killedArchive({ isSigned: true });
@@ -43,55 +43,55 @@ interface Damage {
   what: string;
   of: () => KilledArchive;
   damage: (folder: string) => Promise<void>;
-  says: RegExp;
-  /** What `ledger verify` ends with: it reads the ledger alone. */
+  message: RegExp;
+  /** The exit code of `ledger verify`, which reads only the ledger. */
   ledger: 0 | 1 | 2;
 }
 
-const behind = /not the one that this archive was written with last.*ends with entry 1.*accept-rollback/;
-const missing = /what belongs to one.*Put strongroom\.db back.*strongroom rebuild/;
+const older = /older than this archive, or another one.*ends with entry 1.*accept-rollback/;
+const missing = /other files of an archive.*Put strongroom\.db back.*strongroom rebuild/;
 
 const DAMAGES: Damage[] = [
   {
     what: 'the log was removed after a kill',
     of: () => unsigned,
     damage: (folder) => rm(join(folder, LOG)),
-    says: behind,
+    message: older,
     ledger: 1,
   },
   {
     what: 'the log was emptied after a kill',
     of: () => unsigned,
     damage: (folder) => truncate(join(folder, LOG), 0),
-    says: behind,
+    message: older,
     ledger: 1,
   },
   {
     what: 'the log was truncated in its last page',
     of: () => unsigned,
     damage: async (folder) => truncate(join(folder, LOG), (await readFile(join(folder, LOG))).length - 100),
-    says: /not the one that this archive was written with last/,
+    message: /older than this archive, or another one/,
     ledger: 1,
   },
   {
     what: 'one bit of the log’s last page was flipped',
     of: () => unsigned,
     damage: (folder) => flip(join(folder, LOG), (bytes) => bytes.length - 100),
-    says: /not the one that this archive was written with last/,
+    message: /older than this archive, or another one/,
     ledger: 1,
   },
   {
     what: 'one bit of the log’s first page was flipped',
     of: () => unsigned,
     damage: (folder) => flip(join(folder, LOG), () => 200),
-    says: behind,
+    message: older,
     ledger: 1,
   },
   {
-    what: 'an older database was restored, and no checkpoint was ever signed',
+    what: 'an older database was put back, and no checkpoint was published',
     of: () => unsigned,
     damage: putOlderBack,
-    says: behind,
+    message: older,
     ledger: 1,
   },
   {
@@ -102,7 +102,7 @@ const DAMAGES: Damage[] = [
       await rm(join(folder, LOG));
       await rm(join(folder, 'head'));
     },
-    says: /ends with entry 1, and a checkpoint over 2 entries was signed/,
+    message: /ends with entry 1, but a checkpoint over 2 entries was signed/,
     ledger: 1,
   },
   {
@@ -112,25 +112,25 @@ const DAMAGES: Damage[] = [
       await cp(join(other, DATABASE), join(folder, DATABASE));
       await rm(join(folder, LOG));
     },
-    says: /ends with entry 0, and entry 2 was acknowledged/,
+    message: /ends with entry 0, but entry 2 was acknowledged/,
     ledger: 1,
   },
   {
     what: 'the database was removed',
     of: () => unsigned,
     damage: (folder) => rm(join(folder, DATABASE)),
-    says: missing,
+    message: missing,
     ledger: 2,
   },
   {
     what: 'the database is an empty file',
     of: () => unsigned,
     damage: (folder) => truncate(join(folder, DATABASE), 0),
-    says: missing,
+    message: missing,
     ledger: 2,
   },
   {
-    what: 'the database has no tables, and log, head and checkpoint are missing',
+    what: 'the database has no tables, and head, checkpoint and log were removed',
     of: () => signed,
     damage: async (folder) => {
       for (const name of [LOG, DATABASE, 'head', 'checkpoint']) await rm(join(folder, name));
@@ -138,48 +138,48 @@ const DAMAGES: Damage[] = [
       database.pragma('journal_mode = WAL');
       database.close();
     },
-    says: /The database holds nothing.*what belongs to one.*blobs\/.*Put strongroom\.db back/,
+    message: /a database without tables.*other files of an archive.*blobs\/.*Put strongroom\.db back/,
     ledger: 2,
   },
   {
-    what: 'the database file is not a database',
+    what: 'the database file is no database',
     of: () => unsigned,
     damage: (folder) => writeFile(join(folder, DATABASE), 'This is no database. '.repeat(400)),
-    says: /strongroom\.db is no database/,
+    message: /strongroom\.db is no database/,
     ledger: 2,
   },
   {
     what: 'the key was removed',
     of: () => unsigned,
     damage: (folder) => rm(join(folder, 'key')),
-    says: /key .*is missing.*backup.*key --renew/,
+    message: /key .*is missing.*backup.*key --renew/,
     ledger: 0,
   },
   {
-    what: 'the key was replaced',
+    what: 'the key was replaced by another one',
     of: () => unsigned,
     damage: (folder) => cp(join(other, 'key'), join(folder, 'key')),
-    says: /key .*is another key than the one this archive was made with/,
+    message: /key .*is not the key of this archive/,
     ledger: 0,
   },
   {
-    what: 'the head was overwritten',
+    what: 'the head file was overwritten',
     of: () => unsigned,
     damage: (folder) => writeFile(join(folder, 'head'), 'nothing'),
-    says: /head, which says how far the ledger went, is damaged/,
+    message: /head, which records the last ledger entry, is damaged/,
     ledger: 1,
   },
   {
-    what: 'the checkpoint was altered',
+    what: 'the stored checkpoint was altered',
     of: () => signed,
     damage: (folder) => flip(join(folder, 'checkpoint'), (bytes) => bytes.indexOf('\n') + 1),
-    says: /kept checkpoint .*checkpoint cannot be believed/,
+    message: /stored checkpoint .*checkpoint cannot be verified/,
     ledger: 1,
   },
 ];
 
-describe.each(DAMAGES)('$what', ({ of, damage, says, ledger }) => {
-  test('every command refuses the folder with one sentence and changes no file', async () => {
+describe.each(DAMAGES)('$what', ({ of, damage, message, ledger }) => {
+  test('every command refuses with one line and changes no file', async () => {
     const folder = await copyOf(of().folder);
     await damage(folder);
     const before = await digestsIn(folder);
@@ -194,25 +194,25 @@ describe.each(DAMAGES)('$what', ({ of, damage, says, ledger }) => {
       ['export', '--data', folder, '--out', join(await temporaryFolder(), 'out.zip')],
     ];
     for (const command of commands) {
-      const { code, told } = await run(...command);
-      expect(told, command[0]).toMatch(says);
-      expect(told.trim().split('\n'), command[0]).toHaveLength(1);
+      const { code, output } = await run(...command);
+      expect(output, command[0]).toMatch(message);
+      expect(output.trim().split('\n'), command[0]).toHaveLength(1);
       expect(code, command[0]).toBe(2);
       expect(await digestsIn(folder), command[0]).toEqual(before);
     }
     const verified = await run('ledger', 'verify', '--data', folder);
     expect(verified.code).toBe(ledger);
-    if (ledger > 0) expect(verified.told).toMatch(says);
+    if (ledger > 0) expect(verified.output).toMatch(message);
     const { [LOG]: logAfter, ...after } = await digestsIn(folder);
     const { [LOG]: log, ...untouched } = before;
     expect(after).toEqual(untouched);
-    // A reader beside nodes leaves an empty log where there was none.
+    // `ledger verify` may create an empty log if there was none.
     if (log !== undefined) expect(logAfter).toBe(log);
-    await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(says);
+    await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(message);
   });
 });
 
-test('an undamaged archive of a killed node opens with all its data', async () => {
+test('an undamaged archive of a killed node opens with everything in it', async () => {
   for (const { folder, packs } of [unsigned, signed]) {
     const node = await openTestNode({ dataFolder: await copyOf(folder) });
     for (const { id } of packs) expect((await node.fetch(`/api/packs/${id}`)).status).toBe(200);
@@ -220,10 +220,10 @@ test('an undamaged archive of a killed node opens with all its data', async () =
   }
 });
 
-test('a refused archive opens once the missing files are restored', async () => {
+test('a refused archive opens once the removed file is put back', async () => {
   const folder = await copyOf(unsigned.folder);
   await rm(join(folder, LOG));
-  await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(behind);
+  await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(older);
   await cp(join(unsigned.folder, LOG), join(folder, LOG));
   const node = await openTestNode({ dataFolder: folder });
   for (const { id } of unsigned.packs) expect((await node.fetch(`/api/packs/${id}`)).status).toBe(200);

@@ -28,11 +28,11 @@ async function newestChange(folder: string): Promise<KeyChange | undefined> {
   return items[0];
 }
 
-test('renewing a key adds an entry signed by the old key', async () => {
+test('renewing a key records an entry that is signed by the old key', async () => {
   const { folder, checkpoint } = await closedArchive();
   const oldKey = await keyOf(folder);
   const renewed = await run('key', '--renew', '--data', folder);
-  expect(renewed.code, renewed.told).toBe(0);
+  expect(renewed.code, renewed.output).toBe(0);
   const change = await newestChange(folder);
   const newKey = await keyOf(folder);
   expect(change).toMatchObject({ type: 'key.renewed', ledger_entry: 2, old_key: oldKey, new_key: newKey });
@@ -48,8 +48,8 @@ test('renewing a key adds an entry signed by the old key', async () => {
 
   const file = join(await temporaryFolder(), 'old.checkpoint');
   await writeFile(file, checkpoint);
-  const { code, told } = await run('ledger', 'verify', '--data', folder, '--checkpoint', file);
-  expect([code, told]).toEqual([
+  const { code, output } = await run('ledger', 'verify', '--data', folder, '--checkpoint', file);
+  expect([code, output]).toEqual([
     0,
     expect.stringContaining(
       `Nothing was rewritten since the checkpoint over 1 entries. It was signed by the key ${oldKey}, which entry 2 replaced.`,
@@ -68,13 +68,13 @@ test('a lost or replaced key is renewed without a signature, and only on request
     const renewed = await run('key', '--renew', '--data', each);
     expect(renewed).toMatchObject({
       code: 0,
-      told: expect.stringContaining('not there to sign it') as string,
+      output: expect.stringContaining('not there to sign it') as string,
     });
     expect(await newestChange(each)).toMatchObject({ type: 'key.renewed', signature: null });
   }
 });
 
-test('key changes are covered by the ledger and survive a dump', async () => {
+test('key changes are covered by the ledger and restored from a dump', async () => {
   const { folder } = await closedArchive();
   await run('key', '--renew', '--data', folder);
   const node = await openTestNode({ dataFolder: folder });

@@ -8,17 +8,17 @@ import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { temporaryFolder } from '../support/node.ts';
 import { packForm, sampleRecord } from '../support/packs.ts';
 
-/** An archive whose node was killed, so that what it acknowledged last is in the log alone. */
+/** An archive whose node was killed, so that its last write is only in the log. */
 export interface KilledArchive {
   folder: string;
-  /** Copies of the database from before its second pack, with the node closed. */
+  /** A copy of the database before its second pack. */
   olderDatabase: string;
   packs: Pack[];
-  /** The checkpoint over both packs, where one was given out. */
+  /** The checkpoint over both packs, if one was published. */
   checkpoint: string | undefined;
 }
 
-/** A pack is acknowledged and its node closed; then a second one is, and the node is killed. */
+/** Adds a pack and closes the node; adds a second pack and kills the node. */
 export async function killedArchive({ isSigned }: { isSigned: boolean }): Promise<KilledArchive> {
   const folder = join(await temporaryFolder(), 'data');
   const olderDatabase = join(await temporaryFolder(), 'older.db');
@@ -43,7 +43,7 @@ export async function addPackTo(node: ServedNode, title: string): Promise<Pack> 
   return (await answer.json()) as Pack;
 }
 
-/** A copy that a test may damage. */
+/** Copies a data folder for a test to damage. */
 export async function copyOf(folder: string): Promise<string> {
   const copy = join(await temporaryFolder(), 'data');
   await mkdir(copy);
@@ -51,10 +51,10 @@ export async function copyOf(folder: string): Promise<string> {
   return copy;
 }
 
-/** What SQLite and the lock make by the mere look at a database. */
-const MADE_BY_LOOKING = /^(lock|strongroom\.db-shm)$/;
+/** Files that are created when a database is opened for reading. */
+const CREATED_BY_READERS = /^(lock|strongroom\.db-shm)$/;
 
-/** The digest of each file of a folder, by its path. */
+/** Returns the digest of each file in a folder, by its path. */
 export async function digestsIn(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
@@ -63,7 +63,7 @@ export async function digestsIn(folder: string): Promise<Record<string, string>>
   const digests: Record<string, string> = {};
   for (const file of files.sort()) {
     const path = relative(folder, file);
-    if (MADE_BY_LOOKING.test(path)) continue;
+    if (CREATED_BY_READERS.test(path)) continue;
     digests[path] = createHash('sha256')
       .update(await readFile(file))
       .digest('hex');
@@ -71,18 +71,18 @@ export async function digestsIn(folder: string): Promise<Record<string, string>>
   return digests;
 }
 
-/** Runs a command in this process, to its end, and gives what it told. */
-export async function run(...args: string[]): Promise<{ code: number; told: string }> {
-  let told = '';
-  const take = (text: unknown) => {
-    told += String(text);
+/** Runs a command in this process and returns its exit code and output. */
+export async function run(...args: string[]): Promise<{ code: number; output: string }> {
+  let output = '';
+  const capture = (text: unknown) => {
+    output += String(text);
     return true;
   };
   const spies = [process.stdout, process.stderr].map((stream) =>
-    vi.spyOn(stream, 'write').mockImplementation(take),
+    vi.spyOn(stream, 'write').mockImplementation(capture),
   );
   try {
-    return { code: await main(args), told };
+    return { code: await main(args), output };
   } finally {
     for (const spy of spies) spy.mockRestore();
   }
@@ -94,12 +94,12 @@ export interface List<Item> {
   total: number;
 }
 
-/** The key that `strongroom key` prints. */
+/** Returns the key that `strongroom key` prints. */
 export async function keyOf(folder: string): Promise<string> {
-  return (await run('key', '--data', folder)).told.trim();
+  return (await run('key', '--data', folder)).output.trim();
 }
 
-/** The names of all stored blobs. */
+/** Returns the paths of all stored blobs. */
 export async function blobFiles(folder: string): Promise<string[]> {
   return Object.keys(await digestsIn(join(folder, 'blobs')));
 }

@@ -68,7 +68,7 @@ test('a blob whose row was removed is a finding, and its bytes stay where they a
   const { code, stderr } = await runCommand(['audit', '--data', folder]);
   expect({ code, stderr }).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining('1 of pack_files name what is missing in blobs'),
+    stderr: expect.stringContaining('rows missing in blobs that pack_files refers to: 1'),
   });
   await access(join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256));
 });

@@ -12,11 +12,11 @@ afterEach(closeTestNodes);
 const key = nodeKeyOf('node.local/strongroom', privateKeyOfSeed(Buffer.alloc(32, 7)));
 const root = Buffer.alloc(32, 1);
 
-async function kept(folder: string): Promise<number> {
+async function storedSizeIn(folder: string): Promise<number> {
   return openCheckpoint(await readFile(join(folder, 'checkpoint'), 'utf8'), key.verifierKey).size;
 }
 
-test('the largest checkpoint that was asked for is kept before any of them is given', async () => {
+test('a checkpoint at least as large is stored before one is returned', async () => {
   const folder = await temporaryFolder();
   const checkpoints = new Checkpoints({ folder, key, storedSize: -1 });
   const sizes = [3, 9, 4, 12, 12, 1];
@@ -24,13 +24,13 @@ test('the largest checkpoint that was asked for is kept before any of them is gi
     sizes.map(async (size) => {
       const note = await checkpoints.sign({ size, root });
       expect(openCheckpoint(note, key.verifierKey).size).toBe(size);
-      expect(await kept(folder)).toBeGreaterThanOrEqual(size);
+      expect(await storedSizeIn(folder)).toBeGreaterThanOrEqual(size);
     }),
   );
-  expect(await kept(folder)).toBe(12);
+  expect(await storedSizeIn(folder)).toBe(12);
 });
 
-test('one that cannot be kept is not given, and is as soon as it can be', async () => {
+test('a checkpoint that cannot be stored is not returned, and later is once it can be', async () => {
   const folder = await temporaryFolder();
   const gone = `${folder}.gone`;
   const checkpoints = new Checkpoints({ folder, key, storedSize: -1 });
@@ -42,32 +42,32 @@ test('one that cannot be kept is not given, and is as soon as it can be', async 
   expect(openCheckpoint(await checkpoints.sign({ size: 1, root }), key.verifierKey).size).toBe(1);
   await rename(join(folder, 'checkpoint'), `${gone}-too`);
   await checkpoints.sign({ size: 2, root });
-  expect(await kept(folder)).toBe(2);
+  expect(await storedSizeIn(folder)).toBe(2);
 });
 
-/** Whatever gives a checkpoint out. */
-const GIVEN: Record<string, (node: TestNode) => Promise<Response>> = {
+/** Everything that publishes a checkpoint. */
+const PUBLISHED: Record<string, (node: TestNode) => Promise<Response>> = {
   'the checkpoint': (node) => node.fetch('/api/ledger/checkpoint'),
   'a proof as a file': (node) => node.fetch('/api/ledger/proof?seq=1&format=tlog-proof'),
   'a dump': (node) => node.fetch('/api/dump.jsonl'),
 };
 
-test.each(Object.keys(GIVEN))('%s is given only where its checkpoint is kept', async (what) => {
+test.each(Object.keys(PUBLISHED))('%s is sent only if its checkpoint is stored', async (what) => {
   const node = await openTestNode();
   await uploadNewPack(node);
   const file = join(node.dataFolder, 'checkpoint');
-  const give = () => GIVEN[what]?.(node) ?? Promise.reject(new Error(what));
+  const request = () => PUBLISHED[what]?.(node) ?? Promise.reject(new Error(what));
   const before = await readFile(file, 'utf8');
   expect(before.split('\n')[1]).toBe('0');
-  expect((await give()).status).toBe(200);
+  expect((await request()).status).toBe(200);
   expect((await readFile(file, 'utf8')).split('\n')[1]).toBe('1');
   await uploadNewPack(node, { title: 'second' });
   await rename(file, `${file}.aside`);
   await mkdir(join(file, 'in the way'), { recursive: true });
-  expect(await problemOf(give())).toMatchObject({ status: 500 });
+  expect(await problemOf(request())).toMatchObject({ status: 500 });
 });
 
-test('a checkpoint that was signed beside a running node counts too, until the node keeps one as large', async () => {
+test('a checkpoint signed beside a running node is stored until the node stores one as large', async () => {
   const node = await openTestNode();
   await uploadNewPack(node);
   const out = join(await temporaryFolder(), 'out.zip');

@@ -23,7 +23,7 @@ import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 const open: Store[] = [];
 
-/** A ledger of `size` entries; what each recorded is the text of its number. */
+/** Opens a store with a ledger of `size` entries; each records the text of its number. */
 async function ledgerOf(size: number): Promise<Store> {
   const store = await openStore({ folder: await temporaryFolder(), clock: systemClock });
   open.push(store);
@@ -52,14 +52,14 @@ function subjects(count: number, digest = digestOf): RecordedSubjects[] {
   ];
 }
 
-/** Changes the database behind the node's back, as somebody with the file could. */
+/** Changes the database from outside, as someone with access to the file could. */
 function tamper(store: Store, sql: string): void {
   const database = new Database(join(store.folder, 'strongroom.db'));
   database.exec(`DROP TRIGGER ledger_refuses_update; DROP TRIGGER ledger_refuses_delete; ${sql}`);
   database.close();
 }
 
-/** The root by the recursive definition of RFC 6962, section 2.1, as an independent check. */
+/** Computes the root by the recursive definition of RFC 6962, section 2.1, as an independent check. */
 function rootByDefinition(leaves: Buffer[]): Buffer {
   if (leaves.length === 1) return leaves[0] as Buffer;
   let split = 1;
@@ -83,21 +83,21 @@ describe('an entry', () => {
     hash: digestOf(8),
   } as const;
 
-  test('is hashed as canonical JSON without its hash', () => {
+  test('is hashed as canonical JSON without its own hash', () => {
     const { hash: _hash, ...unsealed } = entry;
     expect(unsealedText(entry)).toBe(canonicalText(unsealed));
     expect(entryText(entry)).toBe(canonicalText(entry));
     expect(hashOf(entry)).toBe(createHash('sha256').update(canonicalText(unsealed)).digest('hex'));
   });
 
-  test('follows the one before it: seq without a gap, prev the hash before, 64 zeros for the first', async () => {
+  test('is linked to the previous entry: seq has no gaps, prev is the previous hash, 64 zeros for the first', async () => {
     const store = await ledgerOf(3);
     const entries = [...iterateEntries(store.read)];
     expect(entries.map(({ seq }) => seq)).toEqual([1, 2, 3]);
     expect(entries.map(({ prev }) => prev)).toEqual([NO_HASH, entries[0]?.hash, entries[1]?.hash]);
   });
 
-  test('can be neither changed nor deleted: the database itself refuses', async () => {
+  test('can be neither changed nor deleted, because the database refuses', async () => {
     const store = await ledgerOf(1);
     await expect(store.write((db) => void db.exec("UPDATE ledger SET subject = 'x'"))).rejects.toThrow(
       'append-only',
@@ -110,7 +110,7 @@ describe('an entry', () => {
   });
 });
 
-test('a fingerprint over named members is that of an object which has them alone', () => {
+test('a fingerprint over named members equals that of an object with only these members', () => {
   const names = ['z', 'a', '10', '9', '\u00e9', '\u{1f600}', '\ue000', '__proto__x', 'quo"te'] as const;
   const values = fc.dictionary(fc.constantFrom(...names), fc.jsonValue(), {
     minKeys: 1,
@@ -134,7 +134,7 @@ describe('the Merkle tree', () => {
     expect(new GrowingTree().root().toString('hex')).toBe(createHash('sha256').digest('hex'));
   });
 
-  test('has at every size the root that the definition gives, with tiles and without', async () => {
+  test('has the root of the definition at every size, with and without tiles', async () => {
     const store = await ledgerOf(600);
     const leaves = [...iterateEntries(store.read)].map((entry) => leafHash(entryText(entry)));
     for (const size of [1, 2, 3, 7, 8, 255, 256, 257, 511, 512, 513, 600]) {
@@ -147,7 +147,7 @@ describe('the Merkle tree', () => {
 });
 
 describe('verification', () => {
-  test('finds nothing in an honest ledger, and tells its head', async () => {
+  test('finds no problem in a valid ledger, and returns its head', async () => {
     const store = await ledgerOf(300);
     const { seq, hash, root } = readHead(store.read);
     expect(verifyLedger(store.read, subjects(300))).toEqual({ size: seq, head: hash, root, problems: [] });
@@ -175,7 +175,7 @@ describe('verification', () => {
     expect(problems).toContainEqual(expect.objectContaining(found));
   });
 
-  test('finds an entry rewritten together with its own hash, by the link after it', async () => {
+  test('finds an entry that was rewritten with its hash, by the link of the next entry', async () => {
     const store = await ledgerOf(10);
     const entry = entryAt(store.read, 5);
     if (!entry) throw new Error('There is an entry 5.');
@@ -186,7 +186,7 @@ describe('verification', () => {
     ]);
   });
 
-  test('finds a subject that no longer has the digest that was recorded, and one that is gone', async () => {
+  test('finds a subject whose digest differs from the recorded one, and a missing subject', async () => {
     const store = await ledgerOf(10);
     const changed = verifyLedger(
       store.read,
@@ -200,7 +200,7 @@ describe('verification', () => {
     ]);
   });
 
-  test('finds a record that the ledger does not have', async () => {
+  test('finds a row that refers to a missing ledger entry', async () => {
     const store = await ledgerOf(10);
     expect(verifyLedger(store.read, subjects(11)).problems).toEqual([
       expect.objectContaining({ seq: 11, problem: 'missing_entry' }),

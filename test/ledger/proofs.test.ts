@@ -21,7 +21,7 @@ import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts'
 
 afterEach(closeTestNodes);
 
-/** A tree held in memory, every root by the definition of RFC 6962, section 2.1. */
+/** A tree in memory; roots are computed by the definition of RFC 6962, section 2.1. */
 const leaves = Array.from({ length: 40 }, (_, index) => leafHash(String(index)));
 function rangeRoot(from: number, to: number): Buffer {
   const tree = new GrowingTree();
@@ -30,7 +30,7 @@ function rangeRoot(from: number, to: number): Buffer {
 }
 
 describe('proofs (RFC 6962, section 2.1)', () => {
-  test('every leaf of every tree up to 40 leaves has a path that leads to its root, and to no other', () => {
+  test('the audit path of every leaf leads to the root of its tree, for trees of up to 40 leaves', () => {
     for (let size = 1; size <= leaves.length; size += 1) {
       for (let index = 0; index < size; index += 1) {
         const path = inclusionPath(index, size, rangeRoot);
@@ -46,7 +46,7 @@ describe('proofs (RFC 6962, section 2.1)', () => {
     }
   });
 
-  test('every older tree is proved to be the beginning of every newer one, and a rewritten one is not', () => {
+  test('every older tree is proved to be a prefix of every newer one, and a forged one is not', () => {
     for (let size = 1; size <= leaves.length; size += 1) {
       for (let older = 1; older <= size; older += 1) {
         const proof = consistencyPath(older, size, rangeRoot);
@@ -71,7 +71,7 @@ describe('checkpoints (C2SP tlog-checkpoint)', () => {
   for (const leaf of ['a', 'b', 'c']) tree.append(leafHash(leaf));
   const note = signCheckpoint(key, { size: 3, root: tree.root() });
 
-  test('are, byte for byte, what the published vector says', () => {
+  test('match the published test vector byte for byte', () => {
     expect(key.verifierKey.split('+').slice(0, 2)).toEqual(['node.local/strongroom', '22ae147e']);
     expect(Buffer.byteLength(note)).toBe(189);
     expect(createHash('sha256').update(note).digest('hex')).toBe(
@@ -79,7 +79,7 @@ describe('checkpoints (C2SP tlog-checkpoint)', () => {
     );
   });
 
-  test('are opened with the verifier key, and only as they were signed', () => {
+  test('are verified with the verifier key, and refused if altered or malformed', () => {
     expect(openCheckpoint(note, key.verifierKey)).toEqual({ origin: key.name, size: 3, root: tree.root() });
     expect(() => openCheckpoint(note.replace('\n3\n', '\n4\n'), key.verifierKey)).toThrow('altered');
     const other = nodeKeyOf('node.local/strongroom', privateKeyOfSeed(Buffer.alloc(32, 7)));
@@ -116,8 +116,8 @@ async function json<Body>(response: Response): Promise<Body> {
 
 const bytes = (base64: string) => Buffer.from(base64, 'base64');
 
-describe('a node’s proofs can be checked with what it publishes and nothing else', () => {
-  test('an entry, its proof and the checkpoint belong together', async () => {
+describe('a node’s proofs can be verified with published data alone', () => {
+  test('an entry and its proof lead to the root of the checkpoint', async () => {
     const node = await openTestNode();
     await grow(node, 7);
     const verifierKey = (await (await node.fetch('/api/ledger/key')).text()).trim();
@@ -135,7 +135,7 @@ describe('a node’s proofs can be checked with what it publishes and nothing el
     }
   });
 
-  test('a proof file carries its own checkpoint', async () => {
+  test('a proof file includes its checkpoint', async () => {
     const node = await openTestNode();
     await grow(node, 5);
     const response = await node.fetch('/api/ledger/proof?seq=2&format=tlog-proof');
@@ -149,17 +149,17 @@ describe('a node’s proofs can be checked with what it publishes and nothing el
     expect(rootFromInclusion(leafHash(canonicalText(items[0])), 1, size, hashes.map(bytes))).toEqual(root);
   });
 
-  test('a checkpoint kept earlier is proved to be the beginning of the ledger of today', async () => {
+  test('the ledger is proved to be consistent with an earlier checkpoint', async () => {
     const node = await openTestNode();
     await grow(node, 3);
     const verifierKey = (await (await node.fetch('/api/ledger/key')).text()).trim();
-    const kept = openCheckpoint(await (await node.fetch('/api/ledger/checkpoint')).text(), verifierKey);
+    const earlier = openCheckpoint(await (await node.fetch('/api/ledger/checkpoint')).text(), verifierKey);
     await grow(node, 6);
-    const today = openCheckpoint(await (await node.fetch('/api/ledger/checkpoint')).text(), verifierKey);
+    const newest = openCheckpoint(await (await node.fetch('/api/ledger/checkpoint')).text(), verifierKey);
     const proof = await json<ConsistencyProof>(
-      await node.fetch(`/api/ledger/consistency?from=${kept.size}&to=${today.size}`),
+      await node.fetch(`/api/ledger/consistency?from=${earlier.size}&to=${newest.size}`),
     );
-    expect(isConsistent(kept, today, proof.hashes.map(bytes))).toBe(true);
+    expect(isConsistent(earlier, newest, proof.hashes.map(bytes))).toBe(true);
   });
 
   test.each([
@@ -178,7 +178,7 @@ describe('a node’s proofs can be checked with what it publishes and nothing el
     expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([400, code]);
   });
 
-  test('the key is made once, is the owner’s alone to read, and is missed when it is gone or another', async () => {
+  test('the key is created once, readable only by the owner, and required on the next start', async () => {
     const node = await openTestNode();
     const key = await (await node.fetch('/api/ledger/key')).text();
     const file = join(node.dataFolder, 'key');
@@ -191,7 +191,9 @@ describe('a node’s proofs can be checked with what it publishes and nothing el
     await rm(file);
     await expect(openTestNode({ dataFolder: node.dataFolder })).rejects.toThrow('is missing');
     await writeFile(file, privateKeyOfSeed(Buffer.alloc(32, 1)).export({ format: 'pem', type: 'pkcs8' }));
-    await expect(openTestNode({ dataFolder: node.dataFolder })).rejects.toThrow('another key');
+    await expect(openTestNode({ dataFolder: node.dataFolder })).rejects.toThrow(
+      'not the key of this archive',
+    );
     await writeFile(file, pem);
     await openTestNode({ dataFolder: node.dataFolder });
   });

@@ -5,8 +5,8 @@ import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 
-describe('shared work', () => {
-  test('is shared by callers before it starts and repeated for callers after', async () => {
+describe('coalesced work', () => {
+  test('is shared by requests before it begins, and run again for later ones', async () => {
     const shared = new WorkCoalescer<number>(1);
     const ends: (() => void)[] = [];
     let begun = 0;
@@ -30,15 +30,15 @@ describe('shared work', () => {
     expect(await other).toBe(3);
   });
 
-  test('rejects for all callers if it fails, and can be requested again', async () => {
+  test('rejects all requests that share a failed run, and runs again for the next', async () => {
     const shared = new WorkCoalescer<number>(1);
     const fails = () => Promise.reject(new Error('The disk is gone.'));
-    const asked = [shared.run('a', fails), shared.run('a', fails)];
-    for (const each of asked) await expect(each).rejects.toThrow('The disk is gone.');
+    const requests = [shared.run('a', fails), shared.run('a', fails)];
+    for (const each of requests) await expect(each).rejects.toThrow('The disk is gone.');
     expect(await shared.run('a', () => Promise.resolve(1))).toBe(1);
   });
 
-  test('many concurrent requests to verify the ledger share a few verifications', async () => {
+  test('limits the verifications of the ledger that many visitors request at once', async () => {
     const node = await openTestNode();
     const answers = await Promise.all(
       Array.from({ length: 20 }, async () => {

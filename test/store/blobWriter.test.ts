@@ -19,21 +19,21 @@ async function openTestStore(): Promise<Store> {
   return store;
 }
 
-/** What lies in `tmp/`, but for the markers of what is kept and in no row yet. */
+/** The files in `tmp/` without the markers of blobs that have no row yet. */
 async function inTmp(store: Store): Promise<string[]> {
   const names = await readdir(join(store.folder, 'tmp'));
   return names.filter((name) => !name.startsWith('keeping-'));
 }
 
-const MOST = 1_000_000;
+const MAX_BYTES = 1_000_000;
 const contentOf = (number: number) => `The content of blob ${number}.`;
 
 function stageText(store: Store, text: string) {
-  return store.blobs.stage([Buffer.from(text)], MOST);
+  return store.blobs.stage([Buffer.from(text)], MAX_BYTES);
 }
 
-describe('blobs that are kept at once', () => {
-  test('are all there, whole, whatever their size', async () => {
+describe('blobs that are kept concurrently', () => {
+  test('are all stored completely, whatever their size', async () => {
     const store = await openTestStore();
     const texts = Array.from({ length: 200 }, (_, number) =>
       contentOf(number).repeat(number % 10 === 0 ? 9_000 : 1),
@@ -46,7 +46,7 @@ describe('blobs that are kept at once', () => {
     expect(await inTmp(store)).toEqual([]);
   });
 
-  test('fail by themselves: one whose place is taken is told so, the others are kept', async () => {
+  test('fail independently: one whose folder is blocked is refused, the others are kept', async () => {
     const store = await openTestStore();
     const shard = dirname(store.blobs.fileOf(sha256Of(contentOf(3))));
     await mkdir(dirname(shard), { recursive: true });
@@ -59,7 +59,7 @@ describe('blobs that are kept at once', () => {
     expect(await store.blobs.bytesOf(sha256Of(contentOf(4)))).toBe(contentOf(4).length);
   });
 
-  test('have their folders made ahead where they are expected, and a folder that cannot be made is no failure', async () => {
+  test('get their folders ahead if they are expected, and a folder that cannot be created fails only its blob', async () => {
     const store = await openTestStore();
     const expected = Array.from({ length: 320 }, (_, number) => sha256Of(contentOf(number)));
     const [first = '', ...others] = expected.map((sha256) => dirname(store.blobs.fileOf(sha256)));
@@ -72,7 +72,7 @@ describe('blobs that are kept at once', () => {
     for (const shard of others) expect((await stat(shard)).isDirectory(), shard).toBe(shard !== first);
   });
 
-  test('are waited for when the store closes', async () => {
+  test('are awaited when the store closes', async () => {
     const store = await openTestStore();
     const staged = await Promise.all(
       Array.from({ length: 100 }, (_, number) => stageText(store, contentOf(number))),
@@ -86,17 +86,17 @@ describe('blobs that are kept at once', () => {
   });
 });
 
-describe('what is staged', () => {
-  test('waits in memory where it is small, and a discarded blob was never on the disk', async () => {
+describe('a staged blob', () => {
+  test('is held in memory if it is small, and is never on the disk if it is discarded', async () => {
     const store = await openTestStore();
     const staged = await stageText(store, 'small');
     expect(await inTmp(store)).toEqual([]);
     await staged.discard();
-    await expect(staged.keep()).rejects.toThrow('let go');
+    await expect(staged.keep()).rejects.toThrow('released');
     expect(await store.blobs.bytesOf(staged.sha256)).toBeUndefined();
   });
 
-  test('waits in tmp where it is large, or where much waits in memory already', async () => {
+  test('is held in tmp/ if it is large or if the memory for staged blobs is used up', async () => {
     const store = await openTestStore();
     const large = await stageText(store, 'x'.repeat(100_000));
     expect(await readdir(join(store.folder, 'tmp'))).toHaveLength(1);
@@ -109,16 +109,16 @@ describe('what is staged', () => {
     expect(inFiles).toBeLessThan(200);
     await Promise.all(many.map((blob) => blob.keep()));
     expect(await inTmp(store)).toEqual([]);
-    // What was kept makes room again.
+    // Kept blobs have released their memory.
     await stageText(store, 'small');
     expect(await inTmp(store)).toEqual([]);
   });
 });
 
-test('whoever waits for a thread that ends is told that nothing is known to be kept', async () => {
-  const keeper = new BlobWriter('/nowhere', new URL('data:text/javascript,process.exit(3)'));
-  const keeping = { file: '/nowhere/a', target: '/nowhere/b' };
-  await expect(keeper.keep(keeping)).rejects.toThrow('The thread that keeps blobs ended.');
-  await expect(keeper.keep(keeping)).rejects.toThrow('The thread that keeps blobs ended.');
-  await keeper.close();
+test('rejects pending writes when the thread ends', async () => {
+  const writer = new BlobWriter('/nowhere', new URL('data:text/javascript,process.exit(3)'));
+  const write = { file: '/nowhere/a', target: '/nowhere/b' };
+  await expect(writer.write(write)).rejects.toThrow('The thread that writes blobs ended.');
+  await expect(writer.write(write)).rejects.toThrow('The thread that writes blobs ended.');
+  await writer.close();
 });

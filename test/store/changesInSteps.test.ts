@@ -17,7 +17,7 @@ async function openAt(folder: string): Promise<Store> {
   return store;
 }
 
-/** Writes a setting, holds the event loop for longer than one turn of the writer has, and writes another. */
+/** Writes a setting, blocks for longer than one turn of the writer, and writes another. */
 function* inTwoTurns(database: WriteDatabase): Generator<void, string, void> {
   writeSetting(database, 'first', 1);
   const until = performance.now() + 30;
@@ -27,13 +27,13 @@ function* inTwoTurns(database: WriteDatabase): Generator<void, string, void> {
   return 'both';
 }
 
-test('a change in steps lets others have their turn, and nobody sees half of it', async () => {
+test('a change in steps yields to the event loop, and nobody sees a part of it', async () => {
   const folder = await temporaryFolder();
   const store = await openAt(folder);
   const order: string[] = [];
   const seen: unknown[] = [];
   store.onCommit(() => order.push('commit'));
-  const stepped = store.writeInSteps(inTwoTurns).then((told) => order.push(told));
+  const stepped = store.writeInSteps(inTwoTurns).then((result) => order.push(result));
   const look = () => {
     seen.push([
       readSetting(store.read, 'first'),
@@ -41,7 +41,7 @@ test('a change in steps lets others have their turn, and nobody sees half of it'
       readSetting(store.read, 'second'),
     ]);
   };
-  // Those who ask to write while it is under way come after it, in one transaction.
+  // Changes that arrive meanwhile follow in one transaction.
   const others: Promise<unknown>[] = [];
   await new Promise<void>((resolve) => {
     setImmediate(() =>
@@ -64,7 +64,7 @@ test('a change in steps lets others have their turn, and nobody sees half of it'
   expect(order).toEqual(['commit', 'both', 'commit', 'third', 'fourth']);
 });
 
-test('a change in steps that fails leaves nothing, and what comes after it is written', async () => {
+test('a change in steps that fails leaves nothing, and later changes are written', async () => {
   const store = await openAt(await temporaryFolder());
   const lost = new Error('It fails in its second turn.');
   const failing = store.writeInSteps<never>(function* (database) {
@@ -81,7 +81,7 @@ test('a change in steps that fails leaves nothing, and what comes after it is wr
   ]);
 });
 
-test('a store that is closed waits for a change in steps', async () => {
+test('closing a store waits for a change in steps', async () => {
   const folder = await temporaryFolder();
   const store = await openStore({ folder, clock: systemClock });
   const stepped = store.writeInSteps(inTwoTurns);

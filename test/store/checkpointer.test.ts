@@ -25,7 +25,7 @@ async function openTestStore(folder: string): Promise<Store> {
 
 const ROW = 'x'.repeat(100_000);
 
-/** Writes so many rows of 100 kB, each in a transaction of its own. */
+/** Writes `count` rows of 100 kB, each in its own transaction. */
 async function writeRows(store: Store, count: number): Promise<void> {
   for (let row = 0; row < count; row += 1) {
     await store.write((database) => {
@@ -36,7 +36,7 @@ async function writeRows(store: Store, count: number): Promise<void> {
 
 const bytesOf = (store: Store) => statSync(join(store.folder, 'strongroom.db')).size;
 
-test('a log that has grown is copied into the database while the node runs, and nothing of it is lost', async () => {
+test('a long log is checkpointed while the node runs, without losing any row', async () => {
   const folder = await temporaryFolder();
   const store = await openTestStore(folder);
   await writeRows(store, 80);
@@ -50,7 +50,7 @@ test('a log that has grown is copied into the database while the node runs, and 
   expect(count).toBe(80);
 });
 
-test('a store that is closed while its log is copied closes whole', async () => {
+test('closing a store during a checkpoint completes it', async () => {
   const store = await openTestStore(await temporaryFolder());
   await writeRows(store, 60);
   await store.close();
@@ -59,7 +59,7 @@ test('a store that is closed while its log is copied closes whole', async () => 
   expect(() => statSync(join(store.folder, 'strongroom.db-wal'))).toThrow('ENOENT');
 });
 
-test('a log that is written to without a pause is copied all the same, and does not grow without end', async () => {
+test('the log stays bounded under continuous writes', async () => {
   const file = join(await temporaryFolder(), 'strongroom.db');
   const writing = openForWriting(file);
   migrate(writing);
@@ -67,7 +67,7 @@ test('a log that is written to without a pause is copied all the same, and does 
   const log = new WriteAheadLog(file);
   const checkpointer = new Checkpointer(file);
   const durable = new DurableCommit(writing, reading, log, { byThread: Number.POSITIVE_INFINITY });
-  const writer = new Writer(writing, durable, { room: () => checkpointer.room() });
+  const writer = new Writer(writing, durable, { whenReady: () => checkpointer.whenReady() });
   writer.onCommit(checkpointer.committed);
   let longest = 0;
   const inSteps = (from: number) =>

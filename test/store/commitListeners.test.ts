@@ -16,17 +16,17 @@ async function opened(warn?: Warn): Promise<Store> {
   return store;
 }
 
-test('a listener that throws keeps nobody from hearing of a commit, and drops no change', async () => {
+test('a listener that throws neither keeps others from being notified nor drops a change', async () => {
   const warned: object[] = [];
   const store = await opened((details) => warned.push(details));
   const lost = new Error('The listener fails.');
   store.onCommit(() => {
     throw lost;
   });
-  let heard = 0;
-  store.onCommit(() => (heard += 1));
+  let commits = 0;
+  store.onCommit(() => (commits += 1));
   await store.write((database) => writeSetting(database, 'first', 1));
-  expect(heard).toBe(1);
+  expect(commits).toBe(1);
   await Promise.all([
     store.writeInSteps(function* (database) {
       writeSetting(database, 'second', 2);
@@ -37,17 +37,17 @@ test('a listener that throws keeps nobody from hearing of a commit, and drops no
       yield;
     }),
   ]);
-  expect(heard).toBe(3);
+  expect(commits).toBe(3);
   expect(readSetting(store.read, 'third')).toBe(3);
   expect(warned).toEqual([{ error: lost }, { error: lost }, { error: lost }]);
 });
 
-test('who is told in the turn of a commit and throws keeps no other from being answered', async () => {
+test('an onVisible callback that throws does not keep other changes from being answered', async () => {
   const warned: object[] = [];
   const store = await opened((details) => warned.push(details));
   const failing = store.write((database) => writeSetting(database, 'first', 1), {
     onVisible: () => {
-      throw new Error('It fails when it is shown.');
+      throw new Error('The callback fails.');
     },
   });
   const other = store.write((database) => writeSetting(database, 'second', 2));
@@ -55,7 +55,7 @@ test('who is told in the turn of a commit and throws keeps no other from being a
   expect(warned).toHaveLength(1);
 });
 
-test('what is changed right before a commit is in it, for shared changes and for those in steps', async () => {
+test('beforeCommit changes are part of the commit, for shared changes and changes in steps', async () => {
   const store = await opened();
   let commits = 0;
   const stop = store.beforeCommit((database) => writeSetting(database, 'commits', (commits += 1)));
@@ -73,7 +73,7 @@ test('what is changed right before a commit is in it, for shared changes and for
   expect(readSetting(store.read, 'commits')).toBe(2);
 });
 
-test('what is refused right before a commit refuses all that was to be committed, and what comes after is written', async () => {
+test('a beforeCommit change that throws refuses the whole transaction; later changes are written', async () => {
   const store = await opened();
   const refusal = new Error('This may not be committed.');
   const stop = store.beforeCommit(() => {

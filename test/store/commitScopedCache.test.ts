@@ -6,14 +6,14 @@ import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 let store: Store;
-let looks: string[];
-let remembered: (key: string) => { value: unknown };
+let lookups: string[];
+let cached: (key: string) => { value: unknown };
 
 beforeEach(async () => {
   store = await openStore({ folder: await temporaryFolder(), clock: systemClock });
-  looks = [];
-  remembered = commitScopedCache(store, 2, (key) => {
-    looks.push(key);
+  lookups = [];
+  cached = commitScopedCache(store, 2, (key) => {
+    lookups.push(key);
     if (key === 'none') throw new Error('There is none.');
     return { value: readSetting(store.read, key) };
   });
@@ -28,34 +28,34 @@ const set = (key: string, value: unknown) =>
     writeSetting(database, key, value);
   });
 
-test('what was looked up is looked up again only after a commit, whoever waited for it', async () => {
+test('a cached value is looked up again only after a commit', async () => {
   await set('a', 1);
-  expect([remembered('a'), remembered('a')]).toEqual([{ value: 1 }, { value: 1 }]);
-  expect(looks).toEqual(['a']);
+  expect([cached('a'), cached('a')]).toEqual([{ value: 1 }, { value: 1 }]);
+  expect(lookups).toEqual(['a']);
   await set('a', 2);
-  expect(remembered('a')).toEqual({ value: 2 });
+  expect(cached('a')).toEqual({ value: 2 });
   await set('b', 1);
-  expect(remembered('a')).toEqual({ value: 2 });
-  expect(looks).toEqual(['a', 'a', 'a']);
+  expect(cached('a')).toEqual({ value: 2 });
+  expect(lookups).toEqual(['a', 'a', 'a']);
 });
 
-test('a change that is refused leaves what is remembered', async () => {
+test('a refused change does not clear the cache', async () => {
   await set('a', 1);
-  remembered('a');
+  cached('a');
   const refused = store.write((database) => {
     writeSetting(database, 'a', 2);
     throw new Error('Refused.');
   });
   await expect(refused).rejects.toThrow('Refused.');
-  expect(remembered('a')).toEqual({ value: 1 });
+  expect(cached('a')).toEqual({ value: 1 });
 });
 
-test('a failure is not remembered', () => {
-  for (const _time of [1, 2]) expect(() => remembered('none')).toThrow('There is none.');
-  expect(looks).toEqual(['none', 'none']);
+test('errors are not cached', () => {
+  for (const _time of [1, 2]) expect(() => cached('none')).toThrow('There is none.');
+  expect(lookups).toEqual(['none', 'none']);
 });
 
-test('no more than so many are remembered; the oldest are forgotten first', () => {
-  for (const key of ['a', 'b', 'c', 'c', 'b', 'a']) remembered(key);
-  expect(looks).toEqual(['a', 'b', 'c', 'a']);
+test('the oldest entry is evicted when the cache is full', () => {
+  for (const key of ['a', 'b', 'c', 'c', 'b', 'a']) cached(key);
+  expect(lookups).toEqual(['a', 'b', 'c', 'a']);
 });

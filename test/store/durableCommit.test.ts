@@ -12,15 +12,15 @@ import { Writer } from '../../server/store/sqlite/engine/writer.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
-/** A disk that syncs when the test says so. */
-class HeldDisk {
+/** A disk whose syncs end when the test says so. */
+class ManualDisk {
   #begun: (() => void)[] = [];
   end: ((error?: Error) => void) | undefined;
   syncs = 0;
 
   sync(): Promise<void> {
     this.syncs += 1;
-    for (const tell of this.#begun.splice(0)) tell();
+    for (const resolve of this.#begun.splice(0)) resolve();
     return new Promise((resolve, reject) => {
       this.end = (error) => (error ? reject(error) : resolve());
     });
@@ -34,7 +34,7 @@ class HeldDisk {
 
 let writing: WriteDatabase;
 let reading: ReadDatabase;
-let disk: HeldDisk;
+let disk: ManualDisk;
 let writer: Writer;
 
 beforeEach(async () => {
@@ -42,7 +42,7 @@ beforeEach(async () => {
   writing = openForWriting(file);
   migrate(writing);
   reading = openForReading(file);
-  disk = new HeldDisk();
+  disk = new ManualDisk();
   writer = new Writer(
     writing,
     new DurableCommit(writing, reading, disk, { byThread: Number.POSITIVE_INFINITY }),
@@ -57,7 +57,7 @@ afterEach(async () => {
 
 const shown = () => readSetting(reading, 'name');
 
-/** Writes a value and comes back when the disk syncs it. */
+/** Writes a value and resolves when its sync begins. */
 async function begin(value: string): Promise<{ written: Promise<unknown>; isAnswered: () => boolean }> {
   const begun = disk.begun();
   let isAnswered = false;
@@ -71,7 +71,7 @@ async function begin(value: string): Promise<{ written: Promise<unknown>; isAnsw
   return { written, isAnswered: () => isAnswered };
 }
 
-test('what is committed is neither answered nor shown before it is on stable storage', async () => {
+test('a commit is neither answered nor visible before it is on stable storage', async () => {
   const { written, isAnswered } = await begin('first');
   expect(readSetting(writing, 'name'), 'it is committed').toBe('first');
   expect(shown()).toBeUndefined();
@@ -81,7 +81,7 @@ test('what is committed is neither answered nor shown before it is on stable sto
   expect(shown()).toBe('first');
 });
 
-test('a change that comes while the disk syncs waits for the next commit', async () => {
+test('a change that arrives during a sync waits for the next commit', async () => {
   const first = await begin('first');
   const second = writer.write((database) => writeSetting(database, 'name', 'second'));
   await new Promise(setImmediate);
@@ -97,7 +97,7 @@ test('a change that comes while the disk syncs waits for the next commit', async
   expect(disk.syncs).toBe(2);
 });
 
-test('after a sync that failed nothing is answered as written, shown or written any more', async () => {
+test('after a failed sync the commit is neither acknowledged nor visible, and nothing more is written', async () => {
   const first = await begin('first');
   disk.end?.();
   await first.written;
@@ -112,7 +112,7 @@ test('after a sync that failed nothing is answered as written, shown or written 
   expect(shown()).toBe('first');
 });
 
-test('a commit that the disk has no room for is undone, and the next one is made', async () => {
+test('a commit that does not fit on the disk is rolled back, and the next one is made', async () => {
   const pages = writing.pragma('page_count', { simple: true });
   writing.pragma(`max_page_count = ${Number(pages)}`);
   const large = writer.write((database) => writeSetting(database, 'large', 'x'.repeat(100_000)));
@@ -124,8 +124,8 @@ test('a commit that the disk has no room for is undone, and the next one is made
   expect(readSetting(reading, 'large')).toBeUndefined();
 });
 
-describe('a disk that is quick syncs within the commit', () => {
-  /** Commits whose every look at the clock finds that so much time has passed. */
+describe('adaptive sync', () => {
+  /** Returns a function that commits; each reading of the clock advances it by `tookMs`. */
   function commits(tookMs: number): () => Promise<void> {
     let now = 0;
     writer = new Writer(writing, new DurableCommit(writing, reading, disk, { now: () => (now += tookMs) }));
@@ -138,7 +138,7 @@ describe('a disk that is quick syncs within the commit', () => {
     };
   }
 
-  test('after a first one, no thread is asked', async () => {
+  test('a fast disk uses the thread only for the first commit', async () => {
     const commit = commits(1);
     for (let number = 0; number < 5; number += 1) await commit();
     expect(disk.syncs).toBe(1);
@@ -146,7 +146,7 @@ describe('a disk that is quick syncs within the commit', () => {
     expect(shown()).toBe('value');
   });
 
-  test('but a slow one leaves them to a thread, for longer each time that it is still slow', async () => {
+  test('a slow disk uses the thread, for twice as many commits each time it is still slow', async () => {
     const commit = commits(10);
     for (let number = 0; number < 2 + 64; number += 1) await commit();
     expect(disk.syncs).toBe(1 + 64);
@@ -154,7 +154,7 @@ describe('a disk that is quick syncs within the commit', () => {
     expect(disk.syncs).toBe(1 + 64 + 128);
   });
 
-  test('nothing is shown or undone otherwise: a change that fails leaves no trace', async () => {
+  test('a change that fails leaves no trace when the disk is fast', async () => {
     const commit = commits(1);
     await commit();
     const failing = writer.write((database) => {

@@ -17,7 +17,7 @@ interface Row {
   observer: string;
 }
 
-/** A table of what the columns hold, and a way to add events, some observed before others that are there. */
+/** Opens a table of events, and returns a function that adds some, a few of them observed before existing ones. */
 function openEvents(seed: number) {
   const random = seededRandom(seed);
   const below = (bound: number) => Math.floor(random() * bound);
@@ -47,7 +47,7 @@ function openEvents(seed: number) {
   return { database: database as ReadDatabase, rows, add, below };
 }
 
-function byReadingAll(rows: readonly Row[], choice: EventCriteria): number[] {
+function byFullScan(rows: readonly Row[], choice: EventCriteria): number[] {
   const { sources, ids, event_type, observer, since, until } = choice;
   return rows
     .filter(
@@ -76,7 +76,7 @@ function randomChoice(rows: readonly Row[], below: (bound: number) => number): E
   };
 }
 
-test('the columns of many events are those of all, however many come while and after they are read', async () => {
+test('lists by columns equal lists by full scans, with events added during and after loading', async () => {
   const { database, rows, add, below } = openEvents(11);
   add(12_000);
   const columns = new EventColumns(database);
@@ -92,7 +92,7 @@ test('the columns of many events are those of all, however many come while and a
     columns.catchUp();
     const choice = randomChoice(rows, below);
     const page = { limit: 1 + below(100), offset: below(4) * below(3_000) };
-    const expected = byReadingAll(rows, choice);
+    const expected = byFullScan(rows, choice);
     expect({ choice, page, ...columns.list(choice, page) }).toEqual({
       choice,
       page,
@@ -103,12 +103,12 @@ test('the columns of many events are those of all, however many come while and a
   database.close();
 });
 
-test('columns whose database is closed while they are read end without an error', async () => {
+test('closing the database ends the loading of columns without an error', async () => {
   const { database, add } = openEvents(12);
   add(12_000);
   const columns = new EventColumns(database);
   const loading = columns.load();
   database.close();
   await loading;
-  expect(() => columns.catchUp()).toThrow('once their columns are loaded');
+  expect(() => columns.catchUp()).toThrow('not loaded yet');
 });

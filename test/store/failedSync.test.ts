@@ -13,8 +13,8 @@ import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.t
 import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 /*
- * A sync that failed may be followed by one that succeeds and has written nothing, so whoever opens the database anew
- * cannot find out what is on stable storage.
+ * After a failed sync, the next sync may succeed without having written anything. So a new reader cannot find out by
+ * itself what is on stable storage.
  */
 
 let writing: WriteDatabase | undefined;
@@ -23,7 +23,7 @@ afterEach(async () => {
   await closeTestNodes();
 });
 
-test('after a sync of the log that failed nobody takes a snapshot until all of the log is settled', async () => {
+test('after a failed sync of the log no snapshot can be opened until the log is settled', async () => {
   const file = join(await temporaryFolder(), 'strongroom.db');
   writing = openForWriting(file);
   migrate(writing);
@@ -41,7 +41,7 @@ test('after a sync of the log that failed nobody takes a snapshot until all of t
   snapshot.close();
 });
 
-test('a node whose disk failed gives no dump, no lists as files and no verification of what it does not show itself', async () => {
+test('a node whose disk failed refuses dumps, exported lists and verification until it is restarted', async () => {
   const node = await openTestNode();
   await uploadNewPack(node);
   await writeFile(join(node.dataFolder, 'strongroom.db-unsettled'), '');
@@ -53,7 +53,7 @@ test('a node whose disk failed gives no dump, no lists as files and no verificat
     expect((await again.fetch(path)).status, path).toBe(200);
 });
 
-test('a snapshot that cannot be read leaves nothing begun that would hold its readers back for good', async () => {
+test('a snapshot that cannot be read leaves no transaction open', async () => {
   const file = join(await temporaryFolder(), 'strongroom.db');
   await writeFile(file, 'This is no database. '.repeat(400));
   const reading = openForReading(file);

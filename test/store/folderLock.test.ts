@@ -11,7 +11,7 @@ afterEach(async () => {
   await closeTestNodes();
 });
 
-test('a node whose lock file is removed, or made anew, still keeps others out; when it is killed, nothing does', async () => {
+test('a running node keeps others out even if its lock file is removed or replaced; a killed one does not', async () => {
   const folder = join(await temporaryFolder(), 'data');
   const node = await serveNode(folder);
   running = node;
@@ -21,7 +21,7 @@ test('a node whose lock file is removed, or made anew, still keeps others out; w
     code: 2,
     stderr: expect.stringContaining('Another Strongroom has') as string,
   });
-  // The file that the second one made is there now; so it is after this.
+  // The second process created a new lock file; replace it too.
   await rm(join(folder, 'lock'));
   await writeFile(join(folder, 'lock'), '');
   await expect(openTestNode({ dataFolder: folder })).rejects.toThrow('Another Strongroom has');

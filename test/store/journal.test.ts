@@ -2,7 +2,7 @@ import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/p
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { BlobJournal } from '../../server/store/blobs/journal.ts';
-import { blobsIn } from '../../server/store/blobs/journalRecords.ts';
+import { parseJournal } from '../../server/store/blobs/journalRecords.ts';
 import { blobPath } from '../../server/store/blobs/paths.ts';
 import { ShardFolders } from '../../server/store/blobs/shardFolders.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
@@ -25,7 +25,7 @@ async function openAt(folder: string): Promise<Store> {
 
 const TEXTS = ['one', 'two', 'three', 'four'];
 
-/** Keeps small blobs by way of the journal and names each in a row, as a collection does. */
+/** Stores small blobs through the journal and inserts their rows, as a collection does. */
 async function keepAll(store: Store, texts: readonly string[]): Promise<void> {
   await Promise.all(
     texts.map(async (text) => {
@@ -42,22 +42,22 @@ async function journalOf(folder: string): Promise<Buffer[]> {
   return Promise.all(names.map((name) => readFile(join(folder, 'journal', name))));
 }
 
-/** What lies under the digest of a text, or undefined. */
+/** Reads the blob of a text; undefined if there is none. */
 function stored(store: Store, text: string): Promise<string | undefined> {
   return readFile(store.blobs.fileOf(sha256Of(text)), 'utf8').catch(() => undefined);
 }
 
-/** The data folder as a power cut would leave it while a node runs: what is there now, copied. */
+/** Copies the data folder of a running node, as a power cut would leave it. */
 async function cutPower(store: Store): Promise<string> {
   const folder = await temporaryFolder();
   await cp(store.folder, folder, { recursive: true, filter: (file) => !file.endsWith('lock') });
   return folder;
 }
 
-test('a blob is in the journal when it is kept, has its file at once, and leaves the journal at the end', async () => {
+test('a kept blob is in the journal and has its own file; closing the store empties the journal', async () => {
   const store = await openAt(await temporaryFolder());
   await keepAll(store, TEXTS);
-  const journaled = (await journalOf(store.folder)).flatMap((file) => [...blobsIn(file)]);
+  const journaled = (await journalOf(store.folder)).flatMap((file) => [...parseJournal(file)]);
   expect(journaled.map(({ bytes }) => Buffer.from(bytes).toString()).sort()).toEqual(TEXTS.toSorted());
   for (const text of TEXTS) expect(await stored(store, text)).toBe(text);
   expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
@@ -66,7 +66,7 @@ test('a blob is in the journal when it is kept, has its file at once, and leaves
   expect(await journalOf(store.folder)).toEqual([]);
 });
 
-test('files that a power cut took, or took some of, are made good from the journal by the next start', async () => {
+test('the next start restores files that a power cut lost or cut short from the journal', async () => {
   const running = await openAt(await temporaryFolder());
   await keepAll(running, TEXTS);
   const folder = await cutPower(running);
@@ -82,7 +82,7 @@ test('files that a power cut took, or took some of, are made good from the journ
   expect(await readdir(join(folder, 'tmp'))).toEqual([]);
 });
 
-test('what was being written to the journal when the power went is left out, and what came before it is not', async () => {
+test('recovery ignores an incomplete record at the end of the journal and restores the blobs before it', async () => {
   const running = await openAt(await temporaryFolder());
   await keepAll(running, TEXTS);
   const folder = await cutPower(running);
@@ -95,16 +95,16 @@ test('what was being written to the journal when the power went is left out, and
   expect(await stored(store, 'five')).toBeUndefined();
 });
 
-test('a blob of the journal that no row names is not brought back', async () => {
+test('recovery does not restore a journaled blob that no row references', async () => {
   const running = await openAt(await temporaryFolder());
-  const staged = await running.blobs.stage([Buffer.from('nobody’s')], 1_000);
+  const staged = await running.blobs.stage([Buffer.from('unreferenced')], 1_000);
   await staged.keep('journal');
   const store = await openAt(await cutPower(running));
-  expect(await stored(store, 'nobody’s')).toBeUndefined();
+  expect(await stored(store, 'unreferenced')).toBeUndefined();
   expect(await journalOf(store.folder)).toEqual([]);
 });
 
-test('a blob whose file cannot be made is refused, and those beside it are kept', async () => {
+test('a blob whose file cannot be created is refused; the others of its batch are kept', async () => {
   const store = await openAt(await temporaryFolder());
   const shard = dirname(store.blobs.fileOf(sha256Of('two')));
   await mkdir(dirname(shard), { recursive: true });
@@ -115,36 +115,35 @@ test('a blob whose file cannot be made is refused, and those beside it are kept'
 });
 
 test.each([
-  ['bytes that were changed', (file: Buffer) => file.fill('x', file.length - 2)],
-  [
-    'a length that is more than there is',
-    (file: Buffer) => Buffer.from(file.toString().replace(' 3\n', ' 9\n')),
-  ],
-  ['a line that is none', (file: Buffer) => Buffer.concat([Buffer.from('nothing known'), file])],
-  ['nothing', () => Buffer.alloc(0)],
-])('a journal’s file of %s gives no blob', (_what, change) => {
+  ['changed bytes', (file: Buffer) => file.fill('x', file.length - 2)],
+  ['a length beyond its end', (file: Buffer) => Buffer.from(file.toString().replace(' 3\n', ' 9\n'))],
+  ['a malformed line', (file: Buffer) => Buffer.concat([Buffer.from('nothing known'), file])],
+  ['no bytes', () => Buffer.alloc(0)],
+])('a journal file with %s yields no blob', (_what, change) => {
   const whole = Buffer.from(`${sha256Of('one')} 3\none`);
-  expect([...blobsIn(whole)]).toHaveLength(1);
-  expect([...blobsIn(change(whole))]).toEqual([]);
+  expect([...parseJournal(whole)]).toHaveLength(1);
+  expect([...parseJournal(change(whole))]).toEqual([]);
 });
 
-test('files that once could not be synced are written anew from the journal, for a later sync may tell nothing', async () => {
+test('files whose sync failed are rewritten from the journal, because a later sync may not report the loss', async () => {
   const folder = await temporaryFolder();
   await mkdir(join(folder, 'tmp'));
   const journal = new BlobJournal(folder, new ShardFolders());
   const bytes = Buffer.from('one');
   const sha256 = sha256Of('one');
   const target = blobPath(folder, sha256);
-  expect(await journal.keep([{ sha256, bytes, file: join(folder, 'tmp', 'one'), target }])).toEqual([
+  expect(await journal.append([{ sha256, bytes, file: join(folder, 'tmp', 'one'), target }])).toEqual([
     undefined,
   ]);
-  // What cannot be synced: something else stands in the file's place.
+  // A folder in place of the file makes the sync fail.
   await rm(target);
   await mkdir(target);
-  await expect(journal.settle(0)).rejects.toThrow('EISDIR');
-  expect([...blobsIn(Buffer.concat(await journalOf(folder)))].map((blob) => blob.sha256)).toEqual([sha256]);
+  await expect(journal.flush(0)).rejects.toThrow('EISDIR');
+  expect([...parseJournal(Buffer.concat(await journalOf(folder)))].map((blob) => blob.sha256)).toEqual([
+    sha256,
+  ]);
   await rm(target, { recursive: true });
-  await journal.settle(0);
+  await journal.flush(0);
   expect(await readFile(target, 'utf8')).toBe('one');
   expect(await journalOf(folder)).toEqual([]);
 });

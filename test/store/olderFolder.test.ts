@@ -16,7 +16,7 @@ const URL = 'https://old.example/';
 const BODY = 'from before';
 const SHA256 = createHash('sha256').update(BODY).digest('hex');
 
-/** A data folder as version 0.1.0 left it, with one observation of one source. */
+/** Creates a data folder of version 0.1.0 with one observation of one source. */
 async function oldFolder(): Promise<string> {
   const folder = await temporaryFolder();
   const database = openForWriting(join(folder, 'strongroom.db'));
@@ -38,7 +38,7 @@ async function oldFolder(): Promise<string> {
   return folder;
 }
 
-test('a data folder of 0.1.0 opens, and what was collected then is given out without what nobody knows', async () => {
+test('a data folder of 0.1.0 opens, and its observations are served without the data that is unknown', async () => {
   const node = await openTestNode({ dataFolder: await oldFolder() });
   expect(await (await node.fetch(`/archive/${SHA256}`)).text()).toBe(BODY);
   expect(await (await node.fetch(`/memento/20260101000000000/${URL}`)).text()).toBe(BODY);

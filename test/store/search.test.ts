@@ -51,19 +51,19 @@ test.each([
   ['"green', [1]],
   ['green\0apple', [1]],
   ['text:apple', []],
-])('all words must occur, case and accents ignored, a prefix is enough: %j', (q, expected) => {
+])('matches if all words occur as prefixes, ignoring case and accents: %j', (q, expected) => {
   expect(found(q)).toEqual(expected);
 });
 
-test('a word that another begins with is looked for once', () => {
+test('a word that is a prefix of another is dropped', () => {
   expect(matchExpression('a ap app apple be')).toBe('"apple"* "be"*');
 });
 
-test('so is one that is written in capitals beside it', () => {
+test('words that differ only in case are combined', () => {
   expect(matchExpression('Apple APPLE app')).toBe('"apple"*');
 });
 
-test('of very many words the longest tell roughly what is meant; of few, all of them do', () => {
+test('the approximate expression has only the longest of very many words', () => {
   expect(approximateExpression('a b c d e f g h i j k l')).toBeUndefined();
   expect(approximateExpression('a bb ccc d e f g h i j k l m')).toBe(
     '"ccc"* "bb"* "a"* "d"* "e"* "f"* "g"* "h"* "i"* "j"* "k"* "l"*',

@@ -27,7 +27,7 @@ async function add(store: Store, number: number) {
   return addPack(store, { record, staged: new Map([['a.txt', blob]]) });
 }
 
-test('packs that are added at once are each recorded once, whole, and what oneâ€™s failure undoes is its own', async () => {
+test('packs added concurrently are each recorded completely and once; a failure undoes only its own pack', async () => {
   const store = await openAt(await temporaryFolder());
   const lost = new Error('The change fails after it wrote its rows.');
   const failing: Store = {
@@ -53,7 +53,7 @@ test('packs that are added at once are each recorded once, whole, and what oneâ€
   }
 });
 
-test('one record sent many times at once is recorded once, and each is answered with it', async () => {
+test('a record sent many times concurrently is recorded once, and every request gets it', async () => {
   const store = await openAt(await temporaryFolder());
   const added = await Promise.all(Array.from({ length: 12 }, () => add(store, 1)));
   expect(added.filter(({ created }) => created)).toHaveLength(1);
@@ -61,7 +61,7 @@ test('one record sent many times at once is recorded once, and each is answered 
   expect(readHead(store.read).seq).toBe(1);
 });
 
-test('changes that wait when the store closes are durable before it is closed', async () => {
+test('closing a store makes the queued changes durable first', async () => {
   const folder = await temporaryFolder();
   const store = await openStore({ folder, clock: systemClock });
   const written = Promise.all(
@@ -73,7 +73,7 @@ test('changes that wait when the store closes are durable before it is closed', 
   for (let number = 0; number < 50; number += 1) expect(readSetting(again.read, `s${number}`)).toBe(number);
 });
 
-test('what is looked at before a write is committed, also while a change is being made', async () => {
+test('reads before a write see only committed data, even during a change', async () => {
   const store = await openAt(await temporaryFolder());
   await store.write((database) => {
     writeSetting(database, 'name', 'not yet');

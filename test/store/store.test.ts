@@ -33,7 +33,7 @@ function* bytesOf(text: string, pieces = 3): Iterable<Uint8Array> {
 }
 
 describe('blobs', () => {
-  test('bytes are stored exactly, under their SHA-256, and tmp is left empty', async () => {
+  test('bytes are stored exactly under their SHA-256, and tmp/ is empty afterwards', async () => {
     const store = await openTestStore(await temporaryFolder());
     const staged = await store.blobs.stage(bytesOf('abc'), 10);
     expect(staged).toMatchObject({ sha256: ABC, bytes: 3 });
@@ -47,7 +47,7 @@ describe('blobs', () => {
     expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
   });
 
-  test('too many bytes are an error, never a truncation, and leave nothing behind', async () => {
+  test('a stream over the limit is refused and leaves nothing behind', async () => {
     const store = await openTestStore(await temporaryFolder());
     await expect(store.blobs.stage(bytesOf('abcdefghijk'), 10)).rejects.toThrow(TooManyBytesError);
     expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
@@ -63,7 +63,7 @@ describe('blobs', () => {
     expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
   });
 
-  test('storing the same bytes again heals a damaged blob', async () => {
+  test('storing the same bytes again repairs a damaged blob', async () => {
     const store = await openTestStore(await temporaryFolder());
     await (await store.blobs.stage(bytesOf('abc'), 10)).keep();
     await writeFile(store.blobs.fileOf(ABC), 'abd');
@@ -72,7 +72,7 @@ describe('blobs', () => {
     expect(await store.blobs.rehash(ABC)).toBe(ABC);
   });
 
-  test('the next start empties tmp and sweeps blobs that no row names, and keeps those that one does', async () => {
+  test('the next start empties tmp/, deletes unreferenced leftovers and keeps referenced blobs', async () => {
     const folder = await temporaryFolder();
     const first = await openStore({ folder, clock: systemClock });
     const named = await first.blobs.stage(bytesOf('abc'), 10);
@@ -90,19 +90,19 @@ describe('blobs', () => {
     expect(await second.blobs.bytesOf(unnamed.sha256)).toBeUndefined();
   });
 
-  test('only a digest can become a path', async () => {
+  test('refuses a name that is not a digest', async () => {
     const store = await openTestStore(await temporaryFolder());
     expect(() => store.blobs.fileOf('../../etc/passwd')).toThrow(TypeError);
   });
 });
 
 describe('the data folder', () => {
-  test('is readable by the owner’s account alone', async () => {
+  test('is accessible only to the owner’s account', async () => {
     const store = await openTestStore(join(await temporaryFolder(), 'a', 'b'));
     expect((await stat(store.folder)).mode & 0o777).toBe(0o700);
   });
 
-  test('is opened by one node at a time, and is free again when that one closes', async () => {
+  test('is opened by one node at a time, and can be opened again after it closes', async () => {
     const folder = await temporaryFolder();
     const first = await openStore({ folder, clock: systemClock });
     await expect(openStore({ folder, clock: systemClock })).rejects.toThrow(FolderInUseError);
@@ -110,7 +110,7 @@ describe('the data folder', () => {
     await openTestStore(folder);
   });
 
-  test('of a newer Strongroom is refused and left as it is', async () => {
+  test('of a newer Strongroom is refused and not changed', async () => {
     const folder = await temporaryFolder();
     await (await openStore({ folder, clock: systemClock })).close();
     const database = new Database(join(folder, 'strongroom.db'));
@@ -122,7 +122,7 @@ describe('the data folder', () => {
 });
 
 describe('group commit', () => {
-  test('one change’s refusal undoes that change alone', async () => {
+  test('a refused change undoes only itself', async () => {
     const store = await openTestStore(await temporaryFolder());
     const kept = store.write((db) => writeSetting(db, 'kept', 1));
     const refused = store.write((db) => {
@@ -137,7 +137,7 @@ describe('group commit', () => {
     expect(readSetting(store.read, 'refused')).toBeUndefined();
   });
 
-  test('a reader sees nothing of a change before it is answered, and all of it after', async () => {
+  test('a reader sees a change only after it was answered', async () => {
     const store = await openTestStore(await temporaryFolder());
     const written = store.write((db) => writeSetting(db, 'name', 'value'));
     expect(readSetting(store.read, 'name')).toBeUndefined();
@@ -145,7 +145,7 @@ describe('group commit', () => {
     expect(readSetting(store.read, 'name')).toBe('value');
   });
 
-  test('a full database refuses the writes that did not fit and goes on with those that do', async () => {
+  test('a full database refuses writes that do not fit and accepts those that do', async () => {
     const store = await openTestStore(await temporaryFolder());
     await store.write((db) => db.pragma('max_page_count = 60'));
     const tooLarge = store.write((db) => writeSetting(db, 'large', 'x'.repeat(1_000_000)));

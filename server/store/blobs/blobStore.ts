@@ -6,9 +6,9 @@ import { digestOf } from './digestOf.ts';
 import { createFolder } from './durableFile.ts';
 import { isMissing, isNoSpace } from './fileErrors.ts';
 import { LostAndFound, type LostFile } from './lostAndFound.ts';
-import { marksIn } from './markers.ts';
+import { parseMarkers } from './markers.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
-import { type Rows, UnderWay } from './pendingBlobs.ts';
+import { PendingBlobs, type Rows } from './pendingBlobs.ts';
 import { recoverJournal } from './recoverJournal.ts';
 import { rewriteBlobs } from './rewriteBlobs.ts';
 import { type Chunks, type StagedBlob, type StagedFile, Staging } from './staging.ts';
@@ -16,78 +16,78 @@ import { type Chunks, type StagedBlob, type StagedFile, Staging } from './stagin
 export { isMissing, isUnreadable } from './fileErrors.ts';
 export { type StagedBlob, type StagedFile, TooManyBytesError, type WriteVia } from './staging.ts';
 
-/** What is committed, and when more is. */
+/** The committed rows, and a way to be notified of commits. */
 export interface CommittedRows extends Rows {
   onCommit: (listener: () => void) => unknown;
 }
 
 export interface Recovery {
-  /** Whether the rows are known to be all that were ever acknowledged: else nobody knows what is a leftover. */
+  /** Whether the database is known to hold all acknowledged rows. Only then can leftovers be identified and deleted. */
   mayDelete: boolean;
-  /** Asked once `tmp/` is empty. */
+  /** Whether the disk has enough space; called once `tmp/` is empty. */
   hasSpace: () => boolean;
 }
 
 /**
- * The folder of blobs, each under its SHA-256. Bytes go through one gate: `Staging`. Nothing here knows who names a
- * blob. A row without a blob cannot come to be, because `keep` is durable first. A blob without a row is legal: it goes
- * when it is known to be the leftover of a write that was not acknowledged (`UnderWay`, `recover`); any other is never
- * deleted (`LostAndFound`).
+ * The folder of blobs, each named by its SHA-256. All bytes enter through `Staging`. A row without its blob cannot
+ * occur, because `keep` is durable before the row is written. A blob without a row is legal. It is deleted if it is known
+ * to be the leftover of an unacknowledged write (`PendingBlobs`, `recover`); any other is never deleted
+ * (`LostAndFound`).
  */
 export class BlobStore {
   readonly #folder: string;
-  readonly #keeper: BlobWriter;
+  readonly #writer: BlobWriter;
   readonly #lost: LostAndFound;
-  readonly #underWay: UnderWay;
+  readonly #pending: PendingBlobs;
   readonly #staging: Staging;
-  #isToTakeBack = false;
-  #takingBack: Promise<void> | undefined;
+  #isRestoreDue = false;
+  #restoring: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(folder: string) {
     this.#folder = folder;
-    this.#keeper = new BlobWriter(folder);
+    this.#writer = new BlobWriter(folder);
     this.#lost = new LostAndFound(folder);
-    this.#underWay = new UnderWay(folder, this.#lost);
-    this.#staging = new Staging(folder, this.#keeper, this.#underWay);
+    this.#pending = new PendingBlobs(folder, this.#lost);
+    this.#staging = new Staging(folder, this.#writer, this.#pending);
   }
 
-  /** The file of a blob, which may not be there. */
+  /** The path of a blob's file, which may not exist. */
   fileOf(sha256: string): string {
     return blobPath(this.#folder, sha256);
   }
 
   /**
-   * Takes a stream of bytes, hashing them on the way. Small ones are held in memory, others are written to `tmp/` and
-   * synced. Too many bytes, or an error of the stream, leave nothing behind.
+   * Receives and hashes a stream. A small one is held in memory, a larger one is written to `tmp/` and synced. Nothing is
+   * left behind after an error.
    *
-   * @throws TooManyBytesError as soon as the limit is passed; whatever the stream throws.
+   * @throws TooManyBytesError as soon as the limit is exceeded, and the stream's errors.
    */
   stage(chunks: Chunks, maxBytes: number): Promise<StagedBlob> {
-    return this.#staging.take(chunks, maxBytes);
+    return this.#staging.stage(chunks, maxBytes);
   }
 
-  /** As `stage`, for bytes that came whole; whoever gives them lets go of them. */
+  /** Like `stage`, for bytes that are in memory already. The caller must not use the buffer afterwards. */
   stageBytes(bytes: Buffer): Promise<StagedBlob> {
-    return this.#staging.takeWhole(bytes);
+    return this.#staging.stageBytes(bytes);
   }
 
-  /** Says that a blob will be kept soon: what can be done for it before is begun. */
+  /** Announces a blob that will be kept soon, so that its folder can be created ahead. */
   expect(sha256: string): void {
-    this.#keeper.expect(this.fileOf(sha256));
+    this.#writer.expect(this.fileOf(sha256));
   }
 
-  /** As `stage`, in a file whatever the size. */
+  /** Like `stage`, but always in a file. */
   stageFile(chunks: Chunks, maxBytes: number): Promise<StagedFile> {
-    return this.#staging.takeToFile(chunks, maxBytes);
+    return this.#staging.stageFile(chunks, maxBytes);
   }
 
-  /** Reads a blob, or the bytes `start` to `end` (both inclusive) of it. */
+  /** Reads a blob, or its bytes `start` to `end`, both inclusive. */
   createReadStream(sha256: string, range: { start?: number; end?: number } = {}): ReadStream {
     return createReadStream(this.fileOf(sha256), { highWaterMark: 524_288, ...range });
   }
 
-  /** The size of a stored blob, or undefined where there is no such file. */
+  /** Returns the size of a blob's file, or undefined if there is none. */
   async bytesOf(sha256: string): Promise<number | undefined> {
     try {
       return (await stat(this.fileOf(sha256))).size;
@@ -97,114 +97,113 @@ export class BlobStore {
     }
   }
 
-  /** Re-reads a blob and hashes it, or undefined where the file is missing. */
+  /** Reads a blob and returns its SHA-256; undefined if the file is missing. */
   rehash(sha256: string, signal?: AbortSignal): Promise<string | undefined> {
     return digestOf(this.fileOf(sha256), signal);
   }
 
-  /** Waits for what is being kept, and for what is being taken back. */
+  /** Waits for pending writes and for blobs that are being moved back from lost-and-found. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.#keeper.close();
-    await this.#takingBack;
+    await this.#writer.close();
+    await this.#restoring;
   }
 
   /**
-   * Deals with what a process before this one left, and reads no folder below `blobs/` for it: makes good what the
-   * journal holds and a row names, and empties `tmp/`, where nothing was acknowledged. Blobs that the journal or a
-   * marker knows and no row names are the leftovers of writes that were never acknowledged. Where the disk has no room,
-   * all that stays as it is for the next start.
+   * Cleans up after the process that last had the folder open. Does not read the folders below `blobs/`. Recovers
+   * journaled blobs that a row references, and empties `tmp/`. Blobs in the journal or with a marker that no row
+   * references are leftovers of unacknowledged writes. If the disk is full, everything stays for the next start.
    */
-  async recover(isNamed: (sha256: string) => boolean, { mayDelete, hasSpace }: Recovery): Promise<void> {
+  async recover(isReferenced: (sha256: string) => boolean, { mayDelete, hasSpace }: Recovery): Promise<void> {
     await createFolder(join(this.#folder, 'blobs'));
-    const marks = marksIn(await this.#emptyTemporary());
+    const marks = parseMarkers(await this.#emptyTemporary());
     await this.#lost.open();
     if (!hasSpace()) return;
     try {
-      await this.#dealWithLeftovers(marks, isNamed, mayDelete);
+      await this.#removeLeftovers(marks, isReferenced, mayDelete);
     } catch (error) {
       if (!isNoSpace(error)) throw error;
-      // What could not be written anew is in the journal still; its files are as the crash left them.
+      // Blobs that could not be written are still in the journal.
       await this.#emptyTemporary();
       return;
     }
     for (const name of await readdir(temporaryFolder(this.#folder)))
       await rm(join(temporaryFolder(this.#folder), name), { force: true });
-    await this.#lost.takeBack(isNamed);
+    await this.#lost.restore(isReferenced);
   }
 
-  /** Removes all of `tmp/` but the markers; gives back their names. */
+  /** Removes everything in `tmp/` except the markers, and returns the names of the markers. */
   async #emptyTemporary(): Promise<string[]> {
     const temporary = temporaryFolder(this.#folder);
     await createFolder(temporary);
     const markers: string[] = [];
     for (const name of await readdir(temporary)) {
-      if (marksIn([name]).size > 0) markers.push(name);
+      if (parseMarkers([name]).size > 0) markers.push(name);
       else await rm(join(temporary, name), { recursive: true, force: true });
     }
     return markers;
   }
 
-  /** Makes good what the journal holds and a row names; deletes, or puts by, what the journal or a marker alone knows. */
-  async #dealWithLeftovers(
-    marks: ReturnType<typeof marksIn>,
-    isNamed: (sha256: string) => boolean,
+  /** Recovers journaled blobs that a row references. Deletes unreferenced ones, or moves them to lost-and-found. */
+  async #removeLeftovers(
+    marks: ReturnType<typeof parseMarkers>,
+    isReferenced: (sha256: string) => boolean,
     mayDelete: boolean,
   ): Promise<void> {
-    const left = new Set<string>();
-    const leave = async (sha256: string) => {
-      if (left.has(sha256)) return;
-      left.add(sha256);
+    const removed = new Set<string>();
+    const remove = async (sha256: string) => {
+      if (removed.has(sha256)) return;
+      removed.add(sha256);
       if (mayDelete && !marks.get(sha256)?.includes('found')) await rm(this.fileOf(sha256), { force: true });
       else await this.#lost.put(sha256);
     };
-    await recoverJournal(this.#folder, isNamed, async (blobs, folders) => {
-      const unseen = blobs.filter(({ sha256 }) => !left.has(sha256));
-      // Their files may be gone or cut short; what is not deleted is to be whole.
-      if (!mayDelete) await rewriteBlobs(this.#folder, unseen, folders);
-      for (const { sha256 } of unseen) await leave(sha256);
+    await recoverJournal(this.#folder, isReferenced, async (blobs, folders) => {
+      const leftovers = blobs.filter(({ sha256 }) => !removed.has(sha256));
+      // Their files may be missing or incomplete; lost-and-found gets complete ones.
+      if (!mayDelete) await rewriteBlobs(this.#folder, leftovers, folders);
+      for (const { sha256 } of leftovers) await remove(sha256);
     });
-    for (const sha256 of marks.keys()) if (!isNamed(sha256)) await leave(sha256);
+    for (const sha256 of marks.keys()) if (!isReferenced(sha256)) await remove(sha256);
   }
 
   /**
-   * Tells the store of blobs what is committed from here on: so it knows what to do with blobs whose write is over, and
-   * takes back what lies in `lost-and-found/` as soon as a row names it.
+   * Connects the blobs to the committed rows. From then on, blobs whose write is over are deleted if no row references
+   * them, and blobs in `lost-and-found/` are moved back as soon as a row references them.
    */
   follow(rows: CommittedRows): void {
-    this.#underWay.follow(rows);
+    this.#pending.follow(rows);
     rows.onCommit(() => {
-      if (!this.#lost.isEmpty && !this.#isClosed) this.#takeBackSoon(rows);
+      if (!this.#lost.isEmpty && !this.#isClosed) this.#restoreLost(rows);
     });
   }
 
-  /** What lies in `lost-and-found/`, by names. */
+  /** The files in `lost-and-found/`, sorted by name. */
   get lostFiles(): LostFile[] {
     return this.#lost.list();
   }
 
   /**
-   * Moves a blob to `lost-and-found/`; false where a row names it, or may yet, because a write of it is under way.
+   * Moves a blob to `lost-and-found/`. Returns false if a row references it, or a write of it is in progress.
    *
-   * @param found the digest of its bytes, or that they cannot be read.
+   * @param found the digest of its bytes, or `unreadable`.
    */
   async moveToLostAndFound(sha256: string, found: string): Promise<boolean> {
-    return this.#underWay.isNobodys(sha256) && this.#lost.put(sha256, found);
+    return this.#pending.isUnclaimed(sha256) && this.#lost.put(sha256, found);
   }
 
-  /** Commits that come while it looks make it look once more. */
-  #takeBackSoon(rows: CommittedRows): void {
-    this.#isToTakeBack = true;
-    this.#takingBack ??= (async () => {
-      while (this.#isToTakeBack && !this.#isClosed) {
-        this.#isToTakeBack = false;
-        await this.#lost.takeBack((sha256) => rows.isNamed(sha256) === true);
+  /** Moves referenced blobs back from lost-and-found; runs again if there was a commit meanwhile. */
+  #restoreLost(rows: CommittedRows): void {
+    this.#isRestoreDue = true;
+    this.#restoring ??= (async () => {
+      while (this.#isRestoreDue && !this.#isClosed) {
+        this.#isRestoreDue = false;
+        await this.#lost.restore((sha256) => rows.isReferenced(sha256) === true);
       }
     })()
       // The next start tries again.
       .catch((error: unknown) => process.emitWarning(error instanceof Error ? error : String(error)))
       .finally(() => {
-        this.#takingBack = undefined;
+        this.#restoring = undefined;
       });
   }
 }

@@ -1,30 +1,30 @@
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { Mark } from './markers.ts';
-import type { KeeperData, KeeperTask, RoundAnswer, RoundKeeping } from './writeBlobs.worker.ts';
+import type { BatchResult, BlobWriteRequest, WorkerTask, WriterData } from './writeBlobs.worker.ts';
 
 interface Waiting {
-  keeping: RoundKeeping;
-  tell: (mark: Mark | null) => void;
+  write: BlobWriteRequest;
+  onMarked: (mark: Mark | null) => void;
   resolve: () => void;
   reject: (error: Error) => void;
 }
 
-/** So that nobody waits long for a round that others are in. */
-const MAX_ROUND = 128;
-/** So that a round waits for no more folders than are made in a few milliseconds. */
+/** The largest batch. Bounds how long its first blob waits for the last. */
+const MAX_BATCH = 128;
+/** How many folders are created in one message, so that a batch behind it waits only a few milliseconds. */
 const FOLDERS_AT_ONCE = 32;
 
 /**
- * Moves blobs to their names in a thread of its own, in rounds: what comes while one round is under way goes into the
- * next, so that many who keep blobs at once share the disk's work (see `writeBlobBatch`), and none of it holds the event
- * loop. The thread starts with the first blob.
+ * Writes blobs durably in a worker thread, in batches. Blobs that arrive while one batch is written go into the next,
+ * so that concurrent writes share the cost of syncing (see `writeBlobBatch`) and do not block the event loop. The thread is
+ * started with the first blob.
  */
 export class BlobWriter {
-  readonly #data: KeeperData;
+  readonly #data: WriterData;
   readonly #thread: URL;
   #waiting: Waiting[] = [];
-  #round: Waiting[] = [];
+  #batch: Waiting[] = [];
   #worker: Worker | undefined;
   #isScheduled = false;
   #shards: string[] = [];
@@ -36,47 +36,46 @@ export class BlobWriter {
   }
 
   /**
-   * Resolves when the blob is on stable storage under its name; its bytes are the thread's from here on. `tell` hears
-   * how it was marked, before this settles; where it is not called, nothing is known.
+   * Resolves when the blob is on stable storage under its name. Its bytes are transferred to the thread. `onMarked` is
+   * called with the marker that was written for it, before the promise settles; it is not called if the thread ended.
    */
-  keep(keeping: RoundKeeping, tell: (mark: Mark | null) => void = () => {}): Promise<void> {
+  write(write: BlobWriteRequest, onMarked: (mark: Mark | null) => void = () => {}): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ keeping, tell, resolve, reject });
+      this.#waiting.push({ write, onMarked, resolve, reject });
       this.#schedule();
     });
   }
 
   /**
-   * Says that a blob of this name will come, so that its folder is made while the thread has nothing else to do. Nothing
-   * depends on it.
+   * Announces a blob of this name, so that the idle thread can create its folder. This is only an optimization.
    */
   expect(target: string): void {
     this.#shards.push(dirname(target));
     if (this.#shards.length < FOLDERS_AT_ONCE) return;
     this.#worker ??= this.#start();
-    this.#worker.postMessage({ shards: this.#shards } satisfies KeeperTask);
-    if (this.#round.length === 0) this.#worker.unref();
+    this.#worker.postMessage({ shards: this.#shards } satisfies WorkerTask);
+    if (this.#batch.length === 0) this.#worker.unref();
     this.#shards = [];
   }
 
-  /** Waits for what is under way and until all that is kept has its own place on stable storage; ends the thread. */
+  /** Waits for pending writes, flushes the journal and ends the thread. */
   async close(): Promise<void> {
-    if (this.#waiting.length > 0 || this.#round.length > 0) {
+    if (this.#waiting.length > 0 || this.#batch.length > 0) {
       await new Promise<void>((resolve) => this.#idle.push(resolve));
     }
     const worker = this.#worker;
     this.#worker = undefined;
     if (!worker) return;
-    // Not `once` of node:events, which an error of the thread would make fail: it has ended all the same.
+    // `once` of node:events would reject if the thread fails, but the thread has ended then too.
     const ended = new Promise((resolve) => worker.once('exit', resolve));
     worker.ref();
-    worker.postMessage('end' satisfies KeeperTask);
+    worker.postMessage('end' satisfies WorkerTask);
     await ended;
   }
 
-  /** Those who come in one turn of the event loop go together. */
+  /** Blobs that arrive in one turn of the event loop go into one batch. */
   #schedule(): void {
-    if (this.#isScheduled || this.#round.length > 0) return;
+    if (this.#isScheduled || this.#batch.length > 0) return;
     this.#isScheduled = true;
     setImmediate(() => {
       this.#isScheduled = false;
@@ -85,46 +84,46 @@ export class BlobWriter {
   }
 
   #begin(): void {
-    this.#round = this.#waiting.splice(0, MAX_ROUND);
-    const keepings = this.#round.map(({ keeping }) => keeping);
+    this.#batch = this.#waiting.splice(0, MAX_BATCH);
+    const writes = this.#batch.map(({ write }) => write);
     this.#worker ??= this.#start();
     this.#worker.ref();
     this.#worker.postMessage(
-      keepings satisfies KeeperTask,
-      keepings.flatMap(({ bytes }) => (bytes ? [bytes.buffer as ArrayBuffer] : [])),
+      writes satisfies WorkerTask,
+      writes.flatMap(({ bytes }) => (bytes ? [bytes.buffer as ArrayBuffer] : [])),
     );
   }
 
   #start(): Worker {
     const worker = new Worker(this.#thread, { workerData: this.#data });
-    worker.on('message', (answer: RoundAnswer) => {
-      for (const [index, { mark }] of answer.entries()) this.#round[index]?.tell(mark);
-      this.#end(answer.map(({ failure }) => errorOf(failure)));
+    worker.on('message', (results: BatchResult) => {
+      for (const [index, { mark }] of results.entries()) this.#batch[index]?.onMarked(mark);
+      this.#end(results.map(({ failure }) => toError(failure)));
     });
     worker.on('error', (error: Error) => this.#lose(worker, error));
-    worker.on('exit', () => this.#lose(worker, new Error('The thread that keeps blobs ended.')));
+    worker.on('exit', () => this.#lose(worker, new Error('The thread that writes blobs ended.')));
     return worker;
   }
 
-  /** What was in the round of a thread that died is not known to be kept; the next round starts another. */
+  /** Rejects the batch of a thread that ended: it is unknown which blobs were written. The next batch starts another. */
   #lose(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
-    this.#end(this.#round.map(() => error));
+    this.#end(this.#batch.map(() => error));
   }
 
   #end(failures: (Error | undefined)[]): void {
     // An idle thread does not keep the process alive.
     this.#worker?.unref();
-    const round = this.#round;
-    this.#round = [];
+    const batch = this.#batch;
+    this.#batch = [];
     if (this.#waiting.length > 0) this.#begin();
-    for (const [index, { resolve, reject }] of round.entries()) {
+    for (const [index, { resolve, reject }] of batch.entries()) {
       const failure = failures[index];
       if (failure) reject(failure);
       else resolve();
     }
-    if (this.#round.length > 0) return;
+    if (this.#batch.length > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
@@ -135,6 +134,6 @@ function threadUrl(): URL {
   return new URL(`./writeBlobs.worker${ending}`, import.meta.url);
 }
 
-function errorOf(told: RoundAnswer[number]['failure']): Error | undefined {
-  return told ? Object.assign(new Error(told.message), { code: told.code }) : undefined;
+function toError(failure: BatchResult[number]['failure']): Error | undefined {
+  return failure ? Object.assign(new Error(failure.message), { code: failure.code }) : undefined;
 }

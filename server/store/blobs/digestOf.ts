@@ -4,7 +4,7 @@ import { isMissing } from './fileErrors.ts';
 
 const READ_SIZE = 1_048_576;
 
-/** Reads a file and hashes it; undefined where there is none. */
+/** Returns the SHA-256 of a file in hex; undefined if there is no such file. */
 export async function digestOf(file: string, signal?: AbortSignal): Promise<string | undefined> {
   try {
     const hash = createHash('sha256');

@@ -3,12 +3,12 @@ import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder's own entries durable: a rename is on stable storage only after this. Windows cannot open a folder
- * for syncing; there NTFS journals the rename, and that is all that can be had.
+ * Syncs a folder's entries: a rename is on stable storage only after this. Windows cannot sync a folder; NTFS journals
+ * renames itself.
  */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
-  // To open a folder waits for nothing; a thread for that costs as much as the syncing.
+  // Opening a folder does not wait for the disk; doing it in a thread would cost as much as the sync.
   const descriptor = openSync(folder, 'r');
   try {
     await new Promise<void>((resolve, reject) =>
@@ -19,9 +19,9 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Makes a file's bytes durable. */
+/** Syncs a file's data. */
 export async function syncFile(file: string): Promise<void> {
-  // For writing, because Windows syncs no other.
+  // Windows syncs only files that are open for writing.
   const handle = await open(file, 'r+');
   try {
     await handle.datasync();
@@ -30,7 +30,7 @@ export async function syncFile(file: string): Promise<void> {
   }
 }
 
-/** Creates a folder and what leads to it, each new entry durable. */
+/** Creates a folder and its missing parents durably. */
 export async function createFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -40,7 +40,7 @@ export async function createFolder(folder: string): Promise<void> {
   }
 }
 
-/** Writes a small file whole, with its mode, durably and in one step: no reader sees half of it. */
+/** Writes a small file durably and atomically: no reader sees a part of it. */
 export async function writeFileDurably(file: string, text: string, mode: number): Promise<void> {
   await createFolder(dirname(file));
   const temporary = `${file}.tmp`;

@@ -3,10 +3,10 @@ export function isMissing(error: unknown): boolean {
   return codeOf(error) === 'ENOENT';
 }
 
-/** What says that the bytes themselves cannot be had; other errors are the system's and say nothing of them. */
+/** Errors that mean that the file's bytes cannot be read. Other errors concern the system, not the file. */
 const UNREADABLE = new Set<unknown>(['EIO', 'EISDIR', 'ELOOP', 'ENOTDIR', 'EBADMSG', 'EUCLEAN']);
 
-/** Whether a file system call failed because what lies there cannot be read as a file. */
+/** Whether a file system call failed because the file cannot be read. */
 export function isUnreadable(error: unknown): boolean {
   return UNREADABLE.has(codeOf(error));
 }
@@ -15,7 +15,7 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
-/** Whether it failed because the disk, or this account's share of it, is full. */
+/** Whether a file system call failed because the disk is full or the quota is used up. */
 export function isNoSpace(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }

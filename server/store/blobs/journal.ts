@@ -3,69 +3,68 @@ import { readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createFolder, syncFile, syncFolder } from './durableFile.ts';
 import { isMissing } from './fileErrors.ts';
-import { blobsIn, type JournaledBlob, recordOf } from './journalRecords.ts';
+import { type JournaledBlob, journalRecord, parseJournal } from './journalRecords.ts';
 import { blobPath, journalFolder } from './paths.ts';
 import { rewriteBlobs } from './rewriteBlobs.ts';
 import type { ShardFolders } from './shardFolders.ts';
 
-/** A blob on its way, by way of the journal, to the name that it is kept under. */
-export interface JournaledKeeping extends JournaledBlob {
-  /** A file in `tmp/` that is not there yet. */
+/** The write of one blob through the journal. */
+export interface JournaledWrite extends JournaledBlob {
+  /** A temporary file in `tmp/` that does not exist yet. */
   file: string;
-  /** Their name in `blobs/`. */
+  /** The final file in `blobs/`. */
   target: string;
-  /** As a `Keeping` has it. */
+  /** See `BlobWrite`. */
   isShared?: boolean;
 }
 
-/** A file of the journal, and the files in `blobs/` that are not known to be on stable storage without it. */
+/** A file of the journal, and the files in `blobs/` that it is needed for until they are synced. */
 interface Segment {
   file: string;
-  /** Open for appending, or undefined once nothing more is added. */
+  /** Open for appending, or undefined once the segment is closed. */
   descriptor: number | undefined;
   bytes: number;
   lastAppended: number;
   targets: Set<string>;
   /**
-   * Whether a sync of its files has failed. A later one may then succeed with nothing written: systems take what could
-   * not be written for written once they have told of it. So those files are written anew.
+   * Whether a sync of its targets has failed. The system reports a write error once and then treats the pages as clean,
+   * so a later sync may succeed although nothing was written. Such targets are rewritten.
    */
-  isMistrusted: boolean;
+  hasFailedSync: boolean;
 }
 
-/** A segment of this size takes no more. */
+/** A segment of this size is closed. */
 const SEGMENT_BYTES = 8_388_608;
-/** Where so much is in the journal, the oldest of it is settled while more comes. */
-const MUCH_UNSETTLED_BYTES = 8 * SEGMENT_BYTES;
-/** As much is in the journal at the most, give or take a round: it is what a start after a crash reads. */
-const MOST_UNSETTLED_BYTES = 16 * SEGMENT_BYTES;
-/** By then the system has written the files by itself (Linux: after 30 s), and syncing them costs next to nothing. */
-const SETTLE_AFTER_MS = 40_000;
+/** From this size on, the oldest segments are flushed in the background. */
+const BACKGROUND_FLUSH_BYTES = 8 * SEGMENT_BYTES;
+/** The maximum size, up to one batch more: a start after a crash reads all of it. */
+const MAX_JOURNAL_BYTES = 16 * SEGMENT_BYTES;
+/** Linux writes dirty pages after 30 s by itself; syncing a file after that costs almost nothing. */
+const FLUSH_AFTER_MS = 40_000;
 const SYNCED_AT_ONCE = 8;
 
 /**
- * The journal of small blobs. To sync each of a thousand small files, and the folders that lead to it, takes a disk far
- * longer than to write them. So what comes together is written here, one after the other, and synced once: then it is
- * kept. Each blob also gets its own file, at once, for whoever reads it. Later those files are synced as well (they are
- * "settled"), and the journal's own file is removed. After a crash between the two, `recoverJournal` makes good what is
- * missing.
+ * A journal of small blobs. Syncing a thousand small files and their folders takes a disk much longer than writing them.
+ * So a batch of blobs is appended here and synced once; then it is durable. Each blob also gets its own file at once,
+ * for reading. Those files are synced later ("flushed"), and the segment of the journal is deleted. After a crash before
+ * that, `recoverJournal` writes the files again.
  */
 export class BlobJournal {
   readonly #dataFolder: string;
   readonly #folder: string;
   readonly #folders: ShardFolders;
-  readonly #beforeReplacing: (blob: JournaledKeeping) => void;
+  readonly #beforeReplacing: (blob: JournaledWrite) => void;
   /** Oldest first; only the last may be open. */
   readonly #segments: Segment[] = [];
   #begun = 0;
-  #settling: Promise<void> = Promise.resolve();
-  #isRelieving = false;
+  #flushing: Promise<void> = Promise.resolve();
+  #isFlushingInBackground = false;
 
-  /** @param beforeReplacing is told of a blob whose name is taken, before what is there is replaced. */
+  /** @param beforeReplacing is called before an existing file is replaced. */
   constructor(
     dataFolder: string,
     folders: ShardFolders,
-    beforeReplacing: (blob: JournaledKeeping) => void = () => {},
+    beforeReplacing: (blob: JournaledWrite) => void = () => {},
   ) {
     this.#beforeReplacing = beforeReplacing;
     this.#dataFolder = dataFolder;
@@ -74,19 +73,19 @@ export class BlobJournal {
   }
 
   /**
-   * Puts blobs on stable storage together; when it resolves, each is there and has its file, or has an error in its
-   * place, which is no other's.
+   * Appends a batch of blobs. When it resolves, each blob is on stable storage and has its own file, or has its own
+   * error at its index.
    *
-   * @throws whatever the disk says of the journal itself: then none is kept.
+   * @throws an error of the journal file itself; then none of the blobs is durable.
    */
-  async keep(blobs: readonly JournaledKeeping[]): Promise<(Error | undefined)[]> {
+  async append(blobs: readonly JournaledWrite[]): Promise<(Error | undefined)[]> {
     if (blobs.length === 0) return [];
-    if (!this.isShort) this.#relieve();
-    const isTooMuch = () => this.#hasUnsettled(MOST_UNSETTLED_BYTES);
-    if (isTooMuch()) await this.#settleWhile(isTooMuch);
+    if (!this.hasCapacity) this.#flushInBackground();
+    const isFull = () => this.#holds(MAX_JOURNAL_BYTES);
+    if (isFull()) await this.#flushWhile(isFull);
     const segment = this.#open ?? (await this.#begin());
-    // From here on nothing waits, so that no segment is settled whose files are not all there.
-    append(segment, blobs);
+    // No await from here on, so that no segment is flushed before all of its targets exist.
+    appendTo(segment, blobs);
     return blobs.map((blob) => {
       try {
         this.#place(blob);
@@ -98,78 +97,79 @@ export class BlobJournal {
     });
   }
 
-  /** Whether more can come before anything has to be settled. */
-  get isShort(): boolean {
-    return !this.#hasUnsettled(MUCH_UNSETTLED_BYTES);
+  /** Whether more can be appended without flushing. */
+  get hasCapacity(): boolean {
+    return !this.#holds(BACKGROUND_FLUSH_BYTES);
   }
 
-  /** Settles what is older than that, oldest first. What fails stays in the journal, which the next start reads. */
-  async settle(olderThanMs = SETTLE_AFTER_MS): Promise<void> {
+  /** Flushes segments older than that, oldest first. A segment that fails stays; the next start recovers it. */
+  async flush(olderThanMs = FLUSH_AFTER_MS): Promise<void> {
     const before = performance.now() - olderThanMs;
-    await this.#settleWhile(({ lastAppended }) => lastAppended <= before);
+    await this.#flushWhile(({ lastAppended }) => lastAppended <= before);
   }
 
   /**
-   * Gives a blob its file. It is written under its name at once: nobody reads it before a row names it, and what a crash
-   * cuts short is in the journal. (In `tmp/` each new file would cost more, the more files its disk holds.)
+   * Writes a blob's own file, directly under its final name: nobody reads it before a row references it, and after a
+   * crash an incomplete file is in the journal. (Creating files in `tmp/` gets slower with the number of files on the
+   * disk.)
    */
-  #place(blob: JournaledKeeping): void {
+  #place(blob: JournaledWrite): void {
     const { file, target, bytes } = blob;
     this.#folders.make(dirname(target));
     if (writeNew(target, bytes)) return;
     this.#beforeReplacing(blob);
-    // Replacing a blob of this name heals one that was damaged; the bytes are the same by their digest.
+    // The digest is the same, so replacing the file can only repair it.
     writeNew(file, bytes);
     renameSync(file, target);
   }
 
-  /** Settles the oldest while more comes. What the disk says then is told where nothing can come any more. */
-  #relieve(): void {
-    if (this.#isRelieving) return;
-    this.#isRelieving = true;
-    void this.#settleWhile(() => this.#hasUnsettled(MUCH_UNSETTLED_BYTES))
+  /** Flushes the oldest segments. Disk errors are ignored here: `append` reports them once the journal is full. */
+  #flushInBackground(): void {
+    if (this.#isFlushingInBackground) return;
+    this.#isFlushingInBackground = true;
+    void this.#flushWhile(() => this.#holds(BACKGROUND_FLUSH_BYTES))
       .catch((error: unknown) => {
         if (!(error instanceof Error && 'code' in error)) throw error;
       })
       .finally(() => {
-        this.#isRelieving = false;
+        this.#isFlushingInBackground = false;
       });
   }
 
-  /** One after the other, whoever asks: two would sync the same files. */
-  #settleWhile(isToSettle: (segment: Segment) => boolean): Promise<void> {
-    const settled = this.#settling.then(async () => {
-      for (let [oldest] = this.#segments; oldest && isToSettle(oldest); [oldest] = this.#segments) {
-        await this.#settleOldest(oldest);
+  /** Runs one flush at a time; concurrent flushes would sync the same files. */
+  #flushWhile(isDue: (segment: Segment) => boolean): Promise<void> {
+    const flushed = this.#flushing.then(async () => {
+      for (let [oldest] = this.#segments; oldest && isDue(oldest); [oldest] = this.#segments) {
+        await this.#flushSegment(oldest);
         this.#segments.shift();
       }
     });
-    this.#settling = settled.catch(() => {});
-    return settled;
+    this.#flushing = flushed.catch(() => {});
+    return flushed;
   }
 
-  async #settleOldest(segment: Segment): Promise<void> {
-    end(segment);
-    if (segment.isMistrusted) await this.#rewriteBlobs(segment);
+  async #flushSegment(segment: Segment): Promise<void> {
+    close(segment);
+    if (segment.hasFailedSync) await this.#rewriteBlobs(segment);
     else await this.#sync(segment);
     await unlink(segment.file);
   }
 
   async #sync(segment: Segment): Promise<void> {
     const targets = [...segment.targets];
-    segment.isMistrusted = true;
-    await inTurns(targets, (target) =>
+    segment.hasFailedSync = true;
+    await inChunks(targets, (target) =>
       syncFile(target).catch((error: unknown) => {
-        // Somebody took it away: that is not missed here, but where blobs are verified.
+        // The file was removed from outside; audits report that.
         if (!isMissing(error)) throw error;
       }),
     );
-    await inTurns([...new Set(targets.map(dirname))], (folder) => this.#folders.sync(folder));
-    segment.isMistrusted = false;
+    await inChunks([...new Set(targets.map(dirname))], (folder) => this.#folders.sync(folder));
+    segment.hasFailedSync = false;
   }
 
   async #rewriteBlobs({ file, targets }: Segment): Promise<void> {
-    const blobs = [...blobsIn(await readFile(file))];
+    const blobs = [...parseJournal(await readFile(file))];
     await rewriteBlobs(
       this.#dataFolder,
       blobs.filter(({ sha256 }) => targets.has(blobPath(this.#dataFolder, sha256))),
@@ -177,8 +177,8 @@ export class BlobJournal {
     );
   }
 
-  #hasUnsettled(least: number): boolean {
-    return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0) >= least;
+  #holds(minBytes: number): boolean {
+    return this.#segments.reduce((sum, { bytes }) => sum + bytes, 0) >= minBytes;
   }
 
   get #open(): Segment | undefined {
@@ -197,7 +197,7 @@ export class BlobJournal {
       bytes: 0,
       lastAppended: performance.now(),
       targets: new Set<string>(),
-      isMistrusted: false,
+      hasFailedSync: false,
     };
     this.#segments.push(segment);
     await syncFolder(this.#folder);
@@ -205,36 +205,36 @@ export class BlobJournal {
   }
 }
 
-/** Syncs a few at a time, so that what is to be kept meanwhile gets its turn at the disk. */
-async function inTurns<Item>(items: readonly Item[], sync: (item: Item) => Promise<void>): Promise<void> {
+/** Syncs a few items at a time, so that new blobs can be written in between. */
+async function inChunks<Item>(items: readonly Item[], sync: (item: Item) => Promise<void>): Promise<void> {
   for (let first = 0; first < items.length; first += SYNCED_AT_ONCE)
     await Promise.all(items.slice(first, first + SYNCED_AT_ONCE).map(sync));
 }
 
-/** Writes blobs to the end of a segment and syncs it. */
-function append(segment: Segment, blobs: readonly JournaledBlob[]): void {
+/** Appends blobs to a segment and syncs it. */
+function appendTo(segment: Segment, blobs: readonly JournaledBlob[]): void {
   const { descriptor } = segment;
-  if (descriptor === undefined) throw new Error('This segment of the journal takes no more.');
-  const records = Buffer.concat(blobs.flatMap(recordOf));
+  if (descriptor === undefined) throw new Error('This segment of the journal is closed.');
+  const records = Buffer.concat(blobs.flatMap(journalRecord));
   try {
     writeAll(descriptor, records);
     fdatasyncSync(descriptor);
   } catch (error) {
-    // What was written of it may not be whole; nothing can come after that.
-    end(segment);
+    // The last record may be incomplete, and reading stops there, so nothing may follow it.
+    close(segment);
     throw error;
   }
   segment.bytes += records.length;
   segment.lastAppended = performance.now();
-  if (segment.bytes >= SEGMENT_BYTES) end(segment);
+  if (segment.bytes >= SEGMENT_BYTES) close(segment);
 }
 
-function end(segment: Segment): void {
+function close(segment: Segment): void {
   if (segment.descriptor !== undefined) closeSync(segment.descriptor);
   segment.descriptor = undefined;
 }
 
-/** Writes a file, unless there is one. One that cannot be written whole is removed. */
+/** Writes a new file; returns false if it exists. A file that cannot be written completely is removed. */
 function writeNew(file: string, bytes: Uint8Array): boolean {
   let descriptor: number;
   try {

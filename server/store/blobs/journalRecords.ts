@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** A small blob as the journal holds it. */
+/** A small blob in the journal. */
 export interface JournaledBlob {
   sha256: string;
   bytes: Uint8Array;
@@ -11,16 +11,16 @@ const NEWLINE = 0x0a;
 const HEAD = /^([0-9a-f]{64}) (\d{1,9})$/;
 const MOST_HEAD_BYTES = 75;
 
-/** What is written of a blob: a line with its digest and its length, then its bytes. */
-export function recordOf({ sha256, bytes }: JournaledBlob): Uint8Array[] {
+/** Formats a blob for the journal: a line with its digest and its length, then its bytes. */
+export function journalRecord({ sha256, bytes }: JournaledBlob): Uint8Array[] {
   return [Buffer.from(`${sha256} ${bytes.length}\n`, 'latin1'), bytes];
 }
 
 /**
- * The blobs of a journal's file, in order. It ends at the first that is not whole or does not hash to its name: that
- * one was being written when the machine stopped, and nobody was told that it is kept.
+ * Parses the blobs of a journal file, in order. Stops at the first one that is incomplete or does not match its digest:
+ * it was being written when the machine stopped, and was never acknowledged.
  */
-export function* blobsIn(file: Buffer): Generator<JournaledBlob> {
+export function* parseJournal(file: Buffer): Generator<JournaledBlob> {
   for (let at = 0; at < file.length; ) {
     const end = file.subarray(at, at + MOST_HEAD_BYTES).indexOf(NEWLINE);
     const [, sha256 = '', length = ''] = HEAD.exec(file.toString('latin1', at, at + Math.max(0, end))) ?? [];

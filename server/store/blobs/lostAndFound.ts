@@ -11,35 +11,36 @@ import { setAside } from './setAside.ts';
 
 /** A file of `lost-and-found/`. */
 export interface LostFile {
-  /** The digest that it was named by in `blobs/`. */
+  /** Its name in `blobs/`. */
   sha256: string;
   bytes: number;
-  /** Its name in the folder: the digest, and something after a dot where its bytes are others or it is a second one. */
+  /** Its file name: the digest, and after a dot the digest of its bytes if it differs, or a number if the name is taken. */
   name: string;
 }
 
 const DIGEST_LENGTH = 64;
-/** So many names are looked up in one turn of the event loop. */
-const IN_ONE_TURN = 200;
+/** The number of lookups in one turn of the event loop. */
+const LOOKUPS_PER_TURN = 200;
 
 /**
- * `lost-and-found/`: blobs that no row names and that are not known to be the leftover of an interrupted write, as after
- * an older copy of the database was put back. As soon as a row names one it is taken back. Nothing here ever deletes one.
+ * The folder `lost-and-found/`: blobs that no row references and that are not known to be leftovers of an interrupted
+ * write. They appear after an older copy of the database was put back. A blob is moved back as soon as a row references
+ * it. Nothing is ever deleted from this folder.
  */
 export class LostAndFound {
   readonly #dataFolder: string;
   readonly #folder: string;
-  /** Sizes by names. */
+  /** Sizes by file name. */
   readonly #files = new Map<string, number>();
-  /** Files whose bytes were seen not to be those of the name: they are not read at every commit. */
-  readonly #others = new Set<string>();
+  /** Files whose bytes do not match their name. They are not read again at each commit. */
+  readonly #mismatched = new Set<string>();
 
   constructor(dataFolder: string) {
     this.#dataFolder = dataFolder;
     this.#folder = lostAndFoundFolder(dataFolder);
   }
 
-  /** Reads which files there are. */
+  /** Reads the list of files. */
   async open(): Promise<void> {
     for (const { name, bytes } of await lostFiles(this.#dataFolder)) this.#files.set(name, bytes);
   }
@@ -48,15 +49,15 @@ export class LostAndFound {
     return this.#files.size === 0;
   }
 
-  /** All there is, by names. */
+  /** The files, sorted by name. */
   list(): LostFile[] {
     return sortedByName([...this.#files].map(([name, bytes]) => ({ sha256: digestIn(name), bytes, name })));
   }
 
   /**
-   * Moves a blob's file here, before it first waits for anything; false where there is no such file.
+   * Moves a blob's file here; returns false if there is no such file. The rename is done synchronously.
    *
-   * @param found the digest of its bytes where it is known, or that they cannot be read.
+   * @param found the digest of its bytes if known, or `unreadable`.
    */
   async put(sha256: string, found = sha256): Promise<boolean> {
     const file = blobPath(this.#dataFolder, sha256);
@@ -73,15 +74,15 @@ export class LostAndFound {
     return true;
   }
 
-  /** Takes back every blob that a row names by now and whose bytes are right. */
-  async takeBack(isNamed: (sha256: string) => boolean): Promise<void> {
+  /** Moves back every blob that a row references and whose bytes match its digest. */
+  async restore(isReferenced: (sha256: string) => boolean): Promise<void> {
     for (const [index, name] of [...this.#files.keys()].entries()) {
-      if (index % IN_ONE_TURN === IN_ONE_TURN - 1) await nextTurn();
-      if (!this.#others.has(name) && isNamed(digestIn(name))) await this.#takeBack(name);
+      if (index % LOOKUPS_PER_TURN === LOOKUPS_PER_TURN - 1) await nextTurn();
+      if (!this.#mismatched.has(name) && isReferenced(digestIn(name))) await this.#moveBack(name);
     }
   }
 
-  async #takeBack(name: string): Promise<void> {
+  async #moveBack(name: string): Promise<void> {
     const sha256 = digestIn(name);
     const file = join(this.#folder, name);
     const found = await digestOf(file).catch((error: unknown) => {
@@ -89,9 +90,9 @@ export class LostAndFound {
       throw error;
     });
     if (found === undefined) return void this.#files.delete(name);
-    if (found !== sha256) return void this.#others.add(name);
+    if (found !== sha256) return void this.#mismatched.add(name);
     const target = blobPath(this.#dataFolder, sha256);
-    // What lies there is the same bytes, or damaged ones, which keep a name of their own.
+    // An existing file has the same bytes, or damaged ones, which are preserved.
     await setAside(this.#dataFolder, sha256);
     await createFolder(dirname(target));
     await syncFile(file);
@@ -100,7 +101,7 @@ export class LostAndFound {
     this.#files.delete(name);
   }
 
-  /** Nothing that lies here is ever written over. */
+  /** Appends a number if the name is taken: files here are never overwritten. */
   #freeName(wanted: string): string {
     let name = wanted;
     for (let number = 2; existsSync(join(this.#folder, name)); number += 1) name = `${wanted}.${number}`;
@@ -108,7 +109,7 @@ export class LostAndFound {
   }
 }
 
-/** The files of `lost-and-found/` that are named by a digest, by names. */
+/** Lists the files of `lost-and-found/` that are named by a digest, sorted by name. */
 export async function lostFiles(dataFolder: string): Promise<LostFile[]> {
   const folder = lostAndFoundFolder(dataFolder);
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
@@ -118,9 +119,8 @@ export async function lostFiles(dataFolder: string): Promise<LostFile[]> {
   const files: LostFile[] = [];
   for (const entry of entries) {
     const { name } = entry;
-    const isNamed =
-      isDigest(digestIn(name)) && (name.length === DIGEST_LENGTH || name[DIGEST_LENGTH] === '.');
-    if (!entry.isFile() || !isNamed) continue;
+    const isBlob = isDigest(digestIn(name)) && (name.length === DIGEST_LENGTH || name[DIGEST_LENGTH] === '.');
+    if (!entry.isFile() || !isBlob) continue;
     const bytes = await stat(join(folder, name)).then(
       ({ size }) => size,
       (error: unknown) => {

@@ -4,10 +4,10 @@ import { isDigest } from '../../../shared/digest.ts';
 import { temporaryFolder } from './paths.ts';
 
 /**
- * What a small file in `tmp/` says of a blob that is under way and not known by the journal alone: that its file in
- * `blobs/` was put there by a write that is not over (`keeping`), or that there was a file of this name before
- * (`found`), so that it is not known to be a leftover of that write. It is there from before the blob has its name
- * until the write is over. It is not synced: without it the blob is one that no row names, and is never deleted.
+ * A marker is an empty file in `tmp/` for a blob whose write is in progress. `keeping`: the write in progress created
+ * the file in `blobs/`. `found`: a file of this name existed before, so it may not be a leftover of that write. A marker
+ * exists from before the rename until the write ends. It is not synced: a blob without it that no row references is
+ * never deleted.
  */
 export type Mark = 'keeping' | 'found';
 
@@ -21,8 +21,8 @@ export function writeMarker(dataFolder: string, mark: Mark, sha256: string): voi
   closeSync(openSync(markerFile(dataFolder, mark, sha256), 'w', 0o600));
 }
 
-/** What the names of the files in `tmp/` say, by the digests of the blobs. */
-export function marksIn(names: readonly string[]): Map<string, Mark[]> {
+/** Returns the markers among these file names, by the digest of the blob. */
+export function parseMarkers(names: readonly string[]): Map<string, Mark[]> {
   const marks = new Map<string, Mark[]>();
   for (const name of names) {
     const [, mark, sha256 = ''] = MARKER.exec(name) ?? [];

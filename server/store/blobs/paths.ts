@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { isDigest } from '../../../shared/digest.ts';
 
-/** Where a blob lies: `blobs/ab/cd/<sha256>`. Only a digest can become a path. */
+/** The path of a blob: `blobs/ab/cd/<sha256>`. @throws TypeError if it is not a digest */
 export function blobPath(folder: string, sha256: string): string {
-  if (!isDigest(sha256)) throw new TypeError('Only a digest names a blob.');
+  if (!isDigest(sha256)) throw new TypeError('A blob is named by a SHA-256 digest in hex.');
   return join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
 }
 
@@ -11,12 +11,12 @@ export function temporaryFolder(folder: string): string {
   return join(folder, 'tmp');
 }
 
-/** Where small blobs lie a second time until their own files are known to be on stable storage. */
+/** The folder of the journal: a second copy of small blobs, until their own files are synced. */
 export function journalFolder(folder: string): string {
   return join(folder, 'journal');
 }
 
-/** Where blobs lie that no row names, and that are not known to be leftovers. */
+/** The folder of blobs that no row references and that are not known to be leftovers. */
 export function lostAndFoundFolder(folder: string): string {
   return join(folder, 'lost-and-found');
 }

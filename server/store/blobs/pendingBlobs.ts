@@ -7,35 +7,35 @@ import type { LostAndFound } from './lostAndFound.ts';
 import { type Mark, markerFile } from './markers.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
 
-/** What is known of the rows by whoever commits them. */
+/** Answers whether committed rows reference a blob. */
 export interface Rows {
-  /** Whether a committed row names the blob; undefined where it is not known what is committed. */
-  isNamed: (sha256: string) => boolean | undefined;
+  /** Whether a committed row references the blob; undefined if it is unknown what is committed. */
+  isReferenced: (sha256: string) => boolean | undefined;
 }
 
-/** One blob that is kept by writes that are not over. */
-interface Kept {
-  /** Writes that keep it. */
+/** A blob with writes in progress. */
+interface PendingBlob {
+  /** The number of writes in progress. */
   writes: number;
   marks: Set<Mark>;
-  /** Whether one of them has put its file in place. */
+  /** Whether one of them has created the file. */
   isPlaced: boolean;
-  /** Whether it is not known what became of one of them, because the thread ended. */
+  /** Whether the outcome of one of them is unknown, because the thread ended. */
   isUnknown: boolean;
 }
 
 /**
- * Which blobs are kept by writes that are not over yet, from before their bytes go to their place until their rows are
- * committed or the write is refused. When the last write of a blob is over and no row names it, its file goes: nobody
- * was told that it is kept. A file that was there before any of them is not ours to delete, and goes to lost-and-found.
+ * Tracks the blobs whose writes are in progress: from before the bytes are written until their rows are committed or
+ * refused. When the last write of a blob ends and no row references it, its file is deleted, because it was never
+ * acknowledged. A file that existed before the writes is moved to lost-and-found instead.
  *
- * Whoever commits a row that names new bytes keeps them here until the commit is over. So to look whether a row names
- * them and to move their file in the same turn of the event loop cannot meet a row that is just coming.
+ * A blob stays tracked until the commit of its row is over. So if `isReferenced` is checked and the file is moved in the
+ * same turn of the event loop, no row for it can be committed in between.
  */
-export class UnderWay {
+export class PendingBlobs {
   readonly #dataFolder: string;
   readonly #lost: LostAndFound;
-  readonly #kept = new Map<string, Kept>();
+  readonly #pending = new Map<string, PendingBlob>();
   #rows: Rows | undefined;
   #removed = 0;
 
@@ -48,66 +48,70 @@ export class UnderWay {
     this.#rows = rows;
   }
 
-  /** Whether nobody keeps the blob and no row names it: what is there may be moved, in this turn. */
-  isNobodys(sha256: string): boolean {
-    return !this.#kept.has(sha256) && this.#isNamed(sha256) === false;
+  /** Whether no write of the blob is in progress and no row references it, so that its file may be moved in this turn. */
+  isUnclaimed(sha256: string): boolean {
+    return !this.#pending.has(sha256) && this.#isReferenced(sha256) === false;
   }
 
-  /** Begins a write of a blob; `end` must follow. `place` tells what it marked before it put the file in place. */
+  /**
+   * Begins a write of a blob; `end` must follow.
+   *
+   * @param place writes the blob. It calls `onMarked` with the marker it wrote before it created the file.
+   */
   async keep(
     sha256: string,
-    place: (isShared: boolean, tell: (mark: Mark | null) => void) => Promise<void>,
+    place: (isShared: boolean, onMarked: (mark: Mark | null) => void) => Promise<void>,
   ): Promise<void> {
-    const kept = this.#kept.get(sha256) ?? newKept();
-    this.#kept.set(sha256, kept);
-    const isShared = kept.writes > 0;
-    kept.writes += 1;
-    let isTold = false;
+    const blob = this.#pending.get(sha256) ?? newPendingBlob();
+    this.#pending.set(sha256, blob);
+    const isShared = blob.writes > 0;
+    blob.writes += 1;
+    let hasOutcome = false;
     try {
       await place(isShared, (mark) => {
-        isTold = true;
-        if (mark) kept.marks.add(mark);
+        hasOutcome = true;
+        if (mark) blob.marks.add(mark);
       });
-      kept.isPlaced = true;
+      blob.isPlaced = true;
     } catch (error) {
-      if (!isTold) kept.isUnknown = true;
+      if (!hasOutcome) blob.isUnknown = true;
       throw error;
     }
   }
 
   /**
-   * Ends a write, whatever came of it. Where it is not known what is committed, all is left for the next start.
+   * Ends a write, whether it succeeded or not. If it is unknown what is committed, the next start cleans up.
    *
-   * @param isLeft leaves the file although no row names it yet.
+   * @param isLeft leaves the file although no row references it yet.
    */
   async end(sha256: string, isLeft = false): Promise<void> {
-    const kept = this.#kept.get(sha256);
-    if (!kept) return;
-    kept.writes -= 1;
-    if (kept.writes > 0) return;
-    this.#kept.delete(sha256);
-    const isNamed = isLeft || this.#isNamed(sha256);
-    if (isNamed === undefined || (!isNamed && kept.isUnknown)) return;
-    const gone = isNamed ? undefined : this.#clear(sha256, kept);
-    // In this turn: the next write of the same bytes marks them anew.
-    for (const mark of kept.marks) rmSync(markerFile(this.#dataFolder, mark, sha256), { force: true });
-    await gone;
+    const blob = this.#pending.get(sha256);
+    if (!blob) return;
+    blob.writes -= 1;
+    if (blob.writes > 0) return;
+    this.#pending.delete(sha256);
+    const isReferenced = isLeft || this.#isReferenced(sha256);
+    if (isReferenced === undefined || (!isReferenced && blob.isUnknown)) return;
+    const removed = isReferenced ? undefined : this.#remove(sha256, blob);
+    // Synchronously, because the next write of the same blob may write its own marker.
+    for (const mark of blob.marks) rmSync(markerFile(this.#dataFolder, mark, sha256), { force: true });
+    await removed;
   }
 
-  /** A database that cannot be read says nothing of what is committed. */
-  #isNamed(sha256: string): boolean | undefined {
+  /** Returns undefined if the database is damaged, because then it is unknown what is committed. */
+  #isReferenced(sha256: string): boolean | undefined {
     try {
-      return this.#rows?.isNamed(sha256);
+      return this.#rows?.isReferenced(sha256);
     } catch (error) {
       if (isDatabaseDamage(error)) return undefined;
       throw error;
     }
   }
 
-  #clear(sha256: string, { marks, isPlaced }: Kept): Promise<unknown> | undefined {
+  #remove(sha256: string, { marks, isPlaced }: PendingBlob): Promise<unknown> | undefined {
     if (marks.has('found')) return this.#lost.put(sha256);
     if (!isPlaced && !marks.has('keeping')) return undefined;
-    // To delete a large file takes a while; to rename it does not.
+    // Renamed first, because deleting a large file takes time.
     this.#removed += 1;
     const leftover = join(temporaryFolder(this.#dataFolder), `removed-${this.#removed}`);
     try {
@@ -120,6 +124,6 @@ export class UnderWay {
   }
 }
 
-function newKept(): Kept {
+function newPendingBlob(): PendingBlob {
   return { writes: 0, marks: new Set(), isPlaced: false, isUnknown: false };
 }

@@ -1,19 +1,19 @@
 import { readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFolder } from './durableFile.ts';
-import { blobsIn, type JournaledBlob } from './journalRecords.ts';
+import { type JournaledBlob, parseJournal } from './journalRecords.ts';
 import { journalFolder } from './paths.ts';
 import { rewriteBlobs } from './rewriteBlobs.ts';
 import { ShardFolders } from './shardFolders.ts';
 
 /**
- * Reads what a crash left in the journal and empties it: each blob that a row names is on stable storage under its name
- * after that; what no row names is given to `leave`. Each is written anew, whatever its file looks like: a sync that
- * failed before the crash may have left bytes that can be read and are not on the disk.
+ * Recovers the journal after a crash and empties it. Each blob that a row references is written durably to its own
+ * file; the others are passed to `leave`. Existing files are rewritten too: after a failed sync, a file may be readable
+ * from the page cache without being on the disk.
  */
 export async function recoverJournal(
   dataFolder: string,
-  isNamed: (sha256: string) => boolean,
+  isReferenced: (sha256: string) => boolean,
   leave: (blobs: JournaledBlob[], folders: ShardFolders) => Promise<void>,
 ): Promise<void> {
   const folder = journalFolder(dataFolder);
@@ -21,14 +21,14 @@ export async function recoverJournal(
   const folders = new ShardFolders();
   for (const name of await readdir(folder)) {
     const file = join(folder, name);
-    const blobs = [...blobsIn(await readFile(file))];
+    const blobs = [...parseJournal(await readFile(file))];
     await rewriteBlobs(
       dataFolder,
-      blobs.filter(({ sha256 }) => isNamed(sha256)),
+      blobs.filter(({ sha256 }) => isReferenced(sha256)),
       folders,
     );
     await leave(
-      blobs.filter(({ sha256 }) => !isNamed(sha256)),
+      blobs.filter(({ sha256 }) => !isReferenced(sha256)),
       folders,
     );
     await unlink(file);

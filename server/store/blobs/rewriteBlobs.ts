@@ -4,13 +4,13 @@ import { blobPath, temporaryFolder } from './paths.ts';
 import type { ShardFolders } from './shardFolders.ts';
 import { writeBlobBatch } from './writeBlobBatch.ts';
 
-/** Files that are opened at once. */
+/** The number of files open at the same time. */
 const AT_ONCE = 64;
 
 /**
- * Writes blobs of the journal to new files, syncs those and puts them in the place of what is there.
+ * Writes blobs of the journal to new files, syncs them and replaces the existing files.
  *
- * @throws what the disk says of the first that fails; what came before it is kept.
+ * @throws the error of the first blob that fails; those before it are written.
  */
 export async function rewriteBlobs(
   dataFolder: string,
@@ -18,11 +18,11 @@ export async function rewriteBlobs(
   folders: ShardFolders,
 ): Promise<void> {
   for (let first = 0; first < blobs.length; first += AT_ONCE) {
-    const round = blobs.slice(first, first + AT_ONCE).map(({ sha256, bytes }, index) => ({
+    const batch = blobs.slice(first, first + AT_ONCE).map(({ sha256, bytes }, index) => ({
       file: join(temporaryFolder(dataFolder), `${sha256}.${index}.anew`),
       bytes,
       target: blobPath(dataFolder, sha256),
     }));
-    for (const failure of await writeBlobBatch(round, folders)) if (failure) throw failure;
+    for (const failure of await writeBlobBatch(batch, folders)) if (failure) throw failure;
   }
 }

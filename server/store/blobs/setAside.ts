@@ -6,13 +6,12 @@ import { createFolder, syncFolder } from './durableFile.ts';
 import { isMissing } from './fileErrors.ts';
 import { blobPath } from './paths.ts';
 
-/** File systems that know no second name for a file say so by one of these. */
+/** Errors of file systems without hard links. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
- * Gives the bytes that lie under an object's name, and are not it, a second name in `damaged/`:
- * that of the object and, after a dot, their own digest. So right bytes may take the first one, and nothing is lost
- * that somebody might yet want to look at. Nothing here ever removes it.
+ * Links a damaged blob's file into `damaged/`, named `<digest of the blob>.<digest of the bytes>`, so that the correct
+ * bytes can replace it without losing the damaged ones. Nothing ever removes files from that folder.
  */
 export async function setAside(dataFolder: string, sha256: string): Promise<void> {
   const file = blobPath(dataFolder, sha256);
@@ -20,16 +19,16 @@ export async function setAside(dataFolder: string, sha256: string): Promise<void
   if (found === undefined || found === sha256) return;
   const folder = join(dataFolder, 'damaged');
   await createFolder(folder);
-  await nameAgain(file, join(folder, `${sha256}.${found}`));
+  await linkOrCopy(file, join(folder, `${sha256}.${found}`));
   await syncFolder(folder);
 }
 
-async function nameAgain(from: string, to: string): Promise<void> {
+async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    // The same damaged bytes were set aside before, or somebody took them away meanwhile.
+    // The same damaged bytes were linked before, or the file was removed meanwhile.
     if (code === 'EEXIST' || isMissing(error)) return;
     if (!NO_LINKS.has(code)) throw error;
     await copyFile(from, to, constants.COPYFILE_FICLONE);

@@ -2,27 +2,27 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncFolder } from './durableFile.ts';
 
-/** Puts a folder's own entries on stable storage. */
+/** Syncs a folder's entries. */
 export type SyncFolder = (folder: string) => Promise<void>;
 
 /**
- * The folders `blobs/ab/cd`. One that is there need not be on stable storage: a process that was killed may have made
- * it a moment before, without having synced what leads to it. So what leads to each is synced once by each process,
- * before the first blob in it counts as kept.
+ * The folders `blobs/ab/cd`. An existing folder is not always on stable storage: a killed process may have created it
+ * without syncing its parents. So each process syncs the parents of each folder once, before it reports the first blob
+ * in it as durable.
  */
 export class ShardFolders {
   readonly #syncFolder: SyncFolder;
-  /** Folders whose own entry, in the folder above, is known to be on stable storage. */
+  /** Folders whose entry in the parent folder is on stable storage. */
   readonly #anchored = new Set<string>();
   readonly #made = new Set<string>();
-  /** Syncs that were asked for and have not begun: whatever happens before they do is covered by them. */
-  #coming = new Map<string, Promise<void>>();
+  /** Syncs that are requested but not begun; they cover every change until they begin. */
+  #pending = new Map<string, Promise<void>>();
 
   constructor(sync: SyncFolder = syncFolder) {
     this.#syncFolder = sync;
   }
 
-  /** Makes a shard where it is not there, or not any more: what led to it is then to be synced again. */
+  /** Creates a shard if it does not exist. If it was removed, its parents are synced again. */
   make(shard: string): void {
     if (this.#made.has(shard) && existsSync(shard)) return;
     if (this.#made.delete(shard)) for (const folder of [shard, dirname(shard)]) this.#anchored.delete(folder);
@@ -31,8 +31,8 @@ export class ShardFolders {
   }
 
   /**
-   * Puts a shard's entries, and what leads to it, on stable storage. All that are asked for in one turn are synced
-   * together, each folder once.
+   * Syncs a shard and, the first time, its parents. Calls in one turn of the event loop are combined: each folder is
+   * synced once.
    */
   async sync(shard: string): Promise<void> {
     const above = dirname(shard);
@@ -42,13 +42,13 @@ export class ShardFolders {
   }
 
   #once(folder: string): Promise<void> {
-    const known = this.#coming.get(folder);
-    if (known) return known;
+    const pending = this.#pending.get(folder);
+    if (pending) return pending;
     const synced = Promise.resolve().then(() => {
-      this.#coming.delete(folder);
+      this.#pending.delete(folder);
       return this.#syncFolder(folder);
     });
-    this.#coming.set(folder, synced);
+    this.#pending.set(folder, synced);
     return synced;
   }
 }

@@ -3,96 +3,96 @@ import { open, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BlobWriter } from './blobWriter.ts';
 import { blobPath, temporaryFolder } from './paths.ts';
-import type { UnderWay } from './pendingBlobs.ts';
+import type { PendingBlobs } from './pendingBlobs.ts';
 import { FIRST_BUFFER_BYTES, WriteBehind } from './writeBehind.ts';
 
 /**
- * How small bytes are put on stable storage: in their own file before anything else, or in the journal together with
- * others, and in their own file later; or whichever is less work, which is the file where the journal is long already.
- * Bytes that are not small have their own file in any case.
+ * How a small blob is made durable. `file`: its own file is synced. `journal`: it is appended to the journal, and its
+ * own file is synced later. `either`: the journal, unless that is long already. A larger blob always has its own file
+ * synced.
  */
 export type WriteVia = 'file' | 'journal' | 'either';
 
-/** Bytes that came whole and were hashed, until they are kept or discarded. */
+/** Bytes that were received completely and hashed, until they are kept or discarded. */
 export interface StagedBlob {
   readonly sha256: string;
   readonly bytes: number;
   /**
-   * Puts the bytes on stable storage under their name. The caller then names the blob in a row, in a transaction. What
-   * could not be kept is gone and has to be staged again.
+   * Makes the bytes durable under their digest. The caller then references the blob in a row, in a transaction. After an
+   * error the bytes are gone and have to be staged again.
    */
   keep(by?: WriteVia): Promise<void>;
   /**
-   * Always called in the end, when the rows are committed or will not be: lets the bytes go, and where they were kept
-   * and no row names them, their file too.
+   * Releases the bytes, and deletes their file if they were kept but no row references them. Must always be called once
+   * the rows are committed or refused.
    */
   discard(): Promise<void>;
-  /** Instead of `discard`: what was kept stays, although its row comes only later. */
+  /** Like `discard`, but leaves a kept file in place for a row that is written later. */
   leave(): Promise<void>;
 }
 
-/** Staged bytes that can be read before they are kept. */
+/** A staged blob in a file, which can be read before it is kept. */
 export interface StagedFile extends StagedBlob {
   readonly file: string;
 }
 
 export type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** More bytes came than the caller takes. */
+/** The stream is longer than the caller's limit. */
 export class TooManyBytesError extends Error {
   constructor(limit: number) {
-    super(`More than ${limit} bytes came.`);
+    super(`More than ${limit} bytes were received.`);
     this.name = 'TooManyBytesError';
   }
 }
 
-/** As much is held in memory of all small blobs that are staged at one time; what comes beyond that goes to `tmp/`. */
-const MOST_HELD_BYTES = 128 * FIRST_BUFFER_BYTES;
-/** What a blob in memory costs beside its bytes. */
+/** The limit for all blobs staged in memory; beyond it, small blobs go to `tmp/` too. */
+const MAX_HELD_BYTES = 128 * FIRST_BUFFER_BYTES;
+/** The memory that a staged blob takes in addition to its bytes. */
 const HELD_OVERHEAD_BYTES = 1_024;
 
 /**
- * Where bytes wait until it is known whether they are kept. A small blob waits in memory: to refuse it costs the disk
- * nothing, and to keep it costs one file, written and synced with those of others. Any other is written to `tmp/` while
- * it comes, and is synced when it is whole.
+ * Holds blobs until it is known whether they are kept. A small blob is held in memory: refusing it takes no disk access,
+ * and keeping it takes one file, written and synced in a batch with others. A larger blob is written to `tmp/` while it
+ * is received, and synced at its end.
  */
 export class Staging {
   readonly #folder: string;
-  readonly #keeper: BlobWriter;
-  readonly #underWay: UnderWay;
+  readonly #writer: BlobWriter;
+  readonly #pending: PendingBlobs;
   #heldBytes = 0;
-  #named = 0;
+  #temporaryFiles = 0;
 
-  constructor(folder: string, keeper: BlobWriter, underWay: UnderWay) {
+  constructor(folder: string, writer: BlobWriter, pending: PendingBlobs) {
     this.#folder = folder;
-    this.#keeper = keeper;
-    this.#underWay = underWay;
+    this.#writer = writer;
+    this.#pending = pending;
   }
 
-  /** @throws TooManyBytesError as soon as the limit is passed; whatever the stream throws. Nothing is left then. */
-  take(chunks: Chunks, maxBytes: number): Promise<StagedBlob> {
+  /** @throws TooManyBytesError as soon as the limit is exceeded, and the stream's errors. Nothing is left then. */
+  stage(chunks: Chunks, maxBytes: number): Promise<StagedBlob> {
     return this.#receive(chunks, maxBytes, (received) => {
-      const bytes = this.#heldBytes < MOST_HELD_BYTES ? received.written.whole() : undefined;
+      const bytes = this.#heldBytes < MAX_HELD_BYTES ? received.written.heldBytes() : undefined;
       return bytes ? this.#inMemory(bytes, received.hash.digest('hex')) : this.#inFile(received);
     });
   }
 
-  /** As `take`, for bytes that came whole: where they are few, they are not copied. */
-  takeWhole(bytes: Buffer): Promise<StagedBlob> {
-    if (bytes.length > FIRST_BUFFER_BYTES || this.#heldBytes >= MOST_HELD_BYTES)
-      return this.take([bytes], bytes.length);
-    return Promise.resolve(this.#inMemory(withOwnMemory(bytes), hash('sha256', bytes, 'hex')));
+  /** Like `stage`, for bytes that are in memory already; a small buffer is not copied. */
+  stageBytes(bytes: Buffer): Promise<StagedBlob> {
+    if (bytes.length > FIRST_BUFFER_BYTES || this.#heldBytes >= MAX_HELD_BYTES)
+      return this.stage([bytes], bytes.length);
+    return Promise.resolve(this.#inMemory(toTransferable(bytes), hash('sha256', bytes, 'hex')));
   }
 
-  /** As `take`, in a file whatever the size. */
-  takeToFile(chunks: Chunks, maxBytes: number): Promise<StagedFile> {
+  /** Like `stage`, but always in a file. */
+  stageFile(chunks: Chunks, maxBytes: number): Promise<StagedFile> {
     return this.#receive(chunks, maxBytes, (received) => this.#inFile(received));
   }
 
   async #receive<Staged>(
     chunks: Chunks,
     maxBytes: number,
-    settle: (received: Received) => Staged | Promise<Staged>,
+    finish: (received: Received) => Staged | Promise<Staged>,
   ): Promise<Staged> {
     const file = this.#temporaryFile();
     const received = {
@@ -108,7 +108,7 @@ export class Staging {
         received.hash.update(chunk);
         await received.written.append(chunk);
       }
-      return await settle(received);
+      return await finish(received);
     } catch (error) {
       await received.written.close();
       if (received.written.isOpen) await unlink(file);
@@ -120,51 +120,51 @@ export class Staging {
     await written.sync();
     await written.close();
     const sha256 = hash.digest('hex');
-    const letGo = () => rm(file, { force: true });
-    return { file, ...this.#staged({ sha256, bytes }, () => ({ file }), letGo) };
+    const release = () => rm(file, { force: true });
+    return { file, ...this.#staged({ sha256, bytes }, () => ({ file }), release) };
   }
 
   #inMemory(bytes: Uint8Array<ArrayBuffer>, sha256: string): StagedBlob {
     const cost = bytes.length + HELD_OVERHEAD_BYTES;
     this.#heldBytes += cost;
     let held: Uint8Array<ArrayBuffer> | undefined = bytes;
-    const letGo = () => {
+    const release = () => {
       if (held) this.#heldBytes -= cost;
       held = undefined;
     };
-    const take = (by: WriteVia) => {
-      if (!held) throw new Error('These bytes were let go already.');
-      const keeping = { file: this.#temporaryFile(), bytes: held };
-      return by === 'file' ? keeping : { ...keeping, by, sha256 };
+    const payload = (by: WriteVia) => {
+      if (!held) throw new Error('These bytes were released already.');
+      const inMemory = { file: this.#temporaryFile(), bytes: held };
+      return by === 'file' ? inMemory : { ...inMemory, by, sha256 };
     };
-    return this.#staged({ sha256, bytes: bytes.length }, take, letGo);
+    return this.#staged({ sha256, bytes: bytes.length }, payload, release);
   }
 
-  /** @param take gives what is handed to the thread, once; `letGo` is called after that, or instead of it. */
+  /** @param payload returns what is sent to the thread. `release` is called after the write, or if there is none. */
   #staged(
     { sha256, bytes }: { sha256: string; bytes: number },
-    take: (by: WriteVia) => Given,
-    letGo: () => void | Promise<void>,
+    payload: (by: WriteVia) => Payload,
+    release: () => void | Promise<void>,
   ): StagedBlob {
     const target = blobPath(this.#folder, sha256);
     const keep = (by: WriteVia) =>
-      this.#underWay.keep(sha256, async (isShared, tell) => {
-        const keeping = { ...take(by), target, isShared };
+      this.#pending.keep(sha256, async (isShared, onMarked) => {
+        const write = { ...payload(by), target, isShared };
         try {
-          await this.#keeper.keep(keeping, tell);
+          await this.#writer.write(write, onMarked);
         } catch (error) {
-          await rm(keeping.file, { force: true });
+          await rm(write.file, { force: true });
           throw error;
         } finally {
-          await letGo();
+          await release();
         }
       });
     let kept: Promise<void> | undefined;
     let ended: Promise<void> | undefined;
     const end = async (isLeft: boolean) => {
-      if (!kept) return letGo();
+      if (!kept) return release();
       await Promise.allSettled([kept]);
-      await this.#underWay.end(sha256, isLeft);
+      await this.#pending.end(sha256, isLeft);
     };
     return {
       sha256,
@@ -176,25 +176,25 @@ export class Staging {
   }
 
   #temporaryFile(): string {
-    // One process has the folder open, and begins with an empty `tmp/`.
-    this.#named += 1;
-    return join(temporaryFolder(this.#folder), String(this.#named));
+    // Unique, because one process has the folder open and empties `tmp/` at its start.
+    this.#temporaryFiles += 1;
+    return join(temporaryFolder(this.#folder), String(this.#temporaryFiles));
   }
 }
 
-/** Memory that holds these bytes and nothing else, so that it can be given to a thread. */
-function withOwnMemory(bytes: Buffer): Uint8Array<ArrayBuffer> {
+/** Returns the bytes in an ArrayBuffer of exactly their size, which can be transferred to a thread. */
+function toTransferable(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes;
-  const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
-  return isOwn ? new Uint8Array(buffer) : new Uint8Array(bytes);
+  const fits = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength;
+  return fits ? new Uint8Array(buffer) : new Uint8Array(bytes);
 }
 
-/** What the thread is given of a blob. */
-type Given =
+/** The part of a blob write that depends on where the blob is staged. */
+type Payload =
   | { file: string; bytes?: Uint8Array }
   | { file: string; bytes: Uint8Array; by: 'journal' | 'either'; sha256: string };
 
-/** A stream that came whole. */
+/** A stream while it is received. */
 interface Received {
   file: string;
   bytes: number;

@@ -1,22 +1,22 @@
 import type { FileHandle } from 'node:fs/promises';
 
-/** Gathered before it is written: a write of this size costs little more than one of a network's chunk. */
+/** The size of a write: it costs little more than writing a single chunk from the network. */
 const BUFFER_BYTES = 524_288;
-/** Most files are small and end within the first buffer, which costs nothing to speak of. */
+/** The first buffer is smaller, because most files are small. */
 export const FIRST_BUFFER_BYTES = 65_536;
 
 /**
- * Writes a stream to a file behind its back: while one buffer is written, what comes is gathered in the other. Chunks
- * are copied, so that whoever gives them may use their memory again. The file is opened when there is more than the
- * first buffer holds; what ends within that is nowhere else, until it is synced or taken. Nothing is on stable storage
- * before `sync` resolves; a failed write rejects the next call.
+ * Writes a stream to a file with two buffers: while one is written, the other is filled. Chunks are copied, so the
+ * caller may reuse their memory. The file is created only when the first buffer is full; a shorter stream stays in
+ * memory until `sync` or `heldBytes`. Nothing is on stable storage before `sync` resolves. A failed write rejects the
+ * next call.
  */
 export class WriteBehind {
   readonly #open: () => Promise<FileHandle>;
   #handle: FileHandle | undefined;
-  #gathering: Buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
-  #gathered = 0;
-  /** The write that was begun last; it gives its buffer back. */
+  #buffer: Buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
+  #filled = 0;
+  /** The last write that was begun; resolves with its buffer, for reuse. */
   #written: Promise<Buffer | undefined> = Promise.resolve(undefined);
 
   constructor(open: () => Promise<FileHandle>) {
@@ -25,28 +25,28 @@ export class WriteBehind {
 
   async append(chunk: Uint8Array): Promise<void> {
     for (let rest = chunk; rest.length > 0; ) {
-      if (this.#gathered === this.#gathering.length) await this.#turn();
-      const taken = rest.subarray(0, this.#gathering.length - this.#gathered);
-      this.#gathering.set(taken, this.#gathered);
-      this.#gathered += taken.length;
-      rest = rest.subarray(taken.length);
+      if (this.#filled === this.#buffer.length) await this.#swap();
+      const part = rest.subarray(0, this.#buffer.length - this.#filled);
+      this.#buffer.set(part, this.#filled);
+      this.#filled += part.length;
+      rest = rest.subarray(part.length);
     }
   }
 
-  /** All that was appended, where none of it had to be written yet: a copy with memory of its own. */
-  whole(): Uint8Array<ArrayBuffer> | undefined {
-    return this.#handle ? undefined : new Uint8Array(this.#gathering.subarray(0, this.#gathered));
+  /** Returns a copy of all bytes so far, or undefined if some were already written to the file. */
+  heldBytes(): Uint8Array<ArrayBuffer> | undefined {
+    return this.#handle ? undefined : new Uint8Array(this.#buffer.subarray(0, this.#filled));
   }
 
-  /** Resolves when everything that was appended is on stable storage. */
+  /** Resolves when all appended bytes are on stable storage. */
   async sync(): Promise<void> {
     await this.#written;
     this.#handle ??= await this.#open();
-    await writeAll(this.#handle, this.#gathering.subarray(0, this.#gathered));
+    await writeAll(this.#handle, this.#buffer.subarray(0, this.#filled));
     await this.#handle.datasync();
   }
 
-  /** Whether there is a file. */
+  /** Whether the file was created. */
   get isOpen(): boolean {
     return this.#handle !== undefined;
   }
@@ -55,15 +55,15 @@ export class WriteBehind {
     await this.#handle?.close();
   }
 
-  /** Begins to write the full buffer once the write before it is done, and goes on in the buffer of that one. */
-  async #turn(): Promise<void> {
+  /** Begins to write the full buffer after the previous write, and continues with the buffer of that write. */
+  async #swap(): Promise<void> {
     const free = await this.#written;
     this.#handle ??= await this.#open();
-    this.#written = writeAll(this.#handle, this.#gathering);
-    // Whoever waits for it next hears of its failure; until then it is nobody's.
+    this.#written = writeAll(this.#handle, this.#buffer);
+    // The next call awaits it and reports its failure; until then the rejection is not unhandled.
     this.#written.catch(() => {});
-    this.#gathering = free?.length === BUFFER_BYTES ? free : Buffer.allocUnsafeSlow(BUFFER_BYTES);
-    this.#gathered = 0;
+    this.#buffer = free?.length === BUFFER_BYTES ? free : Buffer.allocUnsafeSlow(BUFFER_BYTES);
+    this.#filled = 0;
   }
 }
 

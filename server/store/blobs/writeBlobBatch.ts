@@ -2,45 +2,45 @@ import { closeSync, fdatasync, openSync, renameSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ShardFolders } from './shardFolders.ts';
 
-/** Bytes on their way to the name that they are kept under. */
-export interface Keeping {
-  /** Their file in `tmp/`. */
+/** The write of one blob. */
+export interface BlobWrite {
+  /** The temporary file in `tmp/`. */
   file: string;
-  /** What is to be written to that file first; absent where it lies there already, synced. */
+  /** The bytes to write to the temporary file; absent if they are there already, synced. */
   bytes?: Uint8Array;
-  /** Their name in `blobs/`. */
+  /** The final file in `blobs/`. */
   target: string;
-  /** Whether another write of the same bytes is under way: a file that is there may be of that one. */
+  /** Whether another write of the same blob is in progress, which may have created the target. */
   isShared?: boolean;
 }
 
-/** Puts what was written to an open file on stable storage. */
+/** Syncs the data of an open file. */
 export type SyncFile = (descriptor: number) => Promise<void>;
 
 /**
- * Keeps several blobs at once, durably: when it resolves, each is on stable storage under its name, or has an error in
- * its place, which is no other's. What is there under a name is replaced.
+ * Writes a batch of blobs durably. When it resolves, each blob is on stable storage under its name, or has its own error
+ * at its index. Existing targets are replaced.
  *
- * The disk is asked three times and not three times for each: all files are synced together, then all are renamed, then
- * all folders are synced together. A file system with a journal writes it once for all that is asked of it at one time.
+ * The disk is waited for three times per batch, not per blob: all files are synced together, then renamed, then all
+ * folders are synced together. A journaling file system commits its journal once for syncs that come together.
  *
- * A crash before the renames leaves files in `tmp/`, which the next start empties; one after them leaves blobs that no
- * row names, which is legal. `beforeRename` marks them, so that the next start knows them for leftovers.
+ * A crash before the renames leaves files in `tmp/`, which the next start empties. A crash after them leaves blobs that
+ * no row references, which is legal. `beforeRename` marks them, so that the next start recognizes them as leftovers.
  */
 export async function writeBlobBatch(
-  round: readonly Keeping[],
+  batch: readonly BlobWrite[],
   folders: ShardFolders,
   syncFile: SyncFile = dataSync,
-  beforeRename: (keeping: Keeping) => void = () => {},
+  beforeRename: (blob: BlobWrite) => void = () => {},
 ): Promise<(Error | undefined)[]> {
-  const written = await Promise.all(round.map((keeping) => failureOf(() => write(keeping, syncFile))));
-  const moved = round.map((keeping, index) =>
+  const written = await Promise.all(batch.map((blob) => failureOf(() => write(blob, syncFile))));
+  const moved = batch.map((blob, index) =>
     failureOf(() => {
-      const { file, target } = keeping;
+      const { file, target } = blob;
       const failure = written[index];
       if (failure) throw failure;
       folders.make(dirname(target));
-      beforeRename(keeping);
+      beforeRename(blob);
       renameSync(file, target);
       return folders.sync(dirname(target));
     }),
@@ -57,7 +57,7 @@ async function failureOf(step: () => Promise<void>): Promise<Error | undefined> 
   }
 }
 
-async function write({ file, bytes }: Keeping, syncFile: SyncFile): Promise<void> {
+async function write({ file, bytes }: BlobWrite, syncFile: SyncFile): Promise<void> {
   if (bytes === undefined) return;
   const descriptor = openSync(file, 'wx', 0o600);
   try {

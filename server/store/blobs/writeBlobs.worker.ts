@@ -4,43 +4,43 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { BlobJournal } from './journal.ts';
 import { type Mark, writeMarker } from './markers.ts';
 import { ShardFolders } from './shardFolders.ts';
-import { type Keeping, writeBlobBatch } from './writeBlobBatch.ts';
+import { type BlobWrite, writeBlobBatch } from './writeBlobBatch.ts';
 
-/** Bytes to be kept: in their file at once, or, small ones, by way of the journal, or there as long as it is short. */
-export type RoundKeeping =
-  | Keeping
-  | (Keeping & { bytes: Uint8Array; by: 'journal' | 'either'; sha256: string });
+/** A blob to write: to its own file, to the journal, or to the journal only while that is short. */
+export type BlobWriteRequest =
+  | BlobWrite
+  | (BlobWrite & { bytes: Uint8Array; by: 'journal' | 'either'; sha256: string });
 
-export interface KeeperData {
+export interface WriterData {
   dataFolder: string;
 }
 
-/** A round of blobs; folders that blobs will come to; or to settle what is in the journal, and to end. */
-export type KeeperTask = RoundKeeping[] | { shards: string[] } | 'end';
+/** A batch of blobs to write, folders to create ahead, or the order to flush the journal and end. */
+export type WorkerTask = BlobWriteRequest[] | { shards: string[] } | 'end';
 
-/** What became of each blob of a round: why it is not kept, or null, and how it was marked. */
-export type RoundAnswer = {
+/** For each blob of a batch: why it was not written, or null, and the marker that was written for it. */
+export type BatchResult = {
   failure: { message: string; code: string | undefined } | null;
   mark: Mark | null;
 }[];
 
-const SETTLE_EVERY_MS = 10_000;
+const FLUSH_EVERY_MS = 10_000;
 
-const { dataFolder } = workerData as KeeperData;
+const { dataFolder } = workerData as WriterData;
 const folders = new ShardFolders();
-const marks = new WeakMap<Keeping, Mark>();
+const marks = new WeakMap<BlobWrite, Mark>();
 const journal = new BlobJournal(dataFolder, folders, (blob) => {
   if (!blob.isShared) mark(blob, 'found');
 });
-const settling = setInterval(() => void settle(), SETTLE_EVERY_MS);
+const flushing = setInterval(() => void flush(), FLUSH_EVERY_MS);
 
-parentPort?.on('message', (task: KeeperTask) => {
+parentPort?.on('message', (task: WorkerTask) => {
   if (task === 'end') void end();
   else if ('shards' in task) prepare(task.shards);
-  else void keep(task);
+  else void writeAll(task);
 });
 
-/** Makes folders ahead. One that cannot be made is asked for again by the blob that needs it, which is told why. */
+/** Creates folders ahead. An error is ignored here: the blob that needs the folder tries again and reports it. */
 function prepare(shards: readonly string[]): void {
   for (const shard of shards) {
     try {
@@ -51,42 +51,42 @@ function prepare(shards: readonly string[]): void {
   }
 }
 
-function mark(keeping: Keeping, as: Mark): void {
-  writeMarker(dataFolder, as, basename(keeping.target));
-  marks.set(keeping, as);
+function mark(write: BlobWrite, as: Mark): void {
+  writeMarker(dataFolder, as, basename(write.target));
+  marks.set(write, as);
 }
 
-async function keep(round: readonly RoundKeeping[]): Promise<void> {
-  const isShort = journal.isShort;
-  const goesByJournal = (keeping: RoundKeeping) => 'by' in keeping && (keeping.by === 'journal' || isShort);
-  const journaled = round.filter((keeping) => 'by' in keeping).filter(goesByJournal);
-  const others = round.filter((keeping) => !goesByJournal(keeping));
-  const [ofJournal, ofOthers] = await Promise.all([
-    journal.keep(journaled).catch((error: Error) => journaled.map(() => error)),
-    writeBlobBatch(others, folders, undefined, (keeping) =>
-      mark(keeping, !keeping.isShared && existsSync(keeping.target) ? 'found' : 'keeping'),
+async function writeAll(batch: readonly BlobWriteRequest[]): Promise<void> {
+  const { hasCapacity } = journal;
+  const usesJournal = (write: BlobWriteRequest) => 'by' in write && (write.by === 'journal' || hasCapacity);
+  const journaled = batch.filter((write) => 'by' in write).filter(usesJournal);
+  const others = batch.filter((write) => !usesJournal(write));
+  const [journalErrors, otherErrors] = await Promise.all([
+    journal.append(journaled).catch((error: Error) => journaled.map(() => error)),
+    writeBlobBatch(others, folders, undefined, (write) =>
+      mark(write, !write.isShared && existsSync(write.target) ? 'found' : 'keeping'),
     ),
   ]);
-  const answer: RoundAnswer = round.map((keeping) => {
-    const failure = (goesByJournal(keeping) ? ofJournal : ofOthers).shift();
+  const results: BatchResult = batch.map((write) => {
+    const failure = (usesJournal(write) ? journalErrors : otherErrors).shift();
     return {
       failure: failure ? { message: failure.message, code: codeOf(failure) } : null,
-      mark: marks.get(keeping) ?? null,
+      mark: marks.get(write) ?? null,
     };
   });
-  parentPort?.postMessage(answer);
+  parentPort?.postMessage(results);
 }
 
 async function end(): Promise<void> {
-  clearInterval(settling);
-  await settle(0);
+  clearInterval(flushing);
+  await flush(0);
   parentPort?.close();
 }
 
-/** What cannot be settled now stays in the journal: it is tried again, at the latest when the node starts anew. */
-async function settle(olderThanMs?: number): Promise<void> {
+/** Flushes the journal. What cannot be flushed stays in it and is tried again, at the latest at the next start. */
+async function flush(olderThanMs?: number): Promise<void> {
   try {
-    await journal.settle(olderThanMs);
+    await journal.flush(olderThanMs);
   } catch (error) {
     if (codeOf(error) === undefined) throw error;
   }

@@ -4,11 +4,11 @@ import { isMissing } from '../blobs/fileErrors.ts';
 import { databaseFile, journalFolder } from '../blobs/paths.ts';
 import { headFile } from './headFile.ts';
 
-/** There is no database, or none that can be one, and there is what belonged to one. */
+/** The folder has no usable database, but other files of an archive. */
 export class MissingDatabaseError extends Error {
-  constructor(folder: string, what: string, left: readonly string[]) {
+  constructor(folder: string, what: string, found: readonly string[]) {
     super(
-      `${what} in ${folder}, but there is what belongs to one: ${left.join(', ')}. Put strongroom.db back from a backup, or make it anew of the newest dump and the stored bytes with “strongroom rebuild ${folder}” (or “serve --rebuild”). Nothing was changed.`,
+      `${what} in ${folder}, but other files of an archive are there: ${found.join(', ')}. Put strongroom.db back from a backup, or rebuild it from the newest dump and the stored bytes with “strongroom rebuild ${folder}” (or “serve --rebuild”). Nothing was changed.`,
     );
     this.name = 'MissingDatabaseError';
   }
@@ -18,7 +18,7 @@ export class MissingDatabaseError extends Error {
 export class DamagedDatabaseError extends Error {
   constructor(file: string, cause: unknown) {
     super(
-      `The database ${file} is damaged (${cause instanceof Error ? cause.message : String(cause)}). Put it back from a backup, or make it anew of the newest dump and the stored bytes with “strongroom rebuild”.`,
+      `The database ${file} is damaged (${cause instanceof Error ? cause.message : String(cause)}). Put it back from a backup, or rebuild it from the newest dump and the stored bytes with “strongroom rebuild”.`,
       { cause },
     );
     this.name = 'DamagedDatabaseError';
@@ -28,41 +28,40 @@ export class DamagedDatabaseError extends Error {
 const SQLITE_HEADER = 'SQLite format 3\0';
 
 /**
- * Whether a data folder holds a database, or is where a new archive may be made. Changes nothing.
+ * Returns true if a data folder holds a database, and false if a new archive may be created there. Changes nothing.
  *
- * @throws MissingDatabaseError where there is no database and what is there belongs to one
+ * @throws MissingDatabaseError if there is no database but other files of an archive
  */
 export function hasDatabase(folder: string): boolean {
   const file = databaseFile(folder);
-  const beginning = beginningOf(file);
-  if (beginning === SQLITE_HEADER) return true;
-  const left = whatIsLeft(folder);
-  if (beginning) {
+  const header = readHeader(file);
+  if (header === SQLITE_HEADER) return true;
+  const found = archiveFiles(folder);
+  if (header) {
     throw new MissingDatabaseError(folder, `The file ${basename(file)} is no database`, [
       basename(file),
-      ...left,
+      ...found,
     ]);
   }
-  // A first start that was killed may leave a file of 0 bytes, and nothing else of an archive.
-  if (left.length === 0) return false;
-  const what = beginning === undefined ? 'There is no database' : 'The database is an empty file';
-  throw new MissingDatabaseError(folder, what, left);
+  // A killed first start may leave an empty database file, and nothing else of an archive.
+  if (found.length === 0) return false;
+  const what = header === undefined ? 'There is no database' : 'There is only an empty database file';
+  throw new MissingDatabaseError(folder, what, found);
 }
 
 /**
- * Asked of a database without any table: nothing can have been stored under it, because a first start makes the tables
- * before it keeps a byte.
+ * Checks a folder whose database has no tables. A first start creates the tables before it stores any blob.
  *
- * @throws MissingDatabaseError where stored bytes are there all the same: its log was lost, or another's was put there
+ * @throws MissingDatabaseError if blobs are stored: the write-ahead log was lost, or the file is from another archive
  */
 export function requireNothingStored(folder: string): void {
-  const left = whatIsLeft(folder);
-  if (left.some((each) => each.endsWith('/')))
-    throw new MissingDatabaseError(folder, 'The database holds nothing', left);
+  const found = archiveFiles(folder);
+  if (found.some((each) => each.endsWith('/')))
+    throw new MissingDatabaseError(folder, 'There is only a database without tables', found);
 }
 
-/** As many of a file's first bytes as a database's header has, or undefined where there is no file. */
-function beginningOf(file: string): string | undefined {
+/** Reads the first bytes of a file, as many as SQLite's header has; undefined if there is no file. */
+function readHeader(file: string): string | undefined {
   let descriptor: number;
   try {
     descriptor = openSync(file, 'r');
@@ -78,8 +77,8 @@ function beginningOf(file: string): string | undefined {
   }
 }
 
-/** What only an archive has, by the names that an owner sees. */
-function whatIsLeft(folder: string): string[] {
+/** The names of the files and folders that only an archive has, without the database. */
+function archiveFiles(folder: string): string[] {
   const files = [
     join(folder, 'key'),
     join(folder, 'key.next'),

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { isMissing } from '../blobs/fileErrors.ts';
 import { databaseFile } from '../blobs/paths.ts';
 
-/** Another node has this data folder open. */
+/** Another node has the data folder open. */
 export class FolderInUseError extends Error {
   constructor(folder: string) {
     super(
@@ -14,7 +14,7 @@ export class FolderInUseError extends Error {
   }
 }
 
-/** This account, or the disk, lets nothing be written where a node must write. */
+/** The data folder cannot be written. */
 export class UnwritableFolderError extends Error {
   constructor(file: string, cause: unknown) {
     super(
@@ -27,18 +27,19 @@ export class UnwritableFolderError extends Error {
 
 export interface FolderLock {
   /**
-   * Which file it is. Whoever removes the file lets another one be locked; the database remembers which one its node
-   * locked, and as long as that node runs, no new file can be this one.
+   * The identity of the lock file. Someone may remove the file while a node runs, and a second node would then lock a
+   * new one. The database records the identity of its node's lock file; no new file can have the same identity as long
+   * as that node runs.
    */
   id: string;
   release: () => void;
 }
 
 /**
- * Takes the one lock of a data folder. The lock is SQLite's own file lock on an empty database, so the system releases
- * it when the process dies, however it dies.
+ * Takes the lock of a data folder. It is SQLite's file lock on an empty database, so the system releases it when the
+ * process ends, however it ends.
  *
- * @throws FolderInUseError where another process, or this one, holds it; UnwritableFolderError.
+ * @throws FolderInUseError if another process, or this one, holds it; UnwritableFolderError.
  */
 export function lockFolder(folder: string): FolderLock {
   for (const file of [folder, databaseFile(folder)]) requireWritable(file);
@@ -58,18 +59,17 @@ export function lockFolder(folder: string): FolderLock {
   return { id: `${dev}:${ino}`, release: () => void database.close() };
 }
 
-/** Who looks into a database for a moment is gone after this. */
-const LOOK_MS = 500;
+/** Waits this long for programs that read the database briefly. */
+const BUSY_TIMEOUT_MS = 500;
 
 /**
- * Asked where the lock may be another file than the one that a running node holds: whoever has the database open, to
- * read or to write, keeps it from being locked whole. Nothing is changed; a log that nobody has open any more is copied
- * into the database.
+ * Checks that no process has the database open, by locking it exclusively. Used if the lock file is not the recorded
+ * one. Changes no data, but SQLite copies a write-ahead log that nobody has open into the database.
  *
  * @throws FolderInUseError
  */
 export function requireUnopened(folder: string): void {
-  const database = new Database(databaseFile(folder), { fileMustExist: true, timeout: LOOK_MS });
+  const database = new Database(databaseFile(folder), { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   try {
     database.pragma('locking_mode = EXCLUSIVE');
     database.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get();
@@ -82,7 +82,7 @@ export function requireUnopened(folder: string): void {
   }
 }
 
-/** Asked first: SQLite opens what it may not write, and whoever writes later is told no more than that. */
+/** Fails early with a clear error: SQLite opens a read-only file and fails at the first write. */
 function requireWritable(file: string): void {
   try {
     accessSync(file, constants.W_OK);

@@ -10,21 +10,21 @@ export interface RecordedHead {
   hash: string;
 }
 
-/** The kept head cannot be read, so nobody can say whether the database holds all that was acknowledged. */
+/** The head file cannot be read, so it is unknown whether the database holds everything that was acknowledged. */
 export class HeadFileError extends Error {
   constructor(file: string) {
     super(
-      `The file ${file}, which says how far the ledger went, is damaged, so it is not known whether the database is whole. Put it back from a backup, or go on with what the database holds and a new key: “strongroom serve --accept-rollback”.`,
+      `The file ${file}, which records the last ledger entry, is damaged, so it is unknown whether the database is complete. Put it back from a backup, or continue with this database under a new key: “strongroom serve --accept-rollback”.`,
     );
     this.name = 'HeadFileError';
   }
 }
 
-/** Each slot lies in a block of its own: what tears one when the power goes leaves the other. */
+/** Each slot has its own disk block, so that a torn write in a power cut damages only one. */
 const SLOT_BYTES = 4_096;
 const SLOTS = 2;
 const LINE = /^strongroom-head-1 (\d{16}) ([0-9a-f]{64}) ([0-9a-f]{16})\n/;
-/** A disk that forgets all at once still has a head that is at most this old. */
+/** After a power cut the head on disk is at most this old. */
 const SYNC_EVERY_MS = 2_000;
 
 export function headFile(folder: string): string {
@@ -32,9 +32,9 @@ export function headFile(folder: string): string {
 }
 
 /**
- * The head that was kept last, or undefined where none was.
+ * Returns the newest head in the head file, or undefined if there is no file.
  *
- * @throws HeadFileError where none of its slots can be read
+ * @throws HeadFileError if no slot can be read
  */
 export function readHeadFile(folder: string): RecordedHead | undefined {
   const slots = readSlots(folder);
@@ -44,19 +44,19 @@ export function readHeadFile(folder: string): RecordedHead | undefined {
   return newest;
 }
 
-/** Keeps a head in a new file, durably; what was kept before is replaced. */
+/** Writes a head to a new head file, durably; replaces the file if there is one. */
 export async function createHeadFile(folder: string, head: RecordedHead): Promise<void> {
   const text = Array.from({ length: SLOTS }, () => lineOf(head).padEnd(SLOT_BYTES - 1)).join('\n');
   await writeFileDurably(headFile(folder), `${text}\n`, 0o600);
 }
 
 /**
- * Remembers, beside the database, how far the ledger went. SQLite takes a log whose end is missing or damaged for one
- * that ends earlier, and says nothing: whoever opens the database next compares it with this.
+ * Records the last ledger entry in a file beside the database. SQLite silently drops the end of a write-ahead log that
+ * is damaged or cut off; the next opening compares the database with this file and notices the loss.
  *
- * A head is written once its commit is on stable storage, and before anybody hears of the commit. The write goes to the
- * system alone, which keeps it when this process is killed; the disk is asked a little later, and not waited for. So
- * when the power goes, the head may be behind the database; it is never ahead of it.
+ * A head is written after its commit is on stable storage and before anyone is told of the commit. The write goes to
+ * the page cache, which survives the end of this process. It is synced a little later, in the background. So after a
+ * power cut the head may be behind the database, but never ahead of it.
  */
 export class HeadFile {
   /** Undefined once it is closed. */
@@ -67,7 +67,7 @@ export class HeadFile {
   #timer: NodeJS.Timeout | undefined;
   #syncing: Promise<void> = Promise.resolve();
 
-  /** @param warn hears that a head could not be kept: the commit that it is of holds all the same. */
+  /** @param warn is called if a head cannot be written; its commit is still valid. */
   constructor(folder: string, warn: (error: unknown) => void) {
     const slots = readSlots(folder) ?? [];
     const newest = newestOf(slots);
@@ -123,7 +123,7 @@ function checksumOf(text: string): string {
   return hash('sha256', text, 'hex').slice(0, 16);
 }
 
-/** What each slot holds, undefined where it cannot be read; undefined where there is no file. */
+/** Returns the head in each slot, undefined for a slot that cannot be read; undefined if there is no file. */
 function readSlots(folder: string): (RecordedHead | undefined)[] | undefined {
   let bytes: Buffer;
   try {
@@ -137,8 +137,8 @@ function readSlots(folder: string): (RecordedHead | undefined)[] | undefined {
 
 function readSlot(text: string): RecordedHead | undefined {
   const [line = '', seq = '', entry = '', checksum] = LINE.exec(text) ?? [];
-  const isRight = line !== '' && checksumOf(line.slice(0, -(checksum?.length ?? 0) - 2)) === checksum;
-  return isRight ? { seq: Number(seq), hash: entry } : undefined;
+  const isValid = line !== '' && checksumOf(line.slice(0, -(checksum?.length ?? 0) - 2)) === checksum;
+  return isValid ? { seq: Number(seq), hash: entry } : undefined;
 }
 
 function newestOf(slots: readonly (RecordedHead | undefined)[]): RecordedHead | undefined {

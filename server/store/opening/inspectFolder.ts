@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import { databaseFile } from '../blobs/paths.ts';
+import { isDatabaseDamage } from '../databaseDamage.ts';
 import { databaseSchemaVersion, requireKnownSchema } from '../sqlite/engine/migrate.ts';
 import { openForReading, type ReadDatabase, type WriteDatabase } from '../sqlite/engine/open.ts';
 import { entryAt, lastEntry } from '../sqlite/node/ledger.ts';
@@ -8,29 +8,29 @@ import { readSetting } from '../sqlite/node/settings.ts';
 import { DamagedDatabaseError, hasDatabase, requireNothingStored } from './existingArchive.ts';
 import { type RecordedHead, readHeadFile } from './headFile.ts';
 
-/** The database holds less than the node acknowledged, or something else. */
+/** The database lacks something that the node acknowledged, or has something else in its place. */
 export class RollbackDetectedError extends Error {
-  /** What is wrong, in a sentence without its subject. */
+  /** What is wrong, as the rest of a sentence. */
   readonly reason: string;
 
   constructor(folder: string, reason: string) {
     super(
-      `The database in ${folder} is not the one that this archive was written with last: ${reason} Put the newest strongroom.db and strongroom.db-wal back. If they are lost, “strongroom serve --accept-rollback” goes on with what there is, under a new key, and records that.`,
+      `The database in ${folder} is older than this archive, or another one: ${reason} Put the newest strongroom.db and strongroom.db-wal back. If they are lost, “strongroom serve --accept-rollback” continues with this database under a new key and records the rollback.`,
     );
     this.name = 'RollbackDetectedError';
     this.reason = reason;
   }
 }
 
-/** What was found before anything was changed, and what is to be done about it. */
-export interface Verdict {
-  /** Whether it is known that the database holds everything that was acknowledged: only then is a leftover known. */
-  isWhole: boolean;
-  /** Is made in a transaction of its own as soon as the schema is up to date, before anything else. */
+/** The result of checking a folder before it is changed. */
+export interface OpeningDecision {
+  /** Whether the database is known to hold everything that was acknowledged. Only then can leftovers be identified. */
+  isComplete: boolean;
+  /** A change to run in its own transaction right after the migrations, before anything else. */
   change?: ((database: WriteDatabase) => void) | undefined;
 }
 
-/** What is looked at: the database, read-only, and what lies beside it, read before it. */
+/** A data folder with its database open for reading only. */
 export interface InspectedFolder {
   folder: string;
   read: ReadDatabase;
@@ -39,51 +39,50 @@ export interface InspectedFolder {
 }
 
 /**
- * Judges an archive before anything in its folder is made, changed, renamed or removed; what it throws refuses the
- * opening. What it is given ends with it.
+ * Checks an archive before anything in its folder is created, changed, renamed or removed. The archive is not opened if
+ * it throws. The connection is closed when it ends.
  */
-export type Judge = (examined: InspectedFolder) => Promise<Verdict>;
+export type OpeningCheck = (inspected: InspectedFolder) => Promise<OpeningDecision>;
 
-/** What is found in a data folder that has no database yet, or in one that has been judged. */
-export interface Examination extends Verdict {
-  /** The lock file that the node before this one held; see `FolderLock`. */
+export interface FolderInspection extends OpeningDecision {
+  /** The lock file of the last node that opened the folder; see `FolderLock`. */
   lockId: string | undefined;
   isNew: boolean;
 }
 
-/** The setting under which the database remembers its node's lock file. */
+/** The setting that holds the identity of the node's lock file. */
 export const LOCK_SETTING = 'lock_file';
 
 /**
- * Looks at what is in a data folder, and changes nothing: a connection that only reads copies nothing from the log into
- * the database, and leaves the log where it is.
+ * Inspects a data folder without changing it. A read-only connection copies nothing from the write-ahead log into the
+ * database and leaves the log in place.
  *
- * @throws MissingDatabaseError, DamagedDatabaseError, NewerDatabaseError; what the judge throws
+ * @throws MissingDatabaseError, DamagedDatabaseError, NewerDatabaseError, and the errors of `check`
  */
-export async function inspectFolder(folder: string, judge: Judge): Promise<Examination> {
-  if (!hasDatabase(folder)) return { isWhole: true, lockId: undefined, isNew: true };
+export async function inspectFolder(folder: string, check: OpeningCheck): Promise<FolderInspection> {
+  if (!hasDatabase(folder)) return { isComplete: true, lockId: undefined, isNew: true };
   const file = databaseFile(folder);
-  const made = [`${file}-shm`, `${file}-wal`].filter((each) => !existsSync(each));
+  const absent = [`${file}-shm`, `${file}-wal`].filter((each) => !existsSync(each));
   try {
-    return await withReadOnlyDatabase(folder, async (examined) => {
-      requireKnownSchema(examined.read);
-      const verdict = await judge(examined);
-      if (!examined.hasTables && !verdict.change) requireNothingStored(folder);
-      const lockId = examined.hasTables ? readSetting(examined.read, LOCK_SETTING) : undefined;
-      return { ...verdict, lockId: typeof lockId === 'string' ? lockId : undefined, isNew: false };
+    return await withReadOnlyDatabase(folder, async (inspected) => {
+      requireKnownSchema(inspected.read);
+      const decision = await check(inspected);
+      if (!inspected.hasTables && !decision.change) requireNothingStored(folder);
+      const lockId = inspected.hasTables ? readSetting(inspected.read, LOCK_SETTING) : undefined;
+      return { ...decision, lockId: typeof lockId === 'string' ? lockId : undefined, isNew: false };
     });
   } catch (error) {
-    // SQLite makes both, empty, to read a database that has none. Where it is refused nobody writes to them.
+    // SQLite creates both files, empty, when it reads a database that has none. They are removed again.
     if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0)
-      for (const each of made) rmSync(each, { force: true });
+      for (const each of absent) rmSync(each, { force: true });
     throw error;
   }
 }
 
-/** Reads a database over a connection that changes nothing. @throws DamagedDatabaseError */
+/** Runs `look` with a read-only connection to the folder's database. @throws DamagedDatabaseError */
 export async function withReadOnlyDatabase<Result>(
   folder: string,
-  look: (examined: InspectedFolder) => Promise<Result>,
+  look: (inspected: InspectedFolder) => Promise<Result>,
 ): Promise<Result> {
   const file = databaseFile(folder);
   try {
@@ -99,8 +98,8 @@ export async function withReadOnlyDatabase<Result>(
 }
 
 /**
- * Refuses a database without any table over stored bytes, as `examine` does, for those who only read. One that cannot
- * be read is left to them.
+ * Refuses a database that has no tables although blobs are stored, as `examine` does, for callers that only read. An
+ * unreadable database is left to the caller.
  *
  * @throws MissingDatabaseError
  */
@@ -114,7 +113,7 @@ export async function requireTables(folder: string): Promise<void> {
   }
 }
 
-/** Whether a folder's database can be read from its first page to its last. */
+/** Whether the folder's database passes SQLite's quick check. */
 export async function isReadable(folder: string): Promise<boolean> {
   try {
     return await withReadOnlyDatabase(
@@ -127,30 +126,27 @@ export async function isReadable(folder: string): Promise<boolean> {
   }
 }
 
-/** What SQLite says of a file that it cannot read, in a sentence; anything else as it is. */
+/** Converts SQLite's errors for a damaged file to a DamagedDatabaseError; returns any other error unchanged. */
 export function asDamagedDatabaseError(file: string, error: unknown): unknown {
-  const isDamage = error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code);
-  return isDamage ? new DamagedDatabaseError(file, error) : error;
+  return isDatabaseDamage(error) ? new DamagedDatabaseError(file, error) : error;
 }
 
-/**
- * Whether the ledger still holds the head that was kept: undefined if so, else what is wrong, in a sentence.
- */
-export function behindHead(
+/** Returns why the ledger does not contain the recorded head, as the rest of a sentence; undefined if it does. */
+export function describeRollback(
   { read, hasTables }: Omit<InspectedFolder, 'folder'>,
   head: RecordedHead,
 ): string | undefined {
   if (head.seq === 0) return undefined;
   const size = hasTables ? (lastEntry(read)?.seq ?? 0) : 0;
-  if (size < head.seq) return `its ledger ends with entry ${size}, and entry ${head.seq} was acknowledged.`;
+  if (size < head.seq) return `its ledger ends with entry ${size}, but entry ${head.seq} was acknowledged.`;
   if (entryAt(read, head.seq)?.hash === head.hash) return undefined;
   return `its entry ${head.seq} is not the one that was acknowledged.`;
 }
 
-/** The judge of whoever opens a data folder for its rows alone: it knows no key and no checkpoint. */
-export const checkHead: Judge = (examined) => {
-  const head = readHeadFile(examined.folder);
-  const behind = head && behindHead(examined, head);
-  if (behind) return Promise.reject(new RollbackDetectedError(examined.folder, behind));
-  return Promise.resolve({ isWhole: head !== undefined });
+/** Compares the database with the head file alone, without key and checkpoints. */
+export const checkHead: OpeningCheck = (inspected) => {
+  const head = readHeadFile(inspected.folder);
+  const reason = head && describeRollback(inspected, head);
+  if (reason) return Promise.reject(new RollbackDetectedError(inspected.folder, reason));
+  return Promise.resolve({ isComplete: head !== undefined });
 };

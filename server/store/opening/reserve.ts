@@ -4,16 +4,16 @@ import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Problem } from '../../../shared/problems.ts';
 
-/** What SQLite and a node need to open an archive: the index of its log, a few small files. */
+/** The space that SQLite and a node need to open an archive: the index of the log and a few small files. */
 export const RESERVE_BYTES = 1_048_576;
 
-/** Bytes that are free for this user on the data folder's disk. */
+/** Returns the free bytes on the data folder's disk, for this user. */
 export type FreeBytes = () => number;
 
 /**
- * A file that only takes up room. On a disk that is full to its last byte not even a reader can open an SQLite database
- * whose log has no index yet; so this file gives its room back then, and the archive can be read. Until the disk has
- * room to make it again, nothing is written: what it gave back would be gone, and the next start would fail.
+ * A file that reserves disk space. On a full disk not even a reader can open an SQLite database whose log has no index
+ * yet. The file is then deleted, so that the archive can be read. Nothing is written until the disk has space to create
+ * it again; otherwise the freed space would be used up and the next start would fail.
  */
 export class Reserve {
   readonly #folder: string;
@@ -22,7 +22,7 @@ export class Reserve {
   #isHeld: boolean;
   #making: Promise<void> | undefined;
 
-  /** @param warn hears why it could not be made although there is room. */
+  /** @param warn is called if the file cannot be created although there is space. */
   constructor(folder: string, freeBytes: FreeBytes, warn: (error: unknown) => void) {
     this.#folder = folder;
     this.#freeBytes = freeBytes;
@@ -30,13 +30,13 @@ export class Reserve {
     this.#isHeld = existsSync(reserveFile(folder));
   }
 
-  /** Makes the file where there is none and enough room; whether there is one, or it is being made. */
+  /** Creates the file if it is missing and there is space; returns whether it exists or is being created. */
   readonly hold = (): boolean => {
     if (this.#isHeld || this.#making) return true;
     if (this.#freeBytes() < 2 * RESERVE_BYTES) return false;
     this.#making = this.#make()
       .catch((error: unknown) => {
-        // There was room, so something else is in the way; the archive is not to wait for that.
+        // There was space, so the cause is something else. Writing goes on without the reserve.
         this.#isHeld = true;
         this.#warn(error);
       })
@@ -44,16 +44,16 @@ export class Reserve {
     return true;
   };
 
-  /** Bytes that are free for others than this file, whether or not it holds its own. */
+  /** The free bytes without those that this file needs, whether or not it exists. */
   readonly freeBytes: FreeBytes = () =>
     this.hold() ? this.#freeBytes() : Math.max(0, this.#freeBytes() - RESERVE_BYTES);
 
-  /** Why nothing may be written, or undefined. */
+  /** Returns why nothing may be written, or undefined. */
   readonly refusal = (): Problem | undefined => {
     if (this.hold()) return undefined;
     return new Problem(
       'disk_nearly_full',
-      'The disk is full, so the archive can only be read. Make room on it; the node goes on by itself.',
+      'The disk is full, so the archive can only be read. Free some space; writing then resumes by itself.',
     );
   };
 
@@ -62,7 +62,7 @@ export class Reserve {
     try {
       const handle = await open(temporary, 'w', 0o600);
       try {
-        // Bytes that no file system can store in less room.
+        // Random bytes, because a file system could compress others.
         await handle.writeFile(randomBytes(RESERVE_BYTES));
         await handle.datasync();
       } finally {
@@ -81,7 +81,7 @@ export class Reserve {
   }
 }
 
-/** Gives the room of the reserve back where the disk has too little to open an archive. */
+/** Deletes the reserve file if the disk has too little space to open an archive. */
 export function releaseReserve(folder: string, freeBytes: FreeBytes): void {
   if (freeBytes() < RESERVE_BYTES) rmSync(reserveFile(folder), { force: true });
 }

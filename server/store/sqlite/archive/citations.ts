@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement } from '../engine/open.ts';
 
-/** How many packs, one superseding the other, lead to this one, itself counted: 1 for a pack that supersedes none. */
+/** Returns the version number of a pack: 1 plus the number of packs that it supersedes, directly or indirectly. */
 export function versionNumber(database: ReadDatabase, id: string): number {
   const row = statement<{ packs: number }>(
     database,
@@ -19,7 +19,7 @@ export interface CitedPackRow {
   files: number;
 }
 
-/** What a citation of a study says of its packs, oldest first. */
+/** Iterates over the packs of a study with the data for its citation, oldest first. */
 export function iterateCitedPacks(database: ReadDatabase, study: string): IterableIterator<CitedPackRow> {
   return statement<CitedPackRow>(
     database,

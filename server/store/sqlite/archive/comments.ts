@@ -11,12 +11,12 @@ export function insertComment(database: WriteDatabase, comment: Comment): void {
   ).run(comment);
 }
 
-/** The comment of an id, on whatever item it is. */
+/** Returns a comment by id, on any item. */
 export function commentById(database: ReadDatabase, id: string): Comment | undefined {
   return statement<Comment>(database, `SELECT ${COLUMNS} WHERE id = ?`).get(id);
 }
 
-/** One page of an item's comments, oldest first, and how many there are in all. */
+/** Returns a page of an item's comments, oldest first, and their total number. */
 export function selectComments(
   database: ReadDatabase,
   item: string,
@@ -32,7 +32,7 @@ export function selectComments(
   return { items, total };
 }
 
-/** Every comment with the entry that recorded it, in the order of the ledger. */
+/** Iterates over all comments with their ledger entries, in ledger order. */
 export function iterateComments(database: ReadDatabase): IterableIterator<Comment> {
   return statement<Comment>(database, `SELECT ${COLUMNS} ORDER BY ledger_entry`).iterate();
 }

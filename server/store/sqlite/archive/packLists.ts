@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** What a list of packs can be filtered by, each an exact value. */
+/** The filters of a list of packs. Each matches an exact value. */
 export type PackFilterName =
   | 'node'
   | 'study'
@@ -18,14 +18,14 @@ export interface PackFilter {
   value: string;
 }
 
-/** Makes a pack to be found by a value; to say so twice is no change. */
+/** Indexes a pack under a filter value. Does nothing if it is indexed already. */
 export function addPackFilter(database: WriteDatabase, pack: number, { filter, value }: PackFilter): void {
   const add = statement(
     database,
     `INSERT INTO pack_filters (value, pack)
      SELECT id, ? FROM pack_filter_values WHERE filter = ? AND value = ? ON CONFLICT DO NOTHING`,
   );
-  // Most values are those of packs before: to make a new one only then costs these nothing.
+  // Most values exist already, so a new one is inserted only if nothing was found.
   if (add.run(pack, filter, value).changes > 0) return;
   statement(
     database,
@@ -41,7 +41,7 @@ export function removePackFilter(database: WriteDatabase, pack: number, { filter
   ).run(pack, filter, value);
 }
 
-/** How many packs each value of one filter has. */
+/** Returns the number of packs for each value of a filter. */
 export function packCounts(database: ReadDatabase, filter: PackFilterName): Map<string, number> {
   const rows = statement<{ value: string; packs: number }>(
     database,
@@ -60,7 +60,7 @@ export interface SearchedPackText {
   identity: string;
 }
 
-/** Makes a pack to be found by its words. */
+/** Adds a pack's text to the search index. */
 export function indexPackText(database: WriteDatabase, pack: number, text: SearchedPackText): void {
   statement(
     database,
@@ -75,7 +75,7 @@ export interface PackSelection {
   filters: readonly PackFilter[];
   /** An expression of `matchExpression`. */
   match: string | undefined;
-  /** Of a search for very many words, an expression of those that tell most. */
+  /** For a search with very many words: an expression of the most selective ones (`approximateExpression`). */
   rough?: string | undefined;
   order: PackOrder;
   descending: boolean;
@@ -83,7 +83,7 @@ export interface PackSelection {
   offset: number;
 }
 
-/** A set of packs as SQL that gives their ledger entries in order, so that several intersect by merging. */
+/** A set of packs as SQL that selects their ledger entries in order, so that SQLite can intersect sets by merging. */
 interface PackSet {
   sql: string;
   /** The same set as a condition on `p.ledger_entry`. */
@@ -103,10 +103,10 @@ const ORDER_INDEXES: Record<PackOrder, string> = {
   replications: 'INDEXED BY packs_by_replications',
 };
 
-/** Where more packs than this have the words that tell most, the others are taken as found too. */
+/** If more packs than this match the most selective words, the remaining words are ignored. */
 const MANY = 20_000;
 
-/** The ledger entries of one page of packs, in order, and how many there are in all. */
+/** Returns the ledger entries of a page of packs, in order, and the total number of matches. */
 export function selectPacks(
   database: ReadDatabase,
   selection: PackSelection,
@@ -116,7 +116,7 @@ export function selectPacks(
   const found = roughly && roughly.total > MANY ? roughly : setsOf(database, selection);
   if (found === undefined) return { entries: [], total: 0 };
   const { total } = found;
-  // What every pack has need not be looked for again.
+  // If every pack matches, the filters can be dropped.
   const sets = total > MANY && total === countOf(database, []) ? [] : found.sets;
   if (total <= selection.offset) return { entries: [], total };
   const sql =
@@ -131,7 +131,7 @@ export function selectPacks(
   return { entries: entries.map(({ entry }) => entry), total };
 }
 
-/** The sets that all must hold, the smallest first, and the size of what they share; undefined where it is nothing. */
+/** Returns the sets to intersect, smallest first, and the size of the intersection; undefined if a set is empty. */
 function setsOf(
   database: ReadDatabase,
   { filters, match }: PackSelection,
@@ -178,8 +178,8 @@ function pageByEntry(sets: readonly PackSet[], { descending }: PackSelection): s
 }
 
 /**
- * By an order of its own: where few are wanted, they are sorted; where many are, the order's index is walked until the
- * page is full. Either way the first page costs no more than the root of the archive's size.
+ * Selects a page in another order than that of the ledger. Few matches are sorted. For many matches, the index of the
+ * order is scanned until the page is full. So the first page takes about the square root of the number of packs.
  */
 function pageByOrder(sets: readonly PackSet[], selection: PackSelection, total: number): string {
   const { order, descending } = selection;
@@ -192,5 +192,5 @@ function pageByOrder(sets: readonly PackSet[], selection: PackSelection, total: 
   return `SELECT p.ledger_entry AS entry FROM packs p ${ORDER_INDEXES[order]} ${where} ${orderBy}`;
 }
 
-/** Fewer than this are sorted quicker than they are looked for in an index of all. */
+/** Up to this many matches, sorting is faster than scanning the index. */
 const FEW = 5_000;

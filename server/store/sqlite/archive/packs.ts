@@ -2,7 +2,7 @@ import type { PackFile } from '../../../../shared/pack.ts';
 import type { FlagReason, Outcome, Tag, Verdict } from '../../../../shared/vocabulary.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** What a pack's row holds beside its record; `ledger_entry` is its key. */
+/** The row of a pack, without its record. `ledger_entry` is its key. */
 export interface PackRow {
   ledger_entry: number;
   id: string;
@@ -16,7 +16,7 @@ export interface PackRow {
   original_had_method: 0 | 1 | null;
 }
 
-/** A pack as it is inserted, with what lists sort and count by. */
+/** A new pack's row, with the columns that lists sort and count by. */
 export interface NewPackRow extends Omit<PackRow, 'received_at' | 'replications'> {
   title_key: string;
   outcome: Outcome;
@@ -26,7 +26,7 @@ export interface NewPackRow extends Omit<PackRow, 'received_at' | 'replications'
   supersedes: string | null;
 }
 
-/** SQLite plans a join anew whenever a value is bound to it, which takes longer than finding the row; this it does not. */
+/** A subquery, because SQLite plans a join again for each bound value, which takes longer than finding the row. */
 const RECEIVED_AT = '(SELECT at FROM ledger WHERE seq = p.ledger_entry) AS received_at';
 
 const PACK_COLUMNS = `p.ledger_entry, p.id, p.digest, p.tag, ${RECEIVED_AT}, p.bytes, p.files, p.record_bytes,
@@ -53,7 +53,7 @@ export function insertPackFile(database: WriteDatabase, pack: number, file: Pack
   ).run(pack, file.path, file.sha256, file.bytes, file.media_type);
 }
 
-/** Counts one more replication of a pack. */
+/** Increments the number of replications of a pack. */
 export function countReplication(database: WriteDatabase, original: string): void {
   statement(database, 'UPDATE packs SET replications = replications + 1 WHERE id = ?').run(original);
 }
@@ -66,7 +66,7 @@ export function packByDigest(database: ReadDatabase, digest: string): PackRow | 
   return statement<PackRow>(database, `SELECT ${PACK_COLUMNS} WHERE p.digest = ?`).get(digest);
 }
 
-/** The packs of these ledger entries, in no particular order. */
+/** Returns the packs of these ledger entries, in no particular order. */
 export function packsByEntry(database: ReadDatabase, entries: readonly number[]): PackRow[] {
   return statement<PackRow>(
     database,
@@ -74,7 +74,7 @@ export function packsByEntry(database: ReadDatabase, entries: readonly number[])
   ).all(JSON.stringify(entries));
 }
 
-/** The canonical texts of the records of these ledger entries, in no particular order. */
+/** Returns the canonical texts of the records of these ledger entries, in no particular order. */
 export function recordTexts(
   database: ReadDatabase,
   entries: readonly number[],
@@ -85,7 +85,7 @@ export function recordTexts(
   ).all(JSON.stringify(entries));
 }
 
-/** A record as it was recorded, and what the pack's row repeats of it; all null where the pack has no row. */
+/** A record, and the columns of the pack's row that repeat it; they are null if the pack has no row. */
 export interface StoredPack {
   ledger_entry: number;
   record: string;
@@ -101,7 +101,7 @@ export interface StoredPack {
   files: number | null;
 }
 
-/** Every record with what its pack's row says, in the order of the ledger. */
+/** Iterates over all records with the rows of their packs, in ledger order. */
 export function iterateStoredPacks(database: ReadDatabase): IterableIterator<StoredPack> {
   return statement<StoredPack>(
     database,
@@ -111,7 +111,7 @@ export function iterateStoredPacks(database: ReadDatabase): IterableIterator<Sto
   ).iterate();
 }
 
-/** The files of a pack as its rows have them, in the order of its record. */
+/** Returns the files of a pack from their rows, in the order of its record. */
 export function filesOfPack(database: ReadDatabase, pack: number): PackFile[] {
   return statement<PackFile>(
     database,
@@ -126,7 +126,7 @@ export interface ReplicationRow {
   received_at: string;
 }
 
-/** The replications of these packs, oldest first. */
+/** Returns the replications of these packs, oldest first. */
 export function replicationsOf(database: ReadDatabase, ids: readonly string[]): ReplicationRow[] {
   return statement<ReplicationRow>(
     database,
@@ -135,14 +135,14 @@ export function replicationsOf(database: ReadDatabase, ids: readonly string[]): 
   ).all(JSON.stringify(ids));
 }
 
-/** The newest pack that supersedes each of these, where there is one. */
+/** Returns the newest pack that supersedes each of these, if any. */
 export function superseders(
   database: ReadDatabase,
   ids: readonly string[],
 ): { superseded: string; pack: string }[] {
   return statement<{ superseded: string; pack: string }>(
     database,
-    // Beside max(), SQLite gives the other columns of the row that has it.
+    // With max(), SQLite takes the other columns from the row of the maximum.
     `SELECT supersedes AS superseded, id AS pack, max(ledger_entry) FROM packs
      WHERE supersedes IN (SELECT value FROM json_each(?)) GROUP BY supersedes`,
   ).all(JSON.stringify(ids));
@@ -162,7 +162,7 @@ export function insertFlag(database: WriteDatabase, flag: FlagRow & { ledger_ent
   ).run(flag);
 }
 
-/** The flags of these packs, oldest first. */
+/** Returns the flags of these packs, oldest first. */
 export function flagsOf(database: ReadDatabase, ids: readonly string[]): FlagRow[] {
   return statement<FlagRow>(
     database,
@@ -171,7 +171,7 @@ export function flagsOf(database: ReadDatabase, ids: readonly string[]): FlagRow
   ).all(JSON.stringify(ids));
 }
 
-/** Every flag with the entry that recorded it, in the order of the ledger. */
+/** Iterates over all flags with their ledger entries, in ledger order. */
 export function iterateFlags(database: ReadDatabase): IterableIterator<FlagRow & { ledger_entry: number }> {
   return statement<FlagRow & { ledger_entry: number }>(
     database,

@@ -36,7 +36,7 @@ export function insertStudy(database: WriteDatabase, study: StudyRow): void {
   ).run(study);
 }
 
-/** Adds a step to a study's history and makes it the study's status. */
+/** Adds a status to a study's history and makes it the current one. */
 export function insertStatus(database: WriteDatabase, step: StatusRow): void {
   statement(
     database,
@@ -51,8 +51,8 @@ export function studyById(database: ReadDatabase, id: string): StudyRow | undefi
 }
 
 /**
- * Every study with the status that it was created with, in the order of the ledger: null where the first step is not
- * the one that its creation made, or the study's own row does not have the status of the last.
+ * Iterates over all studies with their initial status, in ledger order. The status is null if the first step of the
+ * history was changed, or if the study's current status is not that of the last step.
  */
 export function iterateStudies(
   database: ReadDatabase,
@@ -67,7 +67,7 @@ export function iterateStudies(
   ).iterate();
 }
 
-/** Every step of a study's history that has an entry of its own, in the order of the ledger. */
+/** Iterates over all status changes that have their own ledger entry, in ledger order. */
 export function iterateStatuses(database: ReadDatabase): IterableIterator<StatusRow> {
   return statement<StatusRow>(
     database,
@@ -76,7 +76,7 @@ export function iterateStatuses(database: ReadDatabase): IterableIterator<Status
   ).iterate();
 }
 
-/** The histories of these studies, oldest step first. */
+/** Returns the histories of these studies, oldest step first. */
 export function statusesOf(database: ReadDatabase, ids: readonly string[]): StatusRow[] {
   return statement<StatusRow>(
     database,
@@ -92,7 +92,7 @@ export interface StudyPackCount {
   packs: number;
 }
 
-/** How many packs these studies have, by outcome and verdict. */
+/** Returns the number of packs of these studies, by outcome and verdict. */
 export function packCountsOf(database: ReadDatabase, ids: readonly string[]): StudyPackCount[] {
   return statement<StudyPackCount>(
     database,
@@ -101,7 +101,7 @@ export function packCountsOf(database: ReadDatabase, ids: readonly string[]): St
   ).all(JSON.stringify(ids));
 }
 
-/** What a study's table says of one pack; the fields of its record are JSON texts. */
+/** A pack in the table of a study. The fields of its record are JSON texts. */
 export interface StudyPackRow {
   ledger_entry: number;
   id: string;
@@ -115,7 +115,7 @@ export interface StudyPackRow {
   failed: number;
 }
 
-/** The packs of a study with the verdicts on each, oldest first. */
+/** Returns the packs of a study with the number of verdicts on each, oldest first. */
 export function packsOfStudy(database: ReadDatabase, id: string): StudyPackRow[] {
   return statement<StudyPackRow>(
     database,
@@ -131,7 +131,7 @@ export function packsOfStudy(database: ReadDatabase, id: string): StudyPackRow[]
 
 export interface StudySelection {
   status: StudyStatus | undefined;
-  /** A node's path; its subtree counts too. */
+  /** The path of a tree node; its subtree is included. */
   node: string | undefined;
   /** An expression of `matchExpression`. */
   match: string | undefined;
@@ -139,7 +139,7 @@ export interface StudySelection {
   offset: number;
 }
 
-/** One page of studies, newest first, and how many there are in all. */
+/** Returns a page of studies, newest first, and the total number of matches. */
 export function selectStudies(
   database: ReadDatabase,
   { status, node, match, limit, offset }: StudySelection,
@@ -169,10 +169,10 @@ export function selectStudies(
   return { rows, total };
 }
 
-/** `0` is the character after `/`: these are the node itself and all paths that begin with it and a slash. */
+/** Matches a path and all paths below it: `0` is the character after `/`. */
 const IN_SUBTREE = '(node = ? OR (node >= ? AND node < ?))';
 
-/** How many studies hang directly at each node that has any. */
+/** Returns the number of studies directly at each tree node that has any. */
 export function studyCountsByNode(database: ReadDatabase): Map<string, number> {
   const rows = statement<{ node: string; studies: number }>(
     database,
@@ -181,7 +181,7 @@ export function studyCountsByNode(database: ReadDatabase): Map<string, number> {
   return new Map(rows.map(({ node, studies }) => [node, studies]));
 }
 
-/** How many studies a node and its subtree have. */
+/** Returns the number of studies at a tree node and in its subtree. */
 export function countStudiesBelow(database: ReadDatabase, node: string): number {
   const row = statement<{ studies: number }>(
     database,

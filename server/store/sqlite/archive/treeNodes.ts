@@ -15,7 +15,7 @@ export function treeNodeAt(database: ReadDatabase, path: string): ArchiveNode | 
   return statement<ArchiveNode>(database, `SELECT ${COLUMNS} WHERE path = ?`).get(path);
 }
 
-/** The nodes at these paths, those above first. */
+/** Returns the tree nodes at these paths, parents first. */
 export function treeNodesAt(database: ReadDatabase, paths: readonly string[]): ArchiveNode[] {
   return statement<ArchiveNode>(
     database,
@@ -23,17 +23,17 @@ export function treeNodesAt(database: ReadDatabase, paths: readonly string[]): A
   ).all(JSON.stringify(paths));
 }
 
-/** Every node, by path, so that each comes after the one it hangs from. */
+/** Returns all tree nodes, sorted by path, so that parents come first. */
 export function allTreeNodes(database: ReadDatabase): ArchiveNode[] {
   return statement<ArchiveNode>(database, `SELECT ${COLUMNS} ORDER BY path`).all();
 }
 
-/** Every node with the entry that recorded it, in the order of the ledger. */
+/** Iterates over all tree nodes with their ledger entries, in ledger order. */
 export function iterateTreeNodes(database: ReadDatabase): IterableIterator<ArchiveNode> {
   return statement<ArchiveNode>(database, `SELECT ${COLUMNS} ORDER BY ledger_entry`).iterate();
 }
 
-/** The newest children of a node. */
+/** Returns the newest children of a tree node. */
 export function childrenOf(database: ReadDatabase, path: string, limit: number): ArchiveNode[] {
   return statement<ArchiveNode>(
     database,

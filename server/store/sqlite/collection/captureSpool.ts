@@ -1,12 +1,12 @@
 import Database from 'better-sqlite3';
 
-/** One capture that was read from a file and waits to be recorded. `record` is whatever the importer needs again, as JSON. */
+/** A capture that was read from a file and is not recorded yet. `record` is the importer's own data as JSON. */
 export interface SpooledCapture {
   n: number;
   /** The capture's own time. */
   at: string;
   source: string;
-  /** Null for a revisit whose object is not known yet. */
+  /** Null for a revisit whose object is unknown yet. */
   sha256: string | null;
   record_id: string | null;
   payload_digest: string | null;
@@ -16,14 +16,14 @@ export interface SpooledCapture {
 const COLUMNS = 'n, at, source, sha256, record_id, payload_digest, record';
 
 /**
- * What an import has read and not recorded yet, in a database of its own under `tmp/`: the captures, which it gives back
- * in the order of their own times, and the bytes of small objects. It finds the capture that a revisit names, and memory
- * stays flat however many there are. It is never synced, because it is worth nothing after a crash.
+ * A temporary database under `tmp/` for the captures of an import and the bytes of small objects. It returns the
+ * captures in the order of their own times and finds the capture that a revisit refers to, without holding them in
+ * memory. It is never synced, because it is useless after a crash.
  */
 export class CaptureSpool {
   readonly #database: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[]>>();
-  /** A 1 for the number of each object that was given out. */
+  /** One byte for each object: 1 once its bytes were returned. */
   #taken = new Uint8Array(1_024);
 
   constructor(file: string) {
@@ -67,7 +67,7 @@ export class CaptureSpool {
     return this.#statement('SELECT 1 FROM objects WHERE sha256 = ?').get(sha256) !== undefined;
   }
 
-  /** Gives an object's bytes out, once. To delete them would take longer, and the file is removed soon. */
+  /** Returns an object's bytes once. They are only marked as taken; the file is removed soon anyway. */
   consumeObject(sha256: string): Buffer | undefined {
     const found = this.#statement('SELECT n, content FROM objects WHERE sha256 = ?').get(sha256);
     const row = found as { n: number; content: Buffer } | undefined;
@@ -85,7 +85,7 @@ export class CaptureSpool {
     this.#taken[n] = 1;
   }
 
-  /** A request that was no GET, or the record that belongs to one. */
+  /** Remembers the record of a request that is not a GET, or a record that belongs to one. */
   addNotGet(recordId: string): void {
     this.#statement('INSERT OR IGNORE INTO not_get VALUES (?)').run(recordId);
   }
@@ -94,7 +94,7 @@ export class CaptureSpool {
     return recordIds.some((id) => this.#statement('SELECT 1 FROM not_get WHERE record_id = ?').get(id));
   }
 
-  /** The next captures in the order of their own times, after one of them. */
+  /** Returns the captures after `last`, in the order of their own times. */
   after(last: Pick<SpooledCapture, 'at' | 'n'> | undefined, limit: number): SpooledCapture[] {
     return this.#statement(
       `SELECT ${COLUMNS} FROM captures WHERE (at, n) > (?, ?) ORDER BY at, n LIMIT ?`,
@@ -113,7 +113,7 @@ export class CaptureSpool {
     return this.#one('payload_digest = ? AND source = ? AND sha256 IS NOT NULL', [digest, source]);
   }
 
-  /** Captures that hold an object come first: a revisit is not what another revisit means. */
+  /** Prefers captures with an object: a revisit never refers to another revisit. */
   #one(where: string, values: string[]): SpooledCapture | undefined {
     return this.#statement(
       `SELECT ${COLUMNS} FROM captures WHERE ${where} ORDER BY sha256 IS NULL, n LIMIT 1`,

@@ -2,13 +2,13 @@ import type { PageLabel } from '../../../../shared/event.ts';
 import type { RetrievalError } from '../../../../shared/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** What a WARC record said of itself: its id, and the digest of its payload as `<algorithm>:<hex>`. */
+/** The id of a WARC record and the digest of its payload as `<algorithm>:<hex>`. */
 export interface CaptureIdentity {
   record_id: string | null;
   payload_digest: string | null;
 }
 
-/** What one capture of an address is told from another by. */
+/** Identifies a capture. */
 export interface CaptureKey {
   source_key: number;
   observer: string;
@@ -16,7 +16,7 @@ export interface CaptureKey {
   sha256: string;
 }
 
-/** What a revisit takes over from the capture that it refers to. */
+/** The data that a revisit copies from the capture it refers to. */
 export interface ReferredCapture {
   sha256: string;
   bytes: number;
@@ -27,7 +27,7 @@ export interface ReferredCapture {
   payload_digest: string | null;
 }
 
-/** Whether this very capture is held already. */
+/** Whether this capture is recorded already. */
 export function hasCapture(database: ReadDatabase, capture: CaptureKey): boolean {
   return (
     statement(
@@ -38,7 +38,7 @@ export function hasCapture(database: ReadDatabase, capture: CaptureKey): boolean
   );
 }
 
-/** Whether any capture of this very moment is held, so that it need not be asked for again. */
+/** Whether any capture of this moment is recorded, so that it need not be fetched again. */
 export function hasCaptureAt(
   database: ReadDatabase,
   capture: { source: string; observer: string; at: string },
@@ -52,7 +52,7 @@ export function hasCaptureAt(
   );
 }
 
-/** Keeps what a record said of itself beside its retrieval. */
+/** Stores the identity of a WARC record for its retrieval. */
 export function insertCapture(
   database: WriteDatabase,
   capture: CaptureIdentity & { retrieval: number },
@@ -73,7 +73,7 @@ function fromStored(row: Stored | undefined): ReferredCapture | undefined {
   return { ...row, page_label: row.page_label === null ? null : (JSON.parse(row.page_label) as PageLabel) };
 }
 
-/** The capture of a record's id (WARC-Refers-To). */
+/** Returns the capture with a record id (WARC-Refers-To). */
 export function captureByRecord(database: ReadDatabase, recordId: string): ReferredCapture | undefined {
   return fromStored(
     statement<Stored>(
@@ -83,7 +83,7 @@ export function captureByRecord(database: ReadDatabase, recordId: string): Refer
   );
 }
 
-/** The capture of an address at a moment (WARC-Refers-To-Target-URI and WARC-Refers-To-Date), of any observer. */
+/** Returns the capture of an address at a moment (WARC-Refers-To-Target-URI, WARC-Refers-To-Date), by any observer. */
 export function captureByMoment(
   database: ReadDatabase,
   sourceId: string,
@@ -99,7 +99,7 @@ export function captureByMoment(
   );
 }
 
-/** A capture of an address whose payload has this digest. */
+/** Returns the first capture of an address whose payload has this digest. */
 export function captureByPayload(
   database: ReadDatabase,
   sourceId: string,
@@ -114,7 +114,7 @@ export function captureByPayload(
   );
 }
 
-/** The digest of an observer's newest version of a source, in the order in which they were recorded. */
+/** Returns the digest of the version that was last recorded for a source and observer. */
 export function lastCapturedVersion(
   database: ReadDatabase,
   sourceKey: number,
@@ -127,7 +127,7 @@ export function lastCapturedVersion(
   ).get(sourceKey, observer)?.sha256;
 }
 
-/** Who else brought this object as a version of the event's own source. */
+/** Returns the other observers who captured the same object as a version of the same source. */
 export function otherObserversOf(
   database: ReadDatabase,
   event: { source: string; sha256: string; observer: string },

@@ -1,24 +1,24 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** What is made: the text of an object, or the diff of an event. */
+/** The kind of a derived document: the text of an object, or the diff of an event. */
 export type DerivedKind = 'text' | 'diff';
 
-/** A derived document, or why there is none. */
+/** A derived document, or the reason why there is none. */
 export interface DerivedDocumentRow {
   kind: DerivedKind;
-  /** What it is the text or the diff of: a digest, or an event's number. */
+  /** The digest of the object, or the number of the event. */
   subject: string;
-  /** The digests of what it was made from. */
+  /** The digests of the objects it was derived from. */
   objects: string[];
   tool: string;
   tool_version: string;
   made_at: string;
-  /** `made`, or the word for why nothing could be made. */
+  /** `made`, or a code for why it could not be derived. */
   outcome: string;
-  /** The sentence for why nothing could be made. */
+  /** Why it could not be derived, as a sentence. */
   detail: string | null;
   title: string | null;
-  /** `compressContent` of the document; null where nothing was made. */
+  /** The document as written by `compressContent`; null if it could not be derived. */
   content: Uint8Array | null;
 }
 
@@ -26,7 +26,7 @@ type Stored = Omit<DerivedDocumentRow, 'objects'> & { objects: string };
 
 const COLUMNS = 'kind, subject, objects, tool, tool_version, made_at, outcome, detail, title, content';
 
-/** The document of a subject, made or not, of whatever version its tool was. */
+/** Returns the derived document of a subject, or its failure, by any version of the tool. */
 export function derivedDocument(
   database: ReadDatabase,
   kind: DerivedKind,
@@ -39,7 +39,7 @@ export function derivedDocument(
   return row && { ...row, objects: JSON.parse(row.objects) as string[] };
 }
 
-/** Keeps a document in place of the one that its subject had. */
+/** Inserts or replaces the derived document of a subject. */
 export function putDerivedDocument(database: WriteDatabase, document: DerivedDocumentRow): void {
   statement(
     database,

@@ -1,12 +1,12 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** A source whose current version has no text that could be found yet. */
+/** A source whose current version is not in the text index yet. */
 export interface PendingText {
   source_key: number;
   sha256: string;
 }
 
-/** Some of the sources whose version changed, in the order of their keys. */
+/** Returns sources whose text must be indexed, in the order of their keys. */
 export function pendingTexts(database: ReadDatabase, limit: number): PendingText[] {
   return statement<PendingText>(
     database,
@@ -16,8 +16,8 @@ export function pendingTexts(database: ReadDatabase, limit: number): PendingText
 }
 
 /**
- * Sources after a key whose current version is not in the index, or whose text was made by another version of the tools
- * than `tools` names (`tool version`, each). Looked for when a node starts, page by page.
+ * Returns a page of the sources after a key. `isWanted` is true if the current version is not in the index, or if its
+ * text was derived by a tool that is not in `tools` (`<tool> <version>` each). Used when a node starts.
  */
 export function sourcesWithoutText(
   database: ReadDatabase,
@@ -37,11 +37,12 @@ export function sourcesWithoutText(
     .map(({ source_key, wanted }) => ({ source_key, isWanted: wanted === 1 }));
 }
 
+/** Queues sources for text indexing. */
 export function queueTexts(database: WriteDatabase, sourceKeys: readonly number[]): void {
   for (const key of sourceKeys) statement(database, 'INSERT OR IGNORE INTO wanted_texts VALUES (?)').run(key);
 }
 
-/** Nothing more is wanted of a source, unless its version has changed once more in the meantime. */
+/** Removes a source from the queue, unless its version has changed again meanwhile. */
 export function dequeueText(database: WriteDatabase, { source_key, sha256 }: PendingText): void {
   statement(
     database,
@@ -50,7 +51,7 @@ export function dequeueText(database: WriteDatabase, { source_key, sha256 }: Pen
   ).run(source_key, sha256, source_key);
 }
 
-/** Lets a source be found by the text of a version; undefined where that version has none. */
+/** Indexes the text of a source's version; `document` is undefined if the version has no text. */
 export function indexText(
   database: WriteDatabase,
   { source_key, sha256 }: PendingText,
@@ -69,7 +70,7 @@ export function indexText(
   ).run(source_key, sha256);
 }
 
-/** A source whose current version's text was found. */
+/** A search result: a source whose current version's text matches. */
 export interface FoundText {
   id: string;
   url: string;
@@ -85,8 +86,8 @@ export interface FoundText {
 }
 
 /**
- * One page of the watched sources whose indexed text matches, or of all that have one, newest source first, and how
- * many there are. Nothing is ranked: that would read every match before the first is shown.
+ * Returns a page of the watched sources whose indexed text matches, or of all with a text if `match` is null, newest
+ * source first, and the total number. The results are not ranked: ranking would have to read every match first.
  */
 export function searchTexts(
   database: ReadDatabase,

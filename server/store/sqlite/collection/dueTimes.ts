@@ -1,13 +1,13 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { type SourceToCheck, WATCHED } from './sources.ts';
 
-/** A share of an interval from 0.95 to 1, by the source's number: what is made due anew together is due one by one. */
-const PARTED = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
+/** A factor from 0.95 to 1 that depends on the source's key, so that sources rescheduled together do not fall due at once. */
+const JITTER = '(0.95 + 0.05 * (key * 7919 % 1000) / 1000.0)';
 
 /**
- * Active sources that are due, and those that are within a share of their interval, most overdue first; read one by one.
+ * Iterates over the active sources that are due or will be within `ahead` of their interval, most overdue first.
  *
- * @param everyMinutes the node's own interval. @param ahead that share.
+ * @param soon `everyMinutes` is the node's default interval; `ahead` is a fraction of the interval.
  */
 export function sourcesByDueTime(
   database: ReadDatabase,
@@ -21,7 +21,7 @@ export function sourcesByDueTime(
   ).iterate(soon);
 }
 
-/** How many active sources are due between two instants. */
+/** Returns the number of active sources that are due between two instants. */
 export function countDueBetween(database: ReadDatabase, from: string, to: string): number {
   return (
     statement<{ count: number }>(
@@ -31,7 +31,7 @@ export function countDueBetween(database: ReadDatabase, from: string, to: string
   );
 }
 
-/** When the next active source is due. */
+/** Returns when the next active source is due. */
 export function earliestDue(database: ReadDatabase): string | undefined {
   return (
     statement<{ at: string | null }>(
@@ -45,21 +45,22 @@ export function updateNextCheck(database: WriteDatabase, key: number, at: string
   statement(database, 'UPDATE sources SET next_check_at = ? WHERE key = ?').run(at, key);
 }
 
-/** Makes what follows the node's own interval due by a new one, at the latest, counted from its last check. */
+/** Reschedules the sources without their own interval: due one new interval (less jitter) after their last check. */
 export function rescheduleDefaults(database: WriteDatabase, everyMinutes: number): void {
   statement(
     database,
     `UPDATE sources
      SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(last_checked_at, added_at),
-       (? * ${PARTED}) || ' minutes')
+       (? * ${JITTER}) || ' minutes')
      WHERE removed = 0 AND every_minutes IS NULL`,
   ).run(everyMinutes);
 }
 
 /**
- * Makes due after their interval, or a little less of it, what is due later than any interval from `now` explains: the clock was set back.
+ * Reschedules sources that are due later than their interval from `now` allows, because the clock was set back. They
+ * become due after one interval, less jitter.
  *
- * @param slackMinutes how much later than its interval a source may rightly be due.
+ * @param slackMinutes how much later than its interval a source may legitimately be due.
  */
 export function clampDueTimes(
   database: WriteDatabase,
@@ -69,7 +70,7 @@ export function clampDueTimes(
     database,
     `UPDATE sources
      SET next_check_at = strftime('%Y-%m-%dT%H:%M:%fZ', @now,
-       (coalesce(every_minutes, @everyMinutes) * ${PARTED}) || ' minutes')
+       (coalesce(every_minutes, @everyMinutes) * ${JITTER}) || ' minutes')
      WHERE removed = 0 AND next_check_at > strftime('%Y-%m-%dT%H:%M:%fZ', @now,
        (coalesce(every_minutes, @everyMinutes) * 1.05 + @slackMinutes) || ' minutes')`,
   ).run({ now, everyMinutes, slackMinutes });

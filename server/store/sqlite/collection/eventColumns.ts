@@ -3,11 +3,11 @@ import { EVENT_TYPES, type EventType } from '../../../../shared/event.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import { lastEventId } from './events.ts';
 
-/** Which events are counted; null stands for all. */
+/** The criteria of a list of events; null matches all. */
 export interface EventCriteria {
-  /** Sources by their keys. */
+  /** Keys of sources. */
   sources: readonly number[] | null;
-  /** Events by their numbers, whatever their source. Only where `sources` are named. */
+  /** Ids of events that match whatever their source. Only used together with `sources`. */
   ids: readonly number[];
   event_type: EventType | null;
   observer: string | null;
@@ -16,7 +16,7 @@ export interface EventCriteria {
   until: string | null;
 }
 
-/** The numbers of one page of events, newest first, and how many there are. */
+/** The ids of a page of events, newest first, and the total number of matches. */
 export interface EventIdPage {
   ids: number[];
   total: number;
@@ -24,30 +24,31 @@ export interface EventIdPage {
 
 type Row = [id: number, observed_at: string, source_key: number, event_type: EventType, observer: string];
 
-/** So many events are read in one turn of the event loop: about 5 ms. */
+/** The number of events read in one turn of the event loop: about 5 ms. */
 const ROWS_AT_ONCE = 5_000;
-/** What there is room for at first, and how it grows. */
-const LEAST_ROOM = 1_024;
+/** The initial capacity of the columns, and its growth factor. */
+const INITIAL_CAPACITY = 1_024;
 const GROWTH = 1.25;
-/** So many events are counted together before it is looked which of them are on the page. */
+/** The number of events counted together, before those on the page are selected. */
 const BLOCK = 1_024;
 
 /**
- * What lists choose events by, of all events, in the order of the timeline: 20 bytes each, in memory. SQLite takes half
- * a second to count which of a million events belong to one of ten thousand sources; going over these takes milliseconds,
- * whatever is asked for. Events are append-only and numbered without a gap, so what is missing here is known by number.
+ * The columns by which lists filter events, for all events, in timeline order, in memory: 20 bytes for each event. To
+ * count which of a million events belong to one of ten thousand sources, SQLite takes half a second; scanning these
+ * columns takes milliseconds for any filter. Events are append-only and numbered without gaps, so new ones are found by
+ * their ids.
  */
 export class EventColumns {
   readonly #database: ReadDatabase;
   #length = 0;
-  #times = new Float64Array(LEAST_ROOM);
-  #ids = new Uint32Array(LEAST_ROOM);
-  #sources = new Uint32Array(LEAST_ROOM);
-  /** An event's observer and type: `KINDS` times the observer's number, plus the type's. */
-  #kinds = new Uint32Array(LEAST_ROOM);
+  #times = new Float64Array(INITIAL_CAPACITY);
+  #ids = new Uint32Array(INITIAL_CAPACITY);
+  #sources = new Uint32Array(INITIAL_CAPACITY);
+  /** An event's observer and type: the observer's number times the number of types, plus the type's number. */
+  #kinds = new Uint32Array(INITIAL_CAPACITY);
   readonly #observers = new Map<string, number>();
   #highestSource = 0;
-  /** All events up to this number are here. */
+  /** The id of the last event in the columns. */
   #lastId = 0;
   #isLoaded = false;
   #loading: Promise<void> | undefined;
@@ -56,7 +57,7 @@ export class EventColumns {
     this.#database = database;
   }
 
-  /** Reads what is missing, a little in each turn of the event loop. */
+  /** Reads the missing events, a part in each turn of the event loop. */
   load(): Promise<void> {
     this.#loading ??= this.#load().finally(() => {
       this.#loading = undefined;
@@ -72,7 +73,7 @@ export class EventColumns {
     }
   }
 
-  /** The first time: along the index by time, which holds all that is needed and nothing else. */
+  /** Reads all events for the first time, from the index by time, which covers all columns. */
   async #loadInOrder(): Promise<void> {
     this.#length = 0;
     const until = lastEventId(this.#database);
@@ -96,9 +97,9 @@ export class EventColumns {
     }
   }
 
-  /** Reads what came since they were loaded, so that a list in the same transaction is of the same moment. */
+  /** Reads the newest events synchronously, so that a list in the same transaction is of the same snapshot. */
   catchUp(): void {
-    if (!this.#isLoaded) throw new Error('Events are listed once their columns are loaded.');
+    if (!this.#isLoaded) throw new Error('The columns of the events are not loaded yet.');
     while (this.#readNewer(ROWS_AT_ONCE) === ROWS_AT_ONCE);
   }
 
@@ -117,7 +118,7 @@ export class EventColumns {
     return rows.length;
   }
 
-  /** How many were observed until an instant; what is recorded later comes after what was observed at the same one. */
+  /** Returns the number of events observed until an instant. At the same instant, later recorded ones come last. */
   #after(time: number): number {
     let low = 0;
     let high = this.#length;
@@ -132,7 +133,7 @@ export class EventColumns {
 
   #insert(at: number, time: number, [id, _observed_at, source, type, observer]: Row): void {
     if (this.#length === this.#times.length) this.#grow();
-    if (at < this.#length) this.#makePlace(at);
+    if (at < this.#length) this.#shiftFrom(at);
     const number = this.#observers.get(observer) ?? this.#observers.size;
     this.#observers.set(observer, number);
     this.#times[at] = time;
@@ -143,18 +144,18 @@ export class EventColumns {
     this.#length += 1;
   }
 
-  /** Where the clock was set back, an event comes before some that are here. */
-  #makePlace(at: number): void {
+  /** Makes space for an event before existing ones, which happens if the clock was set back. */
+  #shiftFrom(at: number): void {
     for (const column of [this.#times, this.#ids, this.#sources, this.#kinds])
       column.copyWithin(at + 1, at, this.#length);
   }
 
   #grow(): void {
-    const room = Math.ceil(this.#length * GROWTH);
-    this.#times = grown(this.#times, new Float64Array(room));
-    this.#ids = grown(this.#ids, new Uint32Array(room));
-    this.#sources = grown(this.#sources, new Uint32Array(room));
-    this.#kinds = grown(this.#kinds, new Uint32Array(room));
+    const capacity = Math.ceil(this.#length * GROWTH);
+    this.#times = copyTo(this.#times, new Float64Array(capacity));
+    this.#ids = copyTo(this.#ids, new Uint32Array(capacity));
+    this.#sources = copyTo(this.#sources, new Uint32Array(capacity));
+    this.#kinds = copyTo(this.#kinds, new Uint32Array(capacity));
   }
 
   /** How many events were observed before an instant. */
@@ -185,7 +186,7 @@ export class EventColumns {
       return { ids, total: Math.max(0, to - from) };
     }
     const chosen = this.#chosen(choice);
-    // Blocks that the page does not reach into, and those of which nothing is chosen, are gone over once only.
+    // Blocks outside the page, and blocks without matches, are scanned only once, for their count.
     const counts: number[] = [];
     for (let start = from; start < to; start += BLOCK)
       counts.push(this.#count(chosen, start, Math.min(start + BLOCK, to)));
@@ -221,7 +222,7 @@ export class EventColumns {
     };
   }
 
-  /** Without a branch for each event, which costs more than all else. */
+  /** Counts without a branch for each event, which would cost more than everything else. */
   #count(chosen: Chosen, from: number, to: number): number {
     let total = 0;
     if (chosen.ids) {
@@ -241,33 +242,33 @@ export class EventColumns {
   }
 }
 
-/** Whether nothing but time chooses events: they then lie beside each other. */
+/** Whether events are selected by time alone: they are then adjacent. */
 function filtersByTimeOnly({ sources, event_type, observer }: EventCriteria): boolean {
   return sources === null && event_type === null && observer === null;
 }
 
-/** A 1 for each kind, source and number that is chosen. */
+/** Tables with a 1 for each kind, source and id that matches. */
 interface Chosen {
   kinds: Uint8Array;
   sources: Uint8Array;
   ids: Uint8Array | null;
 }
 
-/** Marks these numbers, or all. What lies beyond is no event's. */
+/** Sets the entries of these numbers, or all, to 1. Larger numbers belong to no event. */
 function marked(marks: Uint8Array, numbers: readonly number[] | null): Uint8Array {
   if (numbers === null) return marks.fill(1);
   for (const number of numbers) marks[number] = 1;
   return marks;
 }
 
-function grown<Column extends Float64Array | Uint32Array>(old: Column, larger: Column): Column {
+function copyTo<Column extends Float64Array | Uint32Array>(old: Column, larger: Column): Column {
   larger.set(old);
   return larger;
 }
 
 const ofDatabases = new WeakMap<ReadDatabase, EventColumns>();
 
-/** The columns of what this connection reads. */
+/** Returns the columns for a connection. */
 export function eventColumns(database: ReadDatabase): EventColumns {
   const columns = ofDatabases.get(database) ?? new EventColumns(database);
   ofDatabases.set(database, columns);

@@ -2,9 +2,9 @@ import type { EventType } from '../../../../shared/event.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import { type EventIdPage, eventColumns } from './eventColumns.ts';
 import { lastEventId } from './events.ts';
-import { type SourceFilter, sourceConditions } from './sources.ts';
+import { type SourceFilter, sourceConditions } from './sourceFilter.ts';
 
-/** Which events a list names; null names all. */
+/** The filters of a list of events; null matches all. */
 export interface EventFilter extends Omit<SourceFilter, 'state'> {
   source: string | null;
   event_type: EventType | null;
@@ -12,7 +12,7 @@ export interface EventFilter extends Omit<SourceFilter, 'state'> {
   /** Both inclusive. */
   since: string | null;
   until: string | null;
-  /** Numbers of events that the search text names by their digests, whatever their source. */
+  /** Ids of events that match the search text by a digest, whatever their source. */
   ids: readonly number[];
 }
 
@@ -47,14 +47,14 @@ export function isEveryEvent(filter: Omit<EventFilter, 'ids'>): boolean {
   );
 }
 
-/** The sources that match; null where every one does. */
+/** Returns the keys of the sources that match; null if all do. */
 function sourceKeys(database: ReadDatabase, filter: EventFilter): number[] | null {
   const keys = keysOf(filter);
   if (keys === undefined) return null;
   return statement<number>(database, keys).pluck().all(filter);
 }
 
-/** All conditions of a filter on an event but those of time; its parameters are the filter's own, `ids` as JSON. */
+/** Returns the SQL conditions of a filter, except those on time. The parameters are the filter's, with `ids` as JSON. */
 export function eventConditions(filter: EventFilter): string[] {
   const conditions: string[] = [];
   const keys = keysOf(filter);
@@ -67,12 +67,12 @@ export function eventConditions(filter: EventFilter): string[] {
   return conditions;
 }
 
-/** The sources that match, as a query of their keys; undefined where every source does. */
+/** Returns a query for the keys of the sources that match; undefined if all do. */
 function keysOf(filter: Omit<EventFilter, 'ids'>): string | undefined {
   const conditions = sourceConditions(filter);
   if (filter.source !== null) conditions.push('id = @source');
   if (conditions.length === 0) return undefined;
-  // The sources themselves need not be looked at.
+  // A single condition on text or tag needs no access to the sources.
   if (conditions.length === 1 && filter.match !== null)
     return 'SELECT rowid FROM source_text WHERE source_text MATCH @match';
   if (conditions.length === 1 && filter.tag !== null)
@@ -81,8 +81,8 @@ function keysOf(filter: Omit<EventFilter, 'ids'>): string | undefined {
 }
 
 /**
- * The numbers of events whose object, or the one it replaced, has a digest that begins with each of these prefixes,
- * and whose source matches the filter.
+ * Returns the ids of events whose object or previous object has a digest beginning with each of these prefixes, and
+ * whose source matches the filter.
  */
 export function eventsByDigests(
   database: ReadDatabase,

@@ -5,8 +5,8 @@ import type { NoiseRule } from '../../../../shared/noise.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 /**
- * What a set of rules is known by: the first digits of the SHA-256 of its canonical JSON without the notes, which change
- * nothing of what the rules find. Null for no rules.
+ * Returns the digest of a set of rules: the first digits of the SHA-256 of its canonical JSON, without the notes, which
+ * do not affect the result. Null for no rules.
  */
 export function rulesDigest(rules: readonly NoiseRule[]): string | null {
   if (rules.length === 0) return null;
@@ -14,18 +14,18 @@ export function rulesDigest(rules: readonly NoiseRule[]): string | null {
   return createHash('sha256').update(applied).digest('hex').slice(0, ID_DIGITS);
 }
 
-/** Whether the rules of an event's source explain all that changed: as an SQL column of `events e`, `sources s`. */
+/** The SQL column that tells whether a change is only noise by the current rules of its source (`events e`, `sources s`). */
 export const IS_NOISE_COLUMN = `(SELECT n.is_noise FROM event_noise n
   WHERE n.event = e.id AND n.rules_digest = s.rules_digest) AS is_noise`;
 
-/** What was found of one event. */
+/** The result of judging one event. */
 export interface EventNoise {
   event: number;
   is_noise: boolean;
   rules_digest: string;
 }
 
-/** Keeps what was found of events, in place of what was found before by whatever rules. */
+/** Stores the results for events, replacing earlier ones. */
 export function putEventNoise(database: WriteDatabase, found: readonly EventNoise[]): void {
   for (const { event, is_noise, rules_digest } of found) {
     statement(
@@ -35,7 +35,7 @@ export function putEventNoise(database: WriteDatabase, found: readonly EventNois
   }
 }
 
-/** An event that has an older and a newer version, and the rules of its source. */
+/** An event with an older and a newer version, and the rules of its source. */
 export interface ComparableEvent {
   id: number;
   source_id: string;
@@ -48,7 +48,7 @@ export interface ComparableEvent {
 
 type Stored = Omit<ComparableEvent, 'rules'> & { noise_rules: string | null };
 
-/** `index` says how events are found: there are a million of them, and all may be changes. */
+/** `index` fixes the query plan: there may be a million events, and all may be changes. */
 const comparable = (
   index: string,
 ) => `SELECT e.id, s.id AS source_id, e.observed_at, e.sha256, e.previous_sha256,
@@ -62,13 +62,13 @@ function fromStored({ noise_rules, ...row }: Stored): ComparableEvent {
   return { ...row, rules: noise_rules === null ? [] : (JSON.parse(noise_rules) as NoiseRule[]) };
 }
 
-/** An event with two versions; undefined where it has none to compare. */
+/** Returns an event with two versions; undefined if it has no two versions. */
 export function comparableEvent(database: ReadDatabase, id: number): ComparableEvent | undefined {
   const row = statement<Stored>(database, `${BY_NUMBER} AND e.id = ?`).get(id);
   return row && fromStored(row);
 }
 
-/** Events with two versions of one source, newest first, those older than a given one. */
+/** Returns the events of a source with two versions, newest first, older than a given one. */
 export function comparableEventsOf(
   database: ReadDatabase,
   sourceKey: number,
@@ -83,7 +83,7 @@ export function comparableEventsOf(
     .map(fromStored);
 }
 
-/** How many events of a source have two versions. */
+/** Returns the number of events of a source with two versions. */
 export function countComparable(database: ReadDatabase, sourceKey: number): number {
   return (
     statement<{ count: number }>(
@@ -103,7 +103,7 @@ export function hasRules(database: ReadDatabase): boolean {
   );
 }
 
-/** Events with two versions whose source has rules, of the numbers after `after` up to `until`, in their order. */
+/** Returns the unjudged events with two versions whose source has rules, with ids after `after` up to `until`. */
 export function eventsToJudge(
   database: ReadDatabase,
   { after, until }: { after: number; until: number },
@@ -118,7 +118,7 @@ export function eventsToJudge(
     .map(fromStored);
 }
 
-/** The number up to which events were looked at as they came. */
+/** Returns the id of the last event that was judged when it was recorded. */
 export function lastJudgedEvent(database: ReadDatabase): number {
   return (
     statement<{ value: number }>(database, "SELECT value FROM counters WHERE name = 'events_judged'").get()

@@ -2,7 +2,7 @@ import type { Event, EventType, PageLabel } from '../../../../shared/event.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { IS_NOISE_COLUMN } from './eventNoise.ts';
 
-/** An event as it is about to be recorded. */
+/** A new event. */
 export interface NewEvent {
   id: number;
   source_key: number;
@@ -18,12 +18,12 @@ export interface NewEvent {
   ledger_entry: number;
 }
 
-/** The number that the next event has; only meaningful inside the transaction that records it. */
+/** Returns the id of the next event. Valid only inside the transaction that records it. */
 export function nextEventId(database: WriteDatabase): number {
   return lastEventId(database) + 1;
 }
 
-/** The number of the last event, which is also how many there are. */
+/** Returns the id of the last event, which is also the number of events. */
 export function lastEventId(database: ReadDatabase): number {
   return statement<{ id: number }>(database, 'SELECT coalesce(max(id), 0) AS id FROM events').get()?.id ?? 0;
 }
@@ -38,7 +38,7 @@ export function insertEvent(database: WriteDatabase, event: NewEvent): void {
   ).run({ ...event, page_label: event.page_label && JSON.stringify(event.page_label) });
 }
 
-/** The event that first brought an object as a version of a source, as an observer saw it. */
+/** Returns the id of the first event with an object as a version of a source, by an observer. */
 export function firstEventWith(
   database: ReadDatabase,
   version: { source_key: number; observer: string; sha256: string },
@@ -62,7 +62,7 @@ type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise'> & {
   page_label: string | null;
 };
 
-/** The columns of an event row, from `events e` joined with its source `s`. */
+/** The columns of an event, from `events e` joined with its source `s`. */
 export const EVENT_COLUMNS = `e.id, s.id AS source_id, s.url, s.name, s.agency, s.tags, e.event_type, e.observer,
   e.observed_at, e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.ledger_entry,
   ${IS_NOISE_COLUMN}`;
@@ -85,7 +85,7 @@ export function eventById(database: ReadDatabase, id: number): Event | undefined
   return row && eventFromStored(row);
 }
 
-/** When the node itself last recorded an event of a source; what others captured of it is no news of its state. */
+/** Returns when the node itself last recorded an event of a source. Captures by others say nothing about its state. */
 export function lastEventAt(database: ReadDatabase, sourceKey: number): string | undefined {
   return statement<{ at: string }>(
     database,
@@ -94,7 +94,7 @@ export function lastEventAt(database: ReadDatabase, sourceKey: number): string |
   ).get(sourceKey)?.at;
 }
 
-/** Events after a number, in the order they were recorded. */
+/** Returns the events after an id, in the order in which they were recorded. */
 export function eventsAfter(database: ReadDatabase, id: number, limit: number): Event[] {
   return statement<Stored>(
     database,
@@ -104,7 +104,7 @@ export function eventsAfter(database: ReadDatabase, id: number, limit: number): 
     .map(eventFromStored);
 }
 
-/** Events by number, in the order of the numbers given. */
+/** Returns events by id, in the order of the given ids. */
 export function eventsByIds(database: ReadDatabase, ids: readonly number[]): Event[] {
   return statement<Stored>(
     database,
@@ -115,7 +115,7 @@ export function eventsByIds(database: ReadDatabase, ids: readonly number[]): Eve
     .map(eventFromStored);
 }
 
-/** What the ledger recorded of each event, in the order of the ledger, which is that of the numbers. */
+/** An event with the data that the ledger recorded. */
 export interface RecordedEventRow {
   id: number;
   source: string;
@@ -132,6 +132,7 @@ export interface RecordedEventRow {
   ledger_entry: number;
 }
 
+/** Iterates over all events with the data that the ledger recorded, in ledger order. */
 export function* iterateRecordedEvents(database: ReadDatabase): Generator<RecordedEventRow> {
   const rows = statement<Omit<RecordedEventRow, 'page_label'> & { page_label: string | null }>(
     database,

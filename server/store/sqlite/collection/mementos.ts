@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement } from '../engine/open.ts';
 
-/** An observation as it is given back: at the moment that it shows, which is a capture's own where there is one. */
+/** An observation of a source (RFC 7089). Its moment is the capture's own time, or else the time of the observation. */
 export interface MementoRow {
   id: number;
   moment: string;
@@ -8,12 +8,12 @@ export interface MementoRow {
   content_type: string | null;
 }
 
-/** Written as the index `observations_by_moment` has it. */
+/** The same expression as in the index `observations_by_moment`. */
 const MOMENT = 'coalesce(original_observed_at, observed_at)';
 const OBSERVATIONS = `retrievals INDEXED BY observations_by_moment
   WHERE source_key = ? AND sha256 IS NOT NULL AND error IS NULL`;
 
-/** The observation of a source between two moments, both inclusive: the first, and of several at once the newest. */
+/** Returns the first observation of a source between two moments, both inclusive; the newest of several at one moment. */
 export function mementoBetween(
   database: ReadDatabase,
   sourceKey: number,
@@ -27,7 +27,7 @@ export function mementoBetween(
   ).get(sourceKey, from, until);
 }
 
-/** The moments of a source's observations after one, each once, in their order. */
+/** Returns the distinct moments of a source's observations after a moment, in order. */
 export function momentsAfter(
   database: ReadDatabase,
   sourceKey: number,
@@ -42,7 +42,7 @@ export function momentsAfter(
     .map((row) => row.moment);
 }
 
-/** The last moment before one. */
+/** Returns the last moment of a source's observations before a moment. */
 export function momentBefore(database: ReadDatabase, sourceKey: number, moment: string): string | undefined {
   return statement<{ moment: string }>(
     database,

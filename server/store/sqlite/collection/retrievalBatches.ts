@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** What one ledger entry `retrievals.recorded` covers; `root` is in hex. */
+/** The retrievals that one ledger entry `retrievals.recorded` covers; `root` is in hex. */
 export interface RetrievalBatch {
   ledger_entry: number;
   first: number;
@@ -8,10 +8,10 @@ export interface RetrievalBatch {
   root: string;
 }
 
-/** A retrieval with all that its leaf is made of: what JSON there is as the text that is stored. */
+/** A retrieval with everything that its leaf is computed from. JSON columns are the stored text. */
 export interface StoredRetrieval {
   id: number;
-  /** The source's public id; null where there is no such source any more. */
+  /** The public id of the source; null if its row is missing. */
   source: string | null;
   round: number | null;
   url: string;
@@ -29,16 +29,16 @@ export interface StoredRetrieval {
   bytes: number | null;
   duration_ms: number;
   page_label: string | null;
-  /** Its own number where it has a row in `captures`, else null. */
+  /** Its own id if it has a row in `captures`, else null. */
   captured: number | null;
   record_id: string | null;
   payload_digest: string | null;
 }
 
-/** So many rows are fetched in one call. */
+/** The number of rows fetched in one call. */
 const PAGE = 500;
 
-/** The retrievals after a number, in the order of their numbers. */
+/** Iterates over the retrievals after an id, in the order of their ids. */
 export function* retrievalsAfter(database: ReadDatabase, after: number): Generator<StoredRetrieval> {
   const page = statement<StoredRetrieval>(
     database,
@@ -60,7 +60,7 @@ export interface KeptLeaf {
   leaf: Buffer;
 }
 
-/** The leaves that are kept, in the order of the retrievals' numbers. */
+/** Iterates over the stored leaves after an id, in the order of their retrievals. */
 export function* leavesAfter(database: ReadDatabase, after: number): Generator<KeptLeaf> {
   const page = statement<KeptLeaf>(
     database,
@@ -75,7 +75,7 @@ export function* leavesAfter(database: ReadDatabase, after: number): Generator<K
 
 function* inPages<Row>(
   page: (after: number) => Row[],
-  numberOf: (row: Row) => number,
+  idOf: (row: Row) => number,
   after: number,
 ): Generator<Row> {
   for (let from = after; ; ) {
@@ -83,11 +83,11 @@ function* inPages<Row>(
     yield* rows;
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE) return;
-    from = numberOf(last);
+    from = idOf(last);
   }
 }
 
-/** The leaves of the retrievals `first` to `last`, in order. */
+/** Returns the leaves of the retrievals `first` to `last`, in order. */
 export function leavesBetween(database: ReadDatabase, first: number, last: number): Buffer[] {
   return statement<{ leaf: Buffer }>(
     database,
@@ -108,7 +108,7 @@ export function insertBatch(database: WriteDatabase, batch: RetrievalBatch): voi
   ).run(batch);
 }
 
-/** The batch that covers a retrieval, or undefined where none does. */
+/** Returns the batch that covers a retrieval, or undefined. */
 export function batchOf(database: ReadDatabase, retrieval: number): RetrievalBatch | undefined {
   const batch = statement<RetrievalBatch>(
     database,
@@ -117,11 +117,11 @@ export function batchOf(database: ReadDatabase, retrieval: number): RetrievalBat
   return batch && batch.last >= retrieval ? batch : undefined;
 }
 
-/** The entry that covers a retrieval `r`, as an SQL column. */
+/** The ledger entry that covers a retrieval `r`, as an SQL column. */
 export const COVERING_ENTRY = `(SELECT iif(b.last >= r.id, b.ledger_entry, NULL) FROM retrieval_batches b
   WHERE b.first <= r.id ORDER BY b.first DESC LIMIT 1) AS ledger_entry`;
 
-/** Every batch, in the order of the ledger. */
+/** Iterates over all batches, in ledger order. */
 export function iterateBatches(database: ReadDatabase): IterableIterator<RetrievalBatch> {
   return statement<RetrievalBatch>(
     database,
@@ -129,7 +129,7 @@ export function iterateBatches(database: ReadDatabase): IterableIterator<Retriev
   ).iterate();
 }
 
-/** The number of the last retrieval that is covered, 0 where none is. */
+/** Returns the id of the last covered retrieval, or 0. */
 export function lastCovered(database: ReadDatabase): number {
   return (
     statement<{ last: number }>(
@@ -139,7 +139,7 @@ export function lastCovered(database: ReadDatabase): number {
   );
 }
 
-/** The number of the last retrieval, 0 where there is none. */
+/** Returns the id of the last retrieval, or 0. */
 export function lastRetrieval(database: ReadDatabase): number {
   return (
     statement<{ id: number }>(database, 'SELECT id FROM retrievals ORDER BY id DESC LIMIT 1').get()?.id ?? 0
@@ -147,8 +147,8 @@ export function lastRetrieval(database: ReadDatabase): number {
 }
 
 /**
- * The last of the retrievals that are older than the ledger's covering them, and wait to be covered; 0 for none. Once
- * anything is covered, nothing older waits any more, whatever the counter says.
+ * Returns the id of the last retrieval that was recorded before the ledger covered retrievals and is not covered yet; 0
+ * if there is none. Once anything is covered, no older retrieval is pending, so the counter is ignored.
  */
 export function lastToCover(database: ReadDatabase): number {
   return (

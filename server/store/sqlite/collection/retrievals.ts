@@ -3,7 +3,7 @@ import type { RecordedRetrieval, Retrieval, RetrievalError, SentRequest } from '
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { COVERING_ENTRY } from './retrievalBatches.ts';
 
-/** One attempt, as it is about to be kept. */
+/** A new retrieval: one attempt to fetch a source. */
 export interface NewRetrieval {
   source_key: number;
   round: number | null;
@@ -17,7 +17,7 @@ export interface NewRetrieval {
   error: RetrievalError | null;
   content_type: string | null;
   headers: [string, string][];
-  /** Null or absent where nothing was answered, or nothing is known of it. */
+  /** Null or absent if there was no answer, or the request is unknown. */
   request?: SentRequest | null;
   sha256: string | null;
   bytes: number | null;
@@ -25,13 +25,13 @@ export interface NewRetrieval {
   page_label: PageLabel | null;
 }
 
-/** One more than any that is there or was covered: the number of one that was taken away is not given again. */
+/** One more than every existing or covered id, so that the id of a deleted retrieval is not reused. */
 const NEXT_ID = `(SELECT 1 + max(coalesce((SELECT max(id) FROM retrievals), 0),
   coalesce((SELECT max(retrieval) FROM retrieval_leaves), 0)))`;
 
 /**
- * Keeps an attempt and gives back its number. What is JSON is written as canonical JSON has it: so the ledger covers it
- * without reading it again.
+ * Inserts a retrieval and returns its id. JSON columns are written in canonical form, so that the ledger can cover the
+ * stored text without parsing it.
  */
 export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval): number {
   const { redirects, request, page_label } = retrieval;
@@ -78,7 +78,7 @@ function fromStored({ captured, record_id, payload_digest, ...row }: Stored): Re
   };
 }
 
-/** A retrieval as the ledger covers it, or undefined. */
+/** Returns a retrieval as the ledger covers it, or undefined. */
 export function retrievalById(database: ReadDatabase, id: number): RecordedRetrieval | undefined {
   const row = statement<Stored>(database, `${SELECT} WHERE r.id = ?`).get(id);
   if (!row) return undefined;
@@ -86,7 +86,7 @@ export function retrievalById(database: ReadDatabase, id: number): RecordedRetri
   return retrieval;
 }
 
-/** One page of the attempts on a source, newest first, and how many there are. */
+/** Returns a page of a source's retrievals, newest first, and their total number. */
 export function retrievalsOfSource(
   database: ReadDatabase,
   sourceKey: number,
@@ -103,7 +103,7 @@ export function retrievalsOfSource(
   return { items: items.map(fromStored), total: total ?? 0 };
 }
 
-/** What the node's own last attempts on a source met, oldest first: null where an object came, or why none did. */
+/** Returns the errors of the node's own last checks of a source, oldest first; null for a successful check. */
 export function recentChecks(
   database: ReadDatabase,
   sourceKey: number,
@@ -118,13 +118,13 @@ export function recentChecks(
     .reverse();
 }
 
-/** What is told of an object's coming. */
+/** The data of a retrieval in the metadata of its object. */
 export type ObjectRetrieval = Pick<
   Retrieval,
   'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type'
 >;
 
-/** Every attempt that brought an object, newest first. */
+/** Returns all retrievals of an object, newest first. */
 export function retrievalsOfObject(database: ReadDatabase, sha256: string): ObjectRetrieval[] {
   return statement<ObjectRetrieval>(
     database,
@@ -133,12 +133,12 @@ export function retrievalsOfObject(database: ReadDatabase, sha256: string): Obje
   ).all(sha256);
 }
 
-/** Whether any attempt brought this object. */
+/** Whether any retrieval has this object. */
 export function hasObject(database: ReadDatabase, sha256: string): boolean {
   return statement(database, 'SELECT 1 FROM objects WHERE sha256 = ?').get(sha256) !== undefined;
 }
 
-/** The content type that an object came with, newest first; undefined where it never came with one. */
+/** Returns the newest content type of an object; undefined if it never had one. */
 export function contentTypeOfObject(database: ReadDatabase, sha256: string): string | undefined {
   return statement<{ content_type: string }>(
     database,
@@ -147,8 +147,8 @@ export function contentTypeOfObject(database: ReadDatabase, sha256: string): str
 }
 
 /**
- * How an object came the first time that its type was told: what is derived from it goes by that, so that it is the same
- * whenever it is made.
+ * Returns the headers of an object's first retrieval, preferring one with a content type. Derived documents use these,
+ * so that the result is the same whenever it is derived.
  */
 export function firstHeadersOfObject(
   database: ReadDatabase,

@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** What a round came to. */
+/** The results of a round. */
 export interface RoundCounts {
   checked: number;
   unchanged: number;
@@ -19,7 +19,7 @@ export function insertRound(
   );
 }
 
-/** Ends a round; one that was cancelled is ended but not completed. */
+/** Ends a round. A cancelled round is ended but not completed. */
 export function endRound(
   database: WriteDatabase,
   id: number,
@@ -37,7 +37,7 @@ export function endRound(
   });
 }
 
-/** When the last round ended that was completed, checked a source and was not offline. */
+/** Returns when the last round ended that was completed, checked at least one source and was not offline. */
 export function lastCompletedRound(database: ReadDatabase): string | undefined {
   return statement<{ ended_at: string }>(
     database,

@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** Keeps what a ledger entry recorded of a source, as JSON. */
+/** Stores what a ledger entry recorded of a source, as JSON. */
 export function insertSourceRevision(
   database: WriteDatabase,
   revision: { ledger_entry: number; source_key: number; record: unknown },
@@ -12,7 +12,7 @@ export function insertSourceRevision(
   );
 }
 
-/** Every revision in the order of the ledger; `newest` where it is the one that its source's row shows. */
+/** Iterates over all revisions in ledger order; `newest` marks the current revision of its source. */
 export function* iterateSourceRevisions(
   database: ReadDatabase,
 ): Generator<{ ledger_entry: number; source_key: number; record: unknown; newest: boolean }> {

@@ -1,111 +1,31 @@
-import type { EventType } from '../../../../shared/event.ts';
-import type { NoiseRule } from '../../../../shared/noise.ts';
 import type { RetrievalError, SourceState } from '../../../../shared/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { rulesDigest } from './eventNoise.ts';
+import { type SourceFilter, sourceConditions } from './sourceFilter.ts';
+import {
+  parseSourceRow,
+  parseSourceRowForDisplay,
+  type SourceCheckState,
+  type SourceRow,
+  type SourceSettings,
+  type StoredSource,
+} from './sourceRow.ts';
 
-/** What the owner says of a source. */
-export interface SourceSettings {
-  name: string;
-  agency: string;
-  tags: string[];
-  every_minutes: number | null;
-  max_object_mb: number | null;
-  ignore_robots: boolean;
-  headers: Record<string, string>;
-  /** What of its versions is no news. */
-  noise_rules: NoiseRule[];
-  paused: boolean;
-  /** Whether it may be at a private address; null where nobody decided, and its address says so itself. */
-  allow_private: boolean | null;
-}
+export type { SourceRow, SourceSettings } from './sourceRow.ts';
 
-/** How a source stands: what the table of states counts, and what the last check met. */
-export interface SourceCheckState {
-  state: SourceState;
-  failures: number;
-  missing_since: string | null;
-  consecutive: number;
-  failing_since: string | null;
-}
-
-export interface SourceRow extends SourceSettings, SourceCheckState {
-  key: number;
-  id: string;
-  url: string;
-  removed: boolean;
-  added_at: string;
-  /** The ledger entry of its newest revision. */
-  revision: number;
-  last_checked_at: string | null;
-  next_check_at: string | null;
-  last_status: number | null;
-  last_error: RetrievalError | null;
-  last_sha256: string | null;
-  last_event_type: EventType | null;
-  /** What its noise rules are known by; null where there are none. */
-  rules_digest: string | null;
-  /** How many bytes were not stored for want of room, where the last check ended so. */
-  refused_bytes: number | null;
-}
-
-/** A source as SQLite holds it. */
-export type StoredSource = Omit<
-  SourceRow,
-  'tags' | 'headers' | 'noise_rules' | 'ignore_robots' | 'paused' | 'removed' | 'allow_private'
-> & {
-  tags: string;
-  headers: string;
-  noise_rules: string | null;
-  ignore_robots: number;
-  paused: number;
-  removed: number;
-  allow_private: number | null;
-};
-
-/** @throws SyntaxError where the row is damaged. */
-export function fromStored(row: StoredSource): SourceRow {
-  return readWith(row, (text) => JSON.parse(text));
-}
-
-/** The same for whoever only shows it: of a damaged row all but what cannot be read, so that the others are shown too. */
-function shownFromStored(row: StoredSource): SourceRow {
-  return readWith(row, (text, empty) => {
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      if (error instanceof SyntaxError) return empty;
-      throw error;
-    }
-  });
-}
-
-function readWith(row: StoredSource, parse: (text: string, empty: unknown) => unknown): SourceRow {
-  return {
-    ...row,
-    tags: parse(row.tags, []) as string[],
-    headers: parse(row.headers, {}) as Record<string, string>,
-    noise_rules: row.noise_rules === null ? [] : (parse(row.noise_rules, []) as NoiseRule[]),
-    ignore_robots: row.ignore_robots === 1,
-    paused: row.paused === 1,
-    removed: row.removed === 1,
-    allow_private: row.allow_private === null ? null : row.allow_private === 1,
-  };
-}
-
-/** @throws SyntaxError where the row is damaged. */
+/** Returns a source by key. @throws SyntaxError if the row is damaged */
 export function sourceByKey(database: ReadDatabase, key: number): SourceRow | undefined {
   const row = statement<StoredSource>(database, 'SELECT * FROM sources WHERE key = ?').get(key);
-  return row && fromStored(row);
+  return row && parseSourceRow(row);
 }
 
-/** Watched or removed. */
+/** Returns a source by id, whether watched or removed. */
 export function sourceById(database: ReadDatabase, id: string): SourceRow | undefined {
   const row = statement<StoredSource>(database, 'SELECT * FROM sources WHERE id = ?').get(id);
-  return row && shownFromStored(row);
+  return row && parseSourceRowForDisplay(row);
 }
 
-/** The key of a source, watched or removed. */
+/** Returns the key of a source, whether watched or removed. */
 export function sourceKeyOf(database: ReadDatabase, id: string): number | undefined {
   return statement<{ key: number }>(database, 'SELECT key FROM sources WHERE id = ?').get(id)?.key;
 }
@@ -131,13 +51,13 @@ function identityForSql(source: Pick<SourceRow, 'id' | 'url' | 'added_at' | 'rev
   return { id, url, added_at, revision, next_check_at };
 }
 
-/** Writes what the owner says of a source anew; its standing stays. */
+/** Updates the owner's settings of a source; its state is unchanged. */
 export function updateSource(
   database: WriteDatabase,
   source: SourceSettings &
     Pick<SourceRow, 'key' | 'url' | 'added_at' | 'revision' | 'next_check_at' | 'removed'>,
 ): void {
-  takeTagsAway(database, source.key);
+  deleteTags(database, source.key);
   statement(
     database,
     `UPDATE sources SET name = @name, agency = @agency, tags = @tags, every_minutes = @every_minutes,
@@ -171,8 +91,8 @@ function settingsForSql(source: SourceSettings) {
   };
 }
 
-/** Found by the tags that its row bears until now, if they can be read: they lie in the order of the tags, not of the sources. */
-function takeTagsAway(database: WriteDatabase, key: number): void {
+/** Deletes the tags of a source from the index. The index is ordered by tag, so the row's tags are used if readable. */
+function deleteTags(database: WriteDatabase, key: number): void {
   const isReadable = statement<{ valid: number }>(
     database,
     'SELECT json_valid(tags) AS valid FROM sources WHERE key = ?',
@@ -185,8 +105,8 @@ function takeTagsAway(database: WriteDatabase, key: number): void {
 }
 
 /**
- * What `q` and `tag` find a source by that has no tags yet; the address also as a reader would type it, without percent
- * signs.
+ * Indexes a source for the parameters `q` and `tag`. It must have no indexed tags yet. The URL is also indexed
+ * percent-decoded, as a person would type it.
  */
 export function indexSource(
   database: WriteDatabase,
@@ -212,7 +132,7 @@ function readableUrl(url: string): string {
   }
 }
 
-/** Writes where a source stands after a check that counted. */
+/** Updates the state of a source after a check. */
 export function updateCheckState(
   database: WriteDatabase,
   key: number,
@@ -232,7 +152,7 @@ export function updateCheckState(
   ).run({ ...standing, key });
 }
 
-/** Writes that the node itself failed to check a source; the row may be damaged, and is not read. Its state stays. */
+/** Records that the node itself failed to check a source. Does not read the row, which may be damaged. Keeps its state. */
 export function recordInternalFailure(
   database: WriteDatabase,
   fault: { key: number; error: RetrievalError; at: string; next_check_at: string },
@@ -245,13 +165,13 @@ export function recordInternalFailure(
   ).run(fault);
 }
 
-/** What is watched and not paused, in SQL. */
+/** The SQL condition for active sources: watched and not paused. */
 export const WATCHED = 'removed = 0 AND paused = 0';
 
-/** A source that is to be checked: of thousands, the whole rows are read as their turn comes. */
+/** A source that will be checked. Its full row is read when it is its turn. */
 export type SourceToCheck = Pick<SourceRow, 'key' | 'url'>;
 
-/** Sources that are watched and not paused, in the order they were added. */
+/** Returns the active sources, in the order in which they were added. */
 export function activeSources(database: ReadDatabase): SourceToCheck[] {
   return statement<SourceToCheck>(
     database,
@@ -259,14 +179,14 @@ export function activeSources(database: ReadDatabase): SourceToCheck[] {
   ).all();
 }
 
-/** Sources whose last counted answer was a failure, longest failing first. */
+/** Returns the failing sources, longest failing first. */
 export function failingSources(database: ReadDatabase): SourceRow[] {
   return statement<StoredSource>(
     database,
     'SELECT * FROM sources WHERE removed = 0 AND failing_since IS NOT NULL ORDER BY failing_since, key',
   )
     .all()
-    .map(shownFromStored);
+    .map(parseSourceRowForDisplay);
 }
 
 export function countSourcesIn(database: ReadDatabase, state: SourceState): number {
@@ -278,7 +198,7 @@ export function countSourcesIn(database: ReadDatabase, state: SourceState): numb
   );
 }
 
-/** The least number of bytes that a source's last check could not store, or undefined where none was refused. */
+/** Returns the smallest number of bytes that a source's last check could not store, or undefined. */
 export function leastRefusedBytes(database: ReadDatabase): number | undefined {
   return (
     statement<{ bytes: number | null }>(
@@ -288,15 +208,7 @@ export function leastRefusedBytes(database: ReadDatabase): number | undefined {
   );
 }
 
-/** Which watched sources a list names; null names all. */
-export interface SourceFilter {
-  match: string | null;
-  agency: string | null;
-  tag: string | null;
-  state: SourceState | null;
-}
-
-/** One page of the watched sources, newest first, and how many there are. */
+/** Returns a page of the watched sources, newest first, and the total number of matches. */
 export function listSourceRows(
   database: ReadDatabase,
   filter: SourceFilter,
@@ -310,17 +222,7 @@ export function listSourceRows(
     `SELECT * ${from} ORDER BY key DESC LIMIT @limit OFFSET @offset`,
   )
     .all({ ...filter, limit, offset })
-    .map(shownFromStored);
+    .map(parseSourceRowForDisplay);
   const total = statement<{ count: number }>(database, `SELECT count(*) AS count ${from}`).get(filter)?.count;
   return { rows, total: total ?? 0 };
-}
-
-/** The conditions on `sources` of a filter's text, agency and tag, with named parameters. */
-export function sourceConditions(filter: Omit<SourceFilter, 'state'>): string[] {
-  const where: string[] = [];
-  if (filter.match !== null)
-    where.push('key IN (SELECT rowid FROM source_text WHERE source_text MATCH @match)');
-  if (filter.agency !== null) where.push('agency = @agency');
-  if (filter.tag !== null) where.push('key IN (SELECT source_key FROM source_tags WHERE tag = @tag)');
-  return where;
 }

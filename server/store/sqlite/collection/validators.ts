@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** What a server gave to ask it by whether an address still answers with the same object. */
+/** The HTTP validators of a response, for conditional requests. */
 export interface Validators {
   url: string;
   etag: string | null;
@@ -9,7 +9,7 @@ export interface Validators {
   content_type: string | null;
 }
 
-/** The validators of the address that last answered for a source. */
+/** Returns the validators of the last response for a source. */
 export function validatorsOf(database: ReadDatabase, sourceKey: number): Validators | undefined {
   return statement<Validators>(
     database,
@@ -17,7 +17,7 @@ export function validatorsOf(database: ReadDatabase, sourceKey: number): Validat
   ).get(sourceKey);
 }
 
-/** Replaces the validators of a source; those of an answer without any are dropped. */
+/** Replaces the validators of a source; `undefined` deletes them. */
 export function replaceValidators(
   database: WriteDatabase,
   sourceKey: number,

@@ -3,7 +3,7 @@ import type { SentRequest } from '../../../../shared/source.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import type { NewRetrieval } from './retrievals.ts';
 
-/** An attempt with its source, as an export tells it. */
+/** A retrieval with its source, for a WARC export. */
 export interface WarcRow extends NewRetrieval {
   id: number;
   source: string;
@@ -11,14 +11,14 @@ export interface WarcRow extends NewRetrieval {
   request: SentRequest | null;
 }
 
-/** Which attempts are exported; null means all. Both times are inclusive. */
+/** Selects the retrievals of an export; null means all. Both times are inclusive. */
 export interface WarcFilter {
   source_key: number | null;
   since: string | null;
   until: string | null;
 }
 
-/** A record that holds the whole of an object, by which later ones name it. */
+/** The record with the bytes of an object, to which later records refer. */
 export interface WrittenObject {
   retrieval: number;
   record: string;
@@ -26,7 +26,7 @@ export interface WrittenObject {
   date: string;
 }
 
-/** How many attempts are read at a time. */
+/** The number of retrievals read at a time. */
 const PAGE = 100;
 const END = '\uffff';
 
@@ -48,7 +48,7 @@ function fromStored(row: Stored): WarcRow {
   };
 }
 
-/** The attempts of an export, in the order in which they were made; each page is read when it is asked for. */
+/** Iterates over the retrievals of an export, in the order in which they were made; reads page by page. */
 export function* iterateWarcRows(database: ReadDatabase, filter: WarcFilter): Generator<WarcRow> {
   const since = filter.since ?? '';
   const until = filter.until ?? END;
@@ -85,7 +85,7 @@ function pageOfSource(database: ReadDatabase, place: { source_key: number; id: n
   ).all(place);
 }
 
-/** The last attempt on the same source that brought the object itself which a 304 speaks of. */
+/** Returns the last earlier retrieval of the same source that received the object of a 304 response. */
 export function attemptWithBody(database: ReadDatabase, row: WarcRow): WarcRow | undefined {
   const found = statement<Stored>(
     database,
@@ -96,7 +96,7 @@ export function attemptWithBody(database: ReadDatabase, row: WarcRow): WarcRow |
   return found && fromStored(found);
 }
 
-/** The events that an attempt made, by their numbers, with their ledger entries. */
+/** Returns the events that a retrieval caused, in the order of their ids, with their ledger entries. */
 export function eventsOfAttempt(
   database: ReadDatabase,
   row: WarcRow,
@@ -108,7 +108,7 @@ export function eventsOfAttempt(
   ).all({ source_key: row.source_key, observed_at: row.observed_at, id: row.id });
 }
 
-/** When the newest attempt was made. */
+/** Returns when the newest retrieval was made. */
 export function newestAttemptAt(database: ReadDatabase): string | undefined {
   return (
     statement<{ at: string | null }>(database, 'SELECT max(observed_at) AS at FROM retrievals').get()?.at ??
@@ -116,7 +116,7 @@ export function newestAttemptAt(database: ReadDatabase): string | undefined {
   );
 }
 
-/** Makes room beside the database, and for this connection alone, to note which objects were written where. */
+/** Creates a temporary table, on this connection only, for the records in which objects were written. */
 export function createWrittenObjectsTable(database: ReadDatabase): void {
   database.exec(
     `CREATE TEMP TABLE written_objects (sha256 TEXT PRIMARY KEY, retrieval INTEGER NOT NULL, record TEXT NOT NULL,

@@ -11,7 +11,9 @@ parentPort?.on('message', (task: CheckpointTask) => {
     parentPort?.close();
     return;
   }
-  // Waits for nobody: what a reader or the writer still needs is left for the next time.
-  const [told] = database.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[];
-  parentPort?.postMessage({ isWhole: told?.log === told?.checkpointed } satisfies CheckpointAnswer);
+  // PASSIVE waits for nobody: pages that a reader still needs are left for the next checkpoint.
+  const [result] = database.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[];
+  parentPort?.postMessage({
+    isComplete: result?.log === result?.checkpointed,
+  } satisfies CheckpointAnswer);
 });

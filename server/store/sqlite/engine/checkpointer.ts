@@ -2,29 +2,29 @@ import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
 export type CheckpointTask = 'checkpoint' | 'end';
-/** Whether the log was copied to its end, so that the next commit begins it anew. */
-export type CheckpointAnswer = { isWhole: boolean };
+/** Whether the whole log was copied, so that the next commit starts it from the beginning. */
+export type CheckpointAnswer = { isComplete: boolean };
 
-/** While there are commits, this long after the first of them. */
+/** The delay from a commit to the next checkpoint. */
 const EVERY_MS = 500;
-/** A log that never grew beyond this is left to SQLite. */
+/** A log that never exceeds this size is left to SQLite. */
 const SMALL_LOG_BYTES = 4_194_304;
-/** A log of this size is copied to its end before more is added: until it is, it can only grow. */
+/** At this size, commits wait for a complete checkpoint: without one, the log can only grow. */
 const LONG_LOG_BYTES = 33_554_432;
 
 /**
- * Copies what is committed from the write-ahead log into the database file, in a thread of its own: it reads and syncs
- * megabytes, and whoever commits would hold the event loop meanwhile. Nothing depends on it: a commit is on stable
- * storage in the log, and where the log grows all the same, the writing connection copies it (`wal_autocheckpoint`).
+ * Checkpoints the database in a worker thread: copies committed pages from the write-ahead log into the database file.
+ * This reads and syncs megabytes and would block the event loop. Durability does not depend on it: commits are on stable
+ * storage in the log, and if the log still grows, the writing connection checkpoints it (`wal_autocheckpoint`).
  */
 export class Checkpointer {
   readonly #file: string;
   #timer: NodeJS.Timeout | undefined;
   #worker: Worker | undefined;
   #isBusy = false;
-  /** Whether nothing was committed since the log was copied to its end. */
-  #isWhole = false;
-  /** A reader that stays keeps the log from being copied to its end; it is not waited for again before this time. */
+  /** Whether the log was copied completely and nothing was committed since. */
+  #isComplete = false;
+  /** A long-running reader prevents a complete checkpoint. Commits do not wait for another before this time. */
   #waitNotBefore = 0;
   #waiting: (() => void)[] = [];
 
@@ -32,29 +32,29 @@ export class Checkpointer {
     this.#file = databaseFile;
   }
 
-  /** Something was committed. */
+  /** Call this after each commit. */
   readonly committed = (): void => {
-    this.#isWhole = false;
+    this.#isComplete = false;
     this.#timer ??= setTimeout(() => this.#checkpoint(), EVERY_MS).unref();
   };
 
-  /** Resolves when more may be added to the log: nobody commits meanwhile. Undefined where it may be at once. */
-  room(): Promise<void> | undefined {
-    if (this.#isWhole || performance.now() < this.#waitNotBefore) return undefined;
+  /** Resolves when the next commit may be made; undefined if it may be made at once. Do not commit meanwhile. */
+  whenReady(): Promise<void> | undefined {
+    if (this.#isComplete || performance.now() < this.#waitNotBefore) return undefined;
     if (this.#logBytes() < LONG_LOG_BYTES) return undefined;
     return this.#copyAll();
   }
 
   async #copyAll(): Promise<void> {
-    // What is under way may have begun before the last commit.
-    if (this.#isBusy) await this.#pass();
+    // A running checkpoint may have begun before the last commit.
+    if (this.#isBusy) await this.#finished();
     this.#begin();
-    await this.#pass();
-    if (!this.#isWhole) this.#waitNotBefore = performance.now() + EVERY_MS;
+    await this.#finished();
+    if (!this.#isComplete) this.#waitNotBefore = performance.now() + EVERY_MS;
   }
 
-  /** Resolves when the thread has answered, or has ended. */
-  #pass(): Promise<void> {
+  /** Resolves when the thread has answered or ended. */
+  #finished(): Promise<void> {
     this.#worker?.ref();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
@@ -71,9 +71,9 @@ export class Checkpointer {
     this.#worker.postMessage('checkpoint' satisfies CheckpointTask);
   }
 
-  #end({ isWhole }: CheckpointAnswer): void {
+  #end({ isComplete }: CheckpointAnswer): void {
     this.#isBusy = false;
-    this.#isWhole = isWhole;
+    this.#isComplete = isComplete;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
@@ -88,11 +88,11 @@ export class Checkpointer {
     });
     worker.unref();
     worker.on('message', (answer: CheckpointAnswer) => {
-      // One that is being ended is waited for.
+      // `close` keeps its worker referenced to await it.
       if (this.#worker === worker) worker.unref();
       this.#end(answer);
     });
-    // Without the thread the writing connection does it; the next time another thread is tried.
+    // Until the next attempt starts a new thread, the writing connection checkpoints.
     worker.on('error', () => this.#forget(worker));
     worker.on('exit', () => this.#forget(worker));
     return worker;
@@ -101,16 +101,16 @@ export class Checkpointer {
   #forget(worker: Worker): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
-    this.#end({ isWhole: false });
+    this.#end({ isComplete: false });
   }
 
-  /** Ends the thread and closes its connection. */
+  /** Ends the thread, which closes its connection. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     const worker = this.#worker;
     this.#worker = undefined;
     if (!worker) return;
-    // Not `once` of node:events, which an error of the thread would make fail: it has ended all the same.
+    // `once` of node:events would reject if the thread fails, but the thread has ended then too.
     const ended = new Promise((resolve) => worker.once('exit', resolve));
     worker.ref();
     worker.postMessage('end' satisfies CheckpointTask);

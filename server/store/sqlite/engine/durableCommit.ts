@@ -1,32 +1,32 @@
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 import { beginSnapshot, endSnapshot, type WriteAheadLog } from './writeAheadLog.ts';
 
-/** A commit that takes longer, its sync with it, is too long for the event loop. */
-const QUICK_MS = 4;
-/** After a commit that was not quick so many are left to a thread, twice as many each time, up to the most. */
-const SOME = 64;
-const MOST = 4_096;
+/** The maximum time for a commit with its sync on the event loop. */
+const FAST_MS = 4;
+/** After a slow commit this many are synced in a thread; the number doubles each time, up to the maximum. */
+const MIN_THREADED = 64;
+const MAX_THREADED = 4_096;
 
 export interface DurableCommitOptions {
-  /** How many commits are left to a thread at first: it is not known how quick the disk is. */
+  /** The number of commits synced in a thread at first, while the speed of the disk is unknown. */
   byThread?: number;
   now?: () => number;
 }
 
 /**
- * Commits so that the disk does not hold the event loop for long. As long as it is quick, SQLite syncs the log itself,
- * inside the commit (`synchronous=FULL`): a thread costs more than such a disk. Where it is not, SQLite commits without
- * a sync (`NORMAL`) and the log is synced in a thread. Between the two the node's readers keep the snapshot of before:
- * nobody is shown what a power cut could still take back, a signed checkpoint least of all.
+ * Commits durably without blocking the event loop for long. On a fast disk, SQLite syncs the log within the commit
+ * (`synchronous=FULL`), which is faster than a thread. On a slow disk, SQLite commits without a sync (`NORMAL`) and the
+ * log is synced in a thread. Until that sync ends, the node's readers keep the previous snapshot, so that nobody sees
+ * (or gets a signed checkpoint of) data that a power cut could still undo.
  */
 export class DurableCommit {
   readonly #writing: WriteDatabase;
   readonly #reading: ReadDatabase;
   readonly #log: Pick<WriteAheadLog, 'sync'>;
   readonly #now: () => number;
-  /** Commits that are left to a thread before the disk is tried again. */
+  /** The number of commits to sync in a thread before the disk is measured again. */
   #byThread: number;
-  #nextByThread = SOME;
+  #nextByThread = MIN_THREADED;
   #hasUnsyncedCommit = false;
 
   constructor(
@@ -43,37 +43,38 @@ export class DurableCommit {
     writing.pragma(`synchronous = ${byThread > 0 ? 'NORMAL' : 'FULL'}`);
   }
 
-  /** Whether something is committed of which it is not known that it is on stable storage; for good where a sync failed. */
+  /** Whether a commit is not yet known to be on stable storage. Stays true after a failed sync. */
   get hasUnsyncedCommit(): boolean {
     return this.#hasUnsyncedCommit;
   }
 
   /**
-   * Runs `commit` and resolves when it is on stable storage. One at a time. `onVisible` is called in the turn in which the
-   * readers come to see it: whatever is counted until then by other means is neither missed nor counted twice.
+   * Runs `commit` and resolves when it is on stable storage. Call it one at a time. `onVisible` is called in the turn of
+   * the event loop in which the readers begin to see the commit, so that counts kept elsewhere neither miss it nor count
+   * it twice.
    *
-   * @throws what `commit` throws: then nothing is committed. What the sync fails with: then it is not known whether it
-   * is, the readers keep what was there before, and nothing may be written any more.
+   * @throws an error of `commit`: nothing is committed. An error of the sync: it is unknown whether the commit is on
+   * stable storage, the readers keep the previous snapshot, and nothing may be written any more.
    */
   async commit(commit: () => void, onVisible: () => void): Promise<void> {
-    if (this.#byThread > 0) await this.#syncedByThread(commit);
-    else this.#syncedAtOnce(commit);
+    if (this.#byThread > 0) await this.#commitWithThread(commit);
+    else this.#commitWithSync(commit);
     onVisible();
   }
 
-  #syncedAtOnce(commit: () => void): void {
+  #commitWithSync(commit: () => void): void {
     const begun = this.#now();
     commit();
-    if (this.#now() - begun <= QUICK_MS) {
-      this.#nextByThread = SOME;
+    if (this.#now() - begun <= FAST_MS) {
+      this.#nextByThread = MIN_THREADED;
       return;
     }
     this.#byThread = this.#nextByThread;
-    this.#nextByThread = Math.min(2 * this.#nextByThread, MOST);
+    this.#nextByThread = Math.min(2 * this.#nextByThread, MAX_THREADED);
     this.#writing.pragma('synchronous = NORMAL');
   }
 
-  async #syncedByThread(commit: () => void): Promise<void> {
+  async #commitWithThread(commit: () => void): Promise<void> {
     beginSnapshot(this.#reading);
     try {
       commit();

@@ -2,8 +2,8 @@ import { isDatabaseDamage } from '../../databaseDamage.ts';
 import { type ReadDatabase, statement } from './open.ts';
 
 /**
- * What SQLite finds wrong with the database file, in its own words, and which rows name others that are not there, at
- * most so many lines; none where it is sound. Reads all of the file: for a worker.
+ * Runs SQLite's integrity check and a check for references to missing rows. Returns at most `most` findings, none for
+ * an intact database. Reads the whole file, so call it in a worker.
  */
 export function integrityFindings(database: ReadDatabase, most: number): string[] {
   try {
@@ -17,7 +17,7 @@ export function integrityFindings(database: ReadDatabase, most: number): string[
   }
 }
 
-/** Without its row, a blob that a pack or retrieval names is served to nobody, and looks as if no record named it. */
+/** Finds references to missing rows. A blob without its row is not served and looks unreferenced. */
 function missingRows(database: ReadDatabase): string[] {
   const broken = statement<{ table: string; parent: string; rows: number }>(
     database,
@@ -31,5 +31,5 @@ function missingRows(database: ReadDatabase): string[] {
   const objects = { table: 'retrievals', parent: 'objects', rows: unnamed?.rows ?? 0 };
   return [...broken, objects]
     .filter(({ rows }) => rows > 0)
-    .map(({ table, parent, rows }) => `${rows} of ${table} name what is missing in ${parent}`);
+    .map(({ table, parent, rows }) => `rows missing in ${parent} that ${table} refers to: ${rows}`);
 }

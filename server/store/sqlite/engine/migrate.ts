@@ -38,28 +38,28 @@ const MIGRATIONS: readonly Migration[] = [
 export class NewerDatabaseError extends Error {
   constructor(found: number, known: number) {
     super(
-      `This data folder was written by a newer Strongroom (schema ${found}; this one knows ${known}). Install the newer version to open it.`,
+      `This data folder was written by a newer Strongroom (schema ${found}; this version supports ${known}). Install the newer version to open it.`,
     );
     this.name = 'NewerDatabaseError';
   }
 }
 
-/** The database is of another version than this program, which cannot bring it up to date by only reading it. */
+/** The database has another schema than this program, which only reads it and cannot migrate it. */
 export class SchemaMismatchError extends Error {
   constructor() {
     super(
-      'The database in this data folder is of another version. Close the node that runs on it, if any, and open it with this version first.',
+      'The database in this data folder belongs to another version of Strongroom. Close any node that has it open, then open it once with this version.',
     );
     this.name = 'SchemaMismatchError';
   }
 }
 
-/** The number of the last step that a database has had; 0 where it has no table yet. */
+/** Returns the number of the last migration applied to a database; 0 if it has no tables yet. */
 export function databaseSchemaVersion(database: ReadDatabase): number {
   return database.pragma('user_version', { simple: true }) as number;
 }
 
-/** @throws NewerDatabaseError where the database is of a later version than this program */
+/** @throws NewerDatabaseError if the database has a newer schema than this program */
 export function requireKnownSchema(
   database: ReadDatabase,
   migrations: readonly Migration[] = MIGRATIONS,
@@ -69,16 +69,16 @@ export function requireKnownSchema(
     throw new NewerDatabaseError(databaseSchemaVersion(database), known);
 }
 
-/** @throws SchemaMismatchError where the schema is not exactly this version's */
+/** @throws SchemaMismatchError if the database has another schema than this program */
 export function requireCurrentSchema(database: ReadDatabase): void {
   if (databaseSchemaVersion(database) !== MIGRATIONS.at(-1)?.number) throw new SchemaMismatchError();
 }
 
 /**
- * Brings the schema up to date: that of a new database in one transaction, an older one in one for each step, with its
- * `user_version`. A crash between steps leaves a database that the next start goes on with.
+ * Applies the missing migrations: all in one transaction for a new database, otherwise each in its own. After a crash
+ * between two migrations, the next start continues.
  *
- * @throws NewerDatabaseError and changes nothing, where the database is of a later version.
+ * @throws NewerDatabaseError if the database has a newer schema; nothing is changed then.
  */
 export function migrate(database: WriteDatabase, migrations: readonly Migration[] = MIGRATIONS): void {
   requireKnownSchema(database, migrations);

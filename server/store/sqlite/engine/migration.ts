@@ -1,4 +1,4 @@
-/** One numbered step of the schema; steps are never edited once a version with them is out. */
+/** A migration of the schema. Never edit one after it was released. */
 export interface Migration {
   number: number;
   sql: string;

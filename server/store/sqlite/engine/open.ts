@@ -3,51 +3,51 @@ import Database from 'better-sqlite3';
 declare const readable: unique symbol;
 declare const writable: unique symbol;
 
-/** A connection that may be read; SQLite itself refuses a write on it unless it is a `WriteDatabase`. */
+/** A connection for reading. SQLite refuses writes on it, unless it is a `WriteDatabase`. */
 export type ReadDatabase = Database.Database & { readonly [readable]: true };
-/** The one connection that may be written, and only inside a change given to `Writer.write`. */
+/** The one connection for writing. Write only inside a change passed to `Writer.write`. */
 export type WriteDatabase = ReadDatabase & { readonly [writable]: true };
 
-/** How long a connection waits for another's lock; checkpoints are the only contenders. */
+/** How long a connection waits for the lock of another. Only checkpoints compete for it. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** Pages (of 4 KB) in the log beyond which the writing connection copies them itself; see `Checkpointer`. */
-const MOST_PAGES_IN_LOG = 16_384;
-/** A log that grew beyond this gives the room back when it is begun anew, so that its size tells what is in it. */
-const USUAL_LOG_BYTES = 16_777_216;
+/** The number of pages (of 4 KB) in the log from which the writing connection checkpoints itself; see `Checkpointer`. */
+const AUTOCHECKPOINT_PAGES = 16_384;
+/** A longer log is truncated to this size when it starts over, so that its size reflects its content. */
+const LOG_SIZE_LIMIT_BYTES = 16_777_216;
 
 /**
- * Pages that the writing connection holds at the most, in KB. Rows named by digests land all over their indexes: with
- * SQLite's own 2 MB, an import of thousands of objects writes the same pages to the log many times over.
+ * The page cache of the writing connection, in KB. Rows keyed by digests are spread over their indexes. With SQLite's
+ * default of 2 MB, an import of thousands of objects writes the same pages to the log many times.
  */
 const CACHE_KB = 32_768;
 
 /**
- * Opens the writing connection: WAL, and `synchronous=FULL` so that a commit is on stable storage when it returns
- * (https://sqlite.org/pragma.html#pragma_synchronous); `DurableCommit` takes that over.
+ * Opens the writing connection in WAL mode, with `synchronous=FULL`, so that a commit is on stable storage when it
+ * returns (https://sqlite.org/pragma.html#pragma_synchronous). `DurableCommit` changes that setting later.
  */
 export function openForWriting(file: string): WriteDatabase {
   const database = new Database(file, { timeout: BUSY_TIMEOUT_MS });
   database.pragma('journal_mode = WAL');
   database.pragma('synchronous = FULL');
-  database.pragma(`wal_autocheckpoint = ${MOST_PAGES_IN_LOG}`);
-  database.pragma(`journal_size_limit = ${USUAL_LOG_BYTES}`);
+  database.pragma(`wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`);
+  database.pragma(`journal_size_limit = ${LOG_SIZE_LIMIT_BYTES}`);
   database.pragma('foreign_keys = ON');
   database.pragma('trusted_schema = OFF');
-  // What a savepoint would have to restore is kept in memory: on disk it is a file for every shared transaction.
+  // Keeps the undo data of savepoints in memory. On disk, each shared transaction would create a file.
   database.pragma('temp_store = MEMORY');
   database.pragma(`cache_size = -${CACHE_KB}`);
   return database as WriteDatabase;
 }
 
-/** As much of the file is mapped into memory: reading it then copies nothing. */
+/** The part of the file that is mapped into memory, so that reading it copies nothing. */
 const MAPPED_BYTES = 268_435_456;
 
 /**
- * Opens a reading connection; each worker thread opens its own.
+ * Opens a read-only connection. Each worker thread opens its own.
  *
- * @param isMapped whether the file is mapped into memory. What is read once from end to end is better not: each page of
- * it would count as this process's memory until the system wants it back.
+ * @param isMapped whether to map the file into memory. Do not map a file that is read once from end to end: all of its
+ * pages would count as memory of this process.
  */
 export function openForReading(file: string, { isMapped = true } = {}): ReadDatabase {
   const database = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
@@ -58,7 +58,7 @@ export function openForReading(file: string, { isMapped = true } = {}): ReadData
 
 const prepared = new WeakMap<Database.Database, Map<string, Database.Statement>>();
 
-/** The statement of this SQL on this connection, prepared once. `Row` is what the SQL selects. */
+/** Returns the prepared statement for this SQL; it is prepared once for each connection. `Row` is the type of its rows. */
 export function statement<Row = unknown>(
   database: ReadDatabase,
   sql: string,

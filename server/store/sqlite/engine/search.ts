@@ -1,15 +1,15 @@
-/** What a search text asks for, all of which must occur. */
+/** The terms of a search text. All must occur. */
 export interface SearchTerms {
-  /** As they stand. */
+  /** Matched exactly. */
   phrases: string[];
-  /** Each found by its beginning. */
+  /** Matched as prefixes. */
   words: string[];
 }
 
-/** Reads a search text: "phrases" in quotes, and words. Those that hold nothing to look for are left out. */
+/** Parses a search text into "phrases" in quotes and words. Terms without letters or digits are dropped. */
 export function searchTerms(q: string): SearchTerms {
   const phrases: string[] = [];
-  // Control characters (NUL would end the expression early) and halves of surrogate pairs part words.
+  // Control characters (NUL would end the expression) and unpaired surrogates separate words.
   const text = q.replace(/[\p{Cc}\p{Cs}]/gu, ' ');
   const words = text
     .replace(/"([^"]*)"/g, (_whole, phrase: string) => {
@@ -22,24 +22,24 @@ export function searchTerms(q: string): SearchTerms {
 }
 
 /**
- * Builds the FTS5 expression of a search text: every word as a quoted prefix term, every "phrase" as it stands, all of
- * which must occur. Any text is safe: what is special to FTS5 stands inside quotes, where nothing is.
+ * Builds the FTS5 expression of a search text: words as quoted prefix terms and phrases as they are, all of which must
+ * occur. Any text is safe, because every term is quoted.
  *
- * @returns undefined where the text holds no word, which is no filter.
+ * @returns undefined if the text has no terms; it then filters nothing.
  */
 export function matchExpression(q: string): string | undefined {
   const terms = termsOf(q);
   return terms.length > 0 ? terms.join(' ') : undefined;
 }
 
-/** Words that occur in every one of 100,000 records cost about 4 ms each. */
-const ROUGH_WORDS = 12;
+/** A word that occurs in each of 100,000 records takes about 4 ms to search. */
+const MAX_WORDS = 12;
 
 /**
- * The expression of the longest words and phrases of a search text, as many as are looked for quickly even where each
- * occurs everywhere.
+ * Builds the expression of only the longest terms of a search text, as many as can be searched quickly even if each
+ * occurs in every record.
  *
- * @returns undefined where that is all of them.
+ * @returns undefined if that is all of them.
  */
 export function approximateExpression(q: string): string | undefined {
   const terms = termsOf(q);
@@ -47,7 +47,7 @@ export function approximateExpression(q: string): string | undefined {
   let words = 0;
   const taken = byLength.filter((term, index) => {
     words += term.split(/\s+/u).length;
-    return index === 0 || words <= ROUGH_WORDS;
+    return index === 0 || words <= MAX_WORDS;
   });
   return taken.length < terms.length ? taken.join(' ') : undefined;
 }
@@ -57,12 +57,12 @@ function termsOf(q: string): string[] {
   return [...phrases.map((phrase) => `"${phrase}"`), ...words.map((word) => `"${word}"*`)];
 }
 
-/** Whether the tokenizer (`unicode61`) finds anything to look for: letters, digits and private characters. */
+/** Whether the tokenizer (`unicode61`) finds a token: letters, digits or private-use characters. */
 function hasToken(text: string): boolean {
   return /[\p{L}\p{N}\p{Co}]/u.test(text);
 }
 
-/** A word that another one begins with is implied by it, and costs as much again to look for. */
+/** Drops words that are prefixes of another word: they always match with it, and cost as much to search. */
 function withoutImplied(words: readonly string[]): string[] {
   const kept: string[] = [];
   const folded = words.map((word) => word.replace(/[A-Z]/g, (letter) => letter.toLowerCase()));

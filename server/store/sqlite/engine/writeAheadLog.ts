@@ -6,10 +6,10 @@ import { dataSync, type SyncFile } from '../../blobs/writeBlobBatch.ts';
 import { openForReading, type ReadDatabase, statement, type WriteDatabase } from './open.ts';
 
 /**
- * The write-ahead log as a file that is synced without holding the event loop. SQLite appends what is committed to it
- * (`synchronous=NORMAL`); with `FULL` SQLite would sync it too, inside the commit
- * (https://sqlite.org/pragma.html#pragma_synchronous). SQLite takes no lock on this file, so that to close a descriptor
- * of it lets none of its locks go (https://sqlite.org/howtocorrupt.html, 2.2).
+ * Syncs SQLite's write-ahead log without blocking the event loop. With `synchronous=NORMAL` SQLite appends commits to
+ * the log without a sync; with `FULL` it syncs within the commit (https://sqlite.org/pragma.html#pragma_synchronous).
+ * SQLite takes no locks on this file, so closing another descriptor of it releases none
+ * (https://sqlite.org/howtocorrupt.html, 2.2).
  */
 export class WriteAheadLog {
   readonly #databaseFile: string;
@@ -23,34 +23,34 @@ export class WriteAheadLog {
     this.#file = `${databaseFile}-wal`;
   }
 
-  /** How long it is; what was copied into the database file counts until the log is begun anew. */
+  /** The size of the log; checkpointed pages count until the log starts over. */
   get bytes(): number {
     return statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** Resolves when everything that is committed now is on stable storage. Once it failed, nothing is known of that. */
+  /** Resolves when all commits so far are on stable storage. After a failure that is unknown, also for later calls. */
   async sync(): Promise<void> {
     if (this.#descriptor === undefined) {
-      // The connection that writes keeps the file where it is until it is closed.
+      // The file stays in place as long as the writing connection is open.
       this.#descriptor = openSync(this.#file, process.platform === 'win32' ? 'r+' : 'r');
       await syncFolder(dirname(this.#file));
     }
     try {
       await this.#syncFile(this.#descriptor);
     } catch (error) {
-      writeFileSync(markOf(this.#databaseFile), '');
+      writeFileSync(failureMarker(this.#databaseFile), '');
       throw error;
     }
   }
 
   /**
-   * Puts on stable storage what a node before this one committed, and is not known to have synced. Where a sync failed, a
-   * later one may succeed with nothing written; so all of it is then copied into the database file.
+   * Syncs the commits of the node that last had the database open. If one of its syncs failed, a new sync may succeed
+   * although nothing was written, so the whole log is checkpointed into the database file first.
    */
   async settle(database: WriteDatabase): Promise<void> {
-    if (existsSync(markOf(this.#databaseFile))) database.pragma('wal_checkpoint(TRUNCATE)');
+    if (existsSync(failureMarker(this.#databaseFile))) database.pragma('wal_checkpoint(TRUNCATE)');
     await this.sync();
-    rmSync(markOf(this.#databaseFile), { force: true });
+    rmSync(failureMarker(this.#databaseFile), { force: true });
   }
 
   close(): void {
@@ -59,29 +59,30 @@ export class WriteAheadLog {
   }
 }
 
-/** This file is there from a sync of the log that failed until a node is started again. */
-function markOf(databaseFile: string): string {
+/** The path of a file that exists from a failed sync of the log until the next start of a node. */
+function failureMarker(databaseFile: string): string {
   return `${databaseFile}-unsettled`;
 }
 
 /**
- * Readers that come after a sync that failed cannot find out by a sync of their own: it may succeed with nothing written.
+ * Refuses reading after a failed sync. Readers cannot detect that by their own sync, which may succeed although nothing
+ * was written.
  *
- * @throws Problem `storage_failed` where it is not known whether all that is committed is on stable storage
+ * @throws Problem `storage_failed` if it is unknown whether all commits are on stable storage
  */
 export function requireSynced(databaseFile: string): void {
-  if (!existsSync(markOf(databaseFile))) return;
+  if (!existsSync(failureMarker(databaseFile))) return;
   throw new Problem(
     'storage_failed',
-    'The disk failed while the node was writing, so it is not known what was stored. Check the disk, then start the node again.',
+    'The disk failed while the node was writing, so it is unknown what was stored. Check the disk, then restart the node.',
   );
 }
 
 /**
- * Opens a reading connection with a snapshot begun: all that is read over it is of one moment and on stable storage.
- * Without the sync it might see what was committed a moment ago and is lost if the power goes.
+ * Opens a read-only connection with a snapshot: everything read over it is of one moment and on stable storage. Without
+ * the sync it could include commits that a power cut would still undo.
  *
- * @throws Problem as `requireSynced`
+ * @throws Problem see `requireSynced`
  */
 export async function openSnapshot(file: string, options?: { isMapped?: boolean }): Promise<ReadDatabase> {
   const database = openForReading(file, options);
@@ -99,7 +100,7 @@ export async function openSnapshot(file: string, options?: { isMapped?: boolean 
   }
 }
 
-/** Begins a snapshot, or none: a deferred transaction has none before its first read, which may fail. */
+/** Begins a snapshot. A deferred transaction gets its snapshot at the first read; if that fails, it is rolled back. */
 export function beginSnapshot(database: ReadDatabase): void {
   statement(database, 'BEGIN').run();
   try {

@@ -1,15 +1,16 @@
-import Database from 'better-sqlite3';
 import { Problem } from '../../../../shared/problems.ts';
 import type { DurableCommit } from './durableCommit.ts';
 import type { WriteDatabase } from './open.ts';
+import { isFull, isStorageError, storageFailed } from './storageErrors.ts';
+import { prepareTransaction, type TransactionStatements } from './transaction.ts';
 
-/** A change may not be asynchronous: the transaction would be over before it is. */
+/** A change must be synchronous; otherwise the transaction would end before it does. */
 type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
 
 export interface WriteOptions {
-  /** Waits a moment for others: each commit waits for the disk. */
+  /** Waits briefly for other changes, to share the commit with them. */
   patient?: boolean;
-  /** Called in the turn in which readers come to see the change, before anything else can be done. */
+  /** Called in the turn of the event loop in which readers begin to see the change. */
   onVisible?: (() => void) | undefined;
 }
 
@@ -20,50 +21,50 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** A change in steps that waits, or is under way. */
+/** A change in steps that is queued or running. */
 interface Stepped {
   change: (database: WriteDatabase) => Iterator<void, unknown, void>;
-  /** The steps that are left, once it has begun. */
+  /** The remaining steps, once it has begun. */
   steps?: Iterator<void, unknown, void>;
-  /** What is told once the transaction is committed, when all steps are done. */
+  /** The result, once all steps are done; returned after the commit. */
   outcome?: { value: unknown };
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
 }
 
 export interface WriterOptions {
-  /** Resolves when more may be committed, where that has to be waited for. */
-  room?: () => Promise<void> | undefined;
+  /** Resolves when the next commit may be made; undefined if at once. */
+  whenReady?: () => Promise<void> | undefined;
   /** Why nothing may be written for now, or undefined. */
   refusal?: () => Problem | undefined;
-  /** Called when a commit is on stable storage, before anybody hears of it. */
+  /** Called when a commit is on stable storage, before its changes are answered. */
   onDurable?: () => void;
-  /** Hears what a listener threw: what is committed cannot be refused any more. */
+  /** Receives the errors of listeners; they cannot undo a commit. */
   warn?: (error: unknown) => void;
 }
 
-/** No further change joins a transaction that has taken this long, so that none holds the event loop for long. */
+/** No further change joins a transaction after this time, so that it does not block the event loop for long. */
 const MAX_TRANSACTION_MS = 10;
 
-/** A change that is in no hurry waits for others as long as this, or until so many wait. */
+/** A patient change waits this long for others, or until this many are queued. */
 const PATIENCE_MS = 20;
-const ENOUGH = 128;
+const PATIENT_BATCH = 128;
 
 /**
- * Group commit. Changes that arrive together share one transaction, each in a savepoint of its own, so that one
- * change's refusal undoes that change alone; each is answered only once the transaction is on stable storage.
+ * Group commit. Changes that arrive together share one transaction, each in its own savepoint, so that the failure of
+ * one change undoes only that change. Each is answered only once the transaction is on stable storage.
  *
- * A commit whose outcome is unknown (an I/O error while syncing) ends all writing until the node is started again:
- * recovery by SQLite at the next opening then says what became durable.
+ * A commit with an unknown outcome (an I/O error during the sync) stops all writing until the node is restarted. SQLite's
+ * recovery at the next opening then decides what became durable.
  */
 export class Writer {
   readonly #database: WriteDatabase;
-  readonly #run: Control;
+  readonly #run: TransactionStatements;
   readonly #durable: DurableCommit;
-  readonly #room: () => Promise<void> | undefined;
+  readonly #whenReady: () => Promise<void> | undefined;
   #waiting: Waiting[] = [];
   #stepped: Stepped[] = [];
-  /** Whether a change in steps has had its turn since others had theirs. */
+  /** Whether a change in steps ran since the last shared transaction. */
   #hasStepped = false;
   #scheduled = false;
   #patience: NodeJS.Timeout | undefined;
@@ -76,38 +77,38 @@ export class Writer {
   readonly #warn: (error: unknown) => void;
 
   constructor(database: WriteDatabase, durable: DurableCommit, options: WriterOptions = {}) {
-    const { room, refusal, onDurable, warn } = options;
-    this.#room = room ?? (() => undefined);
+    const { whenReady, refusal, onDurable, warn } = options;
+    this.#whenReady = whenReady ?? (() => undefined);
     this.#refusal = refusal ?? (() => undefined);
     this.#onDurable = onDurable ?? (() => {});
     this.#warn = warn ?? ((error) => process.emitWarning(error instanceof Error ? error : String(error)));
     this.#database = database;
-    this.#run = controlOf(database);
+    this.#run = prepareTransaction(database);
     this.#durable = durable;
   }
 
-  /** Why nothing is written any more, or undefined. */
+  /** Why nothing can be written any more, or undefined. */
   get failure(): Problem | undefined {
     return this.#failure;
   }
 
-  /** Runs the change in a transaction and resolves with its result when it is durable; rejects with what it threw. */
+  /** Runs a change in a transaction and resolves with its result when it is durable; rejects with its error. */
   write<Result>(
     change: (database: WriteDatabase) => Synchronous<Result>,
     { patient = false, onVisible }: WriteOptions = {},
   ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ change, onVisible, resolve: resolve as (result: unknown) => void, reject });
-      if (patient && !this.#scheduled && this.#waiting.length < ENOUGH)
+      if (patient && !this.#scheduled && this.#waiting.length < PATIENT_BATCH)
         this.#patience ??= setTimeout(() => this.#schedule(), PATIENCE_MS);
       else this.#schedule();
     });
   }
 
   /**
-   * Runs a change that takes longer than others may be held up: a generator that yields wherever it can be interrupted.
-   * It has a transaction of its own, over several turns of the event loop, between which requests are answered. Other
-   * changes wait until it is committed, so it does not go on for long; then it is their turn.
+   * Runs a long change: a generator that yields wherever it can be interrupted. It has its own transaction, which spans
+   * several turns of the event loop, so that requests are answered in between. Other changes wait until it is committed,
+   * so it should still be short. Then the waiting changes get a transaction before the next change in steps.
    */
   writeInSteps<Result>(
     change: (database: WriteDatabase) => Generator<void, Synchronous<Result>, void>,
@@ -118,22 +119,22 @@ export class Writer {
     });
   }
 
-  /** Calls `listener` after each commit, until what is given back is called. */
+  /** Calls `listener` after each commit; returns a function that removes it. */
   onCommit(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
   /**
-   * Makes `change` inside each transaction, right before its commit, until what is given back is called. What it throws
-   * refuses the whole transaction.
+   * Runs `change` inside each transaction, right before its commit; returns a function that removes it. If it throws, the
+   * whole transaction is refused.
    */
   beforeCommit(change: (database: WriteDatabase) => void): () => void {
     this.#lastChanges.add(change);
     return () => void this.#lastChanges.delete(change);
   }
 
-  /** Resolves when nothing waits to be written. */
+  /** Resolves when no changes are queued. */
   drained(): Promise<void> {
     if (this.#waiting.length + this.#stepped.length === 0 && !this.#scheduled) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -147,12 +148,12 @@ export class Writer {
     setImmediate(() => void this.#turn());
   }
 
-  /** What comes while a commit waits for the disk waits for the next turn. */
+  /** Runs one transaction, or one turn of a change in steps. Changes that arrive meanwhile wait for the next turn. */
   async #turn(): Promise<void> {
     const [stepped] = this.#stepped;
-    if (!stepped?.steps) await this.#room();
-    const isTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
-    if (stepped && isTurn) await this.#advance(stepped);
+    if (!stepped?.steps) await this.#whenReady();
+    const isSteppedTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
+    if (stepped && isSteppedTurn) await this.#advance(stepped);
     else await this.#commit();
     this.#scheduled = false;
     if (this.#waiting.length + this.#stepped.length > 0) return this.#schedule();
@@ -171,16 +172,16 @@ export class Writer {
         outcomes.push(this.#runInSavepoint(next));
         if (performance.now() > until) break;
       }
-      this.#changeLast();
-      await this.#durable.commit(this.#run.commit, () => this.#tellEach([...outcomes, ...this.#listeners]));
+      this.#runLastChanges();
+      await this.#durable.commit(this.#run.commit, () => this.#notify([...outcomes, ...this.#listeners]));
     } catch (error) {
-      const refusal = this.#giveUp(error);
-      // Where nothing could be begun, those who come later would fare no better.
+      const refusal = this.#rollBack(error);
+      // If the transaction could not begin, the queued changes would fail too.
       for (const { reject } of begun.length > 0 ? begun : this.#waiting.splice(0)) reject(refusal);
     }
   }
 
-  /** One turn of a change in steps: as many steps as there is time for, or its commit. */
+  /** Runs one turn of a change in steps: as many steps as fit in the time, or the commit. */
   async #advance(stepped: Stepped): Promise<void> {
     this.#hasStepped = true;
     try {
@@ -194,14 +195,14 @@ export class Writer {
         return;
       }
       const { value } = stepped.outcome;
-      this.#changeLast();
+      this.#runLastChanges();
       await this.#durable.commit(this.#run.commit, () => {
         this.#stepped.shift();
-        this.#tellEach([() => stepped.resolve(value), ...this.#listeners]);
+        this.#notify([() => stepped.resolve(value), ...this.#listeners]);
       });
     } catch (error) {
       this.#stepped.shift();
-      stepped.reject(this.#giveUp(error));
+      stepped.reject(this.#rollBack(error));
     }
   }
 
@@ -211,12 +212,12 @@ export class Writer {
     this.#run.begin();
   }
 
-  #changeLast(): void {
+  #runLastChanges(): void {
     for (const change of this.#lastChanges) change(this.#database);
   }
 
-  /** Says that a commit is durable: calls all of them, whatever one of them throws: the others know nothing of it, and what they hear of is committed. */
-  #tellEach(calls: readonly (() => void)[]): void {
+  /** Notifies everyone of a durable commit. An error of one callback does not keep the others from being called. */
+  #notify(calls: readonly (() => void)[]): void {
     for (const call of [this.#onDurable, ...calls]) {
       try {
         call();
@@ -239,7 +240,7 @@ export class Writer {
         }
       };
     } catch (error) {
-      // A full disk or an I/O error ends the whole transaction; the others of the batch are then refused too.
+      // A full disk or an I/O error ends the whole transaction, so all of its changes are refused.
       if (!this.#database.inTransaction || isStorageError(error)) throw error;
       this.#run.undo();
       this.#run.release();
@@ -247,75 +248,33 @@ export class Writer {
     }
   }
 
-  /** Undoes the transaction and says what the waiting are told. */
-  #giveUp(error: unknown): unknown {
+  /** Rolls back the transaction and returns the error for its changes. */
+  #rollBack(error: unknown): unknown {
     if (this.#failure) return this.#failure;
     try {
       if (this.#database.inTransaction) this.#database.exec('ROLLBACK');
     } catch (cause) {
-      this.#failure = stopped(cause);
+      this.#failure = storageFailed(cause);
     }
     if (isFull(error)) {
       return new Problem(
         'disk_nearly_full',
-        'The disk is full; nothing was written. Make room and try again.',
+        'The disk is full; nothing was written. Free some space and try again.',
         {
           cause: error,
         },
       );
     }
-    if (isStorageError(error) || this.#durable.hasUnsyncedCommit) this.#failure = stopped(error);
+    if (isStorageError(error) || this.#durable.hasUnsyncedCommit) this.#failure = storageFailed(error);
     return this.#failure ?? error;
   }
 }
 
-/** Takes steps until that time; what they come to, once there are no more. */
+/** Runs steps until that time. Returns the result of the generator once it is done. */
 function runUntil(steps: Iterator<void, unknown, void>, until: number): { value: unknown } | undefined {
   do {
     const { done, value } = steps.next();
     if (done) return { value };
   } while (performance.now() <= until);
   return undefined;
-}
-
-/** The statements that every transaction consists of, prepared once. */
-interface Control {
-  begin: () => void;
-  commit: () => void;
-  savepoint: () => void;
-  release: () => void;
-  undo: () => void;
-}
-
-function controlOf(database: WriteDatabase): Control {
-  const prepared = (sql: string) => {
-    const statement = database.prepare(sql);
-    return () => void statement.run();
-  };
-  return {
-    begin: prepared('BEGIN IMMEDIATE'),
-    commit: prepared('COMMIT'),
-    savepoint: prepared('SAVEPOINT change'),
-    release: prepared('RELEASE change'),
-    undo: prepared('ROLLBACK TO change'),
-  };
-}
-
-function stopped(cause: unknown): Problem {
-  return new Problem(
-    'storage_failed',
-    'The disk failed while writing, so it is not known what was stored. Check the disk, then start the node again.',
-    { cause },
-  );
-}
-
-function isFull(error: unknown): boolean {
-  return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
-}
-
-function isStorageError(error: unknown): boolean {
-  return (
-    error instanceof Database.SqliteError &&
-    /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|PROTOCOL)/.test(error.code)
-  );
 }

@@ -1,10 +1,10 @@
 import type { Audit } from '../../../../shared/fixity.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** How far an audit is. */
+/** The progress of an audit. */
 export type AuditCounts = Pick<Audit, 'checked' | 'bytes' | 'damaged' | 'restored'>;
 
-/** An audit that has not ended, and the digest of the last object that it re-hashed. */
+/** An audit that has not ended; `position` is the digest of the last blob that it hashed. */
 export type RunningAudit = AuditCounts & { id: number; started_at: string; position: string };
 
 type StartedBy = Audit['started_by'];
@@ -20,7 +20,7 @@ export function insertAudit(
   );
 }
 
-/** Moves an audit on to `position`. */
+/** Saves the progress of an audit. */
 export function updateAudit(
   database: WriteDatabase,
   audit: AuditCounts & { id: number; position: string },
@@ -51,7 +51,7 @@ export function endAudit(
   );
 }
 
-/** Ends audits without completing them: those that a process took with it when it ended, or that are of no more use. */
+/** Ends running audits as not completed, because their process ended or they are no longer needed. */
 export function abortAudits(database: WriteDatabase, startedBy: StartedBy, at: string): void {
   statement(database, 'UPDATE audits SET ended_at = ? WHERE started_by = ? AND ended_at IS NULL').run(
     at,
@@ -59,7 +59,7 @@ export function abortAudits(database: WriteDatabase, startedBy: StartedBy, at: s
   );
 }
 
-/** The audit on schedule that has not ended, or undefined. */
+/** Returns the running scheduled audit, or undefined. */
 export function scheduledAudit(database: ReadDatabase): RunningAudit | undefined {
   return statement<RunningAudit>(
     database,
@@ -68,7 +68,7 @@ export function scheduledAudit(database: ReadDatabase): RunningAudit | undefined
   ).get();
 }
 
-/** The newest audit that re-hashed everything, or undefined. */
+/** Returns the newest completed audit, or undefined. */
 export function lastCompletedAudit(
   database: ReadDatabase,
 ): { ended_at: string; checked: number } | undefined {
@@ -78,7 +78,7 @@ export function lastCompletedAudit(
   ).get();
 }
 
-/** A page of audits, newest first, and how many there are. */
+/** Returns a page of audits, newest first, and their total number. */
 export function auditsPage(
   database: ReadDatabase,
   { limit, offset }: { limit: number; offset: number },

@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** Names a blob that lies in the blob folder already; a second naming is no change. */
+/** Inserts the row of a blob whose file is durable. Does nothing if the row exists. */
 export function createBlobRowIfAbsent(
   database: WriteDatabase,
   blob: { sha256: string; bytes: number; stored_at: string },
@@ -11,13 +11,13 @@ export function createBlobRowIfAbsent(
   ).run(blob.sha256, blob.bytes, blob.stored_at);
 }
 
-/** The size of a blob that a row names, or undefined. */
+/** Returns the size of a blob from its row, or undefined. */
 export function blobBytes(database: ReadDatabase, sha256: string): number | undefined {
   return statement<{ bytes: number }>(database, 'SELECT bytes FROM blobs WHERE sha256 = ?').get(sha256)
     ?.bytes;
 }
 
-/** A blob that a row names, or undefined. */
+/** Returns the row of a blob, or undefined. */
 export function blobRow(
   database: ReadDatabase,
   sha256: string,
@@ -37,14 +37,14 @@ export type CounterName =
   | 'damages'
   | 'damaged_objects';
 
-/** A running count, kept by triggers in the same transaction as what it counts. */
+/** Returns a count that triggers maintain in the same transaction as the rows. */
 export function counter(database: ReadDatabase, name: CounterName): number {
   return (
     statement<{ value: number }>(database, 'SELECT value FROM counters WHERE name = ?').get(name)?.value ?? 0
   );
 }
 
-/** Every blob that a row names, in the order of the digests. */
+/** Iterates over the rows of all blobs, in the order of their digests. */
 export function iterateBlobRows(database: ReadDatabase): IterableIterator<{ sha256: string; bytes: number }> {
   return statement<{ sha256: string; bytes: number }>(
     database,
@@ -52,7 +52,7 @@ export function iterateBlobRows(database: ReadDatabase): IterableIterator<{ sha2
   ).iterate();
 }
 
-/** The blobs that rows name after a digest, in the order of the digests. */
+/** Returns the rows of blobs after a digest, in the order of their digests. */
 export function blobRowsAfter(
   database: ReadDatabase,
   after: string,

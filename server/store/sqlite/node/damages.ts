@@ -1,10 +1,10 @@
 import type { Damage } from '../../../../shared/fixity.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** A damage as it was found. */
+/** A damage when it was found. */
 export type DamageRow = Pick<Damage, 'sha256' | 'bytes' | 'problem' | 'found' | 'at' | 'ledger_entry'>;
 
-/** That the bytes of a damage, named by its ledger entry, were right again. */
+/** The repair of a damage; `damage` is the damage's ledger entry. */
 export interface RestorationRow {
   ledger_entry: number;
   damage: number;
@@ -28,7 +28,7 @@ export function insertRestoration(database: WriteDatabase, restoration: Restorat
   ).run(restoration);
 }
 
-/** The ledger entry of the damage that an object has now, or undefined. */
+/** Returns the ledger entry of a blob's current damage, or undefined. */
 export function currentDamageOf(database: ReadDatabase, sha256: string): number | undefined {
   return statement<{ damage: number }>(database, 'SELECT damage FROM damaged_objects WHERE sha256 = ?').get(
     sha256,
@@ -38,7 +38,7 @@ export function currentDamageOf(database: ReadDatabase, sha256: string): number 
 const DAMAGES = `SELECT d.sha256, d.bytes, d.problem, d.found, d.at, d.ledger_entry, r.at AS restored_at,
     r.ledger_entry AS restored_entry`;
 
-/** The first of the objects that are damaged now, by their digests. */
+/** Returns the first `limit` blobs that are currently damaged, in the order of their digests. */
 export function currentDamages(database: ReadDatabase, limit: number): Damage[] {
   return statement<Damage>(
     database,
@@ -47,7 +47,7 @@ export function currentDamages(database: ReadDatabase, limit: number): Damage[] 
   ).all(limit);
 }
 
-/** A page of all damages there ever were, newest first. */
+/** Returns a page of all damages ever found, newest first. */
 export function damagesPage(
   database: ReadDatabase,
   { limit, offset }: { limit: number; offset: number },
@@ -59,7 +59,7 @@ export function damagesPage(
   ).all(limit, offset);
 }
 
-/** Every damage, in the order of the ledger. */
+/** Iterates over all damages, in ledger order. */
 export function iterateDamages(database: ReadDatabase): IterableIterator<DamageRow> {
   return statement<DamageRow>(
     database,
@@ -67,7 +67,7 @@ export function iterateDamages(database: ReadDatabase): IterableIterator<DamageR
   ).iterate();
 }
 
-/** Every restoration, in the order of the ledger. */
+/** Iterates over all restorations, in ledger order. */
 export function iterateRestorations(database: ReadDatabase): IterableIterator<RestorationRow> {
   return statement<RestorationRow>(
     database,

@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** A table whose rows stand in a dump column by column. */
+/** A table whose rows are dumped column by column. */
 interface DumpedTable {
   table: string;
   order: string;
@@ -10,8 +10,8 @@ interface DumpedTable {
 }
 
 /**
- * The tables of the collection, each row one line. Of a source's headers a dump has the names alone: the values may be
- * secrets, and a dump is for everyone.
+ * The tables of the collection; each row becomes one line. A dump has only the names of a source's headers, because
+ * the values may be secrets and a dump is public.
  */
 const TABLES = {
   source: {
@@ -46,7 +46,7 @@ const TABLES = {
     ),
     json: ['redirects', 'headers', 'request', 'page_label'],
   },
-  /** In dumps of format 1; since then a part of its retrieval's line. */
+  /** Only in dumps of format 1. Later formats have it in the line of its retrieval. */
   capture: {
     table: 'captures',
     order: 'retrieval',
@@ -94,7 +94,7 @@ function words(...lines: string[]): string[] {
   return lines.join(' ').split(' ');
 }
 
-/** The lines of a table, each a JSON object whose first member is `kind`; SQLite writes them, which is what is fast. */
+/** Returns SQL that selects the lines of a table as JSON objects beginning with `kind`. SQLite formats them fastest. */
 function tableLines(kind: DumpedRowKind): string {
   const { table, order, columns, json = [] }: DumpedTable = TABLES[kind];
   const members = columns.map(
@@ -106,7 +106,7 @@ function tableLines(kind: DumpedRowKind): string {
   return `SELECT json_object('kind', '${kind}', ${members.join(', ')}) FROM ${table} ORDER BY ${order}`;
 }
 
-/** What the ledger covers of each retrieval, and the hash of its leaf. */
+/** The lines of retrievals: everything the ledger covers, and the hash of the leaf. */
 const RETRIEVAL_LINES = `SELECT json_object('kind', 'retrieval', 'id', r.id, 'source', s.id, 'round', r.round, 'url', r.url,
     'final_url', r.final_url, 'redirects', json(r.redirects), 'observer', r.observer, 'observed_at', r.observed_at,
     'original_observed_at', r.original_observed_at, 'status', r.status, 'error', r.error, 'content_type', r.content_type,
@@ -116,7 +116,7 @@ const RETRIEVAL_LINES = `SELECT json_object('kind', 'retrieval', 'id', r.id, 'so
   FROM retrievals r LEFT JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id
   LEFT JOIN retrieval_leaves l ON l.retrieval = r.id ORDER BY r.id`;
 
-/** What a dump holds, in the order in which it can be read back: whatever a line names stands before it. */
+/** The lines of a dump by kind, in the order in which they can be restored: a line comes after those it refers to. */
 const LINES: Record<string, string> = {
   entry: `SELECT json_object('kind', 'entry', 'seq', seq, 'at', at, 'type', type, 'subject', subject, 'digest', digest,
     'prev', prev, 'hash', hash) FROM ledger ORDER BY seq`,
@@ -149,17 +149,17 @@ const LINES: Record<string, string> = {
   key_change: tableLines('key_change'),
 };
 
-/** The kinds of a dump's lines, in their order. */
+/** The kinds of lines in a dump, in their order. */
 export const DUMP_KINDS = Object.keys(LINES);
 
-/** The lines of one kind, one at a time, without line ends. */
+/** Iterates over the lines of one kind, without line ends. */
 export function iterateDumpLines(database: ReadDatabase, kind: string): IterableIterator<string> {
   const sql = LINES[kind];
   if (sql === undefined) throw new TypeError(`A dump has no lines of the kind ${kind}.`);
   return database.prepare<[], string>(sql).pluck().iterate();
 }
 
-/** Puts a row of the collection back as it was dumped; the values of a source's headers are for the owner to say anew. */
+/** Inserts a dumped row of the collection. The values of a source's headers are empty; the owner must set them again. */
 export function restoreRow(database: WriteDatabase, kind: DumpedRowKind, row: Record<string, unknown>): void {
   const { table, columns, json = [] }: DumpedTable = TABLES[kind];
   const values = columns.map((column) => {
@@ -171,6 +171,6 @@ export function restoreRow(database: WriteDatabase, kind: DumpedRowKind, row: Re
     names.push('headers');
     values.push(JSON.stringify(Object.fromEntries((row.header_names as string[]).map((name) => [name, '']))));
   }
-  const marks = names.map(() => '?').join(', ');
-  statement(database, `INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`).run(values);
+  const placeholders = names.map(() => '?').join(', ');
+  statement(database, `INSERT INTO ${table} (${names.join(', ')}) VALUES (${placeholders})`).run(values);
 }

@@ -15,7 +15,7 @@ export function insertInvitation(
   );
 }
 
-/** Newest first. */
+/** Returns a page of invitations, newest first. */
 export function invitations(
   database: ReadDatabase,
   { limit, offset }: { limit: number; offset: number },
@@ -49,7 +49,7 @@ export function countInvitationUse(database: WriteDatabase, id: string, at: stri
   );
 }
 
-/** Answers whether there was one. */
+/** Removes an invitation; returns whether it existed. */
 export function removeInvitation(database: WriteDatabase, id: string): boolean {
   return statement(database, 'DELETE FROM invitations WHERE id = ?').run(id).changes > 0;
 }

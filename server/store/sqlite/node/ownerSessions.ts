@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** A browser that is signed in as the owner. */
+/** A session of a browser that is signed in as the owner. */
 export interface SessionRow {
   id: string;
   created_at: string;
@@ -25,7 +25,7 @@ export function sessionByToken(database: ReadDatabase, tokenSha256: string): Ses
   ).get(tokenSha256);
 }
 
-/** The sessions that were used since, the last used first. */
+/** Returns the sessions used since an instant, most recently used first, and their total number. */
 export function sessionsUsedSince(
   database: ReadDatabase,
   since: string,
@@ -54,7 +54,7 @@ export function removeSession(database: WriteDatabase, tokenSha256: string): voi
   statement(database, 'DELETE FROM owner_sessions WHERE token_sha256 = ?').run(tokenSha256);
 }
 
-/** Whether there was such a session. */
+/** Removes a session; returns whether it existed. */
 export function removeSessionById(database: WriteDatabase, id: string): boolean {
   return statement(database, 'DELETE FROM owner_sessions WHERE id = ?').run(id).changes > 0;
 }

@@ -1,6 +1,6 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** The value kept under a name, or undefined where it was never set. */
+/** Returns the value of a setting, or undefined if it was never set. */
 export function readSetting(database: ReadDatabase, name: string): unknown {
   const row = statement<{ value: string }>(database, 'SELECT value FROM settings WHERE name = ?').get(name);
   return row === undefined ? undefined : JSON.parse(row.value);

@@ -1,12 +1,12 @@
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
-/** The day that is counted, and the random key that its addresses are hashed with. */
+/** The current day of the write counts, and the random key for hashing the addresses of that day. */
 export interface WriteDay {
   day: string;
   key: string;
 }
 
-/** What was written: in one hour, and in all hours of the day. */
+/** Writes in one hour, and writes and bytes of the day. */
 export interface WriteCounts {
   hour_writes: number;
   day_writes: number;
@@ -17,7 +17,7 @@ export function writeDay(database: ReadDatabase): WriteDay | undefined {
   return statement<WriteDay>(database, 'SELECT day, key FROM write_day').get();
 }
 
-/** Begins a day: its key takes the place of the last one, and what was counted before is gone. */
+/** Begins a day: replaces the key and deletes all counts. */
 export function beginWriteDay(database: WriteDatabase, { day, key }: WriteDay): void {
   statement(database, 'DELETE FROM write_counts').run();
   statement(

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * The ground of both archives. `tiles` holds the hash of each complete run of 256 ledger entries (level 1), of 256
- * such runs (level 2) and so on: any root or proof is computed from at most 255 hashes a level.
+ * The ledger, the blobs and the settings. `tiles` holds the hash of each 256 ledger entries (level 1), of each 256 tiles
+ * of level 1 (level 2) and so on, so that any root or proof is computed from at most 255 hashes per level.
  */
 export const migration: Migration = {
   number: 1,

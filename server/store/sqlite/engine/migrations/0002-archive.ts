@@ -4,12 +4,12 @@ import type { Migration } from '../migration.ts';
 const APPEND_ONLY = ['nodes', 'study_statuses', 'pack_records', 'pack_files', 'pack_flags', 'comments'];
 
 /**
- * The data-pack archive. Each row bears the number of the ledger entry that recorded it, which is also its key: newest
- * first is simply backwards.
+ * The archive of data packs. The key of each row is the number of the ledger entry that recorded it, so descending order
+ * is newest first.
  *
- * `pack_records` holds each record's canonical text, of which `packs.digest` is the SHA-256; `packs` repeats what lists
- * sort and count by, and is narrow so that 100,000 of them are read quickly. `pack_filters` is an inverted index: one
- * row per value that a list of packs can be filtered by, with `packs` of `pack_filter_values` counting them.
+ * `pack_records` holds the canonical text of each record; `packs.digest` is its SHA-256. `packs` repeats the columns that
+ * lists sort and count by. It is narrow, so that 100,000 rows are read quickly. `pack_filters` is an inverted index with
+ * a row for each pack and filter value; `pack_filter_values.packs` counts them.
  */
 export const migration: Migration = {
   number: 2,

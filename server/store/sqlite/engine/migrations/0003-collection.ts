@@ -1,11 +1,10 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * The source-observation archive. Retrievals and events are append-only, as is what the ledger recorded of a source.
- * What a list needs to know without counting is counted by triggers, in the transaction that it counts:
- * `event_counts` has a row for each source, type and observer, and one for all sources under the key 0; `event_marks`
- * has the rank in the timeline, oldest first, of one event in 1,024, so that any page and any range of time is found
- * by its rank and never counted out.
+ * The archive of observed sources. Retrievals, events and source revisions are append-only. Triggers maintain counts for
+ * lists, in the same transaction as the rows: `event_counts` has a row for each source, type and observer, and one for
+ * all sources with the key 0. `event_marks` has the rank in the timeline, oldest first, of one in 1,024 events, so that
+ * any page or range of time is found by its rank without counting.
  */
 export const migration: Migration = {
   number: 3,

@@ -1,11 +1,11 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * What is known of visitors: how much was written, and who was invited.
+ * The counts of visitors' writes, and the invitations.
  *
- * `write_day` has one row, which each new day overwrites with a fresh key: without yesterday's key nothing ties an
- * address to yesterday. `write_counts` has a row for each hour of that day in which somebody wrote; `who` is the keyed
- * hash of an address, or empty for everyone together.
+ * `write_day` has one row, which is overwritten with a new key each day. Without the old key, no address can be linked to
+ * yesterday's counts. `write_counts` has a row for each hour with writes; `who` is the keyed hash of an address, or empty
+ * for the total.
  */
 export const migration: Migration = {
   number: 4,

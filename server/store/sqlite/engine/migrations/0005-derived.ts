@@ -1,12 +1,12 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * Documents made from archived objects. They are no evidence: in no dump and no ledger entry, and whatever is deleted
- * here is made anew. `outcome` is `made`, or why nothing could be made, so that it is not tried again for ever.
+ * Documents derived from archived objects. They are not evidence: they are in no dump and no ledger entry, and deleted
+ * ones are derived again. `outcome` is `made`, or why it failed, so that it is not tried again forever.
  *
- * `document_text` is the full-text index of the texts of the sources' current versions, by the source's key, and
- * `indexed_texts` says of each source which version is looked at there. `wanted_texts` holds the sources whose version
- * changed since; triggers fill it in the transaction of the change, so nothing is forgotten by a crash.
+ * `document_text` is the full-text index of the current versions of the sources, by source key. `indexed_texts` holds the
+ * indexed version of each source. `wanted_texts` holds the sources whose version has changed since; triggers fill it in
+ * the transaction of the change, so that none is lost in a crash.
  */
 export const migration: Migration = {
   number: 5,

@@ -1,12 +1,12 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * What of a source's versions is no news, by the owner's rules: `noise_rules` is null where there are none, and
- * `rules_digest` is what that set of rules is known by.
+ * Noise rules: the owner's rules for insignificant changes of a source. `noise_rules` is null if there are none;
+ * `rules_digest` identifies the set of rules.
  *
- * `event_noise` says of an event whether the rules explain all that changed. It stands beside the events, which are
- * never altered, and counts only as long as its rules are those of its source. The counter `events_judged` is the
- * number of the last event that was looked at as it came.
+ * `event_noise` tells whether an event is only noise by its source's rules. It is a separate table because events are
+ * never changed. A row is valid only as long as its rules are those of the source. The counter `events_judged` is the id
+ * of the last event that was judged when it was recorded.
  */
 export const migration: Migration = {
   number: 6,

@@ -1,9 +1,9 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * Third parties' captures: what a WARC record says of itself, so that a later file can refer to it, and how a capture
- * that is held already and the newest version of each observer are found. The indexes cover captures alone; what the
- * node observes itself costs nothing here.
+ * Captures by third parties. The table holds the identity of WARC records, so that a later file can refer to them. The
+ * indexes find existing captures and the newest version by each observer. They cover only captures, so the node's own
+ * observations cost nothing here.
  */
 export const migration: Migration = {
   number: 7,

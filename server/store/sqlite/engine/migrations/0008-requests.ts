@@ -1,9 +1,9 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * What was sent for each attempt (null for those before this step), and what giving back finds attempts by: all of them
- * in the order of time, and the observations of a source by the moment that they show, which is the capture's own where
- * a third party made it.
+ * The request of each retrieval (null for those before this migration), and indexes for exports and mementos: all
+ * retrievals by time, and the observations of a source by their moment, which is the capture's own time for captures by
+ * third parties.
  */
 export const migration: Migration = {
   number: 8,

@@ -1,9 +1,10 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * What re-hashing stored bytes found. Damages and restorations are append-only and in the ledger; `damaged_objects`
- * names those that last, kept by triggers that also bear a dump's order, all damages before all restorations. An audit on schedule goes through the blobs in the order of their digests,
- * again and again, so the one at `position` is always the one that was not looked at the longest.
+ * The results of audits. Damages and restorations are append-only and in the ledger. Triggers maintain the currently
+ * damaged blobs in `damaged_objects`; they also work in the order of a dump, all damages before all restorations. The
+ * scheduled audit cycles through the blobs in the order of their digests, so the next one after `position` is the one
+ * that was audited longest ago.
  */
 export const migration: Migration = {
   number: 9,

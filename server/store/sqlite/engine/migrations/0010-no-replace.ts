@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * The columns by which a row of each append-only table is found. `INSERT OR REPLACE` removes the row that is in its way
- * without asking the triggers that refuse DELETE (https://sqlite.org/lang_conflict.html), so these ask before.
+ * The unique columns of each append-only table. `INSERT OR REPLACE` deletes conflicting rows without firing the triggers
+ * that refuse DELETE (https://sqlite.org/lang_conflict.html), so these triggers refuse the INSERT.
  */
 const UNIQUE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ledger: ['seq'],

@@ -1,16 +1,16 @@
 import type { Migration } from '../migration.ts';
 
-/** The columns by which a row of each of these is found; see step 10. */
+/** The unique columns of each table; see migration 10. */
 const UNIQUE_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   retrieval_batches: ['ledger_entry', 'first'],
   retrieval_leaves: ['retrieval'],
 };
 
 /**
- * Retrievals are covered by the ledger: a batch is what one entry `retrievals.recorded` covers, and its root is that of
- * the tree of its retrievals' leaves. The leaves are kept, so that a retrieval that was changed can be named and one can
- * be proven without the others. The counter names the last of the retrievals that are older than this step: they are
- * covered when the archive is opened.
+ * The ledger covers retrievals in batches: one entry `retrievals.recorded` for each batch, with the root of the tree of
+ * its retrievals' leaves. The leaves are stored, so that a changed retrieval can be identified and one can be proven
+ * without the others. The counter holds the id of the last retrieval before this migration; those are covered when the
+ * archive is opened.
  */
 export const migration: Migration = {
   number: 11,

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts';
 
-/** Each change of the node's key, with what the ledger recorded of it as JSON. Append-only. */
+/** The changes of the node's key; `record` is what the ledger recorded, as JSON. Append-only. */
 export const migration: Migration = {
   number: 12,
   sql: `

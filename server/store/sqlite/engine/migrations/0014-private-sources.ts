@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * Whether a source may be at a private address, as it was decided when its owner added it. Null for those that were
- * added before, imported or restored: then its address itself says so, and a name that anybody could own may not.
+ * Whether connections to private addresses are allowed for a source, as decided when its owner added it. Null for sources
+ * that were added before, imported or restored: then they are allowed only if the URL itself has a private address.
  */
 export const migration: Migration = {
   number: 14,

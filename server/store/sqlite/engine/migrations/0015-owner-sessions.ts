@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * Sessions of the owner end when they are not used: each has the time of its last use (noted once an hour at the most),
- * a public id to be ended by, and what its browser calls itself. A session from before counts as used just now.
+ * The owner's sessions expire when unused. Each has the time of its last use (updated at most once an hour), a public id
+ * for ending it, and the name of its browser. Existing sessions count as used at the time of this migration.
  */
 export const migration: Migration = {
   number: 15,
