@@ -127,7 +127,7 @@ test('a damaged dump is passed over, and one of another archive too; without any
   await truncate(join(dumps, 'second.jsonl'), 2_000);
   const { code, told } = await run('rebuild', folder);
   expect(code, told).toBe(0);
-  expect(told).toMatch(/Passed over: .*foreign\.jsonl: It is the dump of another archive\./);
+  expect(told).toMatch(/Skipped: .*foreign\.jsonl: It is the dump of another archive\./);
   await expectAllThere();
 
   const empty = await temporaryFolder();
