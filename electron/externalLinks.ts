@@ -1,16 +1,16 @@
 import { type BrowserWindow, dialog, shell } from 'electron';
 
-/** An address longer than this would not fit the question. */
+/** A longer URL would not fit into the dialog. */
 const MAX_SHOWN_CHARACTERS = 500;
 
-/** Asks, then opens an http(s) address of another machine in the system's browser. Any other kind is never opened. */
+/** Opens an external http(s) URL in the system's browser after confirmation. URLs of other schemes are never opened. */
 export async function openExternalLink(window: BrowserWindow, address: string): Promise<void> {
   const url = URL.parse(address);
   if (url === null || !isHttpAddress(url)) return;
   const { href } = url;
   const { response } = await dialog.showMessageBox(window, {
     type: 'question',
-    message: 'Open this address in your browser?',
+    message: 'Open this link in your browser?',
     detail: href.length > MAX_SHOWN_CHARACTERS ? `${href.slice(0, MAX_SHOWN_CHARACTERS)}…` : href,
     buttons: ['Open in browser', 'Cancel'],
     defaultId: 0,

@@ -2,21 +2,21 @@ import { type BrowserWindow, type Session, shell, type WebContents } from 'elect
 import { isDataPath } from '../shared/pages.ts';
 import { openExternalLink } from './externalLinks.ts';
 
-/** What a page may use of the machine: copying a digest, and nothing else. */
+/** The only permission of a page: copying text, such as a digest, to the clipboard. */
 const ALLOWED_PERMISSION = 'clipboard-sanitized-write';
 
-/** No page gets at camera, position, devices, notifications or anything else that Chromium would ask about. */
+/** Denies camera, location, devices, notifications and every other permission that Chromium would ask for. */
 export function setUpPermissions(session: Session): void {
-  session.setPermissionRequestHandler((_contents, permission, answer) =>
-    answer(permission === ALLOWED_PERMISSION),
+  session.setPermissionRequestHandler((_contents, permission, callback) =>
+    callback(permission === ALLOWED_PERMISSION),
   );
   session.setPermissionCheckHandler((_contents, permission) => permission === ALLOWED_PERMISSION);
   session.setDevicePermissionHandler(() => false);
 }
 
 /**
- * Keeps the window on the node's own pages. An address of another machine is asked about and goes to the browser; an
- * address of data on the node, whose bytes strangers wrote, is saved, never shown with the bridge to the desktop.
+ * Keeps the window on the node's own pages. External links open in the browser after confirmation. Links to stored data
+ * are downloaded, because untrusted content must never be shown in a window with access to the desktop API.
  */
 export function setUpNavigation(window: BrowserWindow, nodeOrigin: string): void {
   const { webContents } = window;
@@ -27,20 +27,20 @@ export function setUpNavigation(window: BrowserWindow, nodeOrigin: string): void
     event.preventDefault();
     if (!event.isMainFrame) return;
     if (isOwn) webContents.downloadURL(event.url);
-    else askAbout(window, event.url);
+    else confirmAndOpen(window, event.url);
   };
   webContents.on('will-frame-navigate', guard);
   webContents.on('will-redirect', guard);
   webContents.setWindowOpenHandler(({ url }) => {
-    // What the node serves is readable without a session on this machine, so the browser may show it.
+    // The browser on this machine can read the node's pages without a session, so it may open them.
     if (URL.parse(url)?.origin === nodeOrigin) shell.openExternal(url).catch(warn);
-    else askAbout(window, url);
+    else confirmAndOpen(window, url);
     return { action: 'deny' };
   });
   refuseWebviews(webContents);
 }
 
-function askAbout(window: BrowserWindow, address: string): void {
+function confirmAndOpen(window: BrowserWindow, address: string): void {
   openExternalLink(window, address).catch(warn);
 }
 
@@ -48,7 +48,7 @@ function refuseWebviews(contents: WebContents): void {
   contents.on('will-attach-webview', (event) => event.preventDefault());
 }
 
-/** A browser that does not open is the system's fault and shows by itself; it must not end the app. */
+/** If the system cannot open the browser, the app must continue. */
 function warn(error: unknown): void {
-  console.warn('An address could not be opened.', error);
+  console.warn('A link could not be opened.', error);
 }

@@ -4,36 +4,37 @@ import { type DesktopPreferences, desktopPreferencesChangeSchema } from '../shar
 import type { DesktopCalls } from './channels.ts';
 import type { Preferences, StoredPreferences } from './preferences.ts';
 
-/** Answers what the node's own pages ask of the desktop. What any other frame asks is refused. */
+/** Handles the calls of the node's own pages. Calls from any other frame are refused. */
 export function setUpIpc(node: RunningNode, preferences: Preferences): void {
   const origin = new URL(node.url).origin;
-  answer(origin, 'desktop:read-preferences', () => publicPart(preferences.current));
-  answer(origin, 'desktop:change-preferences', (change) =>
+  handle(origin, 'desktop:read-preferences', () => publicPart(preferences.current));
+  handle(origin, 'desktop:change-preferences', (change) =>
     publicPart(preferences.change(desktopPreferencesChangeSchema.parse(change))),
   );
-  answer(origin, 'desktop:show-data-folder', async () => {
+  handle(origin, 'desktop:show-data-folder', async () => {
     const failure = await shell.openPath(node.dataFolder);
     if (failure !== '') throw new Error(failure);
   });
 }
 
-type AnswerTo<Channel extends keyof DesktopCalls> = (
+type HandlerOf<Channel extends keyof DesktopCalls> = (
   ...args: Parameters<DesktopCalls[Channel]>
 ) => ReturnType<DesktopCalls[Channel]> | Promise<ReturnType<DesktopCalls[Channel]>>;
 
-/** The arguments come from a page: whoever uses them checks them. */
-function answer<Channel extends keyof DesktopCalls>(
+/** The arguments come from a page: each handler must check them. */
+function handle<Channel extends keyof DesktopCalls>(
   origin: string,
   channel: Channel,
-  give: AnswerTo<Channel>,
+  handler: HandlerOf<Channel>,
 ): void {
   ipcMain.handle(channel, (event, ...args) => {
-    if (!isMainFrameOf(event.senderFrame, origin)) throw new Error('Only the node’s own page may ask this.');
-    return give(...(args as Parameters<DesktopCalls[Channel]>));
+    if (!isMainFrameOf(event.senderFrame, origin))
+      throw new Error('Only the node’s own page may make this call.');
+    return handler(...(args as Parameters<DesktopCalls[Channel]>));
   });
 }
 
-/** An archived page is sandboxed, so its origin is opaque although its address is the node's. */
+/** Archived pages have the node's URL but are sandboxed, so their origin is opaque and differs. */
 function isMainFrameOf(frame: WebFrameMain | null, origin: string): boolean {
   return frame !== null && frame.parent === null && frame.origin === origin;
 }

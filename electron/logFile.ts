@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import pino from 'pino';
 import type { NodeConfig } from '../server/config.ts';
 
-/** A log of this size is put aside at the next start, over the one before it. */
+/** A log of this size is renamed at the next start and replaces the previous one. */
 const MAX_LOG_BYTES = 5_000_000;
 
-/** Logs lines of JSON to `strongroom.log`: an app without a terminal has nowhere else to tell what went wrong. */
+/** Logs to `strongroom.log` as lines of JSON, because the app has no terminal. */
 export function openLogFile(folder: string): NonNullable<NodeConfig['log']> {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'strongroom.log');

@@ -8,7 +8,7 @@ import { setUpIpc } from './ipc.ts';
 import { openLogFile } from './logFile.ts';
 import { setUpMenu } from './menu.ts';
 import { setUpNotifications } from './notifications.ts';
-import { openArchive, sentenceOf } from './openArchive.ts';
+import { errorMessage, openArchive } from './openArchive.ts';
 import { readOptions, type StartOptions } from './options.ts';
 import { type OpenedFiles, queueOpenedFiles, setUpPackFiles } from './packFiles.ts';
 import { openPreferences } from './preferences.ts';
@@ -25,11 +25,11 @@ function start(): void {
   }
   app.enableSandbox();
   const files = queueOpenedFiles();
-  // Not awaited: an ES module that awaits this at its top never ends loading, and Electron hangs.
+  // Not awaited: Electron is not ready before this module has loaded, so awaiting would deadlock.
   app
     .whenReady()
     .then(() => onReady(options, files))
-    .catch((error: unknown) => giveUp(sentenceOf(error, options.port)));
+    .catch((error: unknown) => exitWithError(errorMessage(error, options.port)));
 }
 
 async function onReady(options: StartOptions, files: OpenedFiles): Promise<void> {
@@ -46,27 +46,27 @@ async function onReady(options: StartOptions, files: OpenedFiles): Promise<void>
   setUpPermissions(session.defaultSession);
   setUpIpc(node, preferences);
   const window = await setUpWindow(node, preferences);
-  setUpComingBack(window);
+  setUpReactivation(window);
   setUpMenu(node, window, preferences);
   setUpTray(node, window);
   setUpNotifications(node, window, preferences);
   setUpPackFiles(files, node, window);
 }
 
-/** Another archive gets a profile of its own: its window, its session, and its own single instance. */
+/** Each archive has its own profile (window, session), and so one running app of its own. */
 function setUpProfile({ dataFolder }: StartOptions): void {
   if (dataFolder === undefined) return;
   const name = createHash('sha256').update(dataFolder).digest('hex').slice(0, 16);
   app.setPath('userData', join(app.getPath('userData'), 'archives', name));
 }
 
-/** Starting the app again, or clicking it in the dock, shows the window that is there. */
-function setUpComingBack(window: DesktopWindow): void {
+/** Starting the app again, or clicking its icon in the dock, shows the existing window. */
+function setUpReactivation(window: DesktopWindow): void {
   app.on('second-instance', () => window.show());
   app.on('activate', () => window.show());
 }
 
-/** The app ends when the node has finished what runs and closed its database, which is after the window has gone. */
+/** The app exits after the node has finished running work and closed its database, when the window is already closed. */
 function setUpQuitting(node: RunningNode): void {
   let closing: Promise<void> | undefined;
   app.on('will-quit', (event) => {
@@ -74,22 +74,22 @@ function setUpQuitting(node: RunningNode): void {
     closing ??= node.close().then(
       () => app.exit(0),
       (error: unknown) => {
-        dialog.showErrorBox('Strongroom did not close in order', sentenceOf(error, undefined));
+        dialog.showErrorBox('Strongroom could not close properly', errorMessage(error, undefined));
         app.exit(1);
       },
     );
   });
 }
 
-function giveUp(sentence: string): void {
-  dialog.showErrorBox('Strongroom cannot open', sentence);
+function exitWithError(message: string): void {
+  dialog.showErrorBox('Strongroom cannot open', message);
   app.exit(1);
 }
 
-const words = commandArguments(process.argv);
+const args = commandArguments(process.argv);
 try {
-  if (words === undefined) start();
-  else await runCommand(words);
+  if (args === undefined) start();
+  else await runCommand(args);
 } catch (error) {
-  giveUp(sentenceOf(error, undefined));
+  exitWithError(errorMessage(error, undefined));
 }

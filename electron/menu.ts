@@ -5,7 +5,7 @@ import type { DesktopWindow } from './window.ts';
 
 type Items = MenuItemConstructorOptions[];
 
-/** The application menu: on macOS at the top of the screen, elsewhere in the window, shown with Alt. */
+/** Sets the application menu. On macOS it is at the top of the screen, elsewhere in the window (shown with Alt). */
 export function setUpMenu(node: RunningNode, window: DesktopWindow, preferences: Preferences): void {
   const isMac = process.platform === 'darwin';
   const goTo = (label: string, path: string, accelerator?: string): MenuItemConstructorOptions => ({

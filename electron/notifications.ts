@@ -6,9 +6,9 @@ import { type Event, type EventType, eventSchema } from '../shared/event.ts';
 import type { Preferences } from './preferences.ts';
 import type { DesktopWindow } from './window.ts';
 
-const RETRY_MS = 5_000;
+const RETRY_DELAY_MS = 5_000;
 
-const WHAT_HAPPENED: Record<EventType, string> = {
+const EVENT_TEXT: Record<EventType, string> = {
   first_seen: 'was seen for the first time',
   changed: 'has changed',
   unavailable: 'cannot be reached',
@@ -16,27 +16,27 @@ const WHAT_HAPPENED: Record<EventType, string> = {
   recovered: 'is back',
 };
 
-/** Tells, as the system tells news, the kinds of events that the person chose. */
+/** Shows a system notification for each event of the types that the owner selected. */
 export function setUpNotifications(node: RunningNode, window: DesktopWindow, preferences: Preferences): void {
   if (!Notification.isSupported()) return;
   const quitting = new AbortController();
   app.on('will-quit', () => quitting.abort());
-  const tell = (event: Event) => {
+  const notify = (event: Event) => {
     if (!preferences.current.notify.includes(event.event_type)) return;
     const notification = new Notification({
-      title: `${event.source.name || event.source.url} ${WHAT_HAPPENED[event.event_type]}`,
+      title: `${event.source.name || event.source.url} ${EVENT_TEXT[event.event_type]}`,
       body: event.source.url,
     });
     notification.on('click', () => window.goTo(`/timeline/${event.id}`));
     notification.show();
   };
-  void followTimeline(node.url, tell, quitting.signal);
+  void followTimeline(node.url, notify, quitting.signal);
 }
 
-/** Follows the stream until the app quits; after a cut it resumes where it was, so that nothing is told twice. */
+/** Follows the event stream until the app quits. After a disconnect it resumes after the last event. */
 async function followTimeline(
   nodeUrl: string,
-  tell: (event: Event) => void,
+  notify: (event: Event) => void,
   signal: AbortSignal,
 ): Promise<void> {
   let lastEventId: string | undefined;
@@ -44,12 +44,12 @@ async function followTimeline(
     try {
       for await (const { id, data } of await openStream(nodeUrl, lastEventId, signal)) {
         lastEventId = id ?? lastEventId;
-        tell(eventSchema.parse(JSON.parse(data)));
+        notify(eventSchema.parse(JSON.parse(data)));
       }
     } catch (error) {
-      if (!signal.aborted) console.warn('The timeline cannot be followed; it is tried again.', error);
+      if (!signal.aborted) console.warn('The event stream was disconnected; the app reconnects.', error);
     }
-    if (!signal.aborted) await delay(RETRY_MS);
+    if (!signal.aborted) await delay(RETRY_DELAY_MS);
   }
 }
 

@@ -1,7 +1,7 @@
 import { DEFAULT_PORT, type NodeConfig } from '../server/config.ts';
 import { openNode, type RunningNode } from '../server/node.ts';
 
-/** Opens the node at the port that was asked for; at the usual one, or any that is free, where none was. */
+/** Opens the node on the configured port. Without one: on the default port, or on any free port if that is in use. */
 export async function openArchive(config: NodeConfig): Promise<RunningNode> {
   if (config.port !== undefined) return openNode(config);
   try {
@@ -12,17 +12,17 @@ export async function openArchive(config: NodeConfig): Promise<RunningNode> {
   }
 }
 
-/** Why an archive could not be opened, in a sentence that says what to do. */
-export function sentenceOf(error: unknown, port: number | undefined): string {
+/** Returns the message for a failure to open an archive: one sentence that says what to do. */
+export function errorMessage(error: unknown, port: number | undefined): string {
   switch (codeOf(error)) {
     case 'EADDRINUSE':
-      return `Port ${port} is in use. Give another with --port, or leave it out for any free one.`;
+      return `Port ${port} is in use. Choose another with --port, or omit --port for any free port.`;
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
       return `This account may not open the archive: ${messageOf(error)}.`;
     case 'ENOSPC':
-      return 'The disk is full: make room on it and start again.';
+      return 'The disk is full: free some space and start again.';
     default:
       return messageOf(error);
   }

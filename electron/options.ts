@@ -1,23 +1,22 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
-/** How the app is started; what is left out has its default. */
+/** The options on the app's command line. */
 export interface StartOptions {
-  /** An archive other than the one in the system's own place for application data. */
+  /** The data folder, if it is not the default one for application data. */
   dataFolder?: string;
-  /** A port that must be had; without one, the usual port or any free one. */
+  /** The required port; if undefined, the default port or any free one. */
   port?: number;
-  /** The interface in the system's browser rather than in a window of its own. */
+  /** Use the system's browser instead of a window. */
   browser: boolean;
-  /** Whether the browser is opened, or its link only printed. */
+  /** Open the browser; otherwise only print the link. */
   open: boolean;
 }
 
 /**
- * Reads the options of the command line. What Chromium and Electron understand by themselves is passed over unless
- * `strict`.
+ * Parses the command line. Unless `strict`, unknown options are ignored, because they may be for Chromium or Electron.
  *
- * @throws an Error with a sentence for the person who typed it.
+ * @throws Error with a message for the user
  */
 export function readOptions(args: string[], { strict }: { strict: boolean }): StartOptions {
   const { values } = parseArgs({
@@ -42,7 +41,7 @@ export function readOptions(args: string[], { strict }: { strict: boolean }): St
 function portOf(text: string | boolean): number {
   const port = Number(text);
   if (typeof text !== 'string' || !/^\d+$/.test(text) || port > 65_535) {
-    throw new Error(`${JSON.stringify(text)} is no port: 0 to 65535.`);
+    throw new Error(`${JSON.stringify(text)} is not a port. Use a number from 0 to 65535.`);
   }
   return port;
 }

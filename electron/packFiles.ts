@@ -5,9 +5,9 @@ import { app, dialog } from 'electron';
 import type { RunningNode } from '../server/node.ts';
 import type { DesktopWindow } from './window.ts';
 
-const ENDING = '.pack.zip';
+const EXTENSION = '.pack.zip';
 
-/** Collects the pack files that the system asks to open, from the first moment on: macOS does so before `ready`. */
+/** Queues the pack files that the system asks the app to open. macOS does so before the event `ready`. */
 export function queueOpenedFiles(): OpenedFiles {
   const waiting = packFilesIn(process.argv.slice(1), process.cwd());
   let open: (path: string) => void = (path) => waiting.push(path);
@@ -27,27 +27,27 @@ export function queueOpenedFiles(): OpenedFiles {
 }
 
 export interface OpenedFiles {
-  /** From now on each file is told to the listener, those that waited first. */
+  /** Calls the listener for each queued file, and then for each new one. */
   handOver(listener: (path: string) => void): void;
 }
 
 function packFilesIn(argv: readonly string[], folder: string): string[] {
-  return argv.filter((argument) => argument.endsWith(ENDING)).map((path) => resolve(folder, path));
+  return argv.filter((argument) => argument.endsWith(EXTENSION)).map((path) => resolve(folder, path));
 }
 
-/** A pack file that is opened is added to the archive, once the person has said so, and shown. */
+/** Adds each opened pack file to the archive after confirmation, and shows the pack. */
 export function setUpPackFiles(files: OpenedFiles, node: RunningNode, window: DesktopWindow): void {
   files.handOver((path) => {
     window.show();
-    addWhenAgreed(path, node, window).catch((error: unknown) => tellRefusal(path, error));
+    confirmAndAdd(path, node, window).catch((error: unknown) => showFailure(path, error));
   });
 }
 
-async function addWhenAgreed(path: string, node: RunningNode, window: DesktopWindow): Promise<void> {
+async function confirmAndAdd(path: string, node: RunningNode, window: DesktopWindow): Promise<void> {
   const { response } = await dialog.showMessageBox({
     type: 'question',
     message: `Add the pack in ${basename(path)} to this archive?`,
-    detail: 'Every file in it is checked first. What is recorded in the archive stays there.',
+    detail: 'All files in it are checked first. A pack cannot be removed from the archive.',
     buttons: ['Add to the archive', 'Cancel'],
     defaultId: 0,
     cancelId: 1,
@@ -55,7 +55,7 @@ async function addWhenAgreed(path: string, node: RunningNode, window: DesktopWin
   if (response === 0) window.goTo(`/packs/${await addPackFile(path, node)}`);
 }
 
-/** Answers with the pack's id, also where the archive had it already. */
+/** Uploads a pack file and returns the pack's id, also if the archive already holds the pack. */
 async function addPackFile(path: string, node: RunningNode): Promise<string> {
   const token = (await readFile(node.tokenFile, 'utf8')).trim();
   const response = await fetch(new URL('/api/packs', node.url), {
@@ -63,12 +63,12 @@ async function addPackFile(path: string, node: RunningNode): Promise<string> {
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/zip' },
     body: await openAsBlob(path),
   });
-  const answer = (await response.json()) as { id: string } | { detail: string };
-  if ('detail' in answer) throw new Error(answer.detail);
-  return answer.id;
+  const body = (await response.json()) as { id: string } | { detail: string };
+  if ('detail' in body) throw new Error(body.detail);
+  return body.id;
 }
 
-function tellRefusal(path: string, error: unknown): void {
-  const sentence = error instanceof Error ? error.message : String(error);
-  dialog.showErrorBox(`${basename(path)} was not added`, sentence);
+function showFailure(path: string, error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  dialog.showErrorBox(`${basename(path)} was not added`, message);
 }

@@ -12,7 +12,7 @@ const boundsSchema = z.object({
 });
 export type WindowBounds = z.output<typeof boundsSchema>;
 
-/** A part that cannot be read has its default: preferences must never keep an archive from opening. */
+/** An invalid part is replaced by its default: preferences must never prevent an archive from opening. */
 const keptSchema = z.object({
   keep_running: desktopPreferencesSchema.shape.keep_running.catch(false),
   notify: desktopPreferencesSchema.shape.notify.catch([]),
@@ -20,13 +20,13 @@ const keptSchema = z.object({
 });
 export type StoredPreferences = z.output<typeof keptSchema>;
 
-/** What the app remembers of this machine between two starts. */
+/** The settings of the app on this machine, which are kept between starts. */
 export interface Preferences {
   readonly current: StoredPreferences;
   change(change: Partial<StoredPreferences>): StoredPreferences;
 }
 
-/** Opens the file of preferences; a missing or damaged one is as good as none. */
+/** Reads the file of preferences. If it is missing or damaged, the defaults apply. */
 export function openPreferences(file: string): Preferences {
   let current = keptSchema.parse(readJson(file));
   return {

@@ -2,7 +2,7 @@ import { contextBridge, type IpcRendererEvent, ipcRenderer } from 'electron';
 import type { DesktopApi } from '../shared/desktop.ts';
 import { type DesktopCalls, type DesktopMessages, VERSION_ARGUMENT } from './channels.ts';
 
-function ask<Channel extends keyof DesktopCalls>(
+function call<Channel extends keyof DesktopCalls>(
   channel: Channel,
   ...args: Parameters<DesktopCalls[Channel]>
 ): Promise<ReturnType<DesktopCalls[Channel]>> {
@@ -13,7 +13,7 @@ function listen<Channel extends keyof DesktopMessages>(
   channel: Channel,
   listener: (...args: DesktopMessages[Channel]) => void,
 ): () => void {
-  // The event would hand the page a way to send on any channel.
+  // The event object would let the page send messages on any channel.
   const withoutEvent = (_event: IpcRendererEvent, ...args: unknown[]) =>
     listener(...(args as DesktopMessages[Channel]));
   ipcRenderer.on(channel, withoutEvent);
@@ -25,9 +25,9 @@ const versionArgument = process.argv.find((argument) => argument.startsWith(VERS
 const api: DesktopApi = {
   platform: process.platform,
   version: versionArgument?.slice(VERSION_ARGUMENT.length) ?? '',
-  readPreferences: () => ask('desktop:read-preferences'),
-  changePreferences: (change) => ask('desktop:change-preferences', change),
-  showDataFolder: () => ask('desktop:show-data-folder'),
+  readPreferences: () => call('desktop:read-preferences'),
+  changePreferences: (change) => call('desktop:change-preferences', change),
+  showDataFolder: () => call('desktop:show-data-folder'),
   onGoTo: (listener) => listen('desktop:go-to', listener),
 };
 

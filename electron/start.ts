@@ -7,22 +7,22 @@ import { findElectron } from './start/electronBinary.ts';
 import { openBrowser } from './start/openBrowser.ts';
 import { defaultDataFolder } from './start/places.ts';
 
-const NEEDED_NODE = 24;
-/** An app that crashes later than this did open; starting it again is then the person's choice. */
-const COULD_NOT_BEGIN_MS = 15_000;
+const REQUIRED_NODE = 24;
+/** A crash after this time is not treated as a failure to start, so the browser is not offered instead. */
+const STARTUP_MS = 15_000;
 
 /**
- * `npm start`: the app in a window of its own, or, where Electron cannot run, the same interface in the browser.
- * Answers with the exit code.
+ * `npm start`: opens the app in its own window or, if Electron cannot run, the same interface in the browser. Returns the
+ * exit code.
  */
 async function start(args: string[]): Promise<number> {
-  if (Number(process.versions.node.split('.')[0]) < NEEDED_NODE) {
+  if (Number(process.versions.node.split('.')[0]) < REQUIRED_NODE) {
     throw new Error(
-      `Strongroom needs Node ${NEEDED_NODE} and this is ${process.versions.node}: start it with “npm start”, after “npm ci”.`,
+      `Strongroom needs Node ${REQUIRED_NODE} and this is ${process.versions.node}: start it with “npm start”, after “npm ci”.`,
     );
   }
   const options = readOptions(args, { strict: true });
-  const electron = options.browser ? { reason: 'the browser was asked for' } : await findElectron(say);
+  const electron = options.browser ? { reason: 'the option --browser was given' } : await findElectron(say);
   let reason: string;
   if ('path' in electron) {
     await buildIfStale('app', say);
@@ -32,51 +32,53 @@ async function start(args: string[]): Promise<number> {
   } else {
     reason = electron.reason;
   }
-  say(`No window of its own, because ${reason}: Strongroom’s interface is in the browser.`);
+  say(`Strongroom opens in the browser and not in its own window, because ${reason}.`);
   await buildIfStale('renderer', say);
   return serveForBrowser(options);
 }
 
-/** Runs the app until it ends. One that could not even begin, as where system libraries are missing, is a reason. */
+/** Runs the app and returns its exit code, or the reason why it could not start, such as missing system libraries. */
 async function runElectron(path: string, args: string[]): Promise<number | { reason: string }> {
   const { ELECTRON_RUN_AS_NODE: _plainNode, ...env } = process.env;
   const began = performance.now();
   const child = spawn(path, [ROOT, ...args], { stdio: 'inherit', env });
-  // The app closes its archive and this process waits for it. Chromium takes a second signal of a kind as an order to
-  // stop at once; Ctrl-C has reached it as SIGINT already.
-  let isAsked = false;
+  // This process waits while the app closes its archive. Ctrl-C has already sent SIGINT to the app. It gets SIGTERM only
+  // once, because Chromium exits at once on a second signal of the same kind.
+  let isSignalled = false;
   const end = () => {
-    if (!isAsked) child.kill('SIGTERM');
-    isAsked = true;
+    if (!isSignalled) child.kill('SIGTERM');
+    isSignalled = true;
   };
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
   const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-  if (performance.now() - began > COULD_NOT_BEGIN_MS) return code ?? 1;
+  if (performance.now() - began > STARTUP_MS) return code ?? 1;
   if (code === 127) return { reason: 'Electron does not find its system libraries' };
   if (signal === 'SIGTRAP' || signal === 'SIGABRT' || signal === 'SIGSEGV') {
-    return { reason: `Electron ended with ${signal} (on Linux mostly for want of its sandbox)` };
+    return {
+      reason: `Electron ended with ${signal} (on Linux, usually because its sandbox is not available)`,
+    };
   }
   return code ?? 1;
 }
 
-/** Runs the node until it is told to end, and offers its interface to the browser. */
+/** Runs the node until it gets a signal, and opens its interface in the browser. */
 async function serveForBrowser({
   dataFolder = defaultDataFolder(),
   port,
   open,
 }: StartOptions): Promise<number> {
   const signalled = new Promise<void>((resolve) => {
-    // npm passes on what the terminal has sent already: a second signal must not cut the closing short.
+    // npm forwards the signal that the terminal also sends: the second one must not interrupt the closing.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
   });
-  // The window's own process opens the archive; only without one is the node loaded here.
-  const { openArchive, sentenceOf } = await import('./openArchive.ts');
+  // Imported only here: with a window, the app's process opens the archive.
+  const { openArchive, errorMessage } = await import('./openArchive.ts');
   const node = await openArchive({ dataFolder, port, collect: true }).catch((error: unknown) => {
-    throw new Error(sentenceOf(error, port), { cause: error });
+    throw new Error(errorMessage(error, port), { cause: error });
   });
   say(`Strongroom runs at ${node.url} with the data folder ${node.dataFolder}.`);
-  say(`Sign in as the owner, once, with this link: ${node.createSignInLink()}`);
-  say('End it with Ctrl-C.');
+  say(`To sign in as the owner, open this link (it works once): ${node.createSignInLink()}`);
+  say('Press Ctrl-C to stop.');
   if (open) openBrowser(node.createSignInLink());
   await signalled;
   say('Closing the archive …');
@@ -88,7 +90,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-// The terminal may be closed before the last word.
+// The terminal may be closed before the last output.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EIO' && error.code !== 'EPIPE') throw error;
 });

@@ -4,10 +4,10 @@ import { type Status, statusSchema } from '../shared/collection.ts';
 import { trayIcon } from './icon.ts';
 import type { DesktopWindow } from './window.ts';
 
-/** The state is asked for this often; opening the menu shows what was last heard. */
-const STATE_EVERY_MS = 30_000;
+/** The interval at which the state is requested. */
+const REFRESH_INTERVAL_MS = 30_000;
 
-/** The icon in the system's tray: how collection is, the way to the window, the way out. */
+/** Adds an icon to the system tray, with the state of the collection, “Open” and “Quit”. */
 export function setUpTray(node: RunningNode, window: DesktopWindow): void {
   const tray = new Tray(trayIcon());
   const show = (state: string) => {
@@ -22,7 +22,7 @@ export function setUpTray(node: RunningNode, window: DesktopWindow): void {
     );
   };
   const refresh = async () => show(await readState(node.url));
-  const timer = setInterval(() => void refresh(), STATE_EVERY_MS);
+  const timer = setInterval(() => void refresh(), REFRESH_INTERVAL_MS);
   show('starting');
   void refresh();
   tray.on('click', () => window.show());

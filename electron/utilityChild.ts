@@ -1,14 +1,14 @@
 import { utilityProcess } from 'electron';
 import type { NodeConfig } from '../server/config.ts';
 
-/** What a process needs to know of the machine. Chromium passes on everything if this is empty. */
-const PASSED_ON = ['SystemRoot', 'SystemDrive', 'windir', 'TEMP', 'TMP', 'TMPDIR', 'HOME', 'LANG'];
+/** The environment variables that a process needs. If there were none, Chromium would pass on all. */
+const INHERITED_VARIABLES = ['SystemRoot', 'SystemDrive', 'windir', 'TEMP', 'TMP', 'TMPDIR', 'HOME', 'LANG'];
 /** Exit codes of a full heap: SIGTRAP and SIGABRT as wait statuses, and Windows' codes for the same. */
 const OUT_OF_MEMORY = new Set([5, 6, 133, 134, 0x80000003, 0xe0000008]);
 
 /**
- * Starts a script in one of Electron's utility processes. `child_process.fork` would need the fuse `runAsNode`, which
- * makes a plain Node of the signed program for whoever asks.
+ * Starts a script in one of Electron's utility processes. `child_process.fork` would need the fuse `runAsNode`, with which
+ * any program could use the signed app as a plain Node.
  */
 export const startUtilityProcess: NonNullable<NodeConfig['startChild']> = ({
   script,
@@ -25,7 +25,7 @@ export const startUtilityProcess: NonNullable<NodeConfig['startChild']> = ({
   const spawned = new Promise<void>((resolve) => started.once('spawn', () => resolve()));
   let hasEnded = false;
   let isFatal = false;
-  // A fatal error of V8, which its heap's end is mostly; what hostile bytes cause otherwise ends with its own code.
+  // A fatal error of V8, usually an exhausted heap. Other failures end with their own exit code.
   started.on('error', () => {
     isFatal = true;
   });
@@ -40,7 +40,7 @@ export const startUtilityProcess: NonNullable<NodeConfig['startChild']> = ({
   return {
     send: (message) => started.postMessage(message),
     kill: async () => {
-      // One that is only being started cannot be killed yet.
+      // A process that is still starting cannot be killed yet.
       await Promise.race([spawned, exited]);
       if (!hasEnded) started.kill();
       await exited;
@@ -49,7 +49,7 @@ export const startUtilityProcess: NonNullable<NodeConfig['startChild']> = ({
 };
 
 function environment(): Record<string, string> {
-  const known = PASSED_ON.flatMap((name) => {
+  const known = INHERITED_VARIABLES.flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });

@@ -7,14 +7,14 @@ import { setUpNavigation } from './guards.ts';
 import { windowIcon } from './icon.ts';
 import type { Preferences } from './preferences.ts';
 
-/** The one window of the app. */
+/** The window of the app. */
 export interface DesktopWindow {
   show(): void;
-  /** Shows the window with a page of the interface, such as `/packs`. */
+  /** Shows the window and opens a page of the interface, such as `/packs`. */
   goTo(path: string): void;
 }
 
-/** Opens the window, signed in as the owner, where it was when it was closed. */
+/** Opens the window at its last position, signed in as the owner. */
 export async function setUpWindow(node: RunningNode, preferences: Preferences): Promise<DesktopWindow> {
   const window = new BrowserWindow({
     ...boundsToOpenWith(preferences),
@@ -66,7 +66,7 @@ function send<Channel extends keyof DesktopMessages>(
   window.webContents.send(channel, ...args);
 }
 
-/** Remembers the bounds. Where the app stays without its window, closing hides it, so that a draft stays as it is. */
+/** Stores the bounds on closing. If the app keeps running, the window is only hidden, so that drafts are kept. */
 function setUpClosing(window: BrowserWindow, preferences: Preferences): void {
   let quitting = false;
   app.on('before-quit', () => {
@@ -82,10 +82,10 @@ function setUpClosing(window: BrowserWindow, preferences: Preferences): void {
   app.on('window-all-closed', () => app.quit());
 }
 
-/** The remembered bounds where a screen still shows them, else a size for a page with its list beside it. */
+/** Returns the stored bounds if a screen still shows them, else a size that fits a page with its list. */
 function boundsToOpenWith({ current }: Preferences): Partial<Rectangle> {
-  const usual = { width: 1280, height: 860 };
-  if (!current.window) return usual;
+  const defaultSize = { width: 1280, height: 860 };
+  if (!current.window) return defaultSize;
   const { maximized: _maximized, ...bounds } = current.window;
   const { workArea } = screen.getDisplayMatching(bounds);
   const isVisible =
@@ -93,5 +93,5 @@ function boundsToOpenWith({ current }: Preferences): Partial<Rectangle> {
     bounds.x + bounds.width > workArea.x &&
     bounds.y >= workArea.y &&
     bounds.y < workArea.y + workArea.height;
-  return isVisible ? bounds : usual;
+  return isVisible ? bounds : defaultSize;
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { enableCodeCache } from './cli/compileCache.ts';
 
-// Whoever reads the output may stop early, as “| head” does; that is no failure of the command.
+// The reader of the output may stop early, as in “| head”. The command has not failed then.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // The terminal was closed; a signal says so too, and ends the command in order.
+  // The terminal was closed. The process also gets a signal, which ends the command in order.
   if (error.code === 'EIO') return;
   if (error.code !== 'EPIPE') throw error;
   process.exit();

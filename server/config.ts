@@ -5,14 +5,14 @@ import type { Network } from './collection/fetch/attempt.ts';
 import type { StartChild } from './runtime/child.ts';
 import type { Log } from './runtime/log.ts';
 
-/** How a node is opened; what is left out has the default of `strongroom serve`. */
+/** How to open a node. Members that are not set have the defaults of `strongroom serve`. */
 export interface NodeConfig {
-  /** The data folder; made if it is not there. */
+  /** The data folder; created if it does not exist. */
   dataFolder: string;
   host?: string;
   /** 0 lets the system pick one. */
   port?: number;
-  /** Where the owner's token is kept; in the data folder unless said otherwise. */
+  /** The file with the owner's token (default: in the data folder). */
   tokenFile?: string;
   /** Whether sources are checked on schedule. */
   collect?: boolean;
@@ -21,36 +21,35 @@ export interface NodeConfig {
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;
-  /** Where the world reaches the node through a proxy that ends TLS; goes before the setting `public_url`. */
+  /** The public address behind a proxy that terminates TLS; overrides the setting `public_url`. */
   publicUrl?: string | undefined;
-  /** How long readers are waited for, and how many; tests shorten it. */
+  /** Limits for readers; tests set lower ones. */
   readers?: Partial<ReaderLimits>;
-  /** Goes on with a database that is behind what was acknowledged or signed, with a new key. */
+  /** Continues with a database that is behind what was acknowledged or signed, with a new key. */
   acceptRollback?: boolean;
-  /** How the collector looks names up, and which addresses it takes for private. */
+  /** How the collector resolves names, and which addresses it treats as private. */
   network?: Partial<Network>;
-  /** The built interface. */
+  /** The folder of the built interface. */
   rendererFolder?: string;
-  /** How processes of its own are started; forked by Node unless said otherwise. */
+  /** How child processes are started (default: forked by Node). */
   startChild?: StartChild;
 }
 
-/** What readers may hold of the node. */
+/** How many resources readers may use. */
 export interface ReaderLimits {
-  /** A reader that takes no byte of its answer for so long is cut off. */
+  /** A reader that accepts no byte of its response for this long is disconnected. */
   stallTimeoutMs: number;
-  /** So many exports, each of which holds a snapshot of the database, run at once. */
+  /** The maximum number of concurrent exports. Each holds a snapshot of the database. */
   maxConcurrentExports: number;
-  /** No export lets the write-ahead log grow beyond this. */
+  /** The maximum size of the write-ahead log: exports are ended before it is exceeded. */
   maxWriteAheadLogBytes: number;
-  /** So many connections are open at once on each address that is listened on. */
+  /** The maximum number of open connections on each listening address. */
   connections: number;
 }
 
 /**
- * A connection costs some kilobytes while nothing is sent on it and a few hundred where its reader stalls, so that this
- * many stay within what a small machine has; each address has its own, so that the network cannot take those of the
- * owner's window.
+ * An idle connection uses a few kilobytes, a stalled one a few hundred, so this many connections fit into the memory of a
+ * small machine. Each address has its own limit, so that the network cannot use up the connections of the owner's window.
  */
 export const READER_LIMITS: ReaderLimits = {
   stallTimeoutMs: 60_000,
@@ -63,7 +62,7 @@ export const DEFAULT_HOST = '127.0.0.1';
 export const DEFAULT_PORT = 7717;
 export const VERSION = '0.1.0';
 
-/** The built interface: beside the built main process, or in `out/` of a checkout. */
+/** Returns the folder of the built interface: next to the built main process, or in `out/` of a checkout. */
 export function defaultRendererFolder(): string {
   const here = fileURLToPath(new URL('.', import.meta.url));
   return import.meta.url.endsWith('.ts') ? join(here, '..', 'out', 'renderer') : join(here, '..', 'renderer');

@@ -6,7 +6,7 @@ import { openCollection } from './collection/collection.ts';
 import { openDerived } from './collection/derived/derived.ts';
 import { Diffs } from './collection/diff/diffs.ts';
 import { openNoise } from './collection/noise/noise.ts';
-import { coverRetrievals } from './collection/record/coverRetrievals.ts';
+import { openForWriting } from './collection/record/openForWriting.ts';
 import { loadTimeline } from './collection/timeline/events.ts';
 import {
   DEFAULT_HOST,
@@ -47,7 +47,6 @@ import { createGuards } from './http/security/guards.ts';
 import { normalizeRequestTarget } from './http/security/hostHeader.ts';
 import { Listeners } from './http/security/listeners.ts';
 import { PublicAddress } from './http/security/publicAddress.ts';
-import { openArchive } from './ledger/openArchive.ts';
 import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { OwnerSessions } from './owner/sessions.ts';
@@ -57,29 +56,29 @@ import { createLog } from './runtime/log.ts';
 import { writeEndpointFile } from './store/endpointFile.ts';
 import { openSettings } from './store/settings.ts';
 
-/** A node that runs: where it is reached and how it is ended. */
+/** A running node. */
 export interface RunningNode {
   url: string;
   dataFolder: string;
   tokenFile: string;
-  /** Where the world reaches it through a proxy, or undefined. */
+  /** The public address behind a proxy, or undefined. */
   readonly publicUrl: string | undefined;
-  /** A link that signs one browser in as the owner, once; its path does so under the public address too. */
+  /** Creates a link that signs one browser in as the owner, once. Its path also works at the public address. */
   createSignInLink(): string;
-  /** Takes no more requests, finishes what runs, closes the database. */
+  /** Stops accepting requests, finishes running work and closes the database. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a data folder and serves it. This is the one place where the rooms are wired together.
+ * Opens a data folder and serves it. This is the only place where the rooms are wired together.
  *
- * @throws what `openArchive` throws, and what `listen` throws (a port in use).
+ * @throws what `openArchive` throws, and what `listen` throws (such as a port in use)
  */
 export async function openNode(config: NodeConfig): Promise<RunningNode> {
   const clock = config.clock ?? systemClock;
   const log = config.log ?? createLog();
   const host = config.host ?? DEFAULT_HOST;
-  const { store, key, checkpoints, keyChange } = await openArchive({
+  const { store, key, checkpoints, keyChange } = await openForWriting({
     folder: config.dataFolder,
     clock,
     random: config.random,
@@ -98,7 +97,6 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const exports = new Exports(store, readers);
     const publicAddress = new PublicAddress(config.publicUrl, settings);
     const sharing = new SharingSwitch(settings, listeners);
-    await coverRetrievals(store);
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log, network: config.network });
@@ -162,7 +160,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       await writeEndpointFile(config.dataFolder, undefined);
       await store.close();
     };
-    // What a node told that was killed holds no longer.
+    // Remove the endpoint file of a node that was killed.
     await writeEndpointFile(config.dataFolder, undefined);
     const url = await listeners.open(normalizeRequestTarget(blobFastPath({ store, guards, log }, app)));
     await writeEndpointFile(config.dataFolder, { url, token_file: keys.tokenFile });
@@ -170,7 +168,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     writeLimits.startDailyReset();
     if (config.collect ?? true) collection.startSchedule();
     loadTimeline(store).catch((error: unknown) =>
-      log.warn({ error }, 'The timeline could not be read; whoever asks for it next tries again.'),
+      log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
     );
     derived.startFollowing();
     noise.startFollowing();
@@ -186,7 +184,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       close,
     };
   } catch (error) {
-    // Whatever runs by then ends too: a node that could not be opened neither listens nor keeps its process alive.
+    // Stop what was started, so that a node that could not be opened neither listens nor keeps its process alive.
     await close();
     throw error;
   }

@@ -4,13 +4,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../server/launch/build.ts';
 
-/** Electron's program, or why there will be no window, as the end of a sentence. */
+/** The path of Electron's program, or the reason why there is no window (as the end of a sentence). */
 export type ElectronBinary = { path: string } | { reason: string };
 
-/** Whoever has a network answers within this. */
-const REACHABLE_WITHIN_MS = 4_000;
-/** Electron is some 120 MB; a network that takes longer than this should not keep anybody from the interface. */
-const DOWNLOAD_WITHIN_MS = 180_000;
+/** A reachable server responds within this time. */
+const CONNECT_TIMEOUT_MS = 4_000;
+/** Electron has about 120 MB. If the download takes longer, the browser is used instead. */
+const DOWNLOAD_TIMEOUT_MS = 180_000;
 
 const PACKAGE = join(ROOT, 'node_modules/electron');
 const PROGRAM: Partial<Record<NodeJS.Platform, string>> = {
@@ -18,7 +18,7 @@ const PROGRAM: Partial<Record<NodeJS.Platform, string>> = {
   win32: 'electron.exe',
 };
 
-/** Finds Electron's program; where only the download is missing, as after `npm ci`, tries that once. */
+/** Finds Electron's program. If only the download is missing, as after `npm ci`, downloads it. */
 export async function findElectron(say: (line: string) => void): Promise<ElectronBinary> {
   if (process.platform === 'linux') {
     if (!process.env.DISPLAY && !process.env.WAYLAND_DISPLAY) return { reason: 'there is no display' };
@@ -31,10 +31,10 @@ export async function findElectron(say: (line: string) => void): Promise<Electro
   if (!(await isReachable(downloadHost()))) {
     return { reason: 'Electron is not downloaded yet and its server cannot be reached' };
   }
-  say('Downloading Electron, once: some 120 MB …');
+  say('Downloading Electron (about 120 MB, only once) …');
   const failure = await download();
   if (failure !== undefined) return { reason: `Electron could not be downloaded (${failure})` };
-  return existsSync(path) ? { path } : { reason: `Electron’s download left no program at ${path}` };
+  return existsSync(path) ? { path } : { reason: `the download of Electron contains no program at ${path}` };
 }
 
 function folder(): string {
@@ -46,14 +46,14 @@ function downloadHost(): string {
   return mirror ?? 'https://github.com';
 }
 
-/** Any answer will do. Behind a proxy the question is left to the download, which knows of proxies. */
+/** Any response counts. With a proxy, returns true: only the download itself uses the proxy. */
 async function isReachable(url: string): Promise<boolean> {
   if (Object.keys(process.env).some((name) => /^https?_proxy$/i.test(name))) return true;
   try {
     await fetch(url, {
       method: 'HEAD',
       redirect: 'manual',
-      signal: AbortSignal.timeout(REACHABLE_WITHIN_MS),
+      signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS),
     });
     return true;
   } catch {
@@ -61,19 +61,19 @@ async function isReachable(url: string): Promise<boolean> {
   }
 }
 
-/** Runs the script that the package electron ships; answers with why it failed. */
+/** Runs the install script of the package electron; returns the reason if it failed. */
 async function download(): Promise<string | undefined> {
   const child = spawn(process.execPath, [join(PACKAGE, 'install.js')], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, ELECTRON_GET_USE_PROXY: '1' },
-    timeout: DOWNLOAD_WITHIN_MS,
+    timeout: DOWNLOAD_TIMEOUT_MS,
   });
-  let complaint = '';
+  let output = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint += text;
+    output += text;
   });
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   if (code === 0) return undefined;
-  if (signal !== null) return `not within ${DOWNLOAD_WITHIN_MS / 60_000} minutes`;
-  return complaint.trim().split('\n', 1)[0] ?? `code ${code}`;
+  if (signal !== null) return `not within ${DOWNLOAD_TIMEOUT_MS / 60_000} minutes`;
+  return output.trim().split('\n', 1)[0] ?? `code ${code}`;
 }

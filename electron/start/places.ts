@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** The name of the app when it runs from a checkout, as package.json has it. */
 const APP_NAME = 'strongroom';
 
-/** Where the app keeps its archive: the folder that Electron calls `userData`, so that both ways in show the same. */
+/** Returns the app's default data folder: in Electron's `userData`, so that window and browser open the same archive. */
 export function defaultDataFolder(): string {
   return join(applicationData(), APP_NAME, 'archive');
 }

@@ -4,35 +4,25 @@ import type { EventType } from '../../shared/event.ts';
 import { failureWords } from '../../shared/failureWords.ts';
 import type { WatchedSource } from '../../shared/source.ts';
 import { type Collector, openCollector } from './collector.ts';
-import {
-  archiveFolder,
-  type Command,
-  DATA_OPTION,
-  type ExitCode,
-  JSON_OPTION,
-  print,
-  printError,
-} from './command.ts';
-import { shown } from './shown.ts';
+import { archiveFolder, type Command, type ExitCode, print, printError } from './command.ts';
+import { escapeForTerminal } from './escapeForTerminal.ts';
+import { NODE_OPTIONS, optionsHelp } from './options.ts';
 
 const HELP = `Usage: strongroom check [options]
 
-Checks every source that is not paused, now, and prints what it found: which were seen for the first time, changed,
-came back, are unchanged, or failed and why. Where a node has the data folder open, that node checks them.
+Checks every source that is not paused and prints the result of each: seen for the first time, changed, recovered,
+unchanged, or failed with the reason. If a node has the data folder open, that node checks the sources.
 
-  --data DIR       the data folder (default: ./strongroom-data)
-  --url URL        where the node that has it open listens, where its data folder does not tell
-  --token-file F   the owner's token, where it is kept elsewhere
-  --json           one JSON object instead of sentences
+${optionsHelp(NODE_OPTIONS)}
 
-Ends with 0 if every source that was checked gave an object, 1 if any failed, 2 if it could not be done.`;
+Exit code: 0 if every check succeeded, 1 if any failed, 2 if the sources could not be checked.`;
 
-/** What one check of a source found. */
+/** The result of one check of a source. */
 interface Finding {
   id: string;
   url: string;
   outcome: 'first_seen' | 'changed' | 'unchanged' | 'failed';
-  /** What became of it, oldest first; also `recovered`, `unavailable` and `disappeared`. */
+  /** The events of this check, oldest first; they include `recovered`, `unavailable` and `disappeared`. */
   events: EventType[];
   error: string | null;
   status: number | null;
@@ -40,24 +30,16 @@ interface Finding {
 
 export const check: Command = {
   name: 'check',
-  summary: 'check all sources now and print what was found',
+  summary: 'check all sources now and print the results',
   help: HELP,
   async run(args): Promise<ExitCode> {
-    const { values } = parseArgs({
-      args,
-      options: {
-        data: DATA_OPTION,
-        url: { type: 'string' },
-        'token-file': { type: 'string' },
-        json: JSON_OPTION,
-      },
-    });
+    const { values } = parseArgs({ args, options: NODE_OPTIONS });
     archiveFolder(values.data);
     const collector = await openCollector(values);
     try {
       const { result, findings } = await checkAll(collector);
       if (values.json) print(JSON.stringify({ ...result, sources: findings }));
-      else tell(result, findings);
+      else printFindings(result, findings);
       return result.failed > 0 || result.observer_offline ? 1 : 0;
     } finally {
       await collector.close();
@@ -89,16 +71,17 @@ function findingOf(source: WatchedSource, events: EventType[]): Finding {
   return { id, url, outcome, events, error, status };
 }
 
-const WIDTH = 'first seen'.length;
+const OUTCOME_WIDTH = 'first seen'.length;
 
-function tell(result: CollectionResult, findings: readonly Finding[]): void {
+function printFindings(result: CollectionResult, findings: readonly Finding[]): void {
   for (const { outcome, url, events, error, status } of findings) {
     const also = events.filter((type) => type !== outcome).map((type) => `, ${type.replace('_', ' ')}`);
-    const why = error === null ? '' : `: ${failureWords(error, status)}`;
-    print(`${outcome.replace('_', ' ').padEnd(WIDTH)}  ${shown(url)}${also.join('')}${why}`);
+    const reason = error === null ? '' : `: ${failureWords(error, status)}`;
+    const label = outcome.replace('_', ' ').padEnd(OUTCOME_WIDTH);
+    print(`${label}  ${escapeForTerminal(url)}${also.join('')}${reason}`);
   }
   if (result.observer_offline)
-    printError('No host could be reached, so the fault is taken to be this machine’s own network.');
+    printError('No host could be reached: this machine seems to have no network connection.');
   print(
     `${result.checked} checked: ${result.changed} new or changed, ${result.unchanged} unchanged, ${result.failed} failed.`,
   );

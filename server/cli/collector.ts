@@ -8,20 +8,19 @@ import { MAX_LIST_LIMIT } from '../../shared/limits.ts';
 import type { WatchedSource } from '../../shared/source.ts';
 import { LIST_MEDIA_TYPES, type ListFormat, type SourceImport } from '../../shared/sourceList.ts';
 import { openCollection } from '../collection/collection.ts';
-import { coverRetrievals } from '../collection/record/coverRetrievals.ts';
+import { openForWriting } from '../collection/record/openForWriting.ts';
 import { listWatchedSources } from '../collection/sources/readSources.ts';
 import { readEvent } from '../collection/timeline/events.ts';
-import { openArchive } from '../ledger/openArchive.ts';
 import { Jobs } from '../runtime/jobs.ts';
 import { createLog } from '../runtime/log.ts';
 import { FolderInUseError } from '../store/opening/folderLock.ts';
 import { openSettings } from '../store/settings.ts';
 import { connectToNode, type NodeOptions, type RunningNode } from './runningNode.ts';
 
-/** The collector of a data folder: opened here, or that of the node that has the folder open. */
+/** The collector of a data folder: opened by this process, or the one of the node that has the folder open. */
 export interface Collector {
   importSources(form: ListFormat, bytes: Uint8Array<ArrayBuffer>): Promise<SourceImport>;
-  /** Runs one round of all sources that are not paused, to its end. */
+  /** Checks all sources that are not paused; resolves when the round is finished. */
   collect(): Promise<CollectionResult>;
   /** Every watched source. */
   sources(): Promise<WatchedSource[]>;
@@ -29,20 +28,19 @@ export interface Collector {
   close(): Promise<void>;
 }
 
-/** @throws Error with a sentence where the folder is in use by a node that cannot be reached. */
+/** @throws Error if a node has the folder open and cannot be reached */
 export async function openCollector(options: NodeOptions): Promise<Collector> {
   try {
-    return await openHere(resolve(options.data));
+    return await openInProcess(resolve(options.data));
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;
-    return throughNode(await connectToNode(options));
+    return remoteCollector(await connectToNode(options));
   }
 }
 
-async function openHere(folder: string): Promise<Collector> {
-  const { store } = await openArchive({ folder, clock: systemClock });
+async function openInProcess(folder: string): Promise<Collector> {
+  const { store } = await openForWriting({ folder, clock: systemClock });
   try {
-    await coverRetrievals(store);
     const jobs = new Jobs(systemClock, store.randomHex);
     const settings = openSettings(store);
     const collection = openCollection({ store, settings, jobs, log: createLog('silent') });
@@ -63,30 +61,30 @@ async function openHere(folder: string): Promise<Collector> {
   }
 }
 
-/** How often a node is asked whether its round is over. */
-const POLL_MS = 250;
+/** How often the node is asked for the state of the round. */
+const POLL_INTERVAL_MS = 250;
 
-function throughNode(node: RunningNode): Collector {
+function remoteCollector(node: RunningNode): Collector {
   return {
     async importSources(form, bytes) {
       const type = Object.entries(LIST_MEDIA_TYPES).find(([, each]) => each === form)?.[0] ?? '';
-      return (await node.ask('POST', '/manage/sources/import', { type, bytes })) as SourceImport;
+      return (await node.request('POST', '/manage/sources/import', { type, bytes })) as SourceImport;
     },
     async collect() {
-      let job = (await node.ask('POST', '/manage/collections')) as Job;
+      let job = (await node.request('POST', '/manage/collections')) as Job;
       while (job.state === 'running') {
-        await sleep(POLL_MS);
-        job = (await node.ask('GET', `/manage/jobs/${job.id}`)) as Job;
+        await sleep(POLL_INTERVAL_MS);
+        job = (await node.request('GET', `/manage/jobs/${job.id}`)) as Job;
       }
       if (job.state !== 'done') throw new Error(job.error ?? 'The collection was cancelled.');
       return job.result as CollectionResult;
     },
     sources: () =>
       allPages(async ({ limit, offset }) => {
-        const page = await node.ask('GET', `/manage/sources?limit=${limit}&offset=${offset}`);
+        const page = await node.request('GET', `/manage/sources?limit=${limit}&offset=${offset}`);
         return (page as { items: WatchedSource[] }).items;
       }),
-    event: async (id) => (await node.ask('GET', `/api/events/${id}`)) as Event,
+    event: async (id) => (await node.request('GET', `/api/events/${id}`)) as Event,
     close: async () => {},
   };
 }

@@ -2,20 +2,20 @@ import { resolve } from 'node:path';
 import type { NodeConfig } from '../config.ts';
 import { hasDatabase } from '../store/opening/existingArchive.ts';
 
-/** How a command ended: 0 done, 1 a check failed, 2 wrong use or it could not be done. */
+/** 0: done. 1: a check failed. 2: wrong usage, or the command could not be carried out. */
 export type ExitCode = 0 | 1 | 2;
 
 export interface Command {
   name: string;
   /** One line for the list of commands. */
   summary: string;
-  /** The whole of `--help`. */
+  /** The full text of `--help`. */
   help: string;
-  /** `node` is what the program that runs the command gives to a node that it opens. */
-  run(args: string[], node: Partial<NodeConfig>): Promise<ExitCode>;
+  /** `config` holds what the calling program sets for a node that the command opens. */
+  run(args: string[], config: Partial<NodeConfig>): Promise<ExitCode>;
 }
 
-/** The command was called with words it does not take. */
+/** The command was called with arguments that it does not accept. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message);
@@ -23,14 +23,10 @@ export class UsageError extends Error {
   }
 }
 
-/** The options that most commands take, as `parseArgs` is told of them. */
-export const DATA_OPTION = { type: 'string', default: 'strongroom-data' } as const;
-export const JSON_OPTION = { type: 'boolean', default: false } as const;
-
 /**
- * The whole path of a data folder that holds an archive.
+ * Returns the absolute path of a data folder that holds an archive.
  *
- * @throws UsageError where it holds none; MissingDatabaseError where it holds what is left of one
+ * @throws UsageError if the folder holds no archive; MissingDatabaseError if it holds an archive without its database
  */
 export function archiveFolder(data: string): string {
   const folder = resolve(data);

@@ -5,13 +5,12 @@ import { systemClock } from '../../shared/clock.ts';
 import { READ_SIZE } from '../collection/captures/captures.ts';
 import { importWarc } from '../collection/captures/importWarc.ts';
 import type { FileDescription } from '../collection/captures/readWarcFile.ts';
-import { coverRetrievals } from '../collection/record/coverRetrievals.ts';
 import { ObjectReceiver } from '../collection/record/objectReceiver.ts';
-import { openArchive } from '../ledger/openArchive.ts';
+import { openForWriting } from '../collection/record/openForWriting.ts';
 import { openSettings } from '../store/settings.ts';
 import { UsageError } from './command.ts';
 
-/** What came of a file of captures. */
+/** The result of importing a file of captures. */
 export interface ImportedCaptures extends CaptureResult {
   file: string;
   ok: boolean;
@@ -20,34 +19,35 @@ export interface ImportedCaptures extends CaptureResult {
   sentence: string;
 }
 
-/** Whether a file that begins so holds captures: it is WARC, or gzip, which nothing else that is read here is. */
+/** Returns whether a file with this beginning is WARC, plain or gzipped. No other format that is imported is gzip. */
 export function isWarc(beginning: Buffer): boolean {
   return beginning.toString('latin1', 0, 5) === 'WARC/' || (beginning[0] === 0x1f && beginning[1] === 0x8b);
 }
 
-/** @throws UsageError where it cannot be an observer's name. */
+/** @throws UsageError if the name is not a valid observer name */
 export function requireObserver(name: string): string {
   const checked = observerSchema.safeParse(name);
   if (checked.success) return checked.data;
-  throw new UsageError(`--observer: ${checked.error.issues[0]?.message ?? 'It cannot be taken.'}`);
+  throw new UsageError(`--observer: ${checked.error.issues[0]?.message ?? 'This is not a valid name.'}`);
 }
 
 /**
- * Imports a WARC file into a data folder that no node has open. What is damaged is told, and what came before it is in.
+ * Imports a WARC file into a data folder that no node has open. If the file is damaged, the captures before the damage
+ * are imported and `refused` reports it.
  *
- * @throws Problem `invalid_capture`; FolderInUseError.
+ * @param requested the observer's name; undefined to take it from the file
+ * @throws Problem `invalid_capture`; FolderInUseError
  */
 export async function importCaptures(
   folder: string,
   file: string,
-  asked: string | undefined,
+  requested: string | undefined,
 ): Promise<ImportedCaptures> {
-  const { store } = await openArchive({ folder, clock: systemClock });
+  const { store } = await openForWriting({ folder, clock: systemClock });
   try {
-    await coverRetrievals(store);
     const settingsStore = openSettings(store);
     const settings = () => settingsStore.current;
-    let observer = asked ?? '';
+    let observer = requested ?? '';
     const result = await importWarc(
       { store, receiver: new ObjectReceiver(store, settings), settings },
       {
@@ -57,13 +57,13 @@ export async function importCaptures(
       },
     );
     const ok = !result.refused.some(({ reason }) => reason === 'damaged' || reason === 'file_too_large');
-    return { file, ok, kind: 'captures', observer, sentence: sentenceOf(result, observer), ...result };
+    return { file, ok, kind: 'captures', observer, sentence: summaryOf(result, observer), ...result };
   } finally {
     await store.close();
   }
 }
 
-/** What of a file's description names whose it is, the surest first. */
+/** The fields of a file's description that name its observer, in order of preference. */
 const NAMING_FIELDS = ['publisher', 'operator', 'ispartof'] as const;
 
 function observerOf({ info }: FileDescription, file: string): string {
@@ -72,10 +72,10 @@ function observerOf({ info }: FileDescription, file: string): string {
   return names.find((name) => observerSchema.safeParse(name).success) ?? 'captures';
 }
 
-function sentenceOf(result: CaptureResult, observer: string): string {
+function summaryOf(result: CaptureResult, observer: string): string {
   const { captures, already_held, events, refused } = result;
   const parts = [`${captures} captures of ${observer}, ${events.length} events`];
-  if (already_held > 0) parts.push(`${already_held} were there already`);
+  if (already_held > 0) parts.push(`${already_held} were already in the archive`);
   if (refused.length > 0)
     parts.push(`refused: ${refused.map(({ reason, count }) => `${count} ${reason}`).join(', ')}`);
   return `${parts.join('; ')}.`;

@@ -1,7 +1,7 @@
 import { type NodeConfig, VERSION } from '../config.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
 
-/** By name; each is loaded when it is called, so that none waits for what another needs. */
+/** Each command is imported when it is called, so that it does not load the modules of the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   'sign-in': async () => (await import('./signIn.ts')).signIn,
@@ -17,14 +17,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   export: async () => (await import('./export.ts')).exportFile,
 };
 
-/** Node 24 is inside the app; from a checkout, `npm run` finds it first. */
-const NEEDED_NODE = 24;
+/** The app contains Node 24; in a checkout, `npm run` puts it on the path. */
+const REQUIRED_NODE = 24;
 
-/** Runs one command and answers with its exit code; whatever goes wrong is one plain sentence on standard error. */
-export async function main([name, ...args]: string[], node: Partial<NodeConfig> = {}): Promise<ExitCode> {
-  if (Number(process.versions.node.split('.')[0]) < NEEDED_NODE) {
+/** Runs one command and returns its exit code. An error is printed as one sentence on standard error. */
+export async function main([name, ...args]: string[], config: Partial<NodeConfig> = {}): Promise<ExitCode> {
+  if (Number(process.versions.node.split('.')[0]) < REQUIRED_NODE) {
     printError(
-      `Strongroom needs Node ${NEEDED_NODE}; this is ${process.versions.node}. Run it as: npm run -s strongroom -- <command>`,
+      `Strongroom needs Node ${REQUIRED_NODE}; this is ${process.versions.node}. Run it as: npm run -s strongroom -- <command>`,
     );
     return 2;
   }
@@ -38,7 +38,7 @@ export async function main([name, ...args]: string[], node: Partial<NodeConfig> 
   }
   const command = Object.hasOwn(COMMANDS, name) ? await COMMANDS[name]?.() : undefined;
   if (!command) {
-    printError(`There is no command ${JSON.stringify(name)}. “strongroom --help” lists what there is.`);
+    printError(`There is no command ${JSON.stringify(name)}. “strongroom --help” lists the commands.`);
     return 2;
   }
   if (args.includes('--help')) {
@@ -46,9 +46,9 @@ export async function main([name, ...args]: string[], node: Partial<NodeConfig> 
     return 0;
   }
   try {
-    return await command.run(args, node);
+    return await command.run(args, config);
   } catch (error) {
-    printError(sentenceOf(error, command));
+    printError(errorMessage(error, command));
     return 2;
   }
 }
@@ -62,15 +62,15 @@ async function overview(): Promise<string> {
     '',
     ...lines,
     '',
-    '“strongroom <command> --help” tells more.',
+    '“strongroom <command> --help” describes a command.',
   ].join('\n');
 }
 
-/** What is told of a failure: one sentence that says what to do where that is known. */
-export function sentenceOf(error: unknown, command: Command): string {
+/** The message that is printed for an error: one sentence that says what to do, if that is known. */
+export function errorMessage(error: unknown, command: Command): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk is full: make room on it and start again.';
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk is full: free some space and try again.';
   const message = error instanceof Error ? error.message : String(error);
   const isUsage = error instanceof UsageError || (error instanceof TypeError && 'code' in error);
-  return isUsage ? `${message} “strongroom ${command.name} --help” tells how to call it.` : message;
+  return isUsage ? `${message} “strongroom ${command.name} --help” lists its options.` : message;
 }

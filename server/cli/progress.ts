@@ -1,23 +1,22 @@
 import { MEGABYTE } from '../../shared/limits.ts';
 
-/** A line of progress that is rewritten in place; silent where nobody looks on. */
+/** A progress line that is rewritten in place. Writes nothing if the stream is not a terminal. */
 export interface Progress {
-  /** So many bytes more were found to do. */
+  /** Adds bytes to the total. */
   found(bytes: number): void;
-  /** So many bytes more were done. */
+  /** Adds bytes to those done. */
   read(bytes: number): void;
-  /** Takes the line away, before another is printed. */
+  /** Removes the line, so that another line can be printed. */
   clear(): void;
 }
 
-/** The line is rewritten at most this often. */
-const EVERY_MS = 200;
+const UPDATE_INTERVAL_MS = 200;
 
 export function openProgress(stream: NodeJS.WriteStream): Progress {
   let total = 0;
   let done = 0;
-  let told = 0;
-  const isSeen = stream.isTTY === true;
+  let updatedAt = 0;
+  const isTerminal = stream.isTTY === true;
   return {
     found: (bytes) => {
       total += bytes;
@@ -25,12 +24,12 @@ export function openProgress(stream: NodeJS.WriteStream): Progress {
     read: (bytes) => {
       done += bytes;
       const now = performance.now();
-      if (!isSeen || now - told < EVERY_MS) return;
-      told = now;
+      if (!isTerminal || now - updatedAt < UPDATE_INTERVAL_MS) return;
+      updatedAt = now;
       stream.write(`\r\x1b[K${megabytes(done)} of ${megabytes(total)} MB read`);
     },
     clear: () => {
-      if (isSeen) stream.write('\r\x1b[K');
+      if (isTerminal) stream.write('\r\x1b[K');
     },
   };
 }

@@ -5,41 +5,37 @@ import { type RebuildResult, rebuildArchive } from '../dump/rebuildArchive.ts';
 import { checkDatabase } from '../fixity/checkDatabase.ts';
 import { NodeKeyError } from '../ledger/nodeKey.ts';
 import { openArchive } from '../ledger/openArchive.ts';
-import { auditReadOnly, SAID, type Told } from './audit.ts';
-import { type Command, type ExitCode, JSON_OPTION, print, printError, UsageError } from './command.ts';
-import { shown } from './shown.ts';
+import { type AuditReport, auditReadOnly, DAMAGE_TEXT } from './audit.ts';
+import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { escapeForTerminal } from './escapeForTerminal.ts';
+import { ACCEPT_ROLLBACK_OPTION, JSON_OPTION, optionsHelp } from './options.ts';
+
+const OPTIONS = {
+  dump: { type: 'string', value: 'FILE', help: 'the dump to use (default: the newest one)' },
+  'accept-rollback': ACCEPT_ROLLBACK_OPTION,
+  json: JSON_OPTION,
+} as const;
 
 const HELP = `Usage: strongroom rebuild DIR [options]
 
-Makes the database of a data folder anew, where it is missing or cannot be read: of the newest dump (*.jsonl) that is in
-the folder, in its folder dumps or beside it, and the stored bytes that are there. Verifies the ledger, re-hashes all
-stored bytes, and says what could not be had. A database that can be read is never replaced; one that cannot is kept
-under another name. The archive keeps its name and its key.
+Rebuilds the database of a data folder if it is missing or cannot be read. Uses the newest dump (*.jsonl) in the folder,
+in its subfolder “dumps” or next to it, and the blobs in the folder. Then verifies the ledger, re-hashes every blob and
+reports what is missing. A database that can be read is never replaced; one that cannot be read is renamed. The archive
+keeps its name and its key.
 
-  --dump FILE        reads this dump
-  --accept-rollback  takes a dump that is behind what the node acknowledged or signed: with a new key, and an entry that
-                     says so
-  --json             one JSON object instead of sentences
+${optionsHelp(OPTIONS)}
 
-Ends with 0 if everything is there, 1 if something is missing, 2 if it could not be done.`;
+Exit code: 0 if nothing is missing, 1 if something is missing or damaged, 2 if the database could not be rebuilt.`;
 
-/** Digests that are named one by one. */
-const NAMED = 20;
+/** At most so many damaged blobs are listed. */
+const MAX_LISTED = 20;
 
 export const rebuild: Command = {
   name: 'rebuild',
-  summary: 'make a lost database anew, of a dump and the stored bytes',
+  summary: 'rebuild a lost database from a dump and the stored blobs',
   help: HELP,
   async run(args): Promise<ExitCode> {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        dump: { type: 'string' },
-        'accept-rollback': { type: 'boolean', default: false },
-        json: JSON_OPTION,
-      },
-    });
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     const [data, ...more] = positionals;
     if (data === undefined || more.length > 0) throw new UsageError('Name the one data folder to rebuild.');
     const folder = resolve(data);
@@ -52,24 +48,24 @@ export const rebuild: Command = {
     if (values.json) {
       const { dump: from, head, setAside: set_aside, passedOver: passed_over } = rebuilt;
       const { checked, bytes, damaged_objects, damaged } = found;
-      const told = {
+      const source = {
         ok,
         dump: from,
         entries: head.checkpoint.size,
         set_aside: set_aside ?? null,
         passed_over,
       };
-      print(JSON.stringify({ ...told, key: key ?? null, checked, bytes, damaged_objects, damaged }));
+      print(JSON.stringify({ ...source, key: key ?? null, checked, bytes, damaged_objects, damaged }));
     } else {
       for (const line of describeRebuild(rebuilt)) print(line);
       if (key !== undefined) printError(key);
-      tell(found);
+      printAudit(found);
     }
     return ok ? 0 : 1;
   },
 };
 
-/** Opens the archive as a start does, so that the journal's blobs are in place; why its key is not, where it is not. */
+/** Opens the archive once, which moves the journal's blobs into place. Returns the message if its key is missing. */
 async function openOnce(folder: string, acceptRollback: boolean): Promise<string | undefined> {
   try {
     const warn = (_: object, sentence: string) => printError(sentence);
@@ -82,23 +78,23 @@ async function openOnce(folder: string, acceptRollback: boolean): Promise<string
   }
 }
 
-/** What a rebuilt database was made of, and what a dump does not hold. */
+/** Describes which dump was used, and what a dump does not contain. */
 export function describeRebuild({ dump, head, setAside, passedOver }: RebuildResult): string[] {
   return [
-    ...passedOver.map((why) => `Passed over: ${shown(why)}`),
-    ...(setAside === undefined ? [] : [`The database that could not be read is called ${setAside} now.`]),
-    `The database was made anew of ${shown(dump)}: ${head.checkpoint.size} entries, and the ledger holds.`,
-    'Settings, invitations and the values of headers that sources are asked with are in no dump: set them anew.',
+    ...passedOver.map((why) => `Skipped: ${escapeForTerminal(why)}`),
+    ...(setAside === undefined ? [] : [`The database that could not be read was renamed to ${setAside}.`]),
+    `The database was rebuilt from ${escapeForTerminal(dump)}: ${head.checkpoint.size} entries, and the ledger is valid.`,
+    'A dump contains no settings, no invitations and no values of request headers: set them again.',
   ];
 }
 
-function tell({ checked, bytes, damaged_objects, damaged }: Told): void {
-  for (const { sha256, problem, found } of damaged.slice(0, NAMED))
-    printError(`${sha256}: ${SAID[problem](found)}.`);
+function printAudit({ checked, bytes, damaged_objects, damaged }: AuditReport): void {
+  for (const { sha256, problem, found } of damaged.slice(0, MAX_LISTED))
+    printError(`${sha256}: ${DAMAGE_TEXT[problem](found)}.`);
   const all = `${checked} ${checked === 1 ? 'object' : 'objects'}, ${bytes} bytes`;
   if (damaged_objects === 0) print(`All stored bytes are there: ${all}.`);
   else
     printError(
-      `${damaged_objects} of ${all} are missing or damaged. Add them again: the pack files, or a check of the sources.`,
+      `${damaged_objects} of ${all} are missing or damaged. To repair them, upload the pack files again or check the sources again.`,
     );
 }

@@ -5,20 +5,20 @@ import { isMissing } from '../store/blobs/blobStore.ts';
 import { readEndpointFile } from '../store/endpointFile.ts';
 import { UsageError } from './command.ts';
 
-/** Where a node listens unless it was told otherwise. */
+/** The address of a node that was started with no options. */
 export const DEFAULT_URL = `http://${DEFAULT_HOST}:${DEFAULT_PORT}`;
 
-/** How a command that speaks with a running node is told where it is. */
+/** The options by which a command finds a running node. */
 export interface NodeOptions {
   url?: string | undefined;
   data: string;
   'token-file'?: string | undefined;
 }
 
-/** A running node, asked as its owner. */
+/** A running node; requests are sent as its owner. */
 export interface RunningNode {
-  /** @throws Error with a sentence where nobody answers, or who answers is not this node or refuses. */
-  ask(
+  /** @throws Error if no node answers, if another program answers, or if the node refuses the request */
+  request(
     method: string,
     path: string,
     body?: { type: string; bytes: Uint8Array<ArrayBuffer> },
@@ -26,20 +26,21 @@ export interface RunningNode {
 }
 
 /**
- * The node that has a data folder open: where it told that it listens, unless one is told where that is.
+ * Connects to the node that has a data folder open: at `--url` if it is given, else at the address that the node wrote
+ * into the folder.
  *
- * @throws UsageError where there is no token, or the URL is none.
+ * @throws UsageError if there is no token or the URL is invalid
  */
 export async function connectToNode(options: NodeOptions): Promise<RunningNode> {
-  const told = await readEndpointFile(resolve(options.data));
-  const url = options.url ?? told?.url ?? DEFAULT_URL;
+  const endpoint = await readEndpointFile(resolve(options.data));
+  const url = options.url ?? endpoint?.url ?? DEFAULT_URL;
   const token = await readToken(
-    resolve(options['token-file'] ?? told?.token_file ?? join(options.data, 'owner-token')),
+    resolve(options['token-file'] ?? endpoint?.token_file ?? join(options.data, 'owner-token')),
   );
   return {
-    async ask(method, path, body) {
+    async request(method, path, body) {
       const address = URL.parse(path, url);
-      if (!address) throw new UsageError(`${JSON.stringify(url)} is no address.`);
+      if (!address) throw new UsageError(`${JSON.stringify(url)} is not a valid URL.`);
       const headers: Record<string, string> = { Authorization: `Bearer ${token}` };
       const init: RequestInit = { method, headers };
       if (body) {
@@ -52,22 +53,22 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
       } catch (cause) {
         throw new Error(`No node answers at ${url}. Say where it listens with --url.`, { cause });
       }
-      return readAnswer(url, response);
+      return readResponse(url, response);
     },
   };
 }
 
-async function readAnswer(url: string, response: Response): Promise<unknown> {
+async function readResponse(url: string, response: Response): Promise<unknown> {
   if (response.status === 401)
     throw new Error(`The node at ${url} has another owner's token. Name its data folder with --data.`);
   const isJson = /^application\/(problem\+)?json\b/.test(response.headers.get('Content-Type') ?? '');
-  const answer = isJson ? ((await response.json()) as { detail?: unknown }) : undefined;
-  if (response.ok && answer !== undefined) return answer;
-  const detail = answer?.detail;
+  const body = isJson ? ((await response.json()) as { detail?: unknown }) : undefined;
+  if (response.ok && body !== undefined) return body;
+  const detail = body?.detail;
   throw new Error(
     typeof detail === 'string' && response.status !== 404
       ? detail
-      : `What answers at ${url} is no Strongroom node of this version.`,
+      : `The program at ${url} is not a Strongroom node of this version.`,
   );
 }
 

@@ -5,57 +5,61 @@ import { isOrigin, ORIGIN_RULE } from '../../shared/settings.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { openNode, type RunningNode } from '../node.ts';
 import { createLog } from '../runtime/log.ts';
-import {
-  type Command,
-  DATA_OPTION,
-  type ExitCode,
-  JSON_OPTION,
-  print,
-  printError,
-  UsageError,
-} from './command.ts';
+import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { ACCEPT_ROLLBACK_OPTION, DATA_OPTION, JSON_OPTION, optionsHelp } from './options.ts';
+
+const OPTIONS = {
+  data: DATA_OPTION,
+  host: {
+    type: 'string',
+    default: DEFAULT_HOST,
+    value: 'ADDR',
+    help: `the address to listen on (default: ${DEFAULT_HOST}, this machine only)`,
+  },
+  port: {
+    type: 'string',
+    default: String(DEFAULT_PORT),
+    value: 'N',
+    help: `the port (default: ${DEFAULT_PORT}; 0 picks a free one)`,
+  },
+  'token-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'the file with the owner’s token (default: owner-token in the data folder)',
+  },
+  'public-url': {
+    type: 'string',
+    value: 'URL',
+    help: 'the public address, if a proxy that terminates TLS forwards to the node, such as https://archive.example',
+  },
+  'no-collect': { type: 'boolean', default: false, help: 'do not check sources on schedule' },
+  rebuild: {
+    type: 'boolean',
+    default: false,
+    help: 'if the database is missing or cannot be read, first rebuild it from the newest dump, as “strongroom rebuild” does',
+  },
+  'accept-rollback': ACCEPT_ROLLBACK_OPTION,
+  json: { ...JSON_OPTION, help: 'print where the node listens as one JSON object on the first line' },
+} as const;
 
 const HELP = `Usage: strongroom serve [options]
 
-Runs the node: the archive, the collector and the interface, without a window.
+Runs the node (archive, collector and web interface) without a window.
 
-  --data DIR        the data folder (default: ./strongroom-data)
-  --host ADDR       the address to listen on (default: ${DEFAULT_HOST}, this machine only)
-  --port N          the port (default: ${DEFAULT_PORT}; 0 picks a free one)
-  --token-file F    where the owner's token is kept (default: owner-token in the data folder)
-  --public-url URL  where the world reaches it through a proxy that ends TLS, as in https://archive.example
-  --no-collect      do not check sources on schedule
-  --rebuild         where the database is missing or cannot be read, makes it of the newest dump first, as
-                    “strongroom rebuild” does
-  --accept-rollback goes on with a database that is behind what was acknowledged or signed, with a new key and an entry
-                    that says so
-  --json            the first line on standard output is one JSON object that says where it listens
+${optionsHelp(OPTIONS)}
 
-SIGTERM or SIGINT ends it: it takes no more requests, finishes what runs and closes the database.`;
+SIGTERM or SIGINT stops the node: it accepts no more requests, finishes running work and closes the database.`;
 
 export const serve: Command = {
   name: 'serve',
   summary: 'run the node without a window',
   help: HELP,
   async run(args, config): Promise<ExitCode> {
-    const { values } = parseArgs({
-      args,
-      options: {
-        data: DATA_OPTION,
-        host: { type: 'string', default: DEFAULT_HOST },
-        port: { type: 'string', default: String(DEFAULT_PORT) },
-        'token-file': { type: 'string' },
-        'public-url': { type: 'string' },
-        'no-collect': { type: 'boolean', default: false },
-        rebuild: { type: 'boolean', default: false },
-        'accept-rollback': { type: 'boolean', default: false },
-        json: JSON_OPTION,
-      },
-    });
+    const { values } = parseArgs({ args, options: OPTIONS });
     const acceptRollback = values['accept-rollback'];
     if (values.rebuild) await rebuildIfNeeded(resolve(values.data), acceptRollback);
-    // Heard from the first moment on: a signal while the node opens must not leave it half open.
-    // And for good: Ctrl-C comes from the terminal and again from npm, and must not cut the closing short.
+    // Installed before the node opens, so that a signal during opening still closes it in order. Never removed, because
+    // Ctrl-C arrives twice (from the terminal and from npm) and the second signal must not interrupt the closing.
     const signalled = new Promise<void>((resolve) => {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
     });
@@ -70,7 +74,7 @@ export const serve: Command = {
       acceptRollback,
       log: createLog(),
     }).catch((error: unknown) => {
-      throw explainListening(error, values.host, values.port);
+      throw explainListenError(error, values.host, values.port);
     });
     announce(node, values.json);
     await signalled;
@@ -79,7 +83,7 @@ export const serve: Command = {
   },
 };
 
-/** Tells on standard error: the first line on standard output says where the node listens. */
+/** Reports on standard error, because the first line of standard output says where the node listens. */
 async function rebuildIfNeeded(folder: string, acceptRollback: boolean): Promise<void> {
   const { needsRebuild, rebuildArchive } = await import('../dump/rebuildArchive.ts');
   if (!(await needsRebuild(folder))) return;
@@ -91,13 +95,13 @@ async function rebuildIfNeeded(folder: string, acceptRollback: boolean): Promise
 function portOf(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535)
-    throw new UsageError(`${JSON.stringify(text)} is no port: 0 to 65535.`);
+    throw new UsageError(`${JSON.stringify(text)} is not a port. Use a number from 0 to 65535.`);
   return port;
 }
 
 function publicUrlOf(text: string | undefined): string | undefined {
   if (text !== undefined && !isOrigin(text))
-    throw new UsageError(`${JSON.stringify(text)} is no public address. ${ORIGIN_RULE}`);
+    throw new UsageError(`${JSON.stringify(text)} is not a public address. ${ORIGIN_RULE}`);
   return text;
 }
 
@@ -109,18 +113,20 @@ function announce(node: RunningNode, json: boolean): void {
   }
   print(`Strongroom runs at ${node.url} with the data folder ${node.dataFolder}.`);
   const link = node.createSignInLink();
-  print(`Sign in as the owner, once, with this link: ${link}`);
-  if (node.publicUrl) print(`or, through the proxy, with this: ${node.publicUrl}${new URL(link).pathname}`);
-  print(`For scripts, the owner's token is in ${node.tokenFile}. End it with Ctrl-C.`);
+  print(`To sign in as the owner, open this link (it works once): ${link}`);
+  if (node.publicUrl) print(`The same link through the proxy: ${node.publicUrl}${new URL(link).pathname}`);
+  print(`For scripts, the owner’s token is in ${node.tokenFile}. Press Ctrl-C to stop.`);
 }
 
-function explainListening(error: unknown, host: string, port: string): unknown {
+function explainListenError(error: unknown, host: string, port: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE')
-    return new Error(`Port ${port} is in use. Give another with --port, or 0 for any free one.`);
+    return new Error(`Port ${port} is in use. Choose another with --port, or 0 for any free port.`);
   if (code === 'EADDRNOTAVAIL')
-    return new Error(`This machine has no address ${host}. Give one of its own with --host.`);
+    return new Error(
+      `This machine does not have the address ${host}. Choose one of its addresses with --host.`,
+    );
   if (code === 'EACCES')
-    return new Error(`This account may not listen on port ${port}. Give one above 1023 with --port.`);
+    return new Error(`This account may not listen on port ${port}. Choose a port above 1023 with --port.`);
   return error;
 }

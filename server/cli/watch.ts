@@ -4,57 +4,47 @@ import { parseArgs } from 'node:util';
 import { type ListFormat, MAX_LIST_BYTES, type SourceImport } from '../../shared/sourceList.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { openCollector } from './collector.ts';
-import {
-  type Command,
-  DATA_OPTION,
-  type ExitCode,
-  JSON_OPTION,
-  print,
-  printError,
-  UsageError,
-} from './command.ts';
-import { shown } from './shown.ts';
+import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { escapeForTerminal } from './escapeForTerminal.ts';
+import { NODE_OPTIONS, optionsHelp } from './options.ts';
+
+const OPTIONS = {
+  list: { type: 'string', value: 'FILE', help: 'add the sources of a list' },
+  ...NODE_OPTIONS,
+} as const;
 
 const HELP = `Usage: strongroom watch URL… [options]
        strongroom watch --list FILE [options]
 
-Adds sources to a data folder; where a node has it open, through that node. What is watched already stays as it is.
+Adds sources to a data folder. If a node has the folder open, that node adds them. A source that is already watched is
+not changed.
 
-  --list FILE      a list: text with an address a line (# begins a comment), CSV with a header (.csv) that has url and,
-                   if you like, name, agency, tags, every_minutes, max_object_mb, ignore_robots, or OPML (.opml, .xml)
-  --data DIR       the data folder (default: ./strongroom-data)
-  --url URL        where the node that has it open listens, where its data folder does not tell
-  --token-file F   the owner's token, where it is kept elsewhere
-  --json           one JSON object instead of sentences
+${optionsHelp(OPTIONS)}
 
-Ends with 0 if all are watched now, 1 if any was refused, 2 if it could not be done.`;
+A list is one of
+  text                one URL per line; # begins a comment
+  CSV (.csv)          with a header; the column url is required, the columns name, agency, tags, every_minutes,
+                      max_object_mb and ignore_robots are optional
+  OPML (.opml, .xml)
+
+Exit code: 0 if all sources are watched now, 1 if any was refused, 2 if they could not be added.`;
 
 const FORMS: Readonly<Record<string, ListFormat>> = { '.csv': 'csv', '.opml': 'opml', '.xml': 'opml' };
 
 export const watch: Command = {
   name: 'watch',
-  summary: 'add sources, by address or from a list',
+  summary: 'add sources by URL or from a list',
   help: HELP,
   async run(args): Promise<ExitCode> {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        list: { type: 'string' },
-        data: DATA_OPTION,
-        url: { type: 'string' },
-        'token-file': { type: 'string' },
-        json: JSON_OPTION,
-      },
-    });
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     if (positionals.length > 0 === (values.list !== undefined))
-      throw new UsageError('Name the addresses, or one list with --list.');
+      throw new UsageError('Name the URLs of the sources, or one list with --list.');
     const { form, bytes } = values.list === undefined ? asList(positionals) : await readList(values.list);
     const collector = await openCollector(values);
     try {
       const imported = await collector.importSources(form, bytes);
       if (values.json) print(JSON.stringify(imported));
-      else tell(imported);
+      else printResult(imported);
       return imported.refused > 0 ? 1 : 0;
     } finally {
       await collector.close();
@@ -62,45 +52,46 @@ export const watch: Command = {
   },
 };
 
-interface GivenList {
+interface SourceList {
   form: ListFormat;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-function asList(urls: readonly string[]): GivenList {
+function asList(urls: readonly string[]): SourceList {
   return { form: 'text', bytes: new TextEncoder().encode(urls.join('\n')) };
 }
 
-async function readList(file: string): Promise<GivenList> {
+async function readList(file: string): Promise<SourceList> {
   try {
     return { form: FORMS[extname(file).toLowerCase()] ?? 'text', bytes: await readBounded(file) };
   } catch (error) {
-    if (isMissing(error)) throw new UsageError(`There is no file ${shown(file)}.`);
+    if (isMissing(error)) throw new UsageError(`There is no file ${escapeForTerminal(file)}.`);
     throw error;
   }
 }
 
-/** No more is read than may be in a list, however large the file is. */
+/** Reads a file and stops with an error as soon as it exceeds the size limit of a list. */
 async function readBounded(file: string): Promise<Uint8Array<ArrayBuffer>> {
-  const held: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-    held.push(chunk);
+    chunks.push(chunk);
     bytes += chunk.length;
     if (bytes > MAX_LIST_BYTES)
       throw new UsageError(
-        `${shown(file)} has more than ${MAX_LIST_BYTES} bytes, which is as many as are taken at once. Give it in parts.`,
+        `${escapeForTerminal(file)} has more than ${MAX_LIST_BYTES} bytes, the limit for one list. Split it.`,
       );
   }
-  return Buffer.concat(held, bytes);
+  return Buffer.concat(chunks, bytes);
 }
 
-function tell({ items, ignored_columns }: SourceImport): void {
+function printResult({ items, ignored_columns }: SourceImport): void {
   for (const { url, outcome, source, detail } of items) {
-    if (outcome === 'refused') printError(`${shown(url)} was refused: ${shown(detail ?? '')}`);
-    else if (outcome === 'added') print(`${shown(url)} is watched as ${source}.`);
-    else print(`${shown(url)} is watched already, as ${source}.`);
+    if (outcome === 'refused')
+      printError(`${escapeForTerminal(url)} was refused: ${escapeForTerminal(detail ?? '')}`);
+    else if (outcome === 'added') print(`${escapeForTerminal(url)} is watched as ${source}.`);
+    else print(`${escapeForTerminal(url)} is already watched as ${source}.`);
   }
   if (ignored_columns.length > 0)
-    printError(`These columns mean nothing here: ${shown(ignored_columns.join(', '))}.`);
+    printError(`These columns were ignored: ${escapeForTerminal(ignored_columns.join(', '))}.`);
 }

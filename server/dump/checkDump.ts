@@ -5,22 +5,22 @@ import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/dump.ts';
 import { Problem } from '../../shared/problems.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { DumpedArchive } from './dumpedArchive.ts';
-import { DumpError, linesOf } from './dumpFile.ts';
+import { DumpError, splitLines } from './dumpFile.ts';
 import { LINE_KINDS } from './lineKinds.ts';
 import { headerLine, trailerLine } from './lineSchemas.ts';
 
-/** What a dump says of itself, checked. */
+/** The header and the trailer of a dump, checked. */
 export interface DumpHead {
   format: number;
   node: string;
   verifierKey: string;
   checkpoint: Checkpoint;
   counts: Record<string, number>;
-  /** Of all bytes before the trailer. */
+  /** The digest of all bytes before the trailer. */
   sha256: string;
 }
 
-/** A line that was checked, as it stands. */
+/** A line of a dump that passed the checks. */
 export interface DumpLine {
   kind: string;
   value: Record<string, unknown>;
@@ -28,20 +28,20 @@ export interface DumpLine {
 }
 
 /**
- * Reads a dump and believes none of it: each line is of its kind, keeps the rules of what comes by HTTP, is what its
- * ledger entry recorded, and names nothing that is not before it. The entries are those that the checkpoint was signed
- * over, each has its record, and the trailer has the digest of every byte. Memory grows by some bytes a record.
+ * Reads a dump and checks all of it. Each line must match the schema of its kind, must be what its ledger entry
+ * recorded, and may only refer to earlier lines. The entries must be those that the checkpoint was signed over, each with
+ * its record, and the trailer must have the digest of all bytes. Memory grows by a few bytes per record.
  *
- * It gives each line as soon as it was checked by itself; only what is returned in the end says that the dump holds.
+ * Yields each line after it was checked on its own. The dump as a whole is valid only once the generator returns.
  *
- * @throws DumpError with a sentence, and the line where it is one.
+ * @throws DumpError with the number of the line, if the fault is in one
  */
 export async function* checkDump(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<DumpLine, DumpHead> {
   const sha256 = createHash('sha256');
   let number = 0;
   let check: DumpCheck | undefined;
   let head: DumpHead | undefined;
-  for await (const bytes of linesOf(chunks)) {
+  for await (const bytes of splitLines(chunks)) {
     number += 1;
     if (head) throw new DumpError('there is a line after the trailer.', number);
     const value = parseLine(bytes, number);
@@ -53,8 +53,8 @@ export async function* checkDump(chunks: AsyncIterable<Uint8Array>): AsyncGenera
     if (check) yield { kind: check.line(value, number), value, number };
     else check = new DumpCheck(value);
   }
-  if (!check) throw new DumpError('This is no dump: it does not begin with a header.');
-  if (!head) throw new DumpError('The dump is cut short: it has no trailer.');
+  if (!check) throw new DumpError('This is not a dump: it does not begin with a header.');
+  if (!head) throw new DumpError('The dump is truncated: it has no trailer.');
   return head;
 }
 
@@ -63,12 +63,12 @@ class DumpCheck {
   readonly #header: Pick<DumpHead, 'format' | 'node' | 'verifierKey' | 'checkpoint'>;
   readonly #kinds: string[];
   readonly #counts = new Map<string, number>();
-  /** The kind of the line before, by its place in the order, and what grows from line to line of it. */
+  /** The position of the previous line's kind among the kinds, and the value by which its lines are ordered. */
   #kind = 0;
   #order = Number.NEGATIVE_INFINITY;
 
   constructor(value: Record<string, unknown>) {
-    if (value.kind !== 'header') throw new DumpError('This is no dump: it does not begin with a header.');
+    if (value.kind !== 'header') throw new DumpError('This is not a dump: it does not begin with a header.');
     const { format } = value;
     if (format !== DUMP_FORMAT && format !== FORMAT_WITHOUT_BATCHES) {
       throw new DumpError(
@@ -82,28 +82,28 @@ class DumpCheck {
     this.#kinds = Object.keys(LINE_KINDS[format] ?? {});
   }
 
-  /** Checks a line and answers with its kind. */
+  /** Checks a line and returns its kind. */
   line(value: Record<string, unknown>, number: number): string {
     const name = String(value.kind);
-    const place = this.#kinds.indexOf(name);
+    const position = this.#kinds.indexOf(name);
     const kind = LINE_KINDS[this.#header.format]?.[name];
-    if (place < 0 || !kind)
+    if (position < 0 || !kind)
       throw new DumpError(`a dump of this format has no line of the kind ${JSON.stringify(name)}.`, number);
-    if (place < this.#kind) throw new DumpError(`lines of the kind ${name} do not stand here.`, number);
-    if (this.#kind === 0 && place > 0) this.#archive.ledger.requireSigned(this.#header.checkpoint);
+    if (position < this.#kind) throw new DumpError(`lines of the kind ${name} are not allowed here.`, number);
+    if (this.#kind === 0 && position > 0) this.#archive.ledger.requireSigned(this.#header.checkpoint);
     at(number, () => {
       const checked = checkBody(kind.schema, value) as never;
       const order = kind.order(checked);
-      if (place === this.#kind && order <= this.#order)
-        throw new DumpError('it stands twice, or not in its order.', number);
-      [this.#kind, this.#order] = [place, order];
+      if (position === this.#kind && order <= this.#order)
+        throw new DumpError('it is a duplicate or out of order.', number);
+      [this.#kind, this.#order] = [position, order];
       kind.check(this.#archive, checked, number);
     });
     this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
     return name;
   }
 
-  /** Checks the trailer, and all that can be said only in the end. */
+  /** Checks the trailer, and what can be checked only at the end. */
   end(value: Record<string, unknown>, sha256: string): DumpHead {
     const trailer = checkBody(trailerLine, value);
     if (trailer.sha256 !== sha256)
@@ -115,13 +115,13 @@ class DumpCheck {
     for (const name of new Set([...this.#counts.keys(), ...Object.keys(trailer.counts)])) {
       const counted = this.#counts.get(name) ?? 0;
       if (trailer.counts[name] !== counted)
-        throw new DumpError(`The trailer does not count the ${counted} lines of the kind ${name}.`);
+        throw new DumpError(`The trailer has a wrong count of the ${counted} lines of the kind ${name}.`);
     }
     return { ...this.#header, counts: trailer.counts, sha256 };
   }
 }
 
-/** A rule that is broken within a line is told of that line. */
+/** Runs a check; adds the number of the line to a Problem that it throws. */
 function at<Result>(line: number, check: () => Result): Result {
   try {
     return check();
@@ -136,16 +136,16 @@ function checkpointOf(note: string, key: string): Checkpoint {
     return openCheckpoint(note, key);
   } catch (error) {
     if (error instanceof CheckpointError)
-      throw new DumpError(`the checkpoint does not hold: ${error.message}`, 1);
+      throw new DumpError(`the checkpoint is invalid: ${error.message}`, 1);
     throw error;
   }
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-/** How half of a pair of surrogates is written in JSON; such text has no canonical form. */
+/** A surrogate escape in JSON. Text with a lone surrogate has no canonical form. */
 const SURROGATE = /\\ud[89a-f]/i;
 
-/** @throws DumpError where the line is no JSON object, or one that could be read in two ways. */
+/** @throws DumpError if the line is not a JSON object, or is ambiguous (duplicate keys, imprecise numbers) */
 function parseLine(bytes: Buffer, number: number): Record<string, unknown> {
   let value: unknown;
   let text: string;
@@ -153,11 +153,11 @@ function parseLine(bytes: Buffer, number: number): Record<string, unknown> {
     text = UTF8.decode(bytes);
     value = JSON.parse(text);
   } catch {
-    throw new DumpError('this is no JSON object.', number);
+    throw new DumpError('this is not a JSON object.', number);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new DumpError('this is no JSON object.', number);
-  // What is written back as it was read has no key twice and no number that lost digits; the rest is looked at closely.
+    throw new DumpError('this is not a JSON object.', number);
+  // A line that serializes to the same text has no duplicate keys and no imprecise numbers. Only others are parsed again.
   const isPlain = JSON.stringify(value) === text && !SURROGATE.test(text);
   if (!isPlain || 'record' in value) at(number, () => parseStrictJson(text));
   return value as Record<string, unknown>;

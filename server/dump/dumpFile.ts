@@ -1,6 +1,6 @@
-/** A file that is no dump, not a whole one, or one that was altered; nothing of it was kept. */
+/** A file that is not a dump, is truncated or was altered. Nothing of it was imported. */
 export class DumpError extends Error {
-  /** The line that is wrong, counted from 1; undefined where it is none of them. */
+  /** The number of the invalid line, from 1; undefined if the fault is not in one line. */
   readonly line: number | undefined;
 
   constructor(message: string, line?: number) {
@@ -10,32 +10,33 @@ export class DumpError extends Error {
   }
 }
 
-/** How much of a file is read at a time. */
+/** The size of the chunks in which a file is read, in bytes. */
 export const READ_SIZE = 1_048_576;
-/** Longer than any line a node writes: the record of a pack is the longest thing in it. */
+/** Longer than any line that a node writes. The longest lines hold the record of a pack. */
 const MAX_LINE_BYTES = 64 * 1_048_576;
 const NEWLINE = 10;
 const END_OF_OBJECT = 0x7d;
 
-/** The lines of a dump as bytes, without their ends; memory is bounded by the longest line. */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  let rest: Buffer[] = [];
-  let held = 0;
+/** Splits a dump into lines, without their line feeds. Memory is bounded by the longest line. */
+export async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
   for await (const { buffer, byteOffset, length } of chunks) {
     const chunk = Buffer.from(buffer, byteOffset, length);
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      yield Buffer.concat([...rest, chunk.subarray(start, end)]);
-      rest = [];
-      held = 0;
+      yield Buffer.concat([...pending, chunk.subarray(start, end)]);
+      pending = [];
+      pendingBytes = 0;
       start = end + 1;
     }
-    held += chunk.length - start;
-    if (held > MAX_LINE_BYTES) throw new DumpError('This is no dump: it has a line that no node writes.');
-    if (start < chunk.length) rest.push(chunk.subarray(start));
+    pendingBytes += chunk.length - start;
+    if (pendingBytes > MAX_LINE_BYTES)
+      throw new DumpError('This is not a dump: it has a line longer than any that a node writes.');
+    if (start < chunk.length) pending.push(chunk.subarray(start));
   }
-  const last = Buffer.concat(rest);
-  // The line feed alone may be gone: tools take it off that mean no harm.
+  const last = Buffer.concat(pending);
+  // Some tools remove the last line feed; that does no harm.
   if (last.at(-1) === END_OF_OBJECT) yield last;
-  else if (held > 0) throw new DumpError('The dump is cut short: its last line has no end.');
+  else if (pendingBytes > 0) throw new DumpError('The dump is truncated: its last line is incomplete.');
 }

@@ -6,19 +6,19 @@ import { DumpedLedger } from './dumpedLedger.ts';
 import { DumpError } from './dumpFile.ts';
 import { NumberTable } from './numberTable.ts';
 
-/** What later lines are held against of a source, and what they must come to. */
+/** A source of a dump, with the values that later lines must lead to. */
 export interface DumpedSource {
   key: number;
   id: string;
   url: string;
   line: number;
-  /** What its line says. */
-  said: { revision: number; last_sha256: string | null; last_event_type: EventType | null };
-  /** What the lines after it say. */
+  /** The values in the source's own line. */
+  declared: { revision: number; last_sha256: string | null; last_event_type: EventType | null };
+  /** The values that result from the lines after it. */
   found: { revision: number; last_sha256: string | null; last_event_type: EventType | null };
 }
 
-/** The state that a source has after the node's own last event; null stands for none. */
+/** The state of a source by the last event that this node observed. */
 const STATE_AFTER: Record<EventType | 'none', SourceState> = {
   none: 'new',
   first_seen: 'available',
@@ -32,7 +32,7 @@ export function stateAfter(event: EventType | null): SourceState {
   return STATE_AFTER[event ?? 'none'];
 }
 
-/** What is known of the lines of a dump so far: what later ones may name, and no more. */
+/** What was read from a dump so far: only what later lines may refer to. */
 export class DumpedArchive {
   readonly ledger = new DumpedLedger();
   readonly batches = new DumpedBatches();
@@ -47,29 +47,29 @@ export class DumpedArchive {
   /** The source of each retrieval. */
   readonly retrievals = new NumberTable();
   events = 0;
-  /** Damages that last, with their objects. */
+  /** Damages without a restoration: the digest of the object by the number of the ledger entry. */
   readonly damages = new Map<number, string>();
 
   source(key: number | undefined, line: number): DumpedSource {
     const source = key === undefined ? undefined : this.sources.get(key);
-    if (!source) throw new DumpError('it names a source that is not before it.', line);
+    if (!source) throw new DumpError('it names a source that no earlier line defines.', line);
     return source;
   }
 
-  /** Called at the end: what was said of sources is what their own retrievals, events and revisions come to. */
+  /** Called at the end. The values in the line of each source must be those that its later lines lead to. */
   requireSourceStates(): void {
-    for (const { line, said, found } of this.sources.values()) {
-      if (said.revision !== found.revision)
+    for (const { line, declared, found } of this.sources.values()) {
+      if (declared.revision !== found.revision)
         throw new DumpError('its revision is not the newest one of this source.', line);
-      if (said.last_sha256 !== found.last_sha256)
-        throw new DumpError('its last_sha256 is not the one that its last retrieval brought.', line);
-      if (said.last_event_type !== found.last_event_type)
+      if (declared.last_sha256 !== found.last_sha256)
+        throw new DumpError('its last_sha256 is not that of its last retrieval.', line);
+      if (declared.last_event_type !== found.last_event_type)
         throw new DumpError('its last_event_type is not that of its last event.', line);
     }
   }
 }
 
-/** @throws DumpError where a condition of a line does not hold. */
+/** @throws DumpError if the condition is false */
 export function requireThat(condition: boolean, sentence: string, line: number): asserts condition {
   if (!condition) throw new DumpError(sentence, line);
 }

@@ -2,10 +2,10 @@ import { GrowingTree } from '../ledger/merkle.ts';
 import type { RetrievalBatch } from '../store/sqlite/collection/retrievalBatches.ts';
 import { DumpError } from './dumpFile.ts';
 
-/** What entries cover which retrievals: told before the retrievals, which are then held against it one by one. */
+/** The batches of retrievals that ledger entries cover. They precede the retrievals, which are compared with them. */
 export class DumpedBatches {
   readonly #batches: RetrievalBatch[] = [];
-  /** The one that retrievals are held against. */
+  /** The index of the batch that the next retrieval belongs to. */
   #current = 0;
   #tree = new GrowingTree();
   #firstLine = 0;
@@ -13,12 +13,12 @@ export class DumpedBatches {
 
   add(batch: RetrievalBatch, line: number): void {
     if (batch.last < batch.first || batch.first <= (this.#batches.at(-1)?.last ?? 0))
-      throw new DumpError('it covers retrievals that the batch before it covers, or none.', line);
+      throw new DumpError('it covers no retrievals, or some that the previous batch covers.', line);
     this.#batches.push(batch);
   }
 
-  /** Takes the next retrieval, whose leaf was recomputed. */
-  take(id: number, leaf: Buffer, line: number): void {
+  /** Adds the next retrieval, with its recomputed leaf. */
+  addRetrieval(id: number, leaf: Buffer, line: number): void {
     const batch = this.#batches[this.#current];
     const expected = batch ? batch.first + this.#tree.size : undefined;
     if (batch === undefined || expected === undefined || id < expected)
@@ -34,7 +34,7 @@ export class DumpedBatches {
     if (this.#tree.root().toString('hex') !== root) {
       const lines = first === last ? '' : ` (lines ${this.#firstLine} to ${this.#lastLine})`;
       throw new DumpError(
-        `the retrievals ${first} to ${last}${lines} were altered: they are not what entry ${ledger_entry} recorded.`,
+        `the retrievals ${first} to ${last}${lines} were altered: they differ from what entry ${ledger_entry} recorded.`,
         this.#lastLine,
       );
     }
@@ -47,7 +47,7 @@ export class DumpedBatches {
     const batch = this.#batches[this.#current];
     if (!batch) return;
     throw new DumpError(
-      `Retrieval ${batch.first + this.#tree.size} is missing in the dump; entry ${batch.ledger_entry} covers it.`,
+      `Retrieval ${batch.first + this.#tree.size} is missing from the dump; entry ${batch.ledger_entry} covers it.`,
     );
   }
 }

@@ -7,15 +7,15 @@ import { DumpError } from './dumpFile.ts';
 const DIGEST_BYTES = 32;
 
 /**
- * The entries of a dump: each is checked as it comes, and then of each is known what it recorded, in 42 bytes. Once they
- * are all there, they are those that the checkpoint was signed over, so what follows is judged by nothing else.
+ * The ledger entries of a dump. Each is checked when it is read and then takes 42 bytes of memory. After the last entry,
+ * they are compared with the signed checkpoint; the lines that follow are checked against these entries.
  */
 export class DumpedLedger {
   #digests = Buffer.alloc(DIGEST_BYTES * 1_024);
   #times = new Float64Array(1_024);
   #types = Buffer.alloc(1_024);
-  /** 1 for an entry whose record was seen. */
-  #seen = Buffer.alloc(1_024);
+  /** 1 for an entry whose record was read. */
+  #hasRecord = Buffer.alloc(1_024);
   readonly #tree = new GrowingTree();
   #hash = NO_HASH;
   size = 0;
@@ -24,7 +24,7 @@ export class DumpedLedger {
     const expected = this.size + 1;
     if (entry.seq !== expected) throw new DumpError(`entry ${expected} is missing before it.`, line);
     if (entry.prev !== this.#hash || entry.hash !== hashOf(entry))
-      throw new DumpError(`entry ${entry.seq} was altered: its hash or its link does not hold.`, line);
+      throw new DumpError(`entry ${entry.seq} was altered: its hash or its link is wrong.`, line);
     if (this.size === this.#types.length) this.#grow();
     this.#digests.write(entry.digest, this.size * DIGEST_BYTES, 'hex');
     this.#times[this.size] = Date.parse(entry.at);
@@ -34,7 +34,7 @@ export class DumpedLedger {
     this.size = expected;
   }
 
-  /** Called when all entries are there. */
+  /** Called after the last entry. */
   requireSigned({ size, root }: Checkpoint): void {
     if (size === this.size && this.#tree.root().equals(root)) return;
     throw new DumpError('The entries in the dump are not those that its checkpoint was signed over.');
@@ -44,7 +44,7 @@ export class DumpedLedger {
     return seq <= this.size ? ENTRY_TYPES[this.#types[seq - 1] ?? -1] : undefined;
   }
 
-  /** When an entry was written, as milliseconds. */
+  /** The time of an entry, in milliseconds since the epoch. */
   timeOf(seq: number): number | undefined {
     return this.#times[seq - 1];
   }
@@ -53,23 +53,23 @@ export class DumpedLedger {
     return this.#digests.toString('hex', (seq - 1) * DIGEST_BYTES, seq * DIGEST_BYTES);
   }
 
-  /** Takes the record of an entry: it must be of its type, be what was recorded, and be the only one. */
-  take(seq: number, types: readonly EntryType[], digest: string, line: number): void {
+  /** Adds the record of an entry. It must have the entry's type and digest, and be the only one. */
+  addRecord(seq: number, types: readonly EntryType[], digest: string, line: number): void {
     const type = this.typeOf(seq);
     if (type === undefined || !types.includes(type))
-      throw new DumpError(`entry ${seq} recorded nothing of this kind.`, line);
-    if (this.#seen[seq - 1] === 1) throw new DumpError(`entry ${seq} has a record already.`, line);
+      throw new DumpError(`entry ${seq} is not of this kind.`, line);
+    if (this.#hasRecord[seq - 1] === 1) throw new DumpError(`entry ${seq} already has a record.`, line);
     if (this.digestOf(seq) !== digest)
-      throw new DumpError(`it was altered: it is not what entry ${seq} recorded.`, line);
-    this.#seen[seq - 1] = 1;
+      throw new DumpError(`it was altered: it differs from what entry ${seq} recorded.`, line);
+    this.#hasRecord[seq - 1] = 1;
   }
 
-  /** Called at the end. The entries begin with the second line. */
+  /** Called at the end. Entry 1 is line 2. */
   requireAllRecords(): void {
-    const at = this.#seen.subarray(0, this.size).indexOf(0);
+    const at = this.#hasRecord.subarray(0, this.size).indexOf(0);
     if (at < 0) return;
     throw new DumpError(
-      `what entry ${at + 1} (${this.typeOf(at + 1)}) recorded is missing in the dump.`,
+      `the record of entry ${at + 1} (${this.typeOf(at + 1)}) is missing from the dump.`,
       at + 2,
     );
   }
@@ -80,6 +80,6 @@ export class DumpedLedger {
     this.#times = times;
     this.#digests = Buffer.concat([this.#digests, Buffer.alloc(this.#digests.length)]);
     this.#types = Buffer.concat([this.#types, Buffer.alloc(this.#types.length)]);
-    this.#seen = Buffer.concat([this.#seen, Buffer.alloc(this.#seen.length)]);
+    this.#hasRecord = Buffer.concat([this.#hasRecord, Buffer.alloc(this.#hasRecord.length)]);
   }
 }

@@ -14,7 +14,7 @@ import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
 import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
 import { dumpHeader, dumpOf } from './writeDump.ts';
 
-/** A stored blob is missing or damaged, so the archive cannot be exported whole; nothing was written. */
+/** A stored blob is missing or damaged, so nothing was exported. */
 export class ExportError extends Error {
   constructor(message: string) {
     super(message);
@@ -22,7 +22,7 @@ export class ExportError extends Error {
   }
 }
 
-/** Where the parts of an archive lie within its bag. */
+/** The paths in the bag of an exported archive. */
 export const ARCHIVE_BAG = {
   folder: 'strongroom-archive',
   dump: 'data/dump.jsonl',
@@ -31,7 +31,7 @@ export const ARCHIVE_BAG = {
 
 const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
 
-/** The archive that is exported, and the key that its dump is signed with. */
+/** The archive to export, and what signs the checkpoint of its dump. */
 export interface ExportedArchive {
   folder: string;
   clock: Clock;
@@ -39,19 +39,19 @@ export interface ExportedArchive {
 }
 
 /**
- * Writes a whole archive as one BagIt 1.0 bag (RFC 8493) in a ZIP: the dump and every blob, each re-hashed on the way.
- * Both are of one snapshot, on a connection that only reads; blobs never change and are never taken away, so a node may
- * have the archive open meanwhile. The file appears under its name only when it is whole and on stable storage.
+ * Writes the whole archive (its dump and all blobs) as one BagIt 1.0 bag (RFC 8493) in a ZIP file, re-hashing every blob.
+ * Dump and list of blobs are from one snapshot of the database. Blobs are never changed or deleted, so a node may have
+ * the archive open. The file gets its name only after it is complete and on stable storage.
  *
- * @returns how many blobs and bytes it holds. @throws ExportError
+ * @returns the number of blobs and their bytes
+ * @throws ExportError
  */
 export async function exportArchive(
   archive: ExportedArchive,
   file: string,
-  tell: (bytes: number) => void = () => {},
 ): Promise<{ blobs: number; bytes: number }> {
   const partial = `${file}.partial`;
-  // Beside the file that is made, not in the data folder's `tmp/`: a node that starts meanwhile empties that.
+  // Not in the data folder's `tmp/`: a node that starts meanwhile empties that folder.
   const dump = `${file}.dump.partial`;
   const database = await openSnapshot(databaseFile(archive.folder), { isMapped: false });
   try {
@@ -61,7 +61,7 @@ export async function exportArchive(
     zip.on('error', (error: Error) => output.destroy(error));
     const written = pipeline(output, createWriteStream(partial, { flush: true }));
     const fail = (error: Error) => output.destroy(error);
-    const counts = addPayload(zip, database, { archive, dump, dumpDigest, tell, fail });
+    const counts = addPayload(zip, database, { archive, dump, dumpDigest, fail });
     database.exec('COMMIT');
     zip.end();
     await written;
@@ -100,14 +100,13 @@ interface Payload {
   archive: ExportedArchive;
   dump: string;
   dumpDigest: string;
-  tell: (bytes: number) => void;
   fail: (error: Error) => void;
 }
 
 function addPayload(
   zip: ZipFile,
   database: ReadDatabase,
-  { archive, dump, dumpDigest, tell, fail }: Payload,
+  { archive, dump, dumpDigest, fail }: Payload,
 ): { blobs: number; bytes: number } {
   const manifest: string[] = [];
   let blobs = 0;
@@ -115,10 +114,10 @@ function addPayload(
   const name = (path: string) => `${ARCHIVE_BAG.folder}/${path}`;
   const add = (path: string, sha256: string, file: string) => {
     manifest.push(`${sha256}  ${path}\n`);
-    zip.addReadStreamLazy(name(path), { compress: path === ARCHIVE_BAG.dump }, (give) => {
-      const stream = Readable.from(checked(file, sha256, tell), { objectMode: false });
+    zip.addReadStreamLazy(name(path), { compress: path === ARCHIVE_BAG.dump }, (callback) => {
+      const stream = Readable.from(checked(file, sha256), { objectMode: false });
       stream.on('error', fail);
-      give(undefined, stream);
+      callback(undefined, stream);
     });
   };
   for (const blob of iterateBlobRows(database)) {
@@ -143,15 +142,14 @@ function addPayload(
   return { blobs, bytes };
 }
 
-/** The bytes of a file, which must have this digest when all are read. */
-async function* checked(file: string, sha256: string, tell: (bytes: number) => void): AsyncGenerator<Buffer> {
+/** Yields the bytes of a file. @throws ExportError if the file cannot be read or its digest differs */
+async function* checked(file: string, sha256: string): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   const stream = createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>;
   try {
     for await (const chunk of stream) {
       hash.update(chunk);
       yield chunk;
-      tell(chunk.length);
     }
   } catch (cause) {
     throw new ExportError(

@@ -5,19 +5,20 @@ import { createInterface } from 'node:readline';
 import { CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { isMissing } from '../store/blobs/fileErrors.ts';
 
-/** A file that begins as a dump does; nothing else of it is known. */
+/** A file whose first line is the header of a dump; the rest was not checked. */
 export interface FoundDump {
   file: string;
-  /** The verifier key of the node that it is of. */
+  /** The verifier key of the node that made it. */
   key: string;
+  /** The number of ledger entries, by its checkpoint. */
   size: number;
   madeAt: string;
 }
 
-/** A header is a line of some hundred characters; what is longer is none. */
+/** A header has a few hundred characters; a longer first line is not one. */
 const MAX_HEADER_BYTES = 65_536;
 
-/** The dumps in a data folder, in its folder `dumps` and beside it, the newest first. */
+/** Finds the dumps in a data folder, in its subfolder `dumps` and next to it; newest first. */
 export async function findDumps(folder: string): Promise<FoundDump[]> {
   const found: FoundDump[] = [];
   for (const place of [folder, join(folder, 'dumps'), dirname(folder)]) {
@@ -39,7 +40,7 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** What a dump says of itself in its first line, or undefined where the file is no dump. */
+/** Reads the header of a dump; returns undefined if the file is not a dump. */
 export async function readDumpHeader(file: string): Promise<FoundDump | undefined> {
   const header = parsed(await firstLineOf(file));
   if (!header) return undefined;
@@ -68,7 +69,7 @@ function parsed(line: string): Record<string, unknown> | undefined {
     const value: unknown = JSON.parse(line);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
-    // Whatever it is, it is no dump.
+    // Not JSON, so not a dump.
     return undefined;
   }
 }

@@ -13,11 +13,11 @@ import { DumpError } from './dumpFile.ts';
 import { ARCHIVE_BAG } from './exportArchive.ts';
 import { restoreDump } from './restoreDump.ts';
 
-/** How large an archive is taken: what a ZIP of ours can declare is checked against the disk as it is written. */
+/** No limit on size: the free space is checked while the files are written. */
 const LIMITS = { maxEntries: 20_000_000, maxBytes: Number.MAX_SAFE_INTEGER };
 const MAX_MANIFEST_BYTES = 256 * 1_048_576;
 
-/** Makes a new data folder of a dump. The folder appears under its name only when all of it is there and verified. */
+/** Creates a data folder from a dump. The folder gets its name only after everything in it was verified. */
 export function importDump(folder: string, file: string, clock: Clock): Promise<DumpHead> {
   return intoNewFolder(folder, clock, async (store) => {
     const head = await restoreDump(store, file);
@@ -27,10 +27,10 @@ export function importDump(folder: string, file: string, clock: Clock): Promise<
 }
 
 /**
- * Makes a new data folder of a whole archive: a bag as `exportArchive` writes it. Every blob must have the digest it is
- * named by, and every file of the manifest must be there.
+ * Creates a data folder from a file that `exportArchive` wrote. Every blob must have the digest that it is named by, and
+ * every file in the manifest must be present.
  *
- * @throws DumpError with a sentence; Problem for what no ZIP of ours is.
+ * @throws DumpError; Problem if the ZIP is malformed
  */
 export async function importArchive(
   folder: string,
@@ -45,7 +45,7 @@ export async function importArchive(
   }
 }
 
-/** Whether a ZIP is a whole archive, and not a pack. @throws Problem for what no ZIP of ours is. */
+/** Returns whether a ZIP holds an exported archive, not a pack. @throws Problem if the ZIP is malformed */
 export async function isArchiveFile(file: string): Promise<boolean> {
   const zip = await openZip(file, LIMITS);
   try {
@@ -72,7 +72,7 @@ async function intoNewFolder<Result>(
     throw error;
   }
   await store.close();
-  // An empty folder may stand there; one that holds anything makes this fail and stays as it is.
+  // Replaces an empty folder. If the folder holds anything, this fails and changes nothing.
   await rename(partial, folder);
   return result;
 }
@@ -84,13 +84,13 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
   const manifestMember = files.get(`${top}manifest-sha256.txt`);
   const dumpMember = files.get(dumpName);
   if (!manifestMember || !dumpMember)
-    throw new DumpError('This is no archive: its dump or its manifest is missing.');
+    throw new DumpError('This is not an exported archive: its dump or its manifest is missing.');
   const manifest = 'manifest-sha256.txt';
   const lines = tagFileLines(manifest, manifestMember, MAX_MANIFEST_BYTES);
   const { digests } = await parseManifest(manifest, 'sha256', lines);
   for (const path of digests.keys()) {
     if (!files.has(top + path))
-      throw new DumpError(`The archive is not whole: ${JSON.stringify(path)} is missing.`);
+      throw new DumpError(`The archive is incomplete: ${JSON.stringify(path)} is missing.`);
   }
   const dump = await checked(
     dumpMember,
@@ -107,7 +107,7 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
       }
       const blob = await checked(member, sha256, await store.blobs.stage(member.read(), member.bytes));
       await blob.keep();
-      // The rows come when the dump is read back; if they do not, the whole folder goes.
+      // The rows that name the blob are written by `restoreDump`. If that fails, the whole folder is removed.
       await blob.leave();
       blobs += 1;
     }
@@ -117,7 +117,7 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
   }
 }
 
-/** @throws DumpError where the bytes are not those of the manifest; they are discarded. */
+/** Discards a staged file whose digest differs from the manifest. @throws DumpError */
 async function checked<Staged extends StagedBlob>(
   member: ZipMember,
   sha256: string | undefined,

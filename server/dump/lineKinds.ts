@@ -22,12 +22,12 @@ import { type DumpedArchive, requireThat } from './dumpedArchive.ts';
 import { addRetrieval, checkSourceLine } from './dumpedSources.ts';
 import * as lines from './lineSchemas.ts';
 
-/** How lines of one kind are checked. */
+/** The checks for lines of one kind. */
 export interface LineKind {
   schema: z.ZodType;
-  /** What grows from line to line. */
+  /** The value that must grow from line to line. */
   order: (value: never) => number;
-  /** Holds a line against those before it. @throws DumpError; Problem where a record breaks its rules. */
+  /** Checks a line against the earlier lines. @throws DumpError; Problem if a record is invalid */
   check: (archive: DumpedArchive, value: never, line: number) => void;
 }
 
@@ -41,7 +41,7 @@ function kind<Schema extends z.ZodType>(
   return { schema, order, check };
 }
 
-/** A record of the ledger: what `digest` makes of it must be what its entry says. */
+/** A kind of line that a ledger entry records: the line's digest must be that of the entry. */
 function recorded<Schema extends z.ZodType<{ ledger_entry: number }>>(
   schema: Schema,
   types: readonly EntryType[],
@@ -52,7 +52,7 @@ function recorded<Schema extends z.ZodType<{ ledger_entry: number }>>(
     schema,
     ({ ledger_entry }) => ledger_entry,
     (archive, value, line) => {
-      archive.ledger.take(value.ledger_entry, types, digest(value, archive, line), line);
+      archive.ledger.addRecord(value.ledger_entry, types, digest(value, archive, line), line);
       check(archive, value, line);
     },
   );
@@ -66,35 +66,43 @@ const ARCHIVE_KINDS: Record<string, LineKind> = {
   ),
   node: recorded(lines.nodeLine, ['node.created'], nodeDigest, (archive, { path }, line) => {
     const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
-    requireThat(parent === '' || archive.nodes.has(parent), 'the node above it is not before it.', line);
-    requireThat(!archive.nodes.has(path), 'there is a node at this path already.', line);
+    requireThat(parent === '' || archive.nodes.has(parent), 'no earlier line defines its parent node.', line);
+    requireThat(!archive.nodes.has(path), 'an earlier line defines a node at this path.', line);
     archive.nodes.add(path);
   }),
   study: recorded(lines.studyLine, ['study.created'], studyDigest, (archive, { id, node, status }, line) => {
-    requireThat(node === null || archive.nodes.has(node), 'its node is not before it.', line);
-    requireThat(!archive.studies.has(id), 'there is a study of this id already.', line);
+    requireThat(node === null || archive.nodes.has(node), 'no earlier line defines its node.', line);
+    requireThat(!archive.studies.has(id), 'an earlier line defines a study with this id.', line);
     archive.studies.set(id, status);
   }),
   study_status: recorded(lines.statusLine, ['study.status'], statusDigest, (archive, step, line) => {
     const before = archive.studies.get(step.study);
-    requireThat(before !== undefined, 'its study is not before it.', line);
-    requireThat(STUDY_TRANSITIONS[before].includes(step.status), 'no study can move so.', line);
+    requireThat(before !== undefined, 'no earlier line defines its study.', line);
+    requireThat(
+      STUDY_TRANSITIONS[before].includes(step.status),
+      'a study cannot change to this status.',
+      line,
+    );
     archive.studies.set(step.study, step.status);
   }),
   pack: recorded(lines.packLine, ['pack.added'], ({ record }) => fingerprintOf(record), checkPack),
   flag: recorded(lines.flagLine, ['pack.flagged'], flagDigest, (archive, { pack, reason, note }, line) => {
-    requireThat(archive.packs.has(pack), 'its pack is not before it.', line);
-    requireThat(newFlagSchema.safeParse({ reason, note }).success, 'its note says nothing.', line);
+    requireThat(archive.packs.has(pack), 'no earlier line defines its pack.', line);
+    requireThat(newFlagSchema.safeParse({ reason, note }).success, 'its note is empty.', line);
   }),
   comment: recorded(lines.commentLine, ['comment.added'], commentDigest, (archive, comment, line) => {
     const { id, item, reply_to } = comment;
-    requireThat(archive.packs.has(item) || archive.studies.has(item), 'its item is not before it.', line);
     requireThat(
-      reply_to === null || archive.comments.get(reply_to) === item,
-      'it answers a comment that is not before it.',
+      archive.packs.has(item) || archive.studies.has(item),
+      'no earlier line defines its item.',
       line,
     );
-    requireThat(!archive.comments.has(id), 'there is a comment of this id already.', line);
+    requireThat(
+      reply_to === null || archive.comments.get(reply_to) === item,
+      'no earlier line defines the comment that it replies to.',
+      line,
+    );
+    requireThat(!archive.comments.has(id), 'an earlier line defines a comment with this id.', line);
     archive.comments.set(id, item);
   }),
 };
@@ -105,7 +113,7 @@ function checkPack(
   line: number,
 ): void {
   const checked = checkRecord(record);
-  requireThat(checked.text === canonicalText(record), 'its record leaves out what a record has.', line);
+  requireThat(checked.text === canonicalText(record), 'its record omits fields.', line);
   requireThat(
     checked.digest === digest && checked.id === id,
     'its id or digest is not that of its record.',
@@ -113,15 +121,15 @@ function checkPack(
   );
   requireThat(
     Date.parse(received_at) === archive.ledger.timeOf(ledger_entry),
-    'its received_at is not when its entry was written.',
+    'its received_at is not the time of its entry.',
     line,
   );
   const { node, study, replicates, supersedes } = checked.record;
-  requireThat(node === null || archive.nodes.has(node), 'its node is not before it.', line);
-  requireThat(study === null || archive.studies.has(study), 'its study is not before it.', line);
+  requireThat(node === null || archive.nodes.has(node), 'no earlier line defines its node.', line);
+  requireThat(study === null || archive.studies.has(study), 'no earlier line defines its study.', line);
   for (const other of [replicates?.pack, supersedes])
-    requireThat(!other || archive.packs.has(other), 'it names a pack that is not before it.', line);
-  requireThat(!archive.packs.has(id), 'there is a pack of this id already.', line);
+    requireThat(!other || archive.packs.has(other), 'it names a pack that no earlier line defines.', line);
+  requireThat(!archive.packs.has(id), 'an earlier line defines a pack with this id.', line);
   archive.packs.add(id);
 }
 
@@ -133,7 +141,11 @@ const SOURCE_KINDS: Record<string, LineKind> = {
     ({ record }) => fingerprintOf(record),
     (archive, { ledger_entry, source_key, record }, line) => {
       const source = archive.source(source_key, line);
-      requireThat(record.id === source.id && record.url === source.url, 'it is of another source.', line);
+      requireThat(
+        record.id === source.id && record.url === source.url,
+        'it belongs to another source.',
+        line,
+      );
       source.found.revision = ledger_entry;
     },
   ),
@@ -155,16 +167,16 @@ const RETRIEVAL_KINDS: Record<string, LineKind> = {
       const found = retrievalLeaf(retrieval);
       requireThat(
         found.toString('hex') === leaf,
-        `retrieval ${retrieval.id} was altered: it is not what the ledger covers.`,
+        `retrieval ${retrieval.id} was altered: it differs from what the ledger covers.`,
         line,
       );
-      archive.batches.take(retrieval.id, found, line);
+      archive.batches.addRetrieval(retrieval.id, found, line);
       addRetrieval(archive, archive.source(archive.sourceKeys.get(retrieval.source), line), retrieval, line);
     },
   ),
 };
 
-/** Retrievals before the ledger covered them: they are taken at their word, as far as they can be true. */
+/** Retrievals of dumps from before the ledger covered them. Only their consistency can be checked. */
 const OLD_RETRIEVAL_KINDS: Record<string, LineKind> = {
   retrieval: kind(
     lines.oldRetrievalLine,
@@ -176,7 +188,11 @@ const OLD_RETRIEVAL_KINDS: Record<string, LineKind> = {
     lines.captureLine,
     ({ retrieval }) => retrieval,
     (archive, { retrieval }, line) =>
-      requireThat(archive.retrievals.get(retrieval) !== undefined, 'its retrieval is not before it.', line),
+      requireThat(
+        archive.retrievals.get(retrieval) !== undefined,
+        'no earlier line defines its retrieval.',
+        line,
+      ),
   ),
 };
 
@@ -192,12 +208,12 @@ const EVENT_KINDS: Record<string, LineKind> = {
       requireThat(id === archive.events + 1, `event ${archive.events + 1} is missing before it.`, line);
       requireThat(
         archive.retrievals.get(retrieval) === source_key,
-        'its retrieval is not before it, or is of another source.',
+        'no earlier line defines its retrieval, or the retrieval belongs to another source.',
         line,
       );
       requireThat(
         reverts_to === null || reverts_to < id,
-        'it reverts to an event that is not before it.',
+        'it reverts to an event that no earlier line defines.',
         line,
       );
       archive.events = id;
@@ -207,7 +223,8 @@ const EVENT_KINDS: Record<string, LineKind> = {
   event_noise: kind(
     lines.noiseLine,
     ({ event }) => event,
-    (archive, { event }, line) => requireThat(event <= archive.events, 'its event is not before it.', line),
+    (archive, { event }, line) =>
+      requireThat(event <= archive.events, 'no earlier line defines its event.', line),
   ),
 };
 
@@ -223,7 +240,11 @@ const FIXITY_KINDS: Record<string, LineKind> = {
     ['object.restored'],
     restorationDigest,
     (archive, { damage, sha256 }, line) => {
-      requireThat(archive.damages.get(damage) === sha256, 'it ends no damage that is before it.', line);
+      requireThat(
+        archive.damages.get(damage) === sha256,
+        'no earlier line defines the damage that it ends.',
+        line,
+      );
       archive.damages.delete(damage);
     },
   ),
@@ -239,7 +260,7 @@ const KEY_KINDS: Record<string, LineKind> = {
   ),
 };
 
-/** The kinds of lines between the header and the trailer, in their order, by the format of the dump. */
+/** The kinds of lines between header and trailer, in their order, by the dump's format. */
 export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
   [FORMAT_WITHOUT_BATCHES]: {
     ...ARCHIVE_KINDS,

@@ -20,22 +20,24 @@ import { newStatusSchema, newStudySchema } from '../../shared/study.ts';
 import { instantSchema, isHttpUrl } from '../../shared/text.ts';
 
 /*
- * The lines of a dump: every value by the rule that it has to keep where it comes by HTTP, nothing left out and nothing
- * beside. Addresses that a server redirected to may be of any length.
+ * The schemas of a dump's lines. Each value has the same rules as in a request; all fields are required and no others
+ * are allowed. Only URLs that a server redirected to may have any length.
  */
 
 const number = z.int().min(1);
 const count = z.int().min(0);
 const flag = z.union([z.literal(0), z.literal(1)]);
-const httpUrl = z.string().refine(isHttpUrl, 'An absolute http or https address is needed.');
-/** As it is watched: percent signs may have made it nine times as long as it was said. */
+const httpUrl = z.string().refine(isHttpUrl, 'An absolute http or https URL is required.');
+/** A normalized URL: percent-encoding may have made it nine times as long as the URL that was entered. */
 const sourceUrl = httpUrl.max(9 * 4_096).refine((value) => {
   const url = URL.parse(value);
   return url === null || (url.username === '' && url.password === '');
-}, 'An address with a user name or password in it is not taken.');
+}, 'A URL with a user name or password is not allowed.');
 const status = z.int().min(0).max(999);
 const observer = z.union([z.literal(SELF), observerSchema]);
-const rulesDigest = z.string().regex(/^[0-9a-f]{20}$/, 'The digest of rules is 20 lowercase hex digits.');
+const rulesDigest = z
+  .string()
+  .regex(/^[0-9a-f]{20}$/, 'The digest of the rules must be 20 lowercase hexadecimal digits.');
 
 function line<Kind extends string, Shape extends z.core.$ZodLooseShape>(kind: Kind, shape: Shape) {
   return z.strictObject({ kind: z.literal(kind), ...shape });
@@ -83,7 +85,7 @@ export const statusLine = line('study_status', {
   ledger_entry: number,
 });
 
-/** The record itself is checked as an upload's is. */
+/** The record is checked by `checkRecord`, like that of an upload. */
 export const packLine = line('pack', {
   id: packIdSchema,
   digest: digestSchema,
@@ -110,17 +112,17 @@ export const commentLine = line('comment', {
   ledger_entry: number,
 });
 
-/** The values of headers are in no dump; their names keep the rules of headers. */
+/** A dump contains the names of request headers and not their values. */
 const headerNames = z
   .array(z.string())
   .refine(
     (names) =>
       newSourceSchema.shape.headers.unwrap().safeParse(Object.fromEntries(names.map((name) => [name, ''])))
         .success,
-    'These are not names of headers that a source may have.',
+    'These are not valid names of request headers of a source.',
   );
 
-const saidOfSource = {
+const sourceSettings = {
   id: sourceIdSchema,
   url: sourceUrl,
   name: newSourceSchema.shape.name.unwrap(),
@@ -133,7 +135,7 @@ const saidOfSource = {
 };
 
 export const sourceLine = line('source', {
-  ...saidOfSource,
+  ...sourceSettings,
   key: number,
   ignore_robots: flag,
   paused: flag,
@@ -150,7 +152,7 @@ export const sourceLine = line('source', {
   last_error: retrievalErrorSchema.nullable(),
   last_sha256: digestSchema.nullable(),
   last_event_type: eventTypeSchema.nullable(),
-  // Dumps that were made before there were rules have neither.
+  // Dumps from before noise rules existed have neither.
   noise_rules: noiseRulesSchema.nullable().optional(),
   rules_digest: rulesDigest.nullable().optional(),
 });
@@ -159,7 +161,7 @@ export const revisionLine = line('source_revision', {
   ledger_entry: number,
   source_key: number,
   record: z.strictObject({
-    ...saidOfSource,
+    ...sourceSettings,
     ignore_robots: z.boolean(),
     paused: z.boolean(),
     removed: z.boolean(),
@@ -187,7 +189,7 @@ export const batchLine = line('retrieval_batch', {
   root: digestSchema,
 });
 
-const payloadDigest = z.string().regex(/^[a-z0-9]{1,20}:[0-9a-f]{1,256}$/, 'This is no digest.');
+const payloadDigest = z.string().regex(/^[a-z0-9]{1,20}:[0-9a-f]{1,256}$/, 'This is not a digest.');
 const capture = captureIdentitySchema.extend({ payload_digest: payloadDigest.nullable() });
 
 const retrieved = {
@@ -217,14 +219,14 @@ export const retrievalLine = line('retrieval', {
   leaf: digestSchema,
 });
 
-/** As it was while the ledger did not cover retrievals; before what was sent was kept, it said nothing of that. */
+/** The form from before the ledger covered retrievals. The oldest ones have no `request`. */
 export const oldRetrievalLine = line('retrieval', {
   ...retrieved,
   source_key: number,
   request: retrieved.request.optional(),
 });
 
-/** A line of its own until it became part of its retrieval's. */
+/** In older dumps; now part of the retrieval's line. */
 export const captureLine = line('capture', { retrieval: number, ...capture.shape });
 
 export const eventLine = line('event', {

@@ -1,4 +1,4 @@
-/** Numbers that only grow, each with another beside it: eight bytes each, of which a dump may hold millions. */
+/** A compact map from ascending numbers to numbers: 16 bytes per entry, because a dump may hold millions. */
 export class NumberTable {
   #keys = new Float64Array(1_024);
   #values = new Float64Array(1_024);

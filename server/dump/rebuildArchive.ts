@@ -20,7 +20,7 @@ import { DumpError } from './dumpFile.ts';
 import { type FoundDump, findDumps, readDumpHeader } from './findDumps.ts';
 import { restoreDump } from './restoreDump.ts';
 
-/** No database could be made; what is in the folder is as it was. */
+/** The database could not be rebuilt. The folder was not changed. */
 export class RebuildError extends Error {
   constructor(message: string) {
     super(message);
@@ -31,23 +31,23 @@ export class RebuildError extends Error {
 export interface RebuildOptions {
   folder: string;
   clock: Clock;
-  /** The dump that is read; the newest that is there where none is named. */
+  /** The dump to use; the newest one if undefined. */
   dump?: string | undefined;
-  /** Takes a dump that is behind what the node acknowledged or signed. */
+  /** Accepts a dump that is behind what the node acknowledged or signed. */
   acceptRollback?: boolean | undefined;
 }
 
-/** What a database was made of. */
+/** The result of a rebuild. */
 export interface RebuildResult {
   dump: string;
   head: DumpHead;
-  /** What the broken database is called now, if there was one. */
+  /** The new name of the broken database, if there was one. */
   setAside: string | undefined;
-  /** Newer dumps that could not be read, each with the reason. */
+  /** Newer dumps that were skipped, each with the reason. */
   passedOver: string[];
 }
 
-/** Whether a data folder is in need of `rebuildArchive`: its database is missing, empty or cannot be read. */
+/** Returns whether the database of a data folder is missing, empty or cannot be read. */
 export async function needsRebuild(folder: string): Promise<boolean> {
   try {
     return hasDatabase(folder) && !(await isReadable(folder));
@@ -58,8 +58,8 @@ export async function needsRebuild(folder: string): Promise<boolean> {
 }
 
 /**
- * Makes the database of an archive anew, of a dump: under another name, and in its place only when all of it was read
- * and its ledger verified. A database that can be read is never replaced. The archive keeps its name and its key.
+ * Rebuilds the database of an archive from a dump. The new database has another name until the whole dump was read and
+ * its ledger verified. A database that can be read is never replaced. The archive keeps its name and its key.
  *
  * @throws RebuildError, FolderInUseError; StoredCheckpointError, HeadFileError unless a rollback is accepted
  */
@@ -69,14 +69,14 @@ export async function rebuildArchive(options: RebuildOptions): Promise<RebuildRe
   const lock = lockFolder(folder);
   const partial = join(folder, 'rebuilding');
   try {
-    if (isWhole(folder) && (await isReadable(folder))) {
+    if (hasDatabaseFile(folder) && (await isReadable(folder))) {
       throw new RebuildError(
-        `The database in ${folder} can be read, so it is not replaced. To make it anew of a dump all the same, move strongroom.db, and strongroom.db-wal if it is there, elsewhere first.`,
+        `The database in ${folder} can be read, so it is not replaced. To rebuild it from a dump anyway, first move strongroom.db (and strongroom.db-wal, if present) to another folder.`,
       );
     }
-    const { dump, head, passedOver } = await buildOfNewest(options, partial);
-    await requireAsFar(options, partial, dump);
-    const setAside = await setBrokenAside(folder, instantOf(clock.now()));
+    const { dump, head, passedOver } = await buildFromNewest(options, partial);
+    await requireComplete(options, partial, dump);
+    const setAside = await renameBroken(folder, instantOf(clock.now()));
     await syncFile(databaseFile(partial));
     await rename(databaseFile(partial), databaseFile(folder));
     await syncFolder(folder);
@@ -87,8 +87,8 @@ export async function rebuildArchive(options: RebuildOptions): Promise<RebuildRe
   }
 }
 
-/** Whether there is a file that begins as a database does. */
-function isWhole(folder: string): boolean {
+/** Returns whether the folder has a file that begins like a database. */
+function hasDatabaseFile(folder: string): boolean {
   try {
     return hasDatabase(folder);
   } catch (error) {
@@ -97,7 +97,7 @@ function isWhole(folder: string): boolean {
   }
 }
 
-async function buildOfNewest(
+async function buildFromNewest(
   options: RebuildOptions,
   partial: string,
 ): Promise<Omit<RebuildResult, 'setAside'>> {
@@ -111,9 +111,9 @@ async function buildOfNewest(
       passedOver.push(`${found.file}: ${error.message}`);
     }
   }
-  const tried = passedOver.length > 0 ? ` None of these could be read: ${passedOver.join(' ')}` : '';
+  const tried = passedOver.length > 0 ? ` These could not be used: ${passedOver.join(' ')}` : '';
   throw new RebuildError(
-    `There is no dump to rebuild ${options.folder} of: a file *.jsonl in it, in its folder dumps or beside it. Name one with --dump.${tried}`,
+    `There is no dump to rebuild ${options.folder} from: no file *.jsonl in it, in its subfolder “dumps” or next to it. Name one with --dump.${tried}`,
   );
 }
 
@@ -121,13 +121,13 @@ async function candidates({ folder, dump }: RebuildOptions): Promise<FoundDump[]
   if (dump === undefined) return findDumps(folder);
   if (!existsSync(dump)) throw new RebuildError(`There is no file ${dump}.`);
   const named = await readDumpHeader(dump);
-  if (!named) throw new RebuildError(`${dump} is no dump.`);
+  if (!named) throw new RebuildError(`${dump} is not a dump.`);
   return [named];
 }
 
 /**
- * A dump must be of this archive: of a node whose key is in the folder, or whose checkpoint is. Where neither is there,
- * nothing speaks against it.
+ * Requires that a dump is of this archive: its key is in the folder, or a checkpoint in the folder is signed with it. A
+ * folder without keys and checkpoints accepts any dump.
  *
  * @throws DumpError
  */
@@ -144,7 +144,7 @@ async function verifierKeyIn(file: string, name: string): Promise<string | undef
   try {
     return nodeKeyOf(name, createPrivateKey(await readFile(file, 'utf8'))).verifierKey;
   } catch {
-    // What is no key is not the dump's either.
+    // Not a key, so not the dump's key.
     return undefined;
   }
 }
@@ -159,7 +159,7 @@ function isSignedBy(note: string, key: string): boolean {
   }
 }
 
-/** Reads a dump into a folder of its own, and verifies what came of it. */
+/** Restores a dump into the folder `partial` and verifies the result. */
 async function build(
   { clock }: RebuildOptions,
   partial: string,
@@ -175,12 +175,12 @@ async function build(
     await store.close();
   }
   const { problems } = await runLedgerVerification({ folder: partial, clock });
-  if (problems.length > 0) throw new DumpError(`Its ledger does not hold: ${problems.length} problems.`);
+  if (problems.length > 0) throw new DumpError(`Its ledger is invalid: ${problems.length} problems.`);
   return head;
 }
 
-/** @throws RebuildError where the node acknowledged or signed more than the dump holds, unless that is accepted. */
-async function requireAsFar(
+/** @throws RebuildError if the node acknowledged or signed more than the dump holds, unless a rollback is accepted */
+async function requireComplete(
   { folder, acceptRollback }: RebuildOptions,
   partial: string,
   dump: string,
@@ -190,12 +190,12 @@ async function requireAsFar(
   if (!doubt || acceptRollback) return;
   if (!(doubt instanceof RollbackDetectedError)) throw doubt;
   throw new RebuildError(
-    `The newest dump, ${dump}, does not hold all of this archive: ${doubt.reason} Give a newer one with --dump, or go on with this one and a new key with --accept-rollback. Nothing was changed.`,
+    `The newest dump, ${dump}, does not hold all of this archive: ${doubt.reason} Name a newer dump with --dump, or use --accept-rollback to continue with this one and a new key. Nothing was changed.`,
   );
 }
 
-/** Gives a broken database, and all that belongs to it, another name. */
-async function setBrokenAside(folder: string, at: string): Promise<string | undefined> {
+/** Renames a broken database and its companion files; returns the new name. */
+async function renameBroken(folder: string, at: string): Promise<string | undefined> {
   const file = databaseFile(folder);
   const aside = `${file}.broken-${at.replace(/[-:.]/g, '')}`;
   for (const ending of ['-unsettled', '-shm', '-wal', ''])

@@ -29,51 +29,44 @@ import type { Store } from '../store/store.ts';
 import { checkDump, type DumpHead, type DumpLine } from './checkDump.ts';
 import { DumpError, READ_SIZE } from './dumpFile.ts';
 
-/** Lines that are written in one transaction. */
-const BATCH = 2_000;
+/** The number of lines in one transaction. */
+const BATCH_SIZE = 2_000;
 
 /**
- * Reads a dump back into an archive that holds nothing yet, each line once it was checked. What it fills has the ledger
- * that the dump's checkpoint was signed over, or this throws: the caller then throws the folder away.
+ * Restores a dump into an empty archive, writing each line after it was checked. If this throws, the archive is
+ * incomplete and the caller must remove the folder.
  *
- * @throws DumpError with a sentence.
+ * @throws DumpError
  */
-export async function restoreDump(
-  store: Store,
-  file: string,
-  tell: (lines: number) => void = () => {},
-): Promise<DumpHead> {
+export async function restoreDump(store: Store, file: string): Promise<DumpHead> {
   if (lastEntry(store.read))
-    throw new DumpError('This archive is not empty; a dump is read into an empty one.');
+    throw new DumpError('This archive is not empty. A dump can only be restored into an empty archive.');
   let batch: DumpLine[] = [];
-  let lines = 0;
   const write = async () => {
     const written = batch;
     batch = [];
     await store.write((database) => {
       for (const line of written) restoreLine(database, line);
     });
-    lines += written.length;
-    tell(lines);
   };
   const checked = checkDump(createReadStream(file, { highWaterMark: READ_SIZE }));
   let step = await checked.next();
   for (; !step.done; step = await checked.next()) {
     batch.push(step.value);
-    if (batch.length >= BATCH) await write();
+    if (batch.length >= BATCH_SIZE) await write();
   }
   await write();
   const head = step.value;
   const { format, checkpoint } = head;
   if (!rootAt(store.read, checkpoint.size).equals(checkpoint.root))
     throw new DumpError('The entries that were written are not those that the checkpoint was signed over.');
-  // What the ledger does not cover yet is covered when the archive is first opened.
+  // Retrievals that the dump's ledger does not cover are covered when the archive is first opened.
   if (format === FORMAT_WITHOUT_BATCHES)
     await store.write((database) => setLastToCover(database, lastRetrieval(database)));
   return head;
 }
 
-/** How a line of each kind is put back; the others are rows as they stand. */
+/** Writes a line of each kind; lines of the other kinds are written as rows unchanged. */
 const RESTORE: Record<string, (database: WriteDatabase, line: unknown) => void> = {
   entry: (database, line) => {
     const entry = line as LedgerEntry;
@@ -116,16 +109,16 @@ function restoreLine(database: WriteDatabase, { kind, value, number }: DumpLine)
   try {
     if (RESTORE[kind]) RESTORE[kind](database, value);
     else if (isRowKind(kind)) restoreRow(database, kind, value);
-    else throw new TypeError(`Lines of the kind ${kind} cannot be put back.`);
+    else throw new TypeError(`Lines of the kind ${kind} cannot be restored.`);
   } catch (error) {
-    // What no check found is found by the tables' own rules.
+    // The constraints of the tables catch what the checks do not.
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT'))
-      throw new DumpError(`it does not fit what is before it (${error.message}).`, number);
+      throw new DumpError(`it contradicts earlier lines (${error.message}).`, number);
     throw error;
   }
 }
 
-/** Older lines name their source by its key, and have their capture in a line of its own. */
+/** Older lines name their source by its key, and have their capture in a separate line. */
 function restoreRetrieval(database: WriteDatabase, line: RecordedRetrieval & { leaf?: string }): void {
   const { id, sha256, bytes, observed_at, source, capture, leaf } = line;
   if (sha256 !== null && bytes !== null)

@@ -11,15 +11,15 @@ import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * Lines are handed on in pieces of about this many characters: the event loop is free between two. Longer ones would be
- * kept until the next full collection of garbage, and memory would grow with the archive.
+ * Lines are yielded in pieces of about this many characters, so that the event loop is free between two. Longer strings
+ * would stay in memory until the next full garbage collection, and memory would grow with the archive.
  */
 const PIECE_LENGTH = 16_384;
 
 /**
- * The whole archive but the bytes of its blobs, as JSON Lines: a header, a line a record, a trailer with the SHA-256 of
- * all bytes before it. One snapshot, on a connection of its own that ends with the iteration; memory stays flat,
- * because a piece is made when it is asked for.
+ * Yields a dump: everything in the archive except the bytes of the blobs, as JSON Lines. A header, one line per record,
+ * and a trailer with the SHA-256 of all bytes before it. The dump is one snapshot, read on its own connection, which is
+ * closed when the iteration ends. Each piece is made when it is requested, so memory stays flat.
  */
 export async function* writeDump({ folder, clock }: Store, checkpoints: Checkpoints): AsyncGenerator<string> {
   const database = await openSnapshot(databaseFile(folder), { isMapped: false });
@@ -30,7 +30,7 @@ export async function* writeDump({ folder, clock }: Store, checkpoints: Checkpoi
   }
 }
 
-/** The first line of a dump of what a connection sees. @throws as `Checkpoints.sign` */
+/** Returns the first line of a dump, with a signed checkpoint. @throws what `Checkpoints.sign` throws */
 export async function dumpHeader(
   database: ReadDatabase,
   clock: Clock,
@@ -43,7 +43,7 @@ export async function dumpHeader(
   return JSON.stringify({ kind: 'header', format: DUMP_FORMAT, node, key, made_at, checkpoint });
 }
 
-/** The dump of what a connection sees; for one snapshot, the caller has begun a transaction on it. */
+/** Yields a dump of the connection's open transaction, which must be a snapshot. */
 export function* dumpOf(database: ReadDatabase, header: string): Generator<string> {
   const sha256 = createHash('sha256');
   const hashed = (text: string) => {

@@ -14,17 +14,17 @@ import { checkDatabase } from './checkDatabase.ts';
 import { type Finding, recordDamage, recordIntact } from './damages.ts';
 import { emptyFindings, moveUnnamedBlobs } from './lostAndFound.ts';
 
-const LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
 export interface AuditOptions {
   signal: AbortSignal;
-  /** Told how many bytes were read, and how many there are. */
+  /** Called with the number of bytes read and the total. */
   progress: (done: number, total: number) => void;
-  /** What SQLite said of its file, where it was asked already. */
+  /** The result of `checkDatabase`, if it was called before. */
   database?: DatabaseCheck;
 }
 
-/** What is counted on the way of one audit. */
+/** The state of a running audit. */
 export interface AuditTally extends AuditCounts {
   position: string;
   restored_digests: string[];
@@ -35,14 +35,13 @@ export function newTally(before: Partial<AuditTally> = {}): AuditTally {
 }
 
 /**
- * Lets SQLite check its file, then re-hashes every stored byte, as fast as one thread can, records what it finds and
- * sets apart what no row names. When it is done the audit on schedule begins anew, because nothing is left that was not
- * looked at just now.
+ * Audits the whole archive: checks the database, re-hashes every blob as fast as one thread can, records the findings and
+ * moves blobs that no row names to `lost-and-found/`. A complete audit restarts the cycle of the scheduled one.
  *
- * Where the database is damaged it does no more than say so: what its rows say cannot be relied on, and to write to it
- * may damage it further.
+ * If the database is damaged, the audit ends with that finding: its rows cannot be trusted, and writing could damage it
+ * further.
  *
- * @throws the signal's reason, with what was found until then recorded.
+ * @throws the signal's reason; findings until then are recorded
  */
 export async function auditEverything(
   store: Store,
@@ -62,7 +61,7 @@ export async function auditEverything(
       if (signal.aborted) await end(await begin(), false);
       throw error;
     }));
-  if (!database.ok) return { database, ...NOTHING_LOOKED_AT, ...emptyFindings() };
+  if (!database.ok) return { database, ...NOTHING_CHECKED, ...emptyFindings() };
   const id = await begin();
   const tally = newTally();
   let completed = false;
@@ -75,7 +74,7 @@ export async function auditEverything(
       const slice = await auditBlobs(store, {
         after: tally.position,
         signal,
-        tell: (bytes) => progress(done + bytes, total),
+        onProgress: (bytes) => progress(done + bytes, total),
       });
       await recordSlice(store, id, tally, slice);
       isEnd = slice.isEnd;
@@ -91,14 +90,14 @@ export async function auditEverything(
     checked: tally.checked,
     bytes: tally.bytes,
     damaged_objects: counter(store.read, 'damaged_objects'),
-    damaged: currentDamages(store.read, LISTED),
+    damaged: currentDamages(store.read, MAX_LISTED),
     restored_objects: tally.restored,
     restored: tally.restored_digests,
     ...lost,
   };
 }
 
-const NOTHING_LOOKED_AT = {
+const NOTHING_CHECKED = {
   checked: 0,
   bytes: 0,
   damaged_objects: 0,
@@ -107,7 +106,7 @@ const NOTHING_LOOKED_AT = {
   restored: [],
 };
 
-/** Records what a slice found, then how far the audit came with it. */
+/** Records the findings of a slice and the progress of the audit. */
 export async function recordSlice(
   store: Pick<Store, 'write' | 'instant'>,
   id: number,
@@ -120,23 +119,23 @@ export async function recordSlice(
   tally.bytes += slice.bytes;
   tally.damaged += damaged;
   tally.restored += restored.length;
-  tally.restored_digests.push(...restored.slice(0, LISTED - tally.restored_digests.length));
+  tally.restored_digests.push(...restored.slice(0, MAX_LISTED - tally.restored_digests.length));
   await store.write((database) => updateAudit(database, { id, ...tally }));
 }
 
-/** Findings that are recorded in one transaction: more would hold up what else is to be done. */
-const RECORDED_AT_ONCE = 100;
+/** The number of findings in one transaction; more would delay other writes. */
+const FINDINGS_PER_TRANSACTION = 100;
 
-/** Records damages and restorations, and tells how many damages are new and which objects are right again. */
+/** Records damages and restorations; returns the number of new damages and the restored digests. */
 export async function recordFindings(
   store: Pick<Store, 'write' | 'instant'>,
   findings: readonly Finding[],
 ): Promise<{ damaged: number; restored: string[] }> {
   let damaged = 0;
   const restored: string[] = [];
-  for (let first = 0; first < findings.length; first += RECORDED_AT_ONCE) {
+  for (let first = 0; first < findings.length; first += FINDINGS_PER_TRANSACTION) {
     await store.write((database) => {
-      for (const finding of findings.slice(first, first + RECORDED_AT_ONCE)) {
+      for (const finding of findings.slice(first, first + FINDINGS_PER_TRANSACTION)) {
         const { sha256, problem } = finding;
         const at = store.instant();
         if (problem !== null) damaged += Number(recordDamage(database, finding, problem, at));

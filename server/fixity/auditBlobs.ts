@@ -2,51 +2,51 @@ import type { DamageProblem } from '../../shared/fixity.ts';
 import { runWorker, workerUrl } from '../runtime/runWorker.ts';
 import type { Store } from '../store/store.ts';
 
-/** What a slice of an audit is to look at. */
+/** Which blobs a slice of an audit checks. */
 export interface AuditSliceInput {
   folder: string;
-  /** Begins with the object after this digest. */
+  /** The slice starts with the blob after this digest. */
   after: string;
-  /** Only these objects are looked at, where they are named. */
+  /** Check only these digests. */
   only?: readonly string[];
-  /** No object is begun that would bring the slice beyond so many bytes; undefined where there is no such end. */
+  /** The slice ends before the blob that would exceed this number of bytes. */
   maxBytes?: number;
-  /** Reading is held to this; undefined where it is as fast as it can be. */
+  /** The maximum rate of reading; unlimited if undefined. */
   bytesPerSecond?: number;
 }
 
-/** What a slice came to. */
+/** The result of a slice. */
 export interface AuditSlice {
-  /** The digest of the last object that was looked at; that before the slice where there was none. */
+  /** The digest of the last checked blob; `after` if none was checked. */
   position: string;
-  /** Whether no object was left. */
+  /** Whether there are no more blobs. */
   isEnd: boolean;
   checked: number;
   bytes: number;
-  /** Damages, and objects that were recorded as damaged and are right (`problem` null). */
+  /** Damaged blobs, and blobs that are recorded as damaged and are intact (`problem` null). */
   findings: { sha256: string; bytes: number; problem: DamageProblem | null; found: string | null }[];
 }
 
 /**
- * Re-hashes stored objects in a worker thread, in the order of their digests, for a few seconds at most. Reads alone:
- * what is found is for the caller to record.
+ * Re-hashes stored blobs in a worker thread, in the order of their digests, for a few seconds at most. Only reads: the
+ * caller records the findings.
  *
- * @throws the signal's reason, which ends the thread; an Error where the disk or the system refuses to be read.
+ * @throws the signal's reason, after ending the thread; Error if the disk cannot be read
  */
 export function auditBlobs(
   { folder }: Pick<Store, 'folder'>,
   {
     signal,
-    tell,
+    onProgress,
     ...input
-  }: Omit<AuditSliceInput, 'folder'> & { signal?: AbortSignal; tell?: (bytes: number) => void },
+  }: Omit<AuditSliceInput, 'folder'> & { signal?: AbortSignal; onProgress?: (bytes: number) => void },
 ): Promise<AuditSlice> {
   return runWorker<AuditSlice, number>(
     workerUrl('auditBlobs', import.meta.url),
     { ...input, folder } satisfies AuditSliceInput,
     {
       signal,
-      onProgress: tell,
+      onProgress,
     },
   );
 }

@@ -9,12 +9,12 @@ import { blobRow, blobRowsAfter } from '../store/sqlite/node/blobs.ts';
 import { currentDamageOf } from '../store/sqlite/node/damages.ts';
 import type { AuditSlice, AuditSliceInput } from './auditBlobs.ts';
 
-/** A slice ends after this, so that what it found is recorded soon. */
+/** A slice ends after this time, so that its findings are recorded soon. */
 const SLICE_MS = 5_000;
-/** And with so many findings, so that memory stays flat where everything is missing. */
+/** A slice ends after this many findings, so that memory stays flat if everything is missing. */
 const MAX_FINDINGS = 1_000;
 const PAGE_ROWS = 1_000;
-const TELL_EVERY_BYTES = 16_777_216;
+const PROGRESS_INTERVAL_BYTES = 16_777_216;
 
 const input = workerData as AuditSliceInput;
 const database = openForReading(databaseFile(input.folder), { isMapped: false });
@@ -23,7 +23,7 @@ const sleeping = new Int32Array(new SharedArrayBuffer(4));
 const started = performance.now();
 const slice: AuditSlice = { position: input.after, isEnd: false, checked: 0, bytes: 0, findings: [] };
 let read = 0;
-let told = 0;
+let reported = 0;
 
 function hashFile(file: string): string {
   const descriptor = openSync(file, 'r');
@@ -35,26 +35,26 @@ function hashFile(file: string): string {
       hash.update(buffer.subarray(0, count));
       read += count;
       pause();
-      if (read - told >= TELL_EVERY_BYTES) tell();
+      if (read - reported >= PROGRESS_INTERVAL_BYTES) reportProgress();
     }
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Sleeps as long as reading is ahead of its pace. */
+/** Sleeps until reading is back at the permitted rate. */
 function pause(): void {
   if (input.bytesPerSecond === undefined) return;
   const ahead = (read / input.bytesPerSecond) * 1000 - (performance.now() - started);
   if (ahead > 0) Atomics.wait(sleeping, 0, 0, ahead);
 }
 
-function tell(): void {
-  told = read;
+function reportProgress(): void {
+  reported = read;
   parentPort?.postMessage({ progress: read });
 }
 
-function look(sha256: string): { problem: DamageProblem | null; found: string | null } {
+function hashBlob(sha256: string): { problem: DamageProblem | null; found: string | null } {
   try {
     const found = hashFile(blobPath(input.folder, sha256));
     return { problem: found === sha256 ? null : 'changed', found };
@@ -66,11 +66,11 @@ function look(sha256: string): { problem: DamageProblem | null; found: string | 
 }
 
 function check({ sha256, bytes }: { sha256: string; bytes: number }): void {
-  let seen = look(sha256);
-  // Looked at twice: the file may have been replaced by the right bytes in the very moment that it was read.
-  if (seen.problem !== null) seen = look(sha256);
+  let result = hashBlob(sha256);
+  // Read again, because the file may have been replaced by intact bytes while it was read.
+  if (result.problem !== null) result = hashBlob(sha256);
   const isKnown = currentDamageOf(database, sha256) !== undefined;
-  if (seen.problem !== null || isKnown) slice.findings.push({ sha256, bytes, ...seen });
+  if (result.problem !== null || isKnown) slice.findings.push({ sha256, bytes, ...result });
   slice.checked += 1;
   slice.bytes += bytes;
   slice.position = sha256;
@@ -83,7 +83,7 @@ function* objects(): Generator<{ sha256: string; bytes: number }> {
   }
   if (input.only) return;
   for (let after = input.after; ; ) {
-    // A page at a time: a statement that stays open would hold the write-ahead log.
+    // Page by page: an open statement would keep the write-ahead log from being checkpointed.
     const rows = blobRowsAfter(database, after, PAGE_ROWS);
     yield* rows;
     const last = rows.at(-1);

@@ -15,19 +15,18 @@ export interface AuditScheduleServices {
   log: Log;
 }
 
-/** What is due is looked at this often. */
+/** The interval at which blobs that are due are checked. */
 export const LOOK_EVERY_MS = 600_000;
-/** Slow enough that no disk and no reader notices it. */
+/** Slow enough not to disturb other reads. */
 const BYTES_PER_SECOND = 20_000_000;
-/** Objects that are damaged are looked at each time, so that it is soon seen that they are right again. */
-const LOOKED_AT_AGAIN = 1_000;
+/** Damaged blobs are checked each time, so that a repair is noticed soon; at most this many. */
+const MAX_RECHECKED = 1_000;
 const DAY_MS = 86_400_000;
 
 /**
- * Re-hashes every stored object once in `audit_every_days`, spread over that time by their bytes, in the order of their
- * digests and then from the first again: so the next one is always the one that was not looked at the longest. How far
- * it came is in the database, and a node that was closed goes on from there. What fell due meanwhile is caught up at
- * the same gentle pace.
+ * Re-hashes every stored blob once in `audit_every_days`. The work is spread evenly over that time by bytes, in the order
+ * of the digests. The position is kept in the database, so a node continues there after a restart. Overdue blobs are
+ * checked at the same low rate.
  */
 export class AuditSchedule {
   readonly #services: AuditScheduleServices;
@@ -52,8 +51,8 @@ export class AuditSchedule {
     const { signal } = this.#abort;
     while (!signal.aborted) {
       try {
-        await this.#lookAgain();
-        while (await this.#goOn());
+        await this.#recheckDamaged();
+        while (await this.#checkDue());
       } catch (error) {
         if (!signal.aborted) log.error({ error }, 'Stored bytes could not be re-hashed on schedule');
       }
@@ -61,33 +60,33 @@ export class AuditSchedule {
     }
   }
 
-  /** Whether objects that are known to be damaged are right again. */
-  async #lookAgain(): Promise<void> {
+  /** Checks damaged blobs again and records those that are intact now. */
+  async #recheckDamaged(): Promise<void> {
     const { store } = this.#services;
-    const only = currentDamages(store.read, LOOKED_AT_AGAIN).map(({ sha256 }) => sha256);
+    const only = currentDamages(store.read, MAX_RECHECKED).map(({ sha256 }) => sha256);
     if (only.length === 0) return;
-    const { findings } = await auditBlobs(store, { ...this.#gently, after: '', only });
+    const { findings } = await auditBlobs(store, { ...this.#lowRate, after: '', only });
     await recordFindings(
       store,
       findings.filter(({ problem }) => problem === null),
     );
   }
 
-  /** Looks at what is due for a few seconds; answers whether more may be. */
-  async #goOn(): Promise<boolean> {
+  /** Checks blobs that are due for a few seconds; returns whether more may be due. */
+  async #checkDue(): Promise<boolean> {
     const { store, settings, log } = this.#services;
     const days = settings().audit_every_days;
     if (days === 0 || this.#abort.signal.aborted) return false;
     const audit = scheduledAudit(store.read) ?? (await this.#begin());
     const maxBytes = this.#dueBytes(audit, days * DAY_MS) - audit.bytes;
     if (maxBytes <= 0) return false;
-    const slice = await auditBlobs(store, { ...this.#gently, after: audit.position, maxBytes });
+    const slice = await auditBlobs(store, { ...this.#lowRate, after: audit.position, maxBytes });
     const tally = newTally(audit);
     if (slice.checked > 0) await recordSlice(store, audit.id, tally, slice);
     if (tally.damaged > audit.damaged)
       log.warn({ objects: tally.damaged - audit.damaged }, 'Stored bytes are damaged');
     if (slice.isEnd && maxBytes === Number.POSITIVE_INFINITY) {
-      await this.#lookBeyondRows();
+      await this.#finishCycle();
       await store.write((database) =>
         endAudit(database, audit.id, { ended_at: store.instant(), completed: true }),
       );
@@ -96,8 +95,8 @@ export class AuditSchedule {
     return slice.checked > 0 && !slice.isEnd;
   }
 
-  /** What belongs to an audit and is no object's bytes: the database itself, and files that no row names. */
-  async #lookBeyondRows(): Promise<void> {
+  /** Ends a cycle: checks the database and moves blobs that no row names. */
+  async #finishCycle(): Promise<void> {
     const { store, log } = this.#services;
     const { signal } = this.#abort;
     const { ok, findings } = await checkDatabase(store, signal);
@@ -110,7 +109,7 @@ export class AuditSchedule {
       );
   }
 
-  /** How many bytes should have been looked at by now; without bound once the time is over. */
+  /** Returns how many bytes of the cycle are due by now; Infinity after its end. */
   #dueBytes({ started_at }: RunningAudit, intervalMs: number): number {
     const { store } = this.#services;
     const elapsed = store.clock.now() - Date.parse(started_at);
@@ -125,7 +124,7 @@ export class AuditSchedule {
     return { id, started_at, ...newTally() };
   }
 
-  get #gently() {
+  get #lowRate() {
     return { bytesPerSecond: BYTES_PER_SECOND, signal: this.#abort.signal };
   }
 }

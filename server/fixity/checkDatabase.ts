@@ -3,7 +3,7 @@ import { runWorker, workerUrl } from '../runtime/runWorker.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import type { Store } from '../store/store.ts';
 
-/** Lets SQLite check its whole file, in a worker thread with a connection of its own. Reads alone. */
+/** Runs SQLite's integrity check over the whole database, in a worker thread. Only reads. */
 export async function checkDatabase(
   { folder }: Pick<Store, 'folder'>,
   signal?: AbortSignal,

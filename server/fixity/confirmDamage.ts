@@ -7,10 +7,10 @@ import { recordFindings } from './audit.ts';
 import { auditBlobs } from './auditBlobs.ts';
 import { type Finding, isDamaged } from './damages.ts';
 
-/** What is needed to look at stored bytes and to record what is wrong with them. */
+/** The parts of the store that checking blobs and recording their damage needs. */
 export type DamageContext = Pick<Store, 'folder' | 'read' | 'write' | 'instant' | 'blobs'>;
 
-/** Whether reading stored bytes failed because they are not what they must be: missing, of another size, unreadable. */
+/** Returns whether an error means that a blob is damaged: missing, of another size, or unreadable. */
 export function isBlobDamageError(error: unknown): boolean {
   return (
     (error instanceof Problem && error.code === 'blob_damaged') || isMissing(error) || isUnreadable(error)
@@ -18,24 +18,24 @@ export function isBlobDamageError(error: unknown): boolean {
 }
 
 /**
- * The one place where damage that somebody met comes to be recorded: so the bytes are held back from then on. They are
- * looked at once more first, as an audit does, and nothing is recorded twice. Resolves when it is recorded, or cannot
- * be: whoever met the damage tells of that, and who meets it next records it.
+ * Records damage that was found while blobs were read, so that they are withheld from then on. The blobs are first
+ * re-hashed, as in an audit; nothing is recorded twice. Resolves when the damage is recorded, or if it cannot be (then the
+ * next reader tries again).
  */
 export async function confirmDamage(store: DamageContext, digests: readonly string[]): Promise<void> {
   const unknown = digests.filter((sha256) => !isDamaged(store.read, sha256));
   if (unknown.length === 0) return;
-  let looks = looksAt.get(store.blobs);
-  if (!looks) looksAt.set(store.blobs, (looks = new Looks()));
-  await looks.ask(store, unknown);
+  let checks = checksOf.get(store.blobs);
+  if (!checks) checksOf.set(store.blobs, (checks = new DamageChecks()));
+  await checks.request(store, unknown);
 }
 
-/** When this archive was read back from a dump, which brings no bytes. */
+/** The setting with the time at which this archive was restored from a dump without its blobs. */
 const RESTORED_AT = 'restored_without_bytes_at';
 
 /**
- * Says that an archive was read back from a dump. Bytes that did not come with it are missing, and no damage that a
- * reader meets: the ledger stays as it was read back. An audit records what is still missing then.
+ * Marks an archive as restored from a dump without its blobs. Reading a missing blob then records no damage, so that the
+ * ledger stays as it was restored. An audit records the blobs that are still missing.
  */
 export async function markRestoredWithoutBlobs(store: Pick<Store, 'write' | 'instant'>): Promise<void> {
   await store.write((database) => writeSetting(database, RESTORED_AT, store.instant()));
@@ -52,31 +52,31 @@ function isExpected({ sha256, problem }: Finding, { read }: DamageContext): bool
   );
 }
 
-const looksAt = new WeakMap<BlobStore, Looks>();
+const checksOf = new WeakMap<BlobStore, DamageChecks>();
 
-/** One thread looks at a time, however many meet damage; what is met meanwhile is looked at together. */
-class Looks {
+/** Runs one check at a time; digests that are requested meanwhile are checked together in the next one. */
+class DamageChecks {
   readonly #waiting = new Set<string>();
   #last: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
-  ask(store: DamageContext, digests: readonly string[]): Promise<void> {
+  request(store: DamageContext, digests: readonly string[]): Promise<void> {
     for (const sha256 of digests) this.#waiting.add(sha256);
     if (this.#next) return this.#next;
-    const look = () => {
+    const check = () => {
       this.#next = undefined;
-      const taken = [...this.#waiting].sort();
+      const batch = [...this.#waiting].sort();
       this.#waiting.clear();
-      return lookAt(store, taken);
+      return checkBlobs(store, batch);
     };
-    // Who asked for the last look hears of its failure.
-    this.#last = this.#last.then(look, look);
+    // A failure is reported to those who requested that check.
+    this.#last = this.#last.then(check, check);
     this.#next = this.#last;
     return this.#next;
   }
 }
 
-async function lookAt(store: DamageContext, digests: readonly string[]): Promise<void> {
+async function checkBlobs(store: DamageContext, digests: readonly string[]): Promise<void> {
   try {
     for (let only = digests; only.length > 0; ) {
       const { findings, position, isEnd } = await auditBlobs(store, { after: '', only });
@@ -87,7 +87,7 @@ async function lookAt(store: DamageContext, digests: readonly string[]): Promise
       only = isEnd ? [] : only.slice(only.indexOf(position) + 1);
     }
   } catch (error) {
-    // Nothing can be written now; that keeps nobody from being told what was met.
+    // Nothing can be written now. The reader still gets its error.
     if (!(error instanceof Problem)) throw error;
   }
 }

@@ -18,7 +18,7 @@ import {
 } from '../store/sqlite/node/damages.ts';
 import type { Store } from '../store/store.ts';
 
-/** What re-hashing one object found that is worth a record: a damage, or that there is none where one was recorded. */
+/** The result of re-hashing one blob: a damage, or null for a blob that is recorded as damaged and is intact. */
 export interface Finding {
   sha256: string;
   bytes: number;
@@ -26,7 +26,7 @@ export interface Finding {
   found: string | null;
 }
 
-/** The digest of what `object.damaged` records. */
+/** The digest that an entry `object.damaged` records. */
 export const damageDigest: (damage: Omit<DamageRow, 'ledger_entry'>) => string = fingerprintOver([
   'sha256',
   'bytes',
@@ -35,11 +35,11 @@ export const damageDigest: (damage: Omit<DamageRow, 'ledger_entry'>) => string =
   'at',
 ]);
 
-/** The digest of what `object.restored` records; `damage` is the number of the entry `object.damaged`. */
+/** The digest that an entry `object.restored` records; `damage` is the number of the entry `object.damaged`. */
 export const restorationDigest: (restoration: Omit<RestorationRow, 'ledger_entry'>) => string =
   fingerprintOver(['sha256', 'damage', 'at']);
 
-/** What lets the ledger's verification recompute what was recorded of damages. */
+/** Recomputes the digests of damages and restorations for the verification of the ledger. */
 export const FIXITY_SUBJECTS: readonly RecordedSubjects[] = [
   {
     types: ['object.damaged'],
@@ -57,7 +57,7 @@ export const FIXITY_SUBJECTS: readonly RecordedSubjects[] = [
   },
 ];
 
-/** Records a damage once: an object that is known to be damaged is not recorded again. Answers whether it was new. */
+/** Records a damage, unless the blob is already recorded as damaged. Returns whether it was new. */
 export function recordDamage(
   database: WriteDatabase,
   { sha256, bytes, found }: Finding,
@@ -71,7 +71,7 @@ export function recordDamage(
   return true;
 }
 
-/** Records that other bytes lie under an object's name; `found` is their digest. */
+/** Records that the file of a blob has other bytes; `found` is their digest. */
 export async function recordChanged(
   store: Pick<Store, 'write' | 'instant'>,
   { sha256, bytes }: { sha256: string; bytes: number },
@@ -83,9 +83,7 @@ export async function recordChanged(
   );
 }
 
-/**
- * Records that the bytes of an object are right, where it was known to be damaged; else does nothing.
- */
+/** Records that a blob is intact again. Returns false, and does nothing, if it was not recorded as damaged. */
 export function recordIntact(database: WriteDatabase, sha256: string, at: string): boolean {
   const damage = currentDamageOf(database, sha256);
   if (damage === undefined) return false;
@@ -100,12 +98,12 @@ export function recordIntact(database: WriteDatabase, sha256: string, at: string
   return true;
 }
 
-/** Whether the bytes of an object are known to be damaged. */
+/** Returns whether a blob is recorded as damaged. */
 export function isDamaged(database: ReadDatabase, sha256: string): boolean {
   return currentDamageOf(database, sha256) !== undefined;
 }
 
-/** A page of all damages there ever were, newest first. */
+/** Returns a page of all damages, including repaired ones, newest first. */
 export function listDamages(
   { read }: Pick<Store, 'read'>,
   page: { limit: number; offset: number },
@@ -115,16 +113,16 @@ export function listDamages(
     .deferred();
 }
 
-const SHOWN_IN_STATUS = 100;
+const MAX_IN_STATUS = 100;
 
-/** How sound the stored bytes are; `read` is inside the transaction of whoever asks. */
+/** Returns the part of the status about fixity; runs in the caller's transaction. */
 export function readFixity(read: ReadDatabase): Fixity {
   const last = lastCompletedAudit(read);
   return {
     last_completed_audit_at: last?.ended_at ?? null,
     checked: last?.checked ?? 0,
     damaged_objects: counter(read, 'damaged_objects'),
-    damaged: currentDamages(read, SHOWN_IN_STATUS).map(
+    damaged: currentDamages(read, MAX_IN_STATUS).map(
       ({ sha256, bytes, problem, found, at, ledger_entry }) => ({
         sha256,
         bytes,

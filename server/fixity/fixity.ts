@@ -6,11 +6,11 @@ import type { Store } from '../store/store.ts';
 import { auditEverything } from './audit.ts';
 import { AuditSchedule, type AuditScheduleServices } from './auditSchedule.ts';
 
-/** The care for stored bytes, running: what of it outlives a request. */
+/** The background audits of a running node. */
 export interface FixityService {
-  /** Begins to re-hash stored objects as they fall due. */
+  /** Starts the scheduled audit. */
   startSchedule(): Promise<void>;
-  /** Starts an audit of everything, or gives back the one that runs. @throws Problem `shutting_down`. */
+  /** Starts a full audit, or returns the running one. @throws Problem `shutting_down` */
   startAudit(): RunningJob<AuditResult>;
   close(): Promise<void>;
 }
@@ -22,26 +22,25 @@ export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs
   let closing = false;
   return {
     async startSchedule() {
-      // What the owner had started ended with the process that it ran in. A full disk keeps nobody from reading.
+      // Audits of the owner ended with their process. A full disk must not prevent the start.
       await store
         .write((database) => abortAudits(database, 'owner', store.instant()))
-        .catch((error: unknown) =>
-          log.error({ error }, 'Audits that were broken off could not be told as ended'),
-        );
+        .catch((error: unknown) => log.error({ error }, 'Interrupted audits could not be marked as ended'));
       schedule.start();
     },
     startAudit() {
-      if (closing) throw new Problem('shutting_down', 'The node is being closed; try again when it runs.');
+      if (closing)
+        throw new Problem('shutting_down', 'The node is shutting down; try again after it has restarted.');
       if (running) return running;
       const started = jobs.start('audit', 'bytes', (run) => auditEverything(store, run));
       running = started;
-      const over = () => {
+      const finish = () => {
         running = undefined;
       };
       started.finished.then(({ database: { ok, findings } }) => {
-        over();
+        finish();
         if (!ok) log.error({ findings }, 'The database is damaged');
-      }, over);
+      }, finish);
       return started;
     },
     async close() {
@@ -51,7 +50,7 @@ export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs
   };
 }
 
-/** A page of the audits, newest first. */
+/** Returns a page of the audits, newest first. */
 export function listAudits(
   { read }: Pick<Store, 'read'>,
   page: { limit: number; offset: number },

@@ -3,13 +3,13 @@ import type { Slice } from '../../shared/list.ts';
 import type { Store } from '../store/store.ts';
 import { unnamedBlobs } from './unnamedBlobs.ts';
 
-const LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
 /**
- * Walks the files under `blobs/` and moves those that no row names, and that no write is just bringing, to
- * `lost-and-found/`. What is no blob at all is listed and left alone.
+ * Moves the blobs that no row names, and that no running write is adding, to `lost-and-found/`. Files that are not blobs
+ * are listed and left in place.
  *
- * @throws the signal's reason; what was moved until then stays moved.
+ * @throws the signal's reason; blobs that were moved until then stay moved
  */
 export async function moveUnnamedBlobs(
   store: Pick<Store, 'folder' | 'blobs'>,
@@ -20,17 +20,17 @@ export async function moveUnnamedBlobs(
     for (const { sha256, bytes, found } of unnamed) {
       if (!(await store.blobs.moveToLostAndFound(sha256, found))) continue;
       findings.unnamed_objects += 1;
-      if (findings.unnamed.length < LISTED) findings.unnamed.push({ sha256, bytes });
+      if (findings.unnamed.length < MAX_LISTED) findings.unnamed.push({ sha256, bytes });
     }
     addForeign(findings, foreign);
   }
   return withLost(findings, store.blobs.lostFiles);
 }
 
-/** A node may be bringing in what came to its place more recently than this. */
+/** A running node may still be adding the row of a file that is younger than this. */
 const SETTLED_MS = 600_000;
 
-/** As `moveUnnamedBlobs`, beside a node that has the folder open: lists alone. `lost` is what lies in `lost-and-found/`. */
+/** Like `moveUnnamedBlobs`, but only lists: for a folder that a node has open. `lost`: the files in `lost-and-found/`. */
 export async function listUnnamedBlobs(
   folder: Pick<Store, 'folder'>,
   lost: readonly LostFile[],
@@ -38,7 +38,7 @@ export async function listUnnamedBlobs(
   const findings = emptyFindings();
   for await (const { unnamed, foreign } of unnamedBlobs(folder, { leastAgeMs: SETTLED_MS })) {
     findings.unnamed_objects += unnamed.length;
-    const listed = unnamed.slice(0, LISTED - findings.unnamed.length);
+    const listed = unnamed.slice(0, MAX_LISTED - findings.unnamed.length);
     findings.unnamed.push(...listed.map(({ sha256, bytes }) => ({ sha256, bytes })));
     addForeign(findings, foreign);
   }
@@ -58,14 +58,14 @@ export function emptyFindings(): LostAndFoundFindings {
 
 function addForeign(findings: LostAndFoundFindings, foreign: readonly string[]): void {
   findings.foreign_files += foreign.length;
-  findings.foreign.push(...foreign.slice(0, LISTED - findings.foreign.length));
+  findings.foreign.push(...foreign.slice(0, MAX_LISTED - findings.foreign.length));
 }
 
 function withLost(findings: LostAndFoundFindings, lost: readonly LostFile[]): LostAndFoundFindings {
-  return { ...findings, lost_and_found_objects: lost.length, lost_and_found: lost.slice(0, LISTED) };
+  return { ...findings, lost_and_found_objects: lost.length, lost_and_found: lost.slice(0, MAX_LISTED) };
 }
 
-/** A page of what lies in `lost-and-found/`, by names. */
+/** Returns a page of the files in `lost-and-found/`, by name. */
 export function listLostAndFound(
   { blobs }: Pick<Store, 'blobs'>,
   { limit, offset }: { limit: number; offset: number },

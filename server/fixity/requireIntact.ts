@@ -4,8 +4,8 @@ import type { Store } from '../store/store.ts';
 import { isDamaged } from './damages.ts';
 
 /**
- * Holds back stored bytes that are known to be damaged: under their digest they would be taken, and kept by caches, for
- * what they are not. A file that was mended by hand and not looked at since is read now, and is sent if it is right.
+ * Withholds a blob that is recorded as damaged: clients and caches would store its bytes under a wrong digest. The file is
+ * re-hashed first, and passes if it was repaired by hand since.
  *
  * @throws Problem `blob_damaged`
  */
@@ -18,10 +18,10 @@ export async function requireIntact(
   if (found.get(blob.sha256) !== blob.sha256) throw damagedBlobProblem();
 }
 
-/** What whoever asks for damaged bytes is told. */
+/** The problem in the response to a request for a damaged blob. */
 export function damagedBlobProblem(): Problem {
   return new Problem(
     'blob_damaged',
-    'These bytes are damaged here, as /api/damages tells, and are held back until right ones take their place.',
+    'These bytes are damaged on this node (see /api/damages) and are withheld until they are repaired.',
   );
 }

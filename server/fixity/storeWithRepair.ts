@@ -4,8 +4,8 @@ import type { Store } from '../store/store.ts';
 import { isDamaged, recordIntact } from './damages.ts';
 
 /**
- * Puts bytes on stable storage under their name: the one way in for all that may be damaged there. Where it is known to
- * be, the damaged bytes are set aside first and the damage is recorded to have ended. The caller names the blob in a row.
+ * Puts a staged blob on stable storage. If the blob is recorded as damaged, the damaged file is set aside first and the
+ * repair is recorded. The caller adds the row that names the blob.
  */
 export async function storeWithRepair(
   store: Pick<Store, 'read' | 'write' | 'instant' | 'blobs' | 'folder'>,
@@ -13,8 +13,8 @@ export async function storeWithRepair(
   by?: WriteVia,
 ): Promise<void> {
   const { sha256 } = staged;
-  const isMending = isDamaged(store.read, sha256);
-  if (isMending) await setAside(store.folder, sha256);
+  const isRepair = isDamaged(store.read, sha256);
+  if (isRepair) await setAside(store.folder, sha256);
   await staged.keep(by);
-  if (isMending) await store.write((database) => recordIntact(database, sha256, store.instant()));
+  if (isRepair) await store.write((database) => recordIntact(database, sha256, store.instant()));
 }

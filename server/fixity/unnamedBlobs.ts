@@ -3,9 +3,9 @@ import type { Store } from '../store/store.ts';
 
 export interface UnnamedBlobsInput {
   folder: string;
-  /** Begins with the folder after this one, as in `ab/cd`. */
+  /** The walk starts with the folder after this one, such as `ab/cd`. */
   after: string;
-  /** Files that came to their place more recently are left out. */
+  /** Files that are younger than this are left out. */
   leastAgeMs: number;
 }
 
@@ -17,19 +17,19 @@ export interface UnnamedBlob {
   found: string;
 }
 
-/** What a walk came to in a few seconds. */
+/** The result of a few seconds of the walk. */
 export interface UnnamedBlobs {
-  /** The last folder that was looked at. */
+  /** The last folder that was listed. */
   position: string;
   isEnd: boolean;
   unnamed: UnnamedBlob[];
-  /** Files and folders under `blobs/` that are no blobs in their place, by their paths in the data folder. */
+  /** Paths, in the data folder, of files and folders under `blobs/` that are not blobs in their place. */
   foreign: string[];
 }
 
 /**
- * Walks the files under `blobs/` in a worker thread and lists those that no row names. Reads alone: whether one of them
- * is just being written is for the caller to know.
+ * Walks the files under `blobs/` in a worker thread and yields those that no row names. Only reads. The caller must check
+ * whether one of them is just being written.
  */
 export async function* unnamedBlobs(
   { folder }: Pick<Store, 'folder'>,

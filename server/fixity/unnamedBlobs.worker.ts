@@ -9,9 +9,9 @@ import { openForReading } from '../store/sqlite/engine/open.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import type { UnnamedBlobs, UnnamedBlobsInput } from './unnamedBlobs.ts';
 
-/** It ends after this, or with so many findings, so that what it found is dealt with soon and memory stays flat. */
+/** The limits of one run, so that its findings are handled soon and memory stays flat. */
 const SLICE_MS = 5_000;
-const MOST_FINDINGS = 1_000;
+const MAX_FINDINGS = 1_000;
 const SHARD = /^[0-9a-f]{2}$/;
 
 const input = workerData as UnnamedBlobsInput;
@@ -29,30 +29,30 @@ function entriesOf(...path: string[]): Dirent[] {
   }
 }
 
-/** The folders in one that may lead to blobs; what else lies there is foreign, and told by who looks first. */
-function shardsIn(isFirst: boolean, ...path: string[]): string[] {
+/** Returns the subfolders that may hold blobs. Reports anything else as foreign if `reportsForeign`. */
+function shardsIn(reportsForeign: boolean, ...path: string[]): string[] {
   const shards: string[] = [];
   for (const entry of entriesOf(...path)) {
     if (entry.isDirectory() && SHARD.test(entry.name)) shards.push(entry.name);
-    else if (isFirst) tellForeign(...path, entry.name);
+    else if (reportsForeign) addForeign(...path, entry.name);
   }
   return shards;
 }
 
-function tellForeign(...path: string[]): void {
+function addForeign(...path: string[]): void {
   found.foreign.push(['blobs', ...path].join('/'));
 }
 
-function look(first: string, second: string): void {
+function listFolder(first: string, second: string): void {
   for (const entry of entriesOf(first, second)) {
     const { name } = entry;
     if (!entry.isFile() || !isDigest(name) || !name.startsWith(first + second))
-      tellForeign(first, second, name);
-    else if (blobBytes(database, name) === undefined) tellUnnamed(name, join(first, second, name));
+      addForeign(first, second, name);
+    else if (blobBytes(database, name) === undefined) addUnnamed(name, join(first, second, name));
   }
 }
 
-function tellUnnamed(sha256: string, name: string): void {
+function addUnnamed(sha256: string, name: string): void {
   const path = join(input.folder, 'blobs', name);
   const stats = statsOf(path);
   if (!stats || Date.now() - stats.ctimeMs < input.leastAgeMs) return;
@@ -78,10 +78,9 @@ function run(): UnnamedBlobs {
       const position = `${first}/${second}`;
       if (position <= input.after) continue;
       const isOver =
-        found.unnamed.length + found.foreign.length >= MOST_FINDINGS ||
-        performance.now() - started > SLICE_MS;
+        found.unnamed.length + found.foreign.length >= MAX_FINDINGS || performance.now() - started > SLICE_MS;
       if (isOver && found.position !== input.after) return found;
-      look(first, second);
+      listFolder(first, second);
       found.position = position;
     }
   }

@@ -6,9 +6,9 @@ import { join, resolve } from 'node:path';
 export const ROOT = resolve(import.meta.dirname, '../..');
 
 interface Target {
-  /** Written last by a build that went through. */
+  /** The last files that a successful build writes. */
   outputs: string[];
-  /** Files and folders that the outputs are made of. */
+  /** The files and folders that the outputs depend on. */
   sources: string[];
   command: string[];
 }
@@ -25,9 +25,9 @@ const APP: Target = {
 };
 
 /**
- * Builds the interface, or the whole app, where it was never built or a source is newer.
+ * Builds the interface, or the whole app, if it was never built or a source is newer.
  *
- * @throws an Error with what the build said.
+ * @throws Error with the output of the build
  */
 export async function buildIfStale(what: 'renderer' | 'app', say: (line: string) => void): Promise<void> {
   const target = what === 'app' ? APP : RENDERER;
@@ -41,17 +41,17 @@ function isFresh({ outputs, sources }: Target): boolean {
   return oldest(outputs) >= Math.max(...sources.map(newest));
 }
 
-/** Builds beside the interface that is there, which nodes may be serving, and then takes its place. */
+/** Builds into another folder and then swaps the folders, because running nodes may be serving the old interface. */
 async function buildRenderer(): Promise<void> {
-  const place = join(ROOT, 'out/renderer');
-  const built = `${place}.${process.pid}`;
+  const target = join(ROOT, 'out/renderer');
+  const built = `${target}.${process.pid}`;
   const old = `${built}.old`;
   try {
     await build([...RENDERER.command, '--outDir', built]);
-    // Another start may do the same at the same time; either result will do.
+    // Another process may have built it meanwhile.
     if (isFresh(RENDERER)) return;
-    if (statSync(place, { throwIfNoEntry: false })) renameSync(place, old);
-    renameSync(built, place);
+    if (statSync(target, { throwIfNoEntry: false })) renameSync(target, old);
+    renameSync(built, target);
   } catch (error) {
     if (!isFresh(RENDERER)) throw error;
   } finally {
@@ -64,17 +64,17 @@ async function build([script = '', ...args]: readonly string[]): Promise<void> {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
+      output += text;
     });
   }
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`The build failed, and said:\n${said.trim()}`);
+  if (code !== 0) throw new Error(`The build failed:\n${output.trim()}`);
 }
 
-/** When the oldest of the outputs was written; long ago where one is missing. */
+/** Returns the time of the oldest output; 0 if one is missing. */
 function oldest(paths: string[]): number {
   return Math.min(
     ...paths.map((path) => statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? 0),

@@ -1,29 +1,29 @@
 import { buildIfStale } from './build.ts';
 import { exitWithParent } from './exitWithParent.ts';
 
-const NEEDED_NODE = 24;
+const REQUIRED_NODE = 24;
 
-/** Builds the interface that a node serves. Without it the node still serves everything but pages. */
+/** Builds the web interface. If that fails, the node serves everything except pages. */
 async function buildInterface(): Promise<void> {
   try {
-    await buildIfStale('renderer', complain);
+    await buildIfStale('renderer', printError);
   } catch (error) {
-    complain(
+    printError(
       `The interface is not served, because it could not be built. ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }
 
-function complain(line: string): void {
+function printError(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** `npm run strongroom`: the command line of a checkout. What is installed has its interface, and nobody's npm. */
+// `npm run strongroom`: the command line of a checkout. An installed app is already built and is not started by npm.
 const [command, ...args] = process.argv.slice(2);
 exitWithParent();
 if (command === 'serve' && !args.includes('--help') && isNewEnough()) await buildInterface();
 await import('../cli.ts');
 
 function isNewEnough(): boolean {
-  return Number(process.versions.node.split('.')[0]) >= NEEDED_NODE;
+  return Number(process.versions.node.split('.')[0]) >= REQUIRED_NODE;
 }

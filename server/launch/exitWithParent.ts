@@ -1,14 +1,14 @@
 import { isatty } from 'node:tty';
 
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 
 /**
- * Ends this process in order (SIGTERM) when its terminal is closed, or when npm, which started it, was killed. What npm
- * is asked with SIGTERM or SIGINT it passes on: the scripts in package.json make this process its child with `exec`,
- * because a shell in between keeps signals to itself.
+ * Sends SIGTERM to this process when its terminal is closed or when the npm process that started it was killed. npm
+ * forwards SIGTERM and SIGINT itself: the scripts in package.json use `exec`, because a shell in between would not pass
+ * signals on.
  */
 export function exitWithParent(): void {
-  // `nohup` takes the terminal's input away, and whoever uses it wants the process to stay.
+  // `nohup` detaches the input from the terminal; the process must keep running then.
   if (isatty(0)) process.once('SIGHUP', endInOrder);
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;
@@ -16,7 +16,7 @@ export function exitWithParent(): void {
     if (process.ppid === parent) return;
     clearInterval(timer);
     endInOrder();
-  }, LOOK_EVERY_MS);
+  }, POLL_INTERVAL_MS);
   timer.unref();
 }
 

@@ -1,4 +1,4 @@
-/** What browsers call themselves, the most particular first: most also name the ones that they are made from. */
+/** Patterns for `User-Agent`, most specific first: most browsers also name the ones that they are based on. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bElectron\//, 'Strongroom’s window'],
   [/\bEdgA?\//, 'Edge'],
@@ -14,12 +14,12 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bMac OS X\b/, 'macOS'],
   [/\bLinux\b/, 'Linux'],
 ];
-const LONGEST = 60;
+const MAX_LENGTH = 60;
 
-/** A few words for a browser by its `User-Agent`: “Firefox on Linux”, or the beginning of what it says. */
+/** Returns a short name for a browser, such as “Firefox on Linux”; else the beginning of its `User-Agent`. */
 export function browserName(userAgent = ''): string {
   const nameIn = (list: typeof BROWSERS) => list.find(([pattern]) => pattern.test(userAgent))?.[1];
   const [browser, system] = [nameIn(BROWSERS), nameIn(SYSTEMS)];
   if (browser !== undefined && system !== undefined) return `${browser} on ${system}`;
-  return browser ?? userAgent.replace(/[^\x20-\x7e]/g, '').slice(0, LONGEST);
+  return browser ?? userAgent.replace(/[^\x20-\x7e]/g, '').slice(0, MAX_LENGTH);
 }

@@ -12,16 +12,16 @@ import {
 } from '../store/sqlite/node/invitations.ts';
 import type { Store } from '../store/store.ts';
 
-/** Who may contribute where the owner wants an invitation for it. Tokens are kept as digests only. */
+/** The invitations to contribute. Only digests of their tokens are stored. */
 export interface Invitations {
   list(page: { limit: number; offset: number }): Slice<Invitation>;
   /** @throws Problem `not_found` */
   find(id: string): Invitation;
-  /** Makes one; its token is in the answer and nowhere else. */
+  /** Creates an invitation. Its token is only in the result and is not stored. */
   create(name: string): Promise<CreatedInvitation>;
-  /** Its token is worth nothing from now on. @throws Problem `not_found` */
+  /** Revokes an invitation; its token is invalid from now on. @throws Problem `not_found` */
   revoke(id: string): Promise<void>;
-  /** The id of the invitation that this token belongs to, or undefined. */
+  /** Returns the id of the invitation with this token, or undefined. */
   idOf(token: string): string | undefined;
 }
 

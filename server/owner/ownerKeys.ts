@@ -5,22 +5,22 @@ import { writeFileDurably } from '../store/blobs/durableFile.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * How the owner is known at first: a token in a file that only the owner's account can read, and one-time sign-in codes,
- * which live in memory. A browser that used one has a session (`OwnerSessions`).
+ * The owner's first credentials: a token in a file that only the owner's account can read, and one-time sign-in codes,
+ * which are kept in memory. A browser that used a code has a session (`OwnerSessions`).
  */
 export interface OwnerKeys {
   readonly tokenFile: string;
   isToken(text: string): boolean;
-  /** A code that signs one browser in, once. */
+  /** Creates a code that signs one browser in, once. */
   createSignInCode(): string;
-  /** Spends a code; false where it is unknown or spent. */
+  /** Uses a code up; returns false if it is unknown or was used. */
   spendSignInCode(code: string): boolean;
 }
 
-/** Codes that nobody used are forgotten, oldest first, beyond this many. */
+/** At most so many unused codes are kept; the oldest are dropped. */
 const MAX_OPEN_CODES = 20;
 
-/** Opens the token file, or makes it with a fresh token; mode 0600. */
+/** Reads the token file, or creates it (mode 0600) with a new token. */
 export async function openOwnerKeys(store: Store, tokenFile: string): Promise<OwnerKeys> {
   const token = await readOrCreateToken(store, tokenFile);
   const openCodes = new Set<string>();
@@ -52,7 +52,7 @@ async function readOrCreateToken(store: Store, file: string): Promise<string> {
   return token;
 }
 
-/** Compares digests, so that neither length nor content shows in the time it takes. */
+/** Compares digests in constant time, so that the duration reveals neither length nor content. */
 function sameSecret(left: string, right: string): boolean {
   return timingSafeEqual(
     createHash('sha256').update(left).digest(),

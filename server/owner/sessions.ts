@@ -17,24 +17,24 @@ import type { Store } from '../store/store.ts';
 
 const DAY_MS = 86_400_000;
 export const SESSION_MS = SESSION_DAYS * DAY_MS;
-/** The use of a session is noted once in this time, so that what is read costs no write. */
-const NOTED_EVERY_MS = 3_600_000;
+/** The last use of a session is stored at most this often, so that reading rarely writes. */
+const USE_UPDATE_INTERVAL_MS = 3_600_000;
 
-/** A session that holds, as a request shows it. */
+/** A session that has not ended. */
 export interface ActiveSession {
   id: string;
-  /** Whether its last use was noted so long ago that it is to be noted anew. */
+  /** Whether the stored time of its last use should be updated. */
   needsUseUpdate: boolean;
 }
 
 /**
- * The browsers that are signed in as the owner. A session ends when it was not used for 30 days, or is ended. Of its
- * secret the node keeps the digest alone.
+ * The sessions of browsers that are signed in as the owner. A session expires when it is not used for 30 days. Only the
+ * digest of its secret is stored.
  */
 export class OwnerSessions {
   readonly #store: Store;
   readonly #log: Log;
-  readonly #noting = new Set<string>();
+  readonly #updating = new Set<string>();
 
   constructor(store: Store, log: Log) {
     this.#store = store;
@@ -42,9 +42,9 @@ export class OwnerSessions {
   }
 
   /**
-   * Signs a browser in; answers with its session's secret.
+   * Signs a browser in and returns the secret of its new session.
    *
-   * @param replaced the secret of the session that the browser had until now: a browser has one.
+   * @param replaced the secret of the browser's former session, which ends
    */
   async begin(label: string, replaced?: string): Promise<string> {
     const secret = this.#store.randomHex(64);
@@ -62,36 +62,36 @@ export class OwnerSessions {
     return secret;
   }
 
-  /** The session of this secret, where there is one that has not ended. */
+  /** Returns the session with this secret, unless it has ended. */
   find(secret: string): ActiveSession | undefined {
     const row = sessionByToken(this.#store.read, digestOf(secret));
     if (!row) return undefined;
     const unused = this.#store.clock.now() - Date.parse(row.last_used_at);
-    return unused > SESSION_MS ? undefined : { id: row.id, needsUseUpdate: unused >= NOTED_EVERY_MS };
+    return unused > SESSION_MS ? undefined : { id: row.id, needsUseUpdate: unused >= USE_UPDATE_INTERVAL_MS };
   }
 
-  /** Notes that a session was used now. Nobody waits for it: what is lost with a crash is an hour of its life. */
+  /** Stores that a session was used now, in the background. A crash can only shorten the session by an hour. */
   note(secret: string): void {
     const digest = digestOf(secret);
-    if (this.#noting.has(digest)) return;
-    this.#noting.add(digest);
+    if (this.#updating.has(digest)) return;
+    this.#updating.add(digest);
     const at = this.#store.instant();
     this.#store
       .write((database) => recordSessionUse(database, digest, at))
       .catch((error: unknown) =>
-        this.#log.warn({ error }, 'The use of a session could not be noted; it is tried again.'),
+        this.#log.warn({ error }, 'The use of a session could not be stored; the next request tries again.'),
       )
-      .finally(() => this.#noting.delete(digest));
+      .finally(() => this.#updating.delete(digest));
   }
 
-  /** Those that hold, the last used first; `current` is the one of this secret. */
+  /** Returns a page of the sessions, last used first. `current` marks the one with this secret. */
   list(page: { limit: number; offset: number }, secret: string | undefined): Slice<OwnerSession> {
     const current = secret === undefined ? undefined : this.find(secret)?.id;
     const { items, total } = sessionsUsedSince(this.#store.read, this.#oldest(), page);
     return { items: items.map((item) => ({ ...item, current: item.id === current })), total };
   }
 
-  /** Signs out the browser that shows this secret. */
+  /** Ends the session with this secret. */
   async end(secret: string): Promise<void> {
     await this.#store.write((database) => removeSession(database, digestOf(secret)));
   }

@@ -2,54 +2,54 @@ import pLimit from 'p-limit';
 import type { Sharing } from '../../shared/settings.ts';
 import type { SettingsStore } from '../store/settings.ts';
 
-/** What lets the network in and shuts it out. */
+/** Opens and closes the node to the network. */
 export interface NetworkAccess {
-  /** @throws Problem where the network cannot be let in; nothing is open then that was not before. */
+  /** @throws Problem if the node cannot listen on the network; nothing was opened then */
   share(): Promise<void>;
-  /** Lets the network in as far as that can be done now, and further when it can. */
+  /** Listens on the addresses that are available now, and on the others once they are. */
   resume(): Promise<void>;
   unshare(): Promise<void>;
 }
 
 /**
- * Who may reach the node, kept and carried out together. Changes are made one after the other: the door is opened
- * before sharing is said to be on, and sharing is off before the door is shut.
+ * Stores the sharing setting and applies it. Changes run one after another. The network is opened before the setting says
+ * so, and the setting is off before the network is closed.
  */
 export class SharingSwitch {
   readonly #settings: SettingsStore;
-  readonly #door: NetworkAccess;
+  readonly #access: NetworkAccess;
   readonly #oneAtATime = pLimit(1);
 
-  constructor(settings: SettingsStore, door: NetworkAccess) {
+  constructor(settings: SettingsStore, access: NetworkAccess) {
     this.#settings = settings;
-    this.#door = door;
+    this.#access = access;
   }
 
   get current(): Sharing {
     return this.#settings.sharing;
   }
 
-  /** @throws Problem where the network cannot be let in; nothing is changed then. */
+  /** @throws Problem if the node cannot listen on the network; nothing was changed then */
   set(next: Sharing): Promise<Sharing> {
     return this.#oneAtATime(async () => {
       const wasOff = this.#settings.sharing.mode === 'off';
       if (next.mode === 'off') {
         await this.#settings.setSharing(next);
-        await this.#door.unshare();
+        await this.#access.unshare();
         return next;
       }
-      if (wasOff) await this.#door.share();
+      if (wasOff) await this.#access.share();
       try {
         return await this.#settings.setSharing(next);
       } catch (error) {
-        if (wasOff) await this.#door.unshare();
+        if (wasOff) await this.#access.unshare();
         throw error;
       }
     });
   }
 
-  /** Carries out at start what was kept. */
+  /** Applies the stored setting at the start of the node. */
   async resume(): Promise<void> {
-    if (this.#settings.sharing.mode !== 'off') await this.#door.resume();
+    if (this.#settings.sharing.mode !== 'off') await this.#access.resume();
   }
 }

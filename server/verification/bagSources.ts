@@ -8,18 +8,18 @@ import { hashFiles } from './hashFiles.ts';
 import type { BagSource } from './verifyBag.ts';
 import { walkFolder } from './walkFolder.ts';
 
-/** A pack file is at most this large expanded, tag files and all; what is larger is no pack file. */
+/** The maximum size of an extracted pack file, tag files included. */
 const MAX_EXPANDED_BYTES = 134_217_728;
 const MAX_ENTRIES = 15_000;
-/** A whole archive may hold this many files, of any size: they are only read. */
+/** The maximum number of files in an exported archive. Their size is not limited, because they are only read. */
 const MAX_ARCHIVE_ENTRIES = 20_000_000;
-/** Where a bag's declaration lies: at the top, or in the one folder that the bag is. */
+/** Matches a bag's declaration at the top level or in one folder. */
 const BAG_ROOT = new RegExp(`^((?:[^/]+/)?)${DECLARATION_FILE.replace('.', '\\.')}$`);
 
 export type ZippedBag = BagSource & Pick<OpenZip, 'close'>;
 
-/** A bag in a folder. Symbolic links in it are not followed; what they stand for is missing. */
-export async function openFolderBag(path: string, tell: (bytes: number) => void): Promise<BagSource> {
+/** Opens a bag in a folder. Symbolic links are not followed; their targets count as missing. */
+export async function openFolderBag(path: string, onProgress: (bytes: number) => void): Promise<BagSource> {
   const sizes = new Map<string, number>();
   for await (const entry of walkFolder(path)) {
     if (entry.kind === 'file') sizes.set(relative(path, entry.path).replaceAll(sep, '/'), entry.bytes);
@@ -34,7 +34,7 @@ export async function openFolderBag(path: string, tell: (bytes: number) => void)
     async *hash(algorithms) {
       const wanted = files.map((file) => ({ ...file, algorithms: [...algorithms] }));
       let index = 0;
-      for await (const hashed of hashFiles(wanted, tell)) {
+      for await (const hashed of hashFiles(wanted, onProgress)) {
         const name = wanted[index]?.name ?? '';
         index += 1;
         if ('failure' in hashed) yield { name, failure: hashed.failure };
@@ -45,11 +45,11 @@ export async function openFolderBag(path: string, tell: (bytes: number) => void)
 }
 
 /**
- * The bag, or the bare pack, in a pack file; close it in the end.
+ * Opens the bag, or the pack without a bag, in a pack file. The caller closes it.
  *
- * @throws Problem for an archive that is malformed, or that holds no pack.
+ * @throws Problem if the ZIP is malformed or holds no pack
  */
-export async function openPackFileBag(path: string, tell: (bytes: number) => void): Promise<ZippedBag> {
+export async function openPackFileBag(path: string, onProgress: (bytes: number) => void): Promise<ZippedBag> {
   const zip = await openZip(path, { maxEntries: MAX_ENTRIES, maxBytes: MAX_EXPANDED_BYTES });
   try {
     const { tagFiles, payload, root } = packLayout(zip.members);
@@ -57,7 +57,7 @@ export async function openPackFileBag(path: string, tell: (bytes: number) => voi
     return zipSource(path, {
       root,
       files: new Map([...tagFiles, ...inData]),
-      tell,
+      onProgress,
       close: () => zip.close(),
     });
   } catch (error) {
@@ -67,13 +67,14 @@ export async function openPackFileBag(path: string, tell: (bytes: number) => voi
 }
 
 /**
- * A bag in a ZIP that is no pack file, such as a whole archive; close it in the end.
+ * Opens a bag in a ZIP that is not a pack file, such as an exported archive. The caller closes it.
  *
- * @returns undefined for a ZIP that holds no bag, or more than that. @throws Problem for a ZIP that is malformed.
+ * @returns undefined if the ZIP does not hold exactly one bag
+ * @throws Problem if the ZIP is malformed
  */
 export async function openZippedBag(
   path: string,
-  tell: (bytes: number) => void,
+  onProgress: (bytes: number) => void,
 ): Promise<ZippedBag | undefined> {
   const zip = await openZip(path, { maxEntries: MAX_ARCHIVE_ENTRIES, maxBytes: Number.MAX_SAFE_INTEGER });
   const members = zip.members.filter(({ folder }) => !folder);
@@ -81,7 +82,7 @@ export async function openZippedBag(
   const files = new Map(members.map((member) => [member.name.slice(root?.length ?? 0), member]));
   const isOneBag =
     root !== undefined && members.every(({ name }) => name.startsWith(root)) && files.size === members.length;
-  if (isOneBag) return zipSource(path, { root, files, tell, close: () => zip.close() });
+  if (isOneBag) return zipSource(path, { root, files, onProgress, close: () => zip.close() });
   await zip.close();
   return undefined;
 }
@@ -89,11 +90,11 @@ export async function openZippedBag(
 interface ZippedFiles {
   root: string;
   files: ReadonlyMap<string, ZipMember>;
-  tell: (bytes: number) => void;
+  onProgress: (bytes: number) => void;
   close: () => Promise<void>;
 }
 
-function zipSource(path: string, { root, files, tell, close }: ZippedFiles): ZippedBag {
+function zipSource(path: string, { root, files, onProgress, close }: ZippedFiles): ZippedBag {
   return {
     path,
     folderName: root.replace(/\/$/, ''),
@@ -103,7 +104,7 @@ function zipSource(path: string, { root, files, tell, close }: ZippedFiles): Zip
         const { update, digests } = createDigester(algorithms);
         for await (const chunk of member.read()) {
           update(chunk);
-          tell(chunk.length);
+          onProgress(chunk.length);
         }
         yield { name, digests: digests() };
       }

@@ -1,21 +1,21 @@
-/** What verification says of a file. */
+/** The result for one file. */
 export type FileState = 'intact' | 'changed' | 'missing' | 'unknown';
 
-/** One thing that was looked at, and what came of it. */
+/** A verified file and its result. */
 export interface Finding {
-  /** Where it is, as the caller named it; a file in a pack file comes after the pack file's own path. */
+  /** The path as the caller named it. For a file in a pack file: the path of the pack file, then the path in it. */
   path: string;
-  /** Unknown is whatever nothing vouches for: no list names it, nobody holds it, or it could not be read. */
+  /** `unknown`: nothing says what the file should be, or it could not be read. */
   state: FileState;
-  /** What its bytes hash to, where they were read. */
+  /** The digest of its bytes; null if they were not read. */
   sha256: string | null;
-  /** What they should hash to, where something says so. */
+  /** The expected digest, if there is one. */
   expected: string | null;
-  /** What says so: a list, a manifest, a record, the file's own name, or an archive. */
+  /** The origin of the expected digest: a list, a manifest, a record, the file's own name, or an archive. */
   against: string | null;
-  /** What else there is to say, in a sentence. */
+  /** An explanation. */
   detail: string | null;
-  /** The line of a dump that is wrong, where it is one. */
+  /** The number of the invalid line, if the file is a dump. */
   line?: number;
 }
 
@@ -27,12 +27,12 @@ export interface Summary {
   unknown: number;
 }
 
-/** A finding with nothing said that is not given. */
+/** Creates a finding; members that are not given are null. */
 export function finding(path: string, state: FileState, rest: Partial<Finding> = {}): Finding {
   return { path, state, sha256: null, expected: null, against: null, detail: null, ...rest };
 }
 
-/** Counts what passes; nothing at all is not intact either. */
+/** Counts findings. Without any finding, the summary is not `ok`. */
 export class Tally {
   readonly #counts = { intact: 0, changed: 0, missing: 0, unknown: 0 };
 

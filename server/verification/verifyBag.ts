@@ -17,21 +17,22 @@ import { omitsFiles } from '../archive/packs/file/withFiles.ts';
 import { type CheckedRecord, checkRecord } from '../archive/packs/record.ts';
 import { type Finding, finding } from './report.ts';
 
-/** A bag, or what is left of one, wherever it lies. */
+/** A bag, possibly incomplete, in a folder or a ZIP. */
 export interface BagSource {
-  /** The path that its findings begin with. */
+  /** The prefix of the paths in its findings. */
   path: string;
-  /** The name of the folder that it lies in, which for a pack is the pack's id. */
+  /** The name of its folder; for a pack, the pack's id. */
   folderName: string;
-  /** Its files by their path in it. */
+  /** Its files by their paths in the bag. */
   files: ReadonlyMap<string, BagFile>;
-  /** Hashes all of its files; one that cannot be read has no digests, and `failure` says why. */
+  /** Hashes all files. A file that cannot be read has a `failure` instead of digests. */
   hash(algorithms: ReadonlySet<string>): AsyncIterable<{ name: string; digests?: Digests; failure?: string }>;
 }
 
 /**
- * Verifies a bag: every file against every manifest that lists it, and, where it holds a record, against the record
- * too, whose fingerprint is what the pack is named by: whoever rewrites files and manifests together is found out.
+ * Verifies every file of a bag against each manifest that lists it. If the bag holds a record, the files are also verified
+ * against the record, whose fingerprint gives the pack its name. This detects files that were changed together with the
+ * manifests.
  */
 export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
   const tags = source.files.has(DECLARATION_FILE) ? await tagsOf(source.files) : undefined;
@@ -75,7 +76,7 @@ function pathOf({ path }: BagSource, name: string): string {
   return `${path}/${name}`;
 }
 
-/** Of several things said of one file, the worst stands. */
+/** Keeps the first finding of a file that is not `intact`. */
 function add(verdicts: Map<string, Finding>, { name, found }: Named): void {
   const earlier = verdicts.get(name);
   if (!earlier || earlier.state === 'intact') verdicts.set(name, found);
@@ -96,7 +97,7 @@ function* manifestFindings(
   const compared = comparePayload(tags, payload);
   for (const each of [...compared, ...compareTags(tags, digests)]) yield named(source, each, digests);
   if (tags.tagManifests.length > 0) yield* unlistedTagFiles(source, tags, digests);
-  // Where files differ already, the sum of their sizes says nothing more.
+  // If files differ, their total size adds no information.
   if (compared.every(({ state }) => state === 'intact')) yield* oxumFinding(source, tags, payload);
 }
 
@@ -131,7 +132,7 @@ function named(source: BagSource, compared: ManifestFinding, digests: ReadonlyMa
   return { name, found };
 }
 
-/** Tag files that no tag manifest lists; the tag manifests themselves cannot be listed anywhere. */
+/** Reports tag files that no tag manifest lists. Tag manifests themselves are never listed. */
 function* unlistedTagFiles(
   source: BagSource,
   { tagManifests }: BagTags,
@@ -170,7 +171,10 @@ function* recordFindings(
   const sha256 = digests.get(RECORD_FILE)?.get('sha256') ?? null;
   if (record instanceof Problem) return yield about('changed', { sha256, detail: record.message });
   if (record === 'incomplete')
-    return yield about('unknown', { sha256, detail: 'it leaves its files out, so it vouches for none' });
+    return yield about('unknown', {
+      sha256,
+      detail: 'it omits “files”, so no file can be checked against it',
+    });
   const isNamed = /^pk_[0-9a-f]{20}$/.test(source.folderName);
   const isOther = isNamed && source.folderName !== record.id;
   const detail = isOther

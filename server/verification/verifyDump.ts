@@ -5,12 +5,12 @@ import { type Finding, finding } from './report.ts';
 
 const HEAD_BYTES = 65_536;
 
-/** Whether a file begins as a dump does. */
+/** Returns whether a file with this beginning is a dump. */
 export function isDump(head: string): boolean {
   return /^\s*\{\s*"kind"\s*:\s*"header"/.test(head);
 }
 
-/** The first bytes of a file, as text. */
+/** Reads the beginning of a file as text. */
 export async function headOf(file: string): Promise<string> {
   const handle = await open(file, 'r');
   try {
@@ -21,14 +21,14 @@ export async function headOf(file: string): Promise<string> {
   }
 }
 
-/** Verifies a dump line by line, as a dump is that is read back. */
+/** Verifies a dump line by line, with the same checks as an import. */
 export async function verifyDump(
   path: string,
   chunks: AsyncIterable<Uint8Array>,
-  tell: (bytes: number) => void,
+  onProgress: (bytes: number) => void,
 ): Promise<Finding> {
   try {
-    const checked = checkDump(telling(chunks, tell));
+    const checked = checkDump(withProgress(chunks, onProgress));
     let step = await checked.next();
     while (!step.done) step = await checked.next();
     const { sha256 } = step.value;
@@ -40,12 +40,12 @@ export async function verifyDump(
   }
 }
 
-async function* telling(
+async function* withProgress(
   chunks: AsyncIterable<Uint8Array>,
-  tell: (bytes: number) => void,
+  onProgress: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {
     yield chunk;
-    tell(chunk.length);
+    onProgress(chunk.length);
   }
 }

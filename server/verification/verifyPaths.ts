@@ -8,8 +8,6 @@ import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { READ_SIZE } from '../dump/dumpFile.ts';
 import { ARCHIVE_BAG } from '../dump/exportArchive.ts';
 import { openFolderBag, openPackFileBag, openZippedBag, type ZippedBag } from './bagSources.ts';
-import { hashFiles } from './hashFiles.ts';
-import type { ReferenceArchive } from './holders.ts';
 import {
   type ChecksumFile,
   type Expected,
@@ -17,28 +15,30 @@ import {
   expectedForFile,
   expectedInFolder,
   openChecksumFile,
-} from './listedFiles.ts';
+} from './checksumFile.ts';
+import { type ChecksumEntry, isChecksumList } from './checksums.ts';
+import { hashFiles } from './hashFiles.ts';
+import type { ReferenceArchive } from './referenceArchive.ts';
 import { type Finding, finding } from './report.ts';
-import { type ChecksumEntry, isChecksumList } from './sums.ts';
 import { type BagSource, verifyBag } from './verifyBag.ts';
 import { headOf, isDump, verifyDump } from './verifyDump.ts';
 import { walkFolder } from './walkFolder.ts';
 
 export interface VerifyInput {
   paths: readonly string[];
-  /** A list that the files are held against. */
+  /** A list that the files are compared with. */
   list?: ChecksumFile;
-  /** An archive that is asked about files that nothing else vouches for, and about those too that something does. */
+  /** An archive in which every file is looked up. */
   holder?: ReferenceArchive;
-  /** Hears of bytes that were read, and of bytes that were found to read. */
+  /** Called with numbers of bytes that were read, and that were found to be read. */
   progress?: { read: (bytes: number) => void; found: (bytes: number) => void };
 }
 
-/** A file to hash, and what is known of it before. */
+/** A file to hash, and the expected result. */
 interface PlainFile {
   path: string;
-  /** The path that its finding bears, where it is another. */
-  shown?: string;
+  /** The path in its finding, if it differs from `path`. */
+  reportedPath?: string;
   bytes: number;
   expected?: string;
   against?: string;
@@ -47,12 +47,13 @@ interface PlainFile {
 
 const FOLLOWED = 'a symbolic link, followed because it was named';
 
-/** The name of the list that a folder is held against where it has one. */
+/** If a folder has a file with this name, its files are compared with that list. */
 const LIST_NAME = 'SHA256SUMS';
 
 /**
- * Says of each file whether it is intact, with no node running: files and folders against a list, against their own
- * names where those are digests, or against an archive; pack files, bags, lists and dumps by what they carry.
+ * Verifies files without a running node and yields a finding for each. Files and folders are compared with a list, with
+ * their own names if these are digests, or with an archive. Pack files, bags, lists and dumps are verified by their own
+ * contents.
  */
 export async function* verifyPaths(input: VerifyInput): AsyncGenerator<Finding> {
   const verifier = new Verifier(input);
@@ -66,7 +67,7 @@ class Verifier {
   readonly #holder: ReferenceArchive | undefined;
   readonly #read: (bytes: number) => void;
   readonly #found: (bytes: number) => void;
-  /** Files that were named one by one, to be hashed together. */
+  /** Files that were named individually; they are hashed together at the end. */
   readonly #single: PlainFile[] = [];
 
   constructor({ list, holder, progress }: VerifyInput) {
@@ -84,12 +85,12 @@ class Verifier {
     else yield finding(path, 'unknown', { detail: 'neither a file nor a folder' });
   }
 
-  /** What was named one by one and waits to be hashed. */
+  /** Verifies the files that were named individually. */
   rest(): AsyncGenerator<Finding> {
     return this.#plain(this.#single);
   }
 
-  /** Every file that a list names. */
+  /** Verifies every file that a list names. */
   async *list(list: ChecksumFile): AsyncGenerator<Finding> {
     yield* faultsOf(list);
     yield* this.#listed(list, await expectedByList(list));
@@ -117,11 +118,12 @@ class Verifier {
   }
 
   async *#folder(folder: string): AsyncGenerator<Finding> {
-    const own = join(folder, LIST_NAME);
-    const list = this.#list ?? ((await isFile(own)) ? await openChecksumFile(own) : undefined);
+    const listInFolder = join(folder, LIST_NAME);
+    const list =
+      this.#list ?? ((await isFile(listInFolder)) ? await openChecksumFile(listInFolder) : undefined);
     const expected: Expected = list ? await expectedInFolder(list, folder) : new Map();
     if (list) yield* faultsOf(list);
-    // Held against a list that was given, everything is only a file; else pack files and bags vouch for themselves.
+    // Compared with a given list, every file is a plain file. Otherwise pack files and bags are verified as such.
     const stopAtBags = this.#list === undefined;
     const files: PlainFile[] = [];
     const packFiles: { path: string; bytes: number }[] = [];
@@ -143,14 +145,14 @@ class Verifier {
     for (const bag of bags) yield* this.#bag(bag);
   }
 
-  /** Files that a list names, by the names that it has for them. */
+  /** Verifies files that a list names; findings have the names in the list. */
   async *#listed(list: ChecksumFile, expected: Expected): AsyncGenerator<Finding> {
     const files: PlainFile[] = [];
     for (const [path, entry] of expected) {
       const stats = await stat(path).catch(() => undefined);
       const detail = (await isLink(path)) ? FOLLOWED : undefined;
       if (stats?.isFile())
-        files.push({ ...plainFile(path, stats.size, entry, list), shown: entry.name, detail });
+        files.push({ ...plainFile(path, stats.size, entry, list), reportedPath: entry.name, detail });
       else yield finding(entry.name, 'missing', { expected: entry.sha256, against: list.file });
     }
     yield* this.#plain(files);
@@ -163,21 +165,25 @@ class Verifier {
       files.map((file) => ({ ...file, algorithms: ['sha256'] })),
       this.#read,
     )) {
-      const { path, shown = path, bytes, ...known } = files[index] as PlainFile;
+      const { path, reportedPath = path, bytes, ...known } = files[index] as PlainFile;
       const { expected = null, against = null, detail = null } = known;
       index += 1;
       if ('failure' in hashed) {
-        yield finding(shown, 'unknown', { expected, against, detail: `cannot be read: ${hashed.failure}` });
+        yield finding(reportedPath, 'unknown', {
+          expected,
+          against,
+          detail: `cannot be read: ${hashed.failure}`,
+        });
         continue;
       }
       const sha256 = hashed.digests.sha256 ?? '';
       const state = expected === null ? 'unknown' : sha256 === expected ? 'intact' : 'changed';
-      yield await this.#held(finding(shown, state, { sha256, expected, against, detail }), bytes);
+      yield await this.#lookUp(finding(reportedPath, state, { sha256, expected, against, detail }), bytes);
     }
   }
 
-  /** Asks the archive about a file that nothing vouches for, or that must be held as well. */
-  async #held(found: Finding, bytes: number): Promise<Finding> {
+  /** Looks a file up in the archive, if there is one. */
+  async #lookUp(found: Finding, bytes: number): Promise<Finding> {
     const { sha256, state } = found;
     if (!this.#holder || sha256 === null || state === 'changed') return found;
     const { name } = this.#holder;
@@ -200,7 +206,7 @@ class Verifier {
       const bag = await open();
       try {
         for await (const found of verifyBag(bag))
-          yield await this.#heldPayload(bag, await dumpIn(bag, found));
+          yield await this.#lookUpPayload(bag, await dumpIn(bag, found));
       } finally {
         await bag.close();
       }
@@ -216,22 +222,22 @@ class Verifier {
   async *#bag(path: string): AsyncGenerator<Finding> {
     const bag = await openFolderBag(path, this.#read);
     for (const { bytes } of bag.files.values()) this.#found(bytes);
-    for await (const found of verifyBag(bag)) yield await this.#heldPayload(bag, await dumpIn(bag, found));
+    for await (const found of verifyBag(bag)) yield await this.#lookUpPayload(bag, await dumpIn(bag, found));
   }
 
-  /** An archive holds the payload of a pack; its tag files it makes anew each time. */
-  #heldPayload({ path, files }: BagSource, found: Finding): Promise<Finding> | Finding {
+  /** Looks up payload files only: an archive does not store the tag files of a pack. */
+  #lookUpPayload({ path, files }: BagSource, found: Finding): Promise<Finding> | Finding {
     const name = found.path.slice(path.length + 1);
     const bytes = files.get(name)?.bytes;
-    return name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined ? this.#held(found, bytes) : found;
+    return name.startsWith(PAYLOAD_FOLDER) && bytes !== undefined ? this.#lookUp(found, bytes) : found;
   }
 }
 
-/** Of a whole archive the dump has to hold by itself too: whoever rewrites it and the manifests together is found out. */
+/** Also verifies the dump in an exported archive by itself, which detects a dump changed together with the manifests. */
 async function dumpIn({ path, folderName, files }: BagSource, found: Finding): Promise<Finding> {
   const dump = files.get(ARCHIVE_BAG.dump);
   if (!dump || found.state !== 'intact' || found.path !== `${path}/${ARCHIVE_BAG.dump}`) return found;
-  // A bag of somebody else's may hold a file of this name.
+  // A bag of other software may hold a file with this name.
   if (folderName !== ARCHIVE_BAG.folder && !isDump(await beginningOf(dump))) return found;
   const judged = await verifyDump(found.path, dump.read(), () => {});
   return judged.state === 'intact' ? found : { ...found, ...judged, sha256: found.sha256 };
@@ -242,7 +248,7 @@ async function beginningOf(file: BagFile): Promise<string> {
   return '';
 }
 
-/** Where nothing else is expected of it, a file whose name is a digest must hash to its name: so archives store blobs. */
+/** Without a list entry, a file whose name is a digest, like a blob, must hash to its name. */
 function plainFile(path: string, bytes: number, entry?: ChecksumEntry, list?: ChecksumFile): PlainFile {
   if (entry && list) return { path, bytes, expected: entry.sha256, against: list.file };
   const name = basename(path);
@@ -251,7 +257,7 @@ function plainFile(path: string, bytes: number, entry?: ChecksumEntry, list?: Ch
 
 function* faultsOf({ file, faults }: ChecksumFile): Generator<Finding> {
   for (const line of faults) {
-    yield finding(file, 'unknown', { detail: `line ${line} is no SHA-256 digest and name` });
+    yield finding(file, 'unknown', { detail: `line ${line} is not a SHA-256 digest and a name` });
   }
 }
 
@@ -268,7 +274,7 @@ function namesWithin(expected: Expected, folder: string): boolean {
   return false;
 }
 
-/** A ZIP is a pack file by its name, or by the record that is named in it. */
+/** Returns whether a file is a pack file, by its name or by the record in it. */
 async function isPackFile(path: string): Promise<boolean> {
   if (path.endsWith('.pack.zip')) return true;
   if (!/\.zip$/i.test(path)) return false;
@@ -277,11 +283,11 @@ async function isPackFile(path: string): Promise<boolean> {
   return bag !== undefined;
 }
 
-/** A bag in a ZIP that is not named as a pack file and holds no pack: a whole archive, or anyone's. */
-async function otherBag(path: string, tell: (bytes: number) => void): Promise<ZippedBag | undefined> {
+/** Opens a ZIP that holds a bag and no pack: an exported archive, or a bag of other software. */
+async function otherBag(path: string, onProgress: (bytes: number) => void): Promise<ZippedBag | undefined> {
   if (!/\.zip$/i.test(path)) return undefined;
-  return openZippedBag(path, tell).catch((error: unknown) => {
-    // Malformed, it is a file like any other, of which nothing is known.
+  return openZippedBag(path, onProgress).catch((error: unknown) => {
+    // A malformed ZIP is verified as a plain file.
     if (error instanceof Problem) return undefined;
     throw error;
   });

@@ -3,17 +3,17 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/bag.ts';
 
-/** What lies in a folder. */
+/** An entry of a folder. */
 export type WalkedEntry =
   | { kind: 'file'; path: string; bytes: number }
-  /** A folder that is a bag or a pack, and that was stopped at. */
+  /** A folder that is a bag or a pack, and was not walked. */
   | { kind: 'bag'; path: string }
-  /** What is no file, or cannot be read, with why. */
+  /** Not a file, or not readable; `detail` has the reason. */
   | { kind: 'other'; path: string; detail: string };
 
 /**
- * Everything in a folder and below, in the order of names. Symbolic links are told and not followed, so that nothing is
- * vouched for that lies elsewhere, and no circle is walked. A bag for which `stopAt` says so is told as one, not walked.
+ * Walks a folder recursively, in the order of names. Symbolic links are yielded and not followed, so that no file outside
+ * the folder is verified and there are no cycles. A bag for which `stopAt` returns true is yielded and not walked.
  */
 export async function* walkFolder(
   folder: string,
@@ -41,7 +41,7 @@ export async function* walkFolder(
   }
 }
 
-/** A bag, or a pack without a bag around it: `pack.json` and `data/`. */
+/** Returns whether a folder is a bag, or a pack without a bag (`pack.json` and `data/`). */
 function isBag(entries: readonly Dirent[]): boolean {
   const has = (name: string, isFolder = false) =>
     entries.some((entry) => entry.name === name && (isFolder ? entry.isDirectory() : entry.isFile()));
@@ -56,7 +56,7 @@ async function fileAt(path: string): Promise<WalkedEntry> {
   }
 }
 
-/** @throws what is no failure of the disk */
+/** Returns the code of a system error. @throws any other error */
 function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error) return String(error.code);
   throw error;

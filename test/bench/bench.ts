@@ -2,25 +2,25 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** One line of a benchmark: a figure of ours beside a peer's, measured in the same run. */
+/** One result: our figure and that of a peer, measured in the same run. */
 export interface Measurement {
   what: string;
   ours: string;
-  /** What it is measured against, and its figure; absent where the reach is an absolute time. */
+  /** The peer and its figure; absent if the target is an absolute value. */
   peer?: string;
-  /** Ours over the peer's, or the figure itself. */
+  /** Our figure divided by the peer's. */
   ratio?: number;
-  reach: string;
+  target: string;
   holds: boolean;
 }
 
 export interface Bench {
   name: string;
-  /** Works in a folder of its own, removed once all benches are over. */
+  /** Runs in its own folder, which is removed after all benches. */
   run(folder: string): Promise<Measurement[]>;
 }
 
-/** Runs benches one after the other and prints each figure as soon as it is known. */
+/** Runs benches one after another and prints each result at once. */
 export async function runBenches(benches: readonly Bench[]): Promise<void> {
   const folders: string[] = [];
   try {
@@ -30,31 +30,33 @@ export async function runBenches(benches: readonly Bench[]): Promise<void> {
       for (const measurement of await bench.run(folder)) print(bench.name, measurement);
     }
   } finally {
-    // At the very end: creating files is slow on ext4 for minutes after thousands were removed.
+    // Only at the end: after thousands of files were removed, creating files is slow on ext4 for minutes.
     for (const folder of folders) await rm(folder, { recursive: true, force: true });
   }
 }
 
-function print(name: string, { what, ours, peer, ratio, reach, holds }: Measurement): void {
+function print(name: string, { what, ours, peer, ratio, target, holds }: Measurement): void {
   const against =
     peer === undefined ? '' : ` | ${peer}${ratio === undefined ? '' : ` | ratio ${ratio.toFixed(2)}`}`;
-  console.log(`${name}: ${what}\n  ${ours}${against} | reach ${reach}: ${holds ? 'reached' : 'NOT reached'}`);
+  console.log(
+    `${name}: ${what}\n  ${ours}${against} | target ${target}: ${holds ? 'reached' : 'NOT reached'}`,
+  );
 }
 
-/** Milliseconds that some work took. */
+/** Returns the duration of some work in milliseconds. */
 export async function timed(work: () => unknown): Promise<number> {
   const started = performance.now();
   await work();
   return performance.now() - started;
 }
 
-/** The value below which that share of the values lies. */
+/** Returns the value below which this share of the values lies. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** The middle of the values: what a loaded machine spoils least. */
+/** Returns the median, which a loaded machine affects least. */
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5);
 }

@@ -19,27 +19,27 @@ import { record } from '../support/warcFiles.ts';
 import { type Bench, type Measurement, timed } from './bench.ts';
 
 const RECORDS = 20_000;
-/** Imported before, so that the code is compiled as that of the loops is, of which the second run counts. */
+/** The size of a warm-up import, after which the code is compiled. For the loops, the second run counts. */
 const FIRST_RECORDS = 1_000;
 const BODY_BYTES = 6_000;
-const MOST_TIMES = 4;
-const MOST_HELD_MS = 50;
+const MAX_RATIO = 4;
+const MAX_BLOCKED_MS = 50;
 const READ_SIZE = 262_144;
 const FILES_AT_ONCE = 8;
-/** How often it is looked whether the event loop is free; what is measured has this much in it. */
-const LOOKED_EVERY_MS = 5;
+/** The interval at which the event loop's delay is sampled; each result includes it. */
+const SAMPLE_INTERVAL_MS = 5;
 const PACKED = 'a.warc.gz';
 const UNPACKED = 'a.warc';
 
-/** Of how many addresses the captures are: each of its own, so that each brings a source with it; or an observatory's. */
+/** The number of URLs of the captures: one per capture, so that each adds a source, or a few observed pages. */
 const SHAPES = [
   { addresses: RECORDS, of: 'as many addresses' },
   { addresses: 500, of: '500 addresses' },
 ];
 
 /**
- * Imports WARC files of 20,000 captures until all is durable, against a bare loop over the same file, packed record by
- * record. Beside it stands what writing the same objects as durable files takes, with nothing else done.
+ * Imports WARC files of 20,000 captures until all is durable. The peer is a bare loop over the same file, gzipped per
+ * record. For comparison, it also measures writing the same objects as durable files.
  */
 export const captures: Bench = {
   name: 'captures',
@@ -52,7 +52,7 @@ export const captures: Bench = {
       const packed = openedAt(join(shape, PACKED));
       for (const isPacked of [true, false]) {
         const opened = isPacked ? packed : openedAt(join(shape, UNPACKED));
-        // Right before it, so that what else the machine does is the same for both.
+        // Directly before the import, so that the load of the machine is the same for both.
         const library = await bestOf(() => readByLibrary(packed));
         const { ms, held } = await importInto(join(shape, `data-${isPacked}`), opened, RECORDS);
         const own = isPacked ? library : await bestOf(() => readByLibrary(opened));
@@ -61,13 +61,13 @@ export const captures: Bench = {
         imports.push({ of, isPacked, ms, held, library, own, parser, barest });
       }
     }
-    // Last, because the disk is busy with so many files for a while.
+    // Last, because so many files keep the disk busy for a while.
     const files = await timed(() => writeDurably(folder));
     return imports.flatMap((imported) => measurementsOf(imported, files));
   },
 };
 
-/** What one import took and held, and the loops over the same file: all in milliseconds. */
+/** The durations of one import and of the loops over the same file, in milliseconds. */
 interface Imported {
   of: string;
   isPacked: boolean;
@@ -84,7 +84,7 @@ function measurementsOf(imported: Imported, files: number): Measurement[] {
   const ratioTo = (other: number) => `${seconds(other)} (ratio ${(ms / other).toFixed(1)})`;
   return [
     {
-      what: `import of a WARC file of ${RECORDS} captures of ${of}, ${BODY_BYTES} bytes each, ${isPacked ? 'packed record by record' : 'not packed'}, all durable`,
+      what: `import of a WARC file of ${RECORDS} captures of ${of}, ${BODY_BYTES} bytes each, ${isPacked ? 'gzipped per record' : 'not compressed'}, all durable`,
       ours: `${seconds(ms)} (${Math.round(RECORDS / (ms / 1000))} captures a second)`,
       peer: [
         `a bare loop of warcio that hashes each payload of the packed file ${seconds(library)}`,
@@ -94,14 +94,14 @@ function measurementsOf(imported: Imported, files: number): Measurement[] {
         `writing and syncing ${RECORDS} files of that size alone ${ratioTo(files)}`,
       ].join('; '),
       ratio: ms / library,
-      reach: `at most ${MOST_TIMES} times the first`,
-      holds: ms <= MOST_TIMES * library,
+      target: `at most ${MAX_RATIO} times the first`,
+      holds: ms <= MAX_RATIO * library,
     },
     {
-      what: 'the longest that the event loop was held meanwhile',
+      what: 'longest block of the event loop during the import',
       ours: `${held.most.toFixed(0)} ms; ${held.mostly.toFixed(0)} ms in 99 of 100 turns`,
-      reach: `at most ${MOST_HELD_MS} ms`,
-      holds: held.most <= MOST_HELD_MS,
+      target: `at most ${MAX_BLOCKED_MS} ms`,
+      holds: held.most <= MAX_BLOCKED_MS,
     },
   ];
 }
@@ -110,7 +110,7 @@ function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(2)} s`;
 }
 
-/** The second of two runs: the first reads the file into memory and compiles the code. */
+/** Returns the duration of the second run; the first one loads the file and compiles the code. */
 async function bestOf(work: () => Promise<void>): Promise<number> {
   await work();
   return timed(work);
@@ -120,7 +120,7 @@ function openedAt(file: string): OpenBytes {
   return () => createReadStream(file, { highWaterMark: READ_SIZE });
 }
 
-/** Milliseconds until every capture was recorded and durable, and for how long the event loop was held meanwhile. */
+/** Returns the time until every capture was durable, and the longest block of the event loop, in milliseconds. */
 async function importInto(
   dataFolder: string,
   opened: OpenBytes,
@@ -131,21 +131,21 @@ async function importInto(
     const settings = () => ({ ...DEFAULT_SETTINGS, min_free_disk_gb: 0 });
     const services = { store, receiver: new ObjectReceiver(store, settings), settings };
     const { signal } = new AbortController();
-    const held = monitorEventLoopDelay({ resolution: LOOKED_EVERY_MS });
+    const held = monitorEventLoopDelay({ resolution: SAMPLE_INTERVAL_MS });
     held.enable();
     const started = performance.now();
     const result = await importWarc(services, { open: opened, observer: () => 'Bench', signal });
     const ms = performance.now() - started;
     held.disable();
     if (result.captures !== records) throw new Error(`Not all was imported: ${JSON.stringify(result)}`);
-    const heldFor = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - LOOKED_EVERY_MS);
+    const heldFor = (nanoseconds: number) => Math.max(0, nanoseconds / 1e6 - SAMPLE_INTERVAL_MS);
     return { ms, held: { most: heldFor(held.max), mostly: heldFor(held.percentile(99)) } };
   } finally {
     await store.close();
   }
 }
 
-/** The bare loop that anybody would write: warcio as it comes, which is also what finds our records. */
+/** The obvious loop with warcio, the library that the import uses too. */
 async function readByLibrary(opened: OpenBytes): Promise<void> {
   for await (const one of new WARCParser(opened())) {
     const hashing = createHash('sha256');
@@ -154,7 +154,7 @@ async function readByLibrary(opened: OpenBytes): Promise<void> {
   }
 }
 
-/** Barer: records are found as an import finds them, with zlib and without HTTP, and their blocks are hashed. */
+/** A simpler loop: finds records as the import does, without parsing HTTP, and hashes their blocks. */
 async function readAndHash(opened: OpenBytes): Promise<void> {
   for await (const one of readWarc(decompress(opened), Number.POSITIVE_INFINITY)) {
     const hashing = createHash('sha256');
@@ -163,7 +163,7 @@ async function readAndHash(opened: OpenBytes): Promise<void> {
   }
 }
 
-/** Barer still: the bytes alone, without looking for records. */
+/** The simplest loop: decompresses and hashes the bytes without finding records. */
 async function unpackAndHash(opened: OpenBytes, isPacked: boolean): Promise<void> {
   const hashing = createHash('sha256');
   const stream = opened() as ReturnType<typeof createReadStream>;
@@ -172,7 +172,7 @@ async function unpackAndHash(opened: OpenBytes, isPacked: boolean): Promise<void
   hashing.digest('hex');
 }
 
-/** A folder with the same captures in two files, packed record by record and not packed. */
+/** Writes the same captures into two files, gzipped per record and uncompressed. */
 async function warcsIn(folder: string, addresses: number, records: number): Promise<string> {
   await mkdir(folder);
   const packed = await open(join(folder, PACKED), 'w');
@@ -193,7 +193,7 @@ async function warcsIn(folder: string, addresses: number, records: number): Prom
   return folder;
 }
 
-/** What no import can do without, unless it has a journal: each object in a file of its own, synced, and its folder. */
+/** Writes and syncs each object in its own file, and its folder: the minimum for an import without a journal. */
 async function writeDurably(folder: string): Promise<void> {
   for (let first = 0; first < RECORDS; first += FILES_AT_ONCE) {
     const numbers = Array.from({ length: FILES_AT_ONCE }, (_, index) => first + index);
@@ -215,7 +215,7 @@ const WORDS = Array.from({ length: 2_000 }, (_, index) =>
     .slice(1, 9),
 );
 
-/** A page of six thousand bytes, made of words, so that it packs as pages do. */
+/** Returns a page of 6,000 bytes made of words, which compresses like a real page. */
 function httpPage(number: number, random: () => number): string {
   let body = `<!doctype html><title>Page ${number}</title><p>`;
   while (body.length < BODY_BYTES) body += `${WORDS[Math.floor(random() * WORDS.length)]} `;

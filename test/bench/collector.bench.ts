@@ -11,20 +11,20 @@ import { hasProgram, runWget, urlwatch } from './support/watchers.ts';
 const SOURCES = 5_000;
 const PAGE_BYTES = 6_000;
 const REPETITIONS = 3;
-/** Each address is read so often by the readers: 50 times a second. */
+/** The interval at which the readers request each URL: 50 times a second. */
 const READ_EVERY_MS = 20;
 const READS_MS = 5_000;
 
-/** The web is one host that does not mind: what is measured is the collector, not its politeness. */
+/** No pauses between requests to the host, so that the collector is measured and not its politeness. */
 const SETTINGS = { per_host_pause_ms: 0, per_host_concurrency: 32, collection_concurrency: 32 };
 
-/** Milliseconds of each pass, in the order of the repetitions. */
+/** The duration of each pass in milliseconds. */
 interface Passes {
   first: number[];
   second: number[];
 }
 
-/** Watches 5,000 sources on loopback, by turns with urlwatch and wget on the same list; then while others read. */
+/** Checks 5,000 sources on loopback, alternately with urlwatch and wget; then again while clients read. */
 export const collector: Bench = {
   name: 'collector',
   async run(folder): Promise<Measurement[]> {
@@ -38,7 +38,7 @@ export const collector: Bench = {
   },
 };
 
-/** What the web itself can do: none of the figures below is near it. */
+/** The capacity of the web server itself, which is far above all results. */
 async function tellLimit({ url }: RunningWeb): Promise<void> {
   const { requestsPerSecond } = await load({ url: `${url}/limit`, connections: 8, seconds: 2 });
   console.log(
@@ -73,9 +73,9 @@ async function urlwatchPasses(folder: string, web: RunningWeb): Promise<Passes> 
 
 interface Compared {
   ours: number[];
-  /** Empty where the program is not there. */
+  /** Empty if the program is not installed. */
   peer: number[];
-  /** The least ratio of the speeds. */
+  /** The minimum ratio of the speeds. */
   least: number;
 }
 
@@ -95,13 +95,13 @@ function speed(pass: string, program: string, { ours, peer, least }: Compared): 
       ours: told,
       peer: `${program}: ${Math.round(median(peer))} ms (${peer.map((ms) => Math.round(ms)).join(', ')})`,
       ratio,
-      reach: `at least ${least} times the speed`,
+      target: `at least ${least} times the speed`,
       holds: ratio >= least,
     },
   ];
 }
 
-/** How long readers wait while a first and a second round run, against how long with no round. */
+/** Measures response times during a first and a second round, and without a round. */
 async function reads(folder: string, web: RunningWeb): Promise<Measurement[]> {
   const node = await watchingNode(join(folder, 'read'), web);
   const asked = ['/api/health', '/api/events'];
@@ -120,16 +120,16 @@ async function reads(folder: string, web: RunningWeb): Promise<Measurement[]> {
   return asked.map((path, index) => {
     const waits = [...(first[index] ?? []), ...(second[index] ?? [])];
     return {
-      what: `${path} while two rounds of ${SOURCES} run, asked ${waits.length} times`,
+      what: `${path} during two rounds of ${SOURCES} sources, ${waits.length} requests`,
       ours: shown(waits),
       peer: `with no round: ${shown(quiet[index] ?? [])}`,
-      reach: 'p99 within 50 ms',
+      target: 'p99 within 50 ms',
       holds: percentile(waits, 0.99) < 50,
     };
   });
 }
 
-/** What an object of 100 MiB adds to the memory that a node holds at its most. */
+/** Measures how much an object of 100 MiB adds to the peak memory of a node. */
 async function memory(folder: string, web: RunningWeb): Promise<Measurement> {
   const node = await startNode(join(folder, 'memory'));
   await set(node, { ...SETTINGS, max_object_mb: 110 });
@@ -141,9 +141,9 @@ async function memory(folder: string, web: RunningWeb): Promise<Measurement> {
   const added = (await node.peakResident()) - before;
   await node.stop();
   return {
-    what: 'memory that an object of 100 MiB adds at its most',
+    what: 'peak memory added by an object of 100 MiB',
     ours: `${Math.round(added / 1e6)} MB`,
-    reach: 'less than 64 MB',
+    target: 'less than 64 MB',
     holds: added < 64e6,
   };
 }
@@ -152,7 +152,7 @@ function urlsOf({ url }: RunningWeb): string[] {
   return Array.from({ length: SOURCES }, (_, number) => `${url}/report-${number}`);
 }
 
-/** A node that watches all of the sources and has checked none. */
+/** Starts a node that watches all sources and has checked none. */
 async function watchingNode(dataFolder: string, web: RunningWeb): Promise<OwnerNode> {
   const node = await startNode(dataFolder);
   await set(node, SETTINGS);
@@ -168,7 +168,7 @@ async function watch(node: OwnerNode, url: string): Promise<void> {
   await ask(node, 'POST', '/manage/sources', { url });
 }
 
-/** A round to its end, which must have come to this. */
+/** Runs a round and requires this result. */
 async function round(
   node: OwnerNode,
   { changed = 0, unchanged = 0 }: { changed?: number; unchanged?: number },

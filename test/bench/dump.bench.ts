@@ -5,11 +5,11 @@ import { type Bench, type Measurement, median, timed } from './bench.ts';
 import { fillLedger } from './support/filledLedger.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';
 
-/** Each is a record in the dump, and so is its entry in the ledger. */
+/** Each node is a record in the dump, and so is its ledger entry. */
 const NODES = 500_000;
 const REPETITIONS = 3;
 
-/** Dumps an archive of a million records over HTTP, against reading the same rows with the same library. */
+/** Downloads the dump of an archive with a million records. The peer reads the same rows with the same library. */
 export const dump: Bench = {
   name: 'dump',
   async run(folder): Promise<Measurement[]> {
@@ -37,20 +37,20 @@ export const dump: Bench = {
         ours: `${Math.round(median(ours))} ms`,
         peer: `reading the same rows with better-sqlite3: ${Math.round(median(peer))} ms`,
         ratio,
-        reach: 'at most 3 times',
+        target: 'at most 3 times',
         holds: ratio <= 3,
       },
       {
-        what: `memory that ${REPETITIONS} dumps added at their most`,
+        what: `peak memory added by ${REPETITIONS} dumps`,
         ours: `${Math.round(grown / 1e6)} MB`,
-        reach: 'less than 64 MB',
+        target: 'less than 64 MB',
         holds: grown < 64e6,
       },
     ];
   },
 };
 
-/** Reads a dump to its end and keeps nothing of it; answers how many bytes came. */
+/** Downloads a dump and discards it; returns its size in bytes. */
 async function read(node: OwnerNode): Promise<number> {
   const answer = await fetch(`${node.url}/api/dump.jsonl`);
   if (!answer.ok || !answer.body) throw new Error(`The dump was refused: ${answer.status}`);
@@ -64,7 +64,7 @@ async function read(node: OwnerNode): Promise<number> {
   return bytes;
 }
 
-/** The rows that the dump holds, one at a time. */
+/** Reads the rows of the dump one by one. */
 function readRows(file: string): void {
   const database = new Database(file, { readonly: true });
   for (const table of ['ledger', 'nodes']) {

@@ -10,7 +10,7 @@ import { upload } from './upload.bench.ts';
 
 const BENCHES = [upload, blobs, ledger, dump, packs, timeline, collector, captures];
 
-/** `npm run bench` runs all; `npm run bench -- ledger` those that are named. */
+/** `npm run bench` runs all benches; `npm run bench -- ledger` runs the named ones. */
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !BENCHES.some((bench) => bench.name === name));
 if (unknown.length > 0) {

@@ -11,13 +11,13 @@ import { PACK_BODY_TYPE, packBody } from './support/sentPack.ts';
 
 const LARGE_BYTES = 40_000_000;
 const REPETITIONS = 7;
-const MOST_BYTES = 50_000_000;
+const MAX_BYTES = 50_000_000;
 const SMALL_BYTES = 20_000;
 const CLIENTS = 8;
 const SMALL_PACKS = 500;
 const ROWS = 1_000;
 
-/** Uploads of packs, each durable when it is answered. */
+/** Uploads packs; each is durable when the response is sent. */
 export const upload: Bench = {
   name: 'upload',
   async run(folder): Promise<Measurement[]> {
@@ -25,13 +25,13 @@ export const upload: Bench = {
   },
 };
 
-/** One large pack by turns with what a shell would do to check, copy and sync the same bytes. */
+/** Uploads one large pack, alternately with shell commands that hash, copy and sync the same bytes. */
 async function large(folder: string): Promise<Measurement> {
   const node = await startNode(join(folder, 'large'));
   const agent = new Agent({ keepAlive: true });
   const ours: number[] = [];
   const peer: number[] = [];
-  // The first of each warms up and is not counted.
+  // The first run of each is a warm-up and is not counted.
   for (let repetition = 0; repetition <= REPETITIONS; repetition += 1) {
     const content = randomBytes(LARGE_BYTES);
     const body = packBody(`Large ${repetition}`, content);
@@ -55,14 +55,14 @@ async function large(folder: string): Promise<Measurement> {
     ours: `${Math.round(ourTime)} ms`,
     peer: `openssl dgst -sha256, cp and sync of the same bytes: ${Math.round(peerTime)} ms`,
     ratio: ourTime / peerTime,
-    reach: 'at most 1.5 times',
+    target: 'at most 1.5 times',
     holds: ourTime / peerTime <= 1.5,
   };
 }
 
 /**
- * Many small packs at once, by turns with single rows written durably on the same disk. The clients are this process,
- * the node is another. The first of each warms up and is not counted: a node runs for weeks.
+ * Uploads many small packs concurrently, alternately with durable single-row writes on the same disk. The clients are in
+ * this process, the node in another. The first run of each is a warm-up and is not counted.
  */
 async function small(folder: string): Promise<Measurement> {
   const node = await startNode(join(folder, 'small'));
@@ -88,11 +88,11 @@ async function small(folder: string): Promise<Measurement> {
   const [ourRate, peerRate] = [median(ours.slice(1)), median(peer.slice(1))];
   const perPack = (time: number) => (time / (REPETITIONS * SMALL_PACKS)).toFixed(2);
   return {
-    what: `packs of ${SMALL_BYTES / 1_000} KB from ${CLIENTS} clients in another process, each durable when answered, ${REPETITIONS} times ${SMALL_PACKS} after one that warms up`,
+    what: `packs of ${SMALL_BYTES / 1_000} KB from ${CLIENTS} clients in another process, each durable before the response, ${REPETITIONS} times ${SMALL_PACKS} after a warm-up`,
     ours: `${Math.round(ourRate)} packs/s (processor time a pack: node ${perPack(nodeTime)} ms, clients ${perPack(clientTime)} ms)`,
     peer: `SQLite, synchronous=FULL, a row a transaction: ${Math.round(peerRate)}/s`,
     ratio: ourRate / peerRate,
-    reach: 'at least 0.1 times',
+    target: 'at least 0.1 times',
     holds: ourRate / peerRate >= 0.1,
   };
 }
@@ -122,25 +122,25 @@ async function rowsPerSecond(database: Database.Database): Promise<number> {
   return ROWS / (took / 1000);
 }
 
-/** What one upload of the largest pack adds to the memory that a node holds at its most. */
+/** Measures how much an upload of the largest pack adds to the peak memory of a node. */
 async function memory(folder: string): Promise<Measurement> {
   const node = await startNode(join(folder, 'memory'));
   const agent = new Agent({ keepAlive: true });
   await post(node, agent, packBody('A first one', randomBytes(SMALL_BYTES)));
   const before = await node.resident();
-  await post(node, agent, packBody('The largest', randomBytes(MOST_BYTES)));
+  await post(node, agent, packBody('The largest', randomBytes(MAX_BYTES)));
   const added = (await node.peakResident()) - before;
   agent.destroy();
   await node.stop();
   return {
-    what: `memory that an upload of ${MOST_BYTES / 1e6} MB adds at its most`,
+    what: `peak memory added by an upload of ${MAX_BYTES / 1e6} MB`,
     ours: `${Math.round(added / 1e6)} MB`,
-    reach: 'less than 64 MB',
+    target: 'less than 64 MB',
     holds: added < 64e6,
   };
 }
 
-/** Posts a pack that must be accepted as new. */
+/** Uploads a pack and requires that it is accepted as new. */
 function post(node: OwnerNode, agent: Agent, body: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(`${node.url}/api/packs`, {

@@ -9,7 +9,7 @@ afterEach(closeTestNodes);
 
 const A = sha256Of('first');
 
-test('audit re-hashes a folder that no node has open, records what it finds, and ends with 1 where anything is damaged', async () => {
+test('re-hashes a folder that no node has open, records the findings, and exits with 1 if anything is damaged', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first', 'b.txt': 'second' });
   await node.close();
@@ -43,7 +43,7 @@ test('audit re-hashes a folder that no node has open, records what it finds, and
   expect((await objectEntries(again)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
 });
 
-test('beside a node that has the folder open it only reads, and says so', async () => {
+test('only reads, and says so, if a node has the folder open', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await overwrite(node.dataFolder, A, 'First');
@@ -54,7 +54,7 @@ test('beside a node that has the folder open it only reads, and says so', async 
   expect(await objectEntries(node)).toEqual([]);
 });
 
-test('a folder without an archive is wrong use', async () => {
+test('exits with 2 if the folder holds no archive', async () => {
   const folder = join(await temporaryFolder(), 'none');
   const { code, stdout, stderr } = await runCommand(['audit', '--data', folder, '--json']);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -26,13 +26,13 @@ afterAll(async () => rm(checkout, { recursive: true, force: true }));
 interface Started {
   npm: ChildProcess;
   url: string;
-  /** The process that listens. */
+  /** The process of the node. */
   pid: number;
   data: string;
-  complaints: () => string;
+  errors: () => string;
 }
 
-/** `npm run strongroom -- serve`, as a person types it; in a terminal of its own if asked. */
+/** Runs `npm run strongroom -- serve`, in its own terminal if requested. */
 async function serveByNpm({ terminal = false } = {}): Promise<Started> {
   const data = join(await temporaryFolder(), 'data');
   const serve = ['run', '-s', 'strongroom', '--', 'serve', '--json', '--port', '0', '--no-collect'];
@@ -40,22 +40,22 @@ async function serveByNpm({ terminal = false } = {}): Promise<Started> {
   const npm = terminal
     ? spawnIn(checkout, 'script', ['--quiet', '--return', '/dev/null', '--command', `npm ${words.join(' ')}`])
     : spawnIn(checkout, 'npm', words);
-  let complaints = '';
-  npm.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
+  let errors = '';
+  npm.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   for await (const line of createInterface({ input: npm.stdout })) {
     if (!line.startsWith('{')) continue;
     const { url, pid } = JSON.parse(line) as { url: string; pid: number };
     npm.stdout.resume();
-    return { npm, url, pid, data, complaints: () => complaints };
+    return { npm, url, pid, data, errors: () => errors };
   }
-  throw new Error(`The node did not start: ${complaints}`);
+  throw new Error(`The node did not start: ${errors}`);
 }
 
 function spawnIn(cwd: string, program: string, args: string[]) {
   return spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
-/** Waits until the node has ended, and shows that it has released its folder. */
+/** Waits until the node has exited, and requires that its folder was released. */
 async function expectEnded({ pid, data }: Started): Promise<void> {
   const deadline = performance.now() + IN_TIME_MS;
   while (isRunning(pid)) {
@@ -65,7 +65,7 @@ async function expectEnded({ pid, data }: Started): Promise<void> {
     }
     await delay(50);
   }
-  // A node that was closed in order says no longer where it listens.
+  // A node that was closed in order has removed its endpoint file.
   expect(existsSync(join(data, 'listening'))).toBe(false);
   expect(await end(await serveNode(data), 'SIGTERM')).toBe(0);
 }
@@ -81,9 +81,9 @@ function isRunning(pid: number): boolean {
 const AS_BROWSER = { headers: { Accept: 'text/html' }, redirect: 'manual' } as const;
 
 describe.skipIf(process.platform === 'win32')('npm run strongroom -- serve', { timeout: 120_000 }, () => {
-  test('builds the interface of a checkout that has none, and npm’s end is the node’s', async () => {
+  test('builds the interface if the checkout has none, and exits with npm', async () => {
     const node = await serveByNpm();
-    expect(node.complaints()).toContain('Building the interface …');
+    expect(node.errors()).toContain('Building the interface …');
     const page = await fetch(node.url, AS_BROWSER);
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<title>Strongroom')]);
     node.npm.kill('SIGTERM');
@@ -91,38 +91,38 @@ describe.skipIf(process.platform === 'win32')('npm run strongroom -- serve', { t
   });
 
   test.each(['SIGINT', 'SIGKILL'] as const)(
-    'does not build it again, and ends with npm (%s)',
+    'does not build it again, and exits with npm (%s)',
     async (signal) => {
       const node = await serveByNpm();
-      expect(node.complaints()).not.toContain('Building');
+      expect(node.errors()).not.toContain('Building');
       node.npm.kill(signal);
       await expectEnded(node);
     },
   );
 
-  test.skipIf(process.platform !== 'linux')('ends in order when its terminal is closed', async () => {
+  test.skipIf(process.platform !== 'linux')('closes in order when its terminal is closed', async () => {
     const node = await serveByNpm({ terminal: true });
     node.npm.kill('SIGKILL');
     await expectEnded(node);
   });
 
-  test('builds it anew where a source is newer', async () => {
+  test('builds it again if a source is newer', async () => {
     const { mtime } = await stat(join(checkout, 'out/renderer/index.html'));
     const later = new Date(mtime.getTime() + 1000);
     await utimes(join(checkout, 'renderer/index.html'), later, later);
     const node = await serveByNpm();
-    expect(node.complaints()).toContain('Building the interface …');
+    expect(node.errors()).toContain('Building the interface …');
     node.npm.kill('SIGTERM');
     await expectEnded(node);
   });
 
-  test('serves all but pages where it cannot be built, says so, and keeps the sign-in link', async () => {
+  test('serves everything except pages if the build fails, and keeps the sign-in link usable', async () => {
     await rm(join(checkout, 'out'), { recursive: true });
     const config = await readFile(join(checkout, 'vite.config.ts'), 'utf8');
     await writeFile(join(checkout, 'vite.config.ts'), 'throw new Error("It cannot be built.");');
     const node = await serveByNpm();
     await writeFile(join(checkout, 'vite.config.ts'), config);
-    expect(node.complaints()).toContain('The interface is not served, because it could not be built.');
+    expect(node.errors()).toContain('The interface is not served, because it could not be built.');
     expect((await fetch(`${node.url}/api/health`)).status).toBe(200);
     const headers = { Authorization: `Bearer ${await readFile(join(node.data, 'owner-token'), 'utf8')}` };
     const made = await fetch(`${node.url}/manage/sign-in-links`, { method: 'POST', headers });

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(closeTestNodes);
 
-/** Writes a file and imports it; what was printed. */
+/** Writes a file and imports it; returns the output. */
 async function imported(name: string, bytes: Buffer, ...more: string[]) {
   await writeFile(join(folder, name), bytes);
   const { code, stdout, stderr } = await runCommand([
@@ -24,16 +24,16 @@ async function imported(name: string, bytes: Buffer, ...more: string[]) {
     '--json',
     ...more,
   ]);
-  return { code, stderr, told: stdout === '' ? null : (JSON.parse(stdout) as Record<string, unknown>) };
+  return { code, stderr, result: stdout === '' ? null : (JSON.parse(stdout) as Record<string, unknown>) };
 }
 
 const info = (block: string) => record({ type: 'warcinfo', contentType: 'application/warc-fields', block });
 
-test('strongroom import reads a WARC file by the name that it is told, with no node running', async () => {
+test('imports a WARC file under the given observer, with no node running', async () => {
   const file = gzippedByRecord([response('one'), response('x', { uri: 'dns:a' })]);
   expect(await imported('a.warc.gz', file, '--observer', 'The Archive')).toMatchObject({
     code: 0,
-    told: {
+    result: {
       ok: true,
       kind: 'captures',
       observer: 'The Archive',
@@ -51,27 +51,27 @@ test.each([
   ['the publisher that the file names', 'publisher: A Library\r\noperator: Me\r\n', 'A Library'],
   ['the operator that the file names', 'software: x\r\noperator: Me\r\n', 'Me'],
   ['the file’s name', 'software: x\r\nisPartOf: self\r\n', 'crawl-7'],
-])('the observer is else %s', async (_what, block, observer) => {
-  const { code, told } = await imported('crawl-7.warc', Buffer.concat([info(block), response('one')]));
-  expect([code, told?.observer]).toEqual([0, observer]);
+])('without --observer, the observer is %s', async (_what, block, observer) => {
+  const { code, result } = await imported('crawl-7.warc', Buffer.concat([info(block), response('one')]));
+  expect([code, result?.observer]).toEqual([0, observer]);
 });
 
-test('a damaged file ends with 1, and what was whole is in', async () => {
+test('exits with 1 if the file is damaged, and keeps the captures before the damage', async () => {
   const file = Buffer.concat([response('one'), response('two', { date: '2020-02-01T00:00:00Z' })]);
   expect(await imported('a.warc', file.subarray(0, -30))).toMatchObject({
     code: 1,
-    told: { ok: false, captures: 1, refused: [{ reason: 'damaged', count: 1 }] },
+    result: { ok: false, captures: 1, refused: [{ reason: 'damaged', count: 1 }] },
   });
 });
 
-test('what is gzip of something else is refused', async () => {
+test('refuses gzip of other content', async () => {
   expect(await imported('a.gz', gzippedByRecord([Buffer.from('hello')]))).toMatchObject({
     code: 1,
-    told: { ok: false, code: 'invalid_capture' },
+    result: { ok: false, code: 'invalid_capture' },
   });
 });
 
-test('the node’s own name is no observer’s', async () => {
+test('refuses the node’s own name as observer', async () => {
   const { code, stderr } = await imported('a.warc', response('one'), '--observer', 'self');
   expect([code, stderr]).toEqual([2, expect.stringContaining('--observer')]);
 });

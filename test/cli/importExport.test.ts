@@ -12,7 +12,7 @@ afterEach(closeTestNodes);
 
 const run = promisify(execFile);
 
-/** A closed data folder with one pack, and what a node said of it. */
+/** Creates a closed data folder with one pack; returns its ledger, dump and pack file. */
 async function closedArchive() {
   const node = await openTestNode();
   const pack = await uploadNewPack(node, sampleRecord(), { 'a.csv': 'x,y\n1,2\n', 'deep/b.txt': 'ü' });
@@ -33,7 +33,7 @@ async function verdictOf(data: string, { id }: Pick<Pack, 'id'>) {
 }
 
 describe('strongroom export and import (contract, section 6)', () => {
-  test('a whole archive is read back into an equal one, with its blobs', async () => {
+  test('an exported archive is imported into an equal one, with its blobs', async () => {
     const { data, pack, ledger } = await closedArchive();
     const folder = await temporaryFolder();
     const file = join(folder, 'archive.zip');
@@ -56,7 +56,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     });
   });
 
-  test('an archive is exported while its node runs and takes more', async () => {
+  test('an archive is exported while its node runs and accepts packs', async () => {
     const node = await openTestNode();
     const pack = await uploadNewPack(node, sampleRecord(), { 'a.csv': 'x,y\n1,2\n', 'deep/b.txt': 'ü' });
     const ledger: unknown = await (await node.fetch('/api/ledger')).json();
@@ -83,7 +83,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     expect(blobs).toBe(items.length + 1);
   });
 
-  test('a damaged blob is told, and no archive is written', async () => {
+  test('a damaged blob is reported, and no file is written', async () => {
     const { data, pack } = await closedArchive();
     const digest = pack.files[0]?.sha256 ?? '';
     await writeFile(join(data, 'blobs', digest.slice(0, 2), digest.slice(2, 4), digest), 'x,y\n1,3\n');
@@ -99,7 +99,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     expect(stderr).toContain(digest);
   });
 
-  test('an archive altered on the way leaves no data folder', async () => {
+  test('an altered file is refused and leaves no data folder', async () => {
     const { data } = await closedArchive();
     const folder = await temporaryFolder();
     const file = join(folder, 'archive.zip');
@@ -115,7 +115,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     expect(await readdir(folder)).toEqual(['archive.zip']);
   });
 
-  test('a dump gives the same ledger, and its packs’ files come with their pack files', async () => {
+  test('a dump restores the ledger, and pack files add the files of its packs', async () => {
     const { pack, ledger, dump, packFile } = await closedArchive();
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'dump.jsonl'), dump);
@@ -124,11 +124,11 @@ describe('strongroom export and import (contract, section 6)', () => {
     expect((await runCommand(['import', join(folder, 'dump.jsonl'), '--data', data])).code).toBe(0);
     expect(await verdictOf(data, pack)).toEqual({ ledger, pack: false, verified: true });
     const { code, stdout } = await runCommand(['import', join(folder, 'a.pack.zip'), '--data', data]);
-    expect([code, stdout]).toEqual([0, expect.stringContaining('is there already')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('is already in the archive')]);
     expect(await verdictOf(data, pack)).toEqual({ ledger, pack: true, verified: true });
   });
 
-  test('a dump is not read over what is there', async () => {
+  test('a dump is refused if the data folder is not empty', async () => {
     const { data, dump } = await closedArchive();
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'dump.jsonl'), dump);
@@ -136,7 +136,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('is not empty')]);
   });
 
-  test('pack files are added to a new folder, and one that is refused is told with its code', async () => {
+  test('pack files are added to a new folder, and a refused one is reported with its code', async () => {
     const { pack, packFile } = await closedArchive();
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'good.pack.zip'), packFile);
@@ -144,11 +144,11 @@ describe('strongroom export and import (contract, section 6)', () => {
     const data = join(folder, 'new');
     const files = [join(folder, 'bad.pack.zip'), join(folder, 'good.pack.zip')];
     const { code, stdout } = await runCommand(['import', ...files, '--data', data, '--json']);
-    const told = stdout
+    const results = stdout
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as object);
-    expect([code, told]).toEqual([
+    expect([code, results]).toEqual([
       1,
       [
         expect.objectContaining({ ok: false, code: 'invalid_pack_file' }),

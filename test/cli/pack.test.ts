@@ -37,7 +37,7 @@ function pack(...args: string[]) {
 }
 
 describe('strongroom pack (contract, section 6)', () => {
-  test('makes a pack file from a folder that a node accepts and gives back byte for byte', async () => {
+  test('creates a pack file that a node accepts and returns byte for byte', async () => {
     const { code, stdout } = await pack('data folder', '--record', 'record.json', '-o', 'made.zip', '--json');
     expect(code).toBe(0);
     const made = JSON.parse(stdout) as { id: string; digest: string; bytes: number };
@@ -59,7 +59,7 @@ describe('strongroom pack (contract, section 6)', () => {
     expect(Buffer.from(await file.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  test('the pack file is the same in another zone of time, and is named by its id', async () => {
+  test('creates the same pack file in every time zone, named by the pack’s id', async () => {
     const execute = promisify(execFile);
     const cli = fileURLToPath(new URL('../../server/cli.ts', import.meta.url));
     const args = [cli, 'pack', data, '--record', record, '--json'];
@@ -75,7 +75,7 @@ describe('strongroom pack (contract, section 6)', () => {
     expect(made[0]?.equals(made[1] as Buffer)).toBe(true);
   });
 
-  test('pack.json in the folder is the record, and an extracted pack file is packed again to the same bytes', async () => {
+  test('uses pack.json in the folder as the record, and packs an extracted pack file to the same bytes', async () => {
     await writeFile(join(data, 'pack.json'), JSON.stringify(sampleRecord()));
     const first = JSON.parse((await pack(data, '--json')).stdout) as {
       id: string;
@@ -89,7 +89,7 @@ describe('strongroom pack (contract, section 6)', () => {
     expect((await readFile(join(folder, 'again.zip'))).equals(await readFile(first.file))).toBe(true);
   });
 
-  test('a folder that an upload would be refused for ends with 1 and its code, and nothing is written', async () => {
+  test('exits with 1 and the code if an upload would be refused, and writes nothing', async () => {
     await writeRecord({ title: '' });
     const { code, stdout, stderr } = await pack(data, '--record', record, '-o', 'x.zip', '--json');
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
@@ -101,7 +101,7 @@ describe('strongroom pack (contract, section 6)', () => {
     expect(await readdir(folder)).toEqual(['data folder', 'record.json']);
   });
 
-  const REFUSED: [code: string, record: Partial<PackRecordInput>, spoil?: () => Promise<void>][] = [
+  const REFUSED: [code: string, record: Partial<PackRecordInput>, prepare?: () => Promise<void>][] = [
     ['terms_not_accepted', { terms_version: '2020-01-01' as '2026-10-01' }],
     ['digest_mismatch', { files: filesOf({ ...SAMPLE_FILES, 'notes.txt': 'Measured by foot.\n' }) }],
     ['files_mismatch', { files: filesOf({ 'other.txt': '' }) }],
@@ -111,8 +111,8 @@ describe('strongroom pack (contract, section 6)', () => {
     ['pack_too_large', {}, () => writeFile(join(data, 'zeros'), Buffer.alloc(52_428_700))],
     ['symlink_entry', {}, () => symlink('notes.txt', join(data, 'link'))],
   ];
-  test.each(REFUSED)('a folder is refused with %s', async (code, changes, spoil) => {
-    await spoil?.();
+  test.each(REFUSED)('refuses a folder with %s', async (code, changes, prepare) => {
+    await prepare?.();
     const packing = packFolder({
       folder: data,
       except: new Set(),
@@ -123,13 +123,13 @@ describe('strongroom pack (contract, section 6)', () => {
     expect(await readdir(folder)).toEqual(['data folder', 'record.json']);
   });
 
-  test('wrong use ends with 2 and one sentence that says what to do', async () => {
+  test('exits with 2 and one sentence after wrong usage', async () => {
     const cases: [args: string[], sentence: RegExp][] = [
       [[], /Name the one folder/],
-      [['nowhere'], /nowhere is no folder/],
+      [['nowhere'], /nowhere is not a folder/],
       [[data], /There is no record .*pack\.json.*"terms_version":"2026-10-01"/],
       [[data, '--record', 'nothing.json'], /There is no record nothing\.json/],
-      [[data, '--record', record, '-o', join(data, 'x.zip')], /give another place with -o/],
+      [[data, '--record', record, '-o', join(data, 'x.zip')], /choose another place with -o/],
       [[data, '--unknown'], /--unknown/],
     ];
     const results = await Promise.all(cases.map(([args]) => pack(...args)));

@@ -31,7 +31,7 @@ async function addNode(node: ServedNode, path: string): Promise<number> {
 }
 
 describe('strongroom serve (contract, section 6)', () => {
-  test('says with --json where it listens, by which process, and where data and token are', async () => {
+  test('prints URL, process id, data folder and token file with --json', async () => {
     const data = join(await temporaryFolder(), 'data');
     const node = await serve(data);
     expect(node).toMatchObject({ pid: node.child.pid, data, token_file: join(data, 'owner-token') });
@@ -40,7 +40,7 @@ describe('strongroom serve (contract, section 6)', () => {
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s ends it with 0, and what it acknowledged is there again',
+    '%s stops it with exit code 0, and its records are kept',
     async (signal) => {
       const data = await temporaryFolder();
       const first = await serve(data);
@@ -51,18 +51,18 @@ describe('strongroom serve (contract, section 6)', () => {
     },
   );
 
-  test('signals that follow the first do not cut its closing short', async () => {
+  test('repeated signals do not interrupt its closing', async () => {
     const node = await serveNode(await temporaryFolder());
     const ended = once(node.child, 'exit');
     const again = setInterval(() => node.child.kill('SIGINT'), 2);
     await ended;
     clearInterval(again);
-    // Removed by a node that closes in order, before its database.
+    // A node that closes in order removes its endpoint file before it closes the database.
     expect(existsSync(join(node.data, 'listening'))).toBe(false);
     expect(existsSync(join(node.data, 'strongroom.db-wal'))).toBe(false);
   });
 
-  test('a reader of an event stream does not keep it from ending', async () => {
+  test('an open event stream does not delay its exit', async () => {
     const node = await serve(await temporaryFolder());
     const stream = await fetch(`${node.url}/api/events/stream`);
     expect(stream.status).toBe(200);
@@ -71,15 +71,15 @@ describe('strongroom serve (contract, section 6)', () => {
   });
 
   test.each([
-    ['that nothing was sent on', ''],
-    ['on which a request has only begun', 'GET /api/he'],
-  ])('a connection %s does not keep it from ending', async (_name, sent) => {
+    ['without a request', ''],
+    ['with an incomplete request', 'GET /api/he'],
+  ])('a connection %s does not delay its exit', async (_name, sent) => {
     const node = await serve(await temporaryFolder());
     const { hostname, port } = new URL(node.url);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
     socket.write(sent);
-    // It was taken by then.
+    // The node has accepted the connection by then.
     expect((await fetch(`${node.url}/api/health`)).status).toBe(200);
     const before = performance.now();
     expect(await end(node, 'SIGTERM')).toBe(0);
@@ -87,7 +87,7 @@ describe('strongroom serve (contract, section 6)', () => {
     socket.destroy();
   });
 
-  test('a second node on the same data folder is refused with a sentence', async () => {
+  test('refuses a data folder that another node has open', async () => {
     const data = await temporaryFolder();
     await serve(data);
     const { code, stdout, stderr } = await runCommand(['serve', '--port', '0', '--data', data]);
@@ -95,7 +95,7 @@ describe('strongroom serve (contract, section 6)', () => {
     expect(stderr).toMatch(/^Another Strongroom has the data folder .* open\..*\n$/);
   });
 
-  test('a node that fails while it opens ends, though it listened by then', async () => {
+  test('exits if opening fails after it has started to listen', async () => {
     const data = await temporaryFolder();
     await mkdir(join(data, 'listening.new'));
     const { code, stderr } = await runCommand(['serve', '--port', '0', '--no-collect', '--data', data]);
@@ -103,7 +103,7 @@ describe('strongroom serve (contract, section 6)', () => {
     expect(stderr).toMatch(/^EISDIR.*\n$/);
   });
 
-  test('an audit that was broken off and cannot be told so, on a full disk say, keeps nobody from reading', async () => {
+  test('starts although an interrupted audit cannot be marked as ended', async () => {
     const data = await temporaryFolder();
     await end(await serve(data), 'SIGTERM');
     const database = new Database(join(data, 'strongroom.db'));
@@ -116,20 +116,17 @@ describe('strongroom serve (contract, section 6)', () => {
     expect(await end(node, 'SIGTERM')).toBe(0);
   });
 
-  // Root may write everywhere.
-  test.skipIf(process.getuid?.() === 0)(
-    'a database that may not be written is told by its name',
-    async () => {
-      const data = await temporaryFolder();
-      const file = join(data, 'strongroom.db');
-      await writeFile(file, '', { mode: 0o400 });
-      const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', data]);
-      expect(code).toBe(2);
-      expect(stderr).toMatch(/^Nothing can be written to .*strongroom\.db\. .*\n$/);
-    },
-  );
+  // Root can write to every file.
+  test.skipIf(process.getuid?.() === 0)('names a database file that it cannot write to', async () => {
+    const data = await temporaryFolder();
+    const file = join(data, 'strongroom.db');
+    await writeFile(file, '', { mode: 0o400 });
+    const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', data]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^Nothing can be written to .*strongroom\.db\. .*\n$/);
+  });
 
-  test('--token-file keeps the token elsewhere', async () => {
+  test('uses the file of --token-file for the token', async () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'elsewhere', 'token');
     const node = await serve(join(folder, 'data'), '--token-file', file);
@@ -137,7 +134,7 @@ describe('strongroom serve (contract, section 6)', () => {
     expect(await addNode(node, 'a')).toBe(201);
   });
 
-  test('wrong use is 2 and one sentence', async () => {
+  test('exits with 2 and one sentence after wrong usage', async () => {
     for (const args of [
       ['nope'],
       ['serve', '--port', 'x'],
@@ -165,7 +162,7 @@ describe('strongroom sign-in', () => {
     expect((await fetch(link, { redirect: 'manual' })).status).toBe(403);
   });
 
-  test('says what to do where no node answers, or another one does', async () => {
+  test('says what to do if no node answers, or another one does', async () => {
     const data = await temporaryFolder();
     const node = await serve(data);
     const other = await temporaryFolder();
@@ -179,7 +176,7 @@ describe('strongroom sign-in', () => {
 });
 
 describe('strongroom ledger verify', () => {
-  test('holds on an honest folder, also against a checkpoint kept earlier, while the node runs', async () => {
+  test('verifies an intact folder, also against an earlier checkpoint, while the node runs', async () => {
     const data = await temporaryFolder();
     const node = await serve(data);
     await addNode(node, 'a');
@@ -195,12 +192,12 @@ describe('strongroom ledger verify', () => {
       checkpoint,
     ]);
     expect(stdout).toMatch(
-      /^2 entries hold\. .*\nNothing was rewritten since the checkpoint over 1 entries\.\n$/,
+      /^2 entries are valid\. .*\nNothing was rewritten since the checkpoint over 1 entries\.\n$/,
     );
     expect(code).toBe(0);
   });
 
-  test('ends with 1 where the past was rewritten, even with every link made right again', async () => {
+  test('exits with 1 if the ledger was rewritten, even with valid links', async () => {
     const data = await temporaryFolder();
     const node = await serve(data);
     await addNode(node, 'a');
@@ -230,7 +227,7 @@ describe('strongroom ledger verify', () => {
     });
   });
 
-  test('a folder without an archive is 2', async () => {
+  test('exits with 2 if the folder holds no archive', async () => {
     expect((await runCommand(['ledger', 'verify', '--data', await temporaryFolder()])).code).toBe(2);
   });
 });

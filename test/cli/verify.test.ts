@@ -18,7 +18,7 @@ function verify(...args: string[]) {
 }
 
 describe('strongroom verify (contract, section 6)', () => {
-  test('says of each file in a word what it is, ends with 0 where all is intact, and writes no progress to a pipe', async () => {
+  test('prints the state of each file, exits with 0 if all is intact, and writes no progress to a pipe', async () => {
     await writeFile(join(folder, 'x.pack.zip'), VALID_PACK_FILE);
     const { code, stdout, stderr } = await verify('x.pack.zip');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -26,7 +26,7 @@ describe('strongroom verify (contract, section 6)', () => {
     expect(stdout).toMatch(/\nAll is intact: 8 files\.\n$/);
   });
 
-  test('ends with 1 where anything is not intact; --json is an object per line and the counts at last', async () => {
+  test('exits with 1 if anything is not intact; --json prints one object per line and then the counts', async () => {
     await writeFile(join(folder, 'a'), 'a');
     await writeFile(join(folder, 'b'), 'b');
     await writeFile(join(folder, 'sums'), `${sha256Of('a')}  a\n${sha256Of('x')}  b\n${sha256Of('')}  c\n`);
@@ -47,14 +47,14 @@ describe('strongroom verify (contract, section 6)', () => {
     });
   });
 
-  test('a name that would move the cursor or turn the line is printed as what it is', async () => {
+  test('escapes control and format characters in file names', async () => {
     await mkdir(join(folder, 'in'));
     await writeFile(join(folder, 'in', 'a\x1b[2Kb\u202e.txt\nintact'), '');
     const { stdout } = await verify('in');
     expect(stdout).toContain('unknown  in/a\\u{1b}[2Kb\\u{202e}.txt\\u{a}intact: ');
   });
 
-  test('--sums holds a folder against a list, --against asks a node', async () => {
+  test('--sums compares a folder with a list, --against looks files up in an archive', async () => {
     const node = await openTestNode();
     await uploadNewPack(node, {}, SAMPLE_FILES);
     await mkdir(join(folder, 'in'));
@@ -70,7 +70,7 @@ describe('strongroom verify (contract, section 6)', () => {
     );
   });
 
-  test('wrong use ends with 2 and one sentence', async () => {
+  test('exits with 2 and one sentence after wrong usage', async () => {
     const results = await Promise.all([
       verify(),
       verify('x', '--sums', 'nowhere'),

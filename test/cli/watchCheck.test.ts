@@ -13,7 +13,7 @@ afterEach(async () => {
   await closeTestNodes();
 });
 
-/** A web without robots.txt whose page changes once. */
+/** Starts a web server without robots.txt; one of its two pages changes once. */
 async function changingWeb(): Promise<ScriptedWeb> {
   const web = await ScriptedWeb.open();
   web.script('/changes', page('one'), page('two'));
@@ -21,14 +21,14 @@ async function changingWeb(): Promise<ScriptedWeb> {
   return web;
 }
 
-/** A list that asks for no pauses worth speaking of: one host is asked once a second. */
+/** Writes a list of sources that ignore robots.txt. */
 async function listOf(...urls: string[]): Promise<string> {
   const file = join(await temporaryFolder(), 'list.csv');
   await writeFile(file, `url,ignore_robots\n${urls.map((url) => `${url},true\n`).join('')}`);
   return file;
 }
 
-/** A data folder whose collector tries once. */
+/** Creates a data folder whose collector neither pauses nor retries. */
 async function folderWithoutRetries(): Promise<string> {
   const node = await openTestNode();
   await node.sendJson('PATCH', '/manage/settings', { per_host_pause_ms: 0, retry_delays_seconds: [] });
@@ -37,18 +37,18 @@ async function folderWithoutRetries(): Promise<string> {
 }
 
 describe('strongroom watch', () => {
-  test('adds addresses to a data folder, and says what was there already or is refused', async () => {
+  test('adds URLs to a data folder, and reports which are already watched or refused', async () => {
     const data = join(await temporaryFolder(), 'data');
     const first = await runCommand(['watch', 'https://a.example/', 'https://b.example/', '--data', data]);
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).toMatch(/^https:\/\/a\.example\/ is watched as so_[0-9a-f]{20}\.\n/);
     const again = await runCommand(['watch', 'https://a.example/', 'nonsense', '--data', data]);
     expect(again.code).toBe(1);
-    expect(again.stdout).toContain('https://a.example/ is watched already');
+    expect(again.stdout).toContain('https://a.example/ is already watched');
     expect(again.stderr).toBe('nonsense was refused: url: Enter an absolute http or https URL.\n');
   });
 
-  test('takes a list by the ending of its name, and answers in JSON', async () => {
+  test('reads a list in the format of its file extension, and prints JSON', async () => {
     const data = await temporaryFolder();
     const file = await listOf('https://a.example/', 'https://b.example/');
     const { code, stdout } = await runCommand(['watch', '--list', file, '--data', data, '--json']);
@@ -61,7 +61,7 @@ describe('strongroom watch', () => {
     });
   });
 
-  test('with nothing to add, or a list that is not there, is wrong use', async () => {
+  test('exits with 2 if there is nothing to add or no such list', async () => {
     for (const args of [[], ['--list', '/nowhere/list.txt'], ['https://a.example/', '--list', 'x']]) {
       const { code, stderr } = await runCommand(['watch', ...args, '--data', await temporaryFolder()]);
       expect(code).toBe(2);
@@ -71,7 +71,7 @@ describe('strongroom watch', () => {
 });
 
 describe('strongroom check', () => {
-  test('prints source by source what a round found, and ends with 1 where one failed', async () => {
+  test('prints the result for each source, and exits with 1 if a check failed', async () => {
     const web = await changingWeb();
     const data = await folderWithoutRetries();
     const list = await listOf(web.url('/changes'), web.url('/stays'));
@@ -98,7 +98,7 @@ describe('strongroom check', () => {
     ]);
   }, 60_000);
 
-  test('goes through the node that has the data folder open, found by what it told there', async () => {
+  test('uses the node that has the data folder open, found by its endpoint file', async () => {
     const web = await changingWeb();
     const node = await serveNode(await temporaryFolder());
     served.push(node);
@@ -115,7 +115,7 @@ describe('strongroom check', () => {
     expect(silent.stderr).toBe('No node answers at http://127.0.0.1:9. Say where it listens with --url.\n');
   }, 60_000);
 
-  test('of no archive is wrong use', async () => {
+  test('exits with 2 if the folder holds no archive', async () => {
     const { code, stderr } = await runCommand(['check', '--data', await temporaryFolder()]);
     expect(code).toBe(2);
     expect(stderr).toContain('There is no archive in');

@@ -11,20 +11,20 @@ interface Resource {
   sources: { title: string; path: string }[];
 }
 
-/** A data set of the package vega-datasets, with what that package's own catalogue says of its origin. */
+/** A data set of the package vega-datasets, with its origin from the package's catalogue. */
 export interface Dataset {
   license: License;
-  /** Where it comes from and on what terms, for a record's summary. */
+  /** Its origin and terms, for the summary of a record. */
   provenance: string;
-  /** Addresses of the original. */
+  /** The URLs of the original. */
   origins: string[];
   file: UploadFile;
-  /** The same provenance at full length, as a file of the pack. */
+  /** The full provenance, as a file of the pack. */
   sourceNote: UploadFile;
   rows: Record<string, unknown>[];
 }
 
-/** Which licence a pack may have whose data the catalogue lists under these words. */
+/** The licence of a pack by the terms that the catalogue lists for its data. */
 const ALLOWED: { listed: RegExp; license: License }[] = [
   { listed: /^CC0 1\.0|public domain|U\.S\. Government Dataset/i, license: 'CC0-1.0' },
   { listed: /^Creative Commons Attribution 4\.0/, license: 'CC-BY-4.0' },
@@ -32,7 +32,7 @@ const ALLOWED: { listed: RegExp; license: License }[] = [
 
 const packageFolder = resolve(import.meta.dirname, '../../node_modules/vega-datasets');
 
-/** @throws an Error where the catalogue does not list a licence that allows publishing the data in a pack. */
+/** @throws Error if the catalogue lists no licence that allows publishing the data in a pack */
 export function readDataset(fileName: string): Dataset {
   const { resources, version } = JSON.parse(
     readFileSync(join(packageFolder, 'datapackage.json'), 'utf8'),
@@ -90,7 +90,7 @@ function rowsOf(fileName: string, bytes: Buffer): Record<string, unknown>[] {
   return Array.isArray(value) ? value : value.features.map(({ properties }) => properties);
 }
 
-/** A place of a GeoJSON collection. */
+/** A point of a GeoJSON collection. */
 interface Feature {
   properties: Record<string, unknown>;
 }

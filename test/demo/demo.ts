@@ -13,11 +13,11 @@ import { collectDemoSources, countEvents } from './sources.ts';
 
 const HELP = `Usage: npm run demo -- [options]
 
-Fills a fresh archive with packs of public data and with sources on a web of this machine, then shows it.
+Fills a new archive with packs of public data and with sources on a local web server, then serves it.
 
-  --data DIR   a folder for the archive (default: a new one in the system's place for temporary files)
-  --port N     the port (default: any that is free)
-  --once       fill and end
+  --data DIR   a folder for the archive (default: a new temporary folder)
+  --port N     the port (default: any free one)
+  --once       fill the archive and exit
   --no-open    do not open a browser`;
 
 async function demo(args: string[]): Promise<void> {
@@ -37,7 +37,7 @@ async function demo(args: string[]): Promise<void> {
   });
   const dataFolder = values.data ? resolve(values.data) : await mkdtemp(join(tmpdir(), 'strongroom-demo-'));
   const web = await openScriptedWeb();
-  // Sources are checked when the demonstration says so, so that what they find is in order.
+  // Sources are not checked on schedule, so that the events happen in the intended order.
   const options = { dataFolder, log: createLog('warn'), collect: false };
   const filling = await openNode({ ...options, port: 0 });
   const api = await openOwnerApi(filling);
@@ -57,8 +57,10 @@ async function demo(args: string[]): Promise<void> {
   }
   await buildIfStale('renderer', say);
   const node = await openNode({ ...options, port: Number(values.port), collect: true });
-  say(`It is shown at ${node.url}. Sign in as its owner, once, with this link: ${node.createSignInLink()}`);
-  say('End it with Ctrl-C.');
+  say(
+    `It is served at ${node.url}. To sign in as the owner, open this link (it works once): ${node.createSignInLink()}`,
+  );
+  say('Press Ctrl-C to stop.');
   if (!values['no-open']) openBrowser(node.createSignInLink());
   await signalled;
   await node.close();
@@ -73,6 +75,6 @@ try {
   await demo(process.argv.slice(2));
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  // What is still open would keep the process.
+  // Open handles would keep the process running.
   process.exit(1);
 }

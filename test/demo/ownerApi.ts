@@ -3,14 +3,14 @@ import type { Pack, PackRecordInput } from '../../shared/pack.ts';
 import type { BodyInputOf, ResponseOf } from '../../shared/routes/route.ts';
 import { pathOf, ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 
-/** A file of a pack as it goes up. */
+/** A file to upload with a pack. */
 export interface UploadFile {
   path: string;
   mediaType: string;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
-/** A node as its owner's script speaks with it: over HTTP, with the token. */
+/** A client of a node's HTTP interface, with the owner's token. */
 export interface OwnerApi {
   readonly url: string;
   call<Name extends RouteName>(

@@ -5,7 +5,7 @@ import { publishEarthquakes } from './packs/earthquakes.ts';
 import { publishPenguins } from './packs/penguins.ts';
 import { publishWeekends } from './packs/weekends.ts';
 
-/** Fills the archive with packs of public data, whose numbers are computed here and can be computed again. */
+/** Publishes packs of public data. All results are computed here and can be recomputed. */
 export async function publishDemoPacks(api: OwnerApi): Promise<void> {
   await publishPenguins(api);
   await api.call('createNode', { body: { path: 'earth', title: 'Earth' } });

@@ -5,7 +5,7 @@ import type { NewSource } from '../../shared/source.ts';
 import type { ScriptedWeb } from '../e2e/support/scriptedWeb.ts';
 import type { OwnerApi } from './ownerApi.ts';
 
-/** A public document of which npm packages hold three true versions. */
+/** A public document of which npm packages contain three versions. */
 interface Document {
   path: string;
   source: Pick<NewSource, 'name' | 'agency' | 'tags'>;
@@ -58,11 +58,11 @@ function documents() {
 }
 
 /**
- * Watches five documents on a web of this machine and lets it behave as webs do: new versions come, one page fails,
- * one is gone and comes back, one goes back to an older version. Every event is what the collector found.
+ * Watches five documents on a local web server whose pages change: new versions appear, one page fails, one disappears
+ * and comes back, one reverts to an older version. All events are recorded by the collector.
  */
 export async function collectDemoSources(api: OwnerApi, web: ScriptedWeb): Promise<void> {
-  // The web is this machine's own: nobody has to be spared, and a page may be called gone at once.
+  // The web server is local, so no pauses are needed, and a missing page may count as gone at once.
   const usual = await api.call('readSettings');
   await api.call('changeSettings', {
     body: { per_host_pause_ms: 0, retry_delays_seconds: [], gone_after_minutes: 0 },
@@ -98,7 +98,7 @@ export async function collectDemoSources(api: OwnerApi, web: ScriptedWeb): Promi
   await api.call('changeSettings', { body: { per_host_pause_ms, retry_delays_seconds, gone_after_minutes } });
 }
 
-/** How often each kind of event is on the timeline, to see that all of them came. */
+/** Counts the events of each type. */
 export async function countEvents(api: OwnerApi): Promise<Partial<Record<EventType, number>>> {
   const { items } = await api.call('listEvents', { query: { limit: '500' } });
   const counts: Partial<Record<EventType, number>> = {};

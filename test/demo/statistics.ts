@@ -1,6 +1,6 @@
 import type { Outcome, Verdict } from '../../shared/vocabulary.ts';
 
-/** The 97.5th percentile of the standard normal distribution: intervals here are of 95 %. */
+/** The 97.5th percentile of the standard normal distribution, for 95 % intervals. */
 const Z = 1.959964;
 
 export interface Interval {
@@ -33,14 +33,14 @@ function deviations(points: Points): { sxx: number; syy: number; sxy: number; mx
   return { sxx, syy, sxy, mx, my };
 }
 
-/** Pearson's correlation; its interval by Fisher's transformation. */
+/** Pearson's correlation, with an interval by Fisher's transformation. */
 export function pearson(points: Points): { r: number } & Interval {
   const { sxx, syy, sxy } = deviations(points);
   const r = sxy / Math.sqrt(sxx * syy);
   return { r, ...fisherInterval(r, 1 / Math.sqrt(points.length - 3)) };
 }
 
-/** Spearman's rank correlation; its interval by Fisher's transformation with the error of Fieller and others (1957). */
+/** Spearman's rank correlation, with an interval by Fisher's transformation and the error of Fieller et al. (1957). */
 export function spearman(points: Points): { rho: number } & Interval {
   const xs = ranks(points.map(([x]) => x));
   const ys = ranks(points.map(([, y]) => y));
@@ -58,7 +58,7 @@ function ranks(values: readonly number[]): number[] {
   return values.map((value) => (sorted.indexOf(value) + sorted.lastIndexOf(value)) / 2 + 1);
 }
 
-/** The line of least squares; the slope's interval from its standard error. */
+/** The least-squares line, with the interval of its slope from the standard error. */
 export function leastSquares(points: Points): { slope: number; intercept: number } & Interval {
   const { sxx, syy, sxy, mx, my } = deviations(points);
   const slope = sxy / sxx;
@@ -74,7 +74,7 @@ export function theilSen(points: Points): number {
   return median(slopes);
 }
 
-/** The difference of two shares, with the interval of the normal approximation. */
+/** The difference of two proportions, with the interval of the normal approximation. */
 export function proportionDifference(
   first: { count: number; of: number },
   second: { count: number; of: number },
@@ -99,26 +99,26 @@ function varianceOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / (values.length - 1);
 }
 
-/** The b-value of Gutenberg and Richter by maximum likelihood (Aki 1965), with the interval of b over the root of n. */
+/** The Gutenberg–Richter b-value by maximum likelihood (Aki 1965), with the standard error b/√n. */
 export function akiB(magnitudes: readonly number[], lowest: number): { b: number } & Interval {
   const b = Math.LOG10E / (mean(magnitudes) - lowest);
   const error = b / Math.sqrt(magnitudes.length);
   return { b, low: b - Z * error, high: b + Z * error };
 }
 
-/** What an interval says of the guess that the true value is above zero: the one rule of every pack here. */
+/** The outcome of a pack by its interval, for the hypothesis that the true value is above zero. */
 export function outcomeOf({ low, high }: Interval): Outcome {
   if (low > 0) return 'positive';
   return high < 0 ? 'negative' : 'null';
 }
 
-/** What the interval of a replication says of the original's number: whether both lie on the same side of zero. */
+/** The verdict of a replication: whether its interval and the original's value are on the same side of zero. */
 export function verdictOf(original: number, found: number, { low, high }: Interval): Verdict {
   if (original > 0 ? low > 0 : high < 0) return 'reproduced';
   return original > 0 === found > 0 ? 'partial' : 'failed';
 }
 
-/** As many digits as a reader compares. */
+/** Rounds a number for the record. */
 export function rounded(value: number, digits = 4): number {
   return Number(value.toFixed(digits));
 }

@@ -3,8 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { DumpError } from '../../server/dump/dumpFile.ts';
-import { restoreDump } from '../../server/dump/restoreDump.ts';
-import { openStore } from '../../server/store/store.ts';
+import { importDump } from '../../server/dump/importArchive.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { sampleRecord, uploadNewPack } from '../support/packs.ts';
@@ -20,7 +19,7 @@ async function json<Body>(response: Response): Promise<Body> {
   return (await response.json()) as Body;
 }
 
-/** A node that holds something of every kind. */
+/** A node with records of most kinds. */
 async function filledNode(): Promise<TestNode> {
   const node = await openTestNode();
   await node.sendJson('POST', '/api/nodes', { path: 'a', title: 'Ä "quoted" \\ \u2028' });
@@ -67,7 +66,7 @@ async function dumpOf(node: TestNode): Promise<string> {
 }
 
 describe('GET /api/dump.jsonl (contract, section 2)', () => {
-  test('begins with a header, ends with a trailer over all bytes before it, and counts what is between', async () => {
+  test('returns a header, the records, and a trailer with their counts and digest', async () => {
     const node = await filledNode();
     const dump = await dumpOf(node);
     const lines = dump.trimEnd().split('\n');
@@ -99,7 +98,7 @@ describe('GET /api/dump.jsonl (contract, section 2)', () => {
     });
   });
 
-  test('holds no secret of the owner', async () => {
+  test('contains no secret of the owner', async () => {
     const node = await filledNode();
     const dump = await dumpOf(node);
     expect(dump).not.toContain('hunter2');
@@ -120,21 +119,16 @@ const ADDRESSES = [
   '/api/events?q=page',
 ];
 
-describe('a dump is read back into an empty archive', () => {
+describe('restoring a dump', () => {
   async function restored(dump: string): Promise<TestNode> {
     const folder = await temporaryFolder();
     const file = join(folder, 'dump.jsonl');
     await writeFile(file, dump);
-    const store = await openStore({ folder: join(folder, 'data'), clock: systemClock });
-    try {
-      await restoreDump(store, file);
-    } finally {
-      await store.close();
-    }
+    await importDump(join(folder, 'data'), file, systemClock);
     return openTestNode({ dataFolder: join(folder, 'data') });
   }
 
-  test('which then answers alike and verifies to the same ledger head', async () => {
+  test('creates an archive with the same responses and the same ledger head', async () => {
     const node = await filledNode();
     const dump = await dumpOf(node);
     const again = await restored(dump);
@@ -150,7 +144,7 @@ describe('a dump is read back into an empty archive', () => {
     expect(body(await dumpOf(again))).toEqual(body(dump));
   });
 
-  test('which goes on where the other stopped', async () => {
+  test('creates an archive that accepts new records', async () => {
     const again = await restored(await dumpOf(await filledNode()));
     expect((await again.sendJson('POST', '/api/nodes', { path: 'c', title: 'New' })).status).toBe(201);
     expect(await json(await again.fetch('/api/ledger/verify'))).toMatchObject({ ok: true });
@@ -158,20 +152,20 @@ describe('a dump is read back into an empty archive', () => {
 
   test.each([
     ['cut after a line', (dump: string) => `${dump.split('\n').slice(0, -3).join('\n')}\n`, 'no trailer'],
-    ['cut within a line', (dump: string) => dump.slice(0, -20), 'cut short'],
+    ['cut within a line', (dump: string) => dump.slice(0, -20), 'truncated'],
     ['altered in a record', (dump: string) => dump.replace('"title":"Below"', '"title":"Above"'), 'altered'],
-    ['without its header', (dump: string) => dump.slice(dump.indexOf('\n') + 1), 'header'],
+    ['without a header', (dump: string) => dump.slice(dump.indexOf('\n') + 1), 'header'],
     ['of a later format', (dump: string) => dump.replace('"format":2', '"format":3'), 'format 3'],
-    ['nothing at all', () => '', 'header'],
-    ['no JSON', () => 'PK\u0003\u0004\n', 'no JSON object'],
-  ])('but not one that is %s', async (_what, spoil, sentence) => {
+    ['empty', () => '', 'header'],
+    ['not JSON', () => 'PK\u0003\u0004\n', 'not a JSON object'],
+  ])('refuses a dump that is %s', async (_what, damage, message) => {
     const dump = await dumpOf(await filledNode());
-    const refused = restored(spoil(dump));
+    const refused = restored(damage(dump));
     await expect(refused).rejects.toThrow(DumpError);
-    await expect(refused).rejects.toThrow(sentence);
+    await expect(refused).rejects.toThrow(message);
   });
 
-  test('but not one whose entries and trailer were forged together', async () => {
+  test('refuses a dump whose entries and trailer were forged together', async () => {
     const dump = await dumpOf(await filledNode());
     const lines = dump.split('\n').slice(0, -2);
     const forged = `${lines.filter((line) => !line.startsWith('{"kind":"entry","seq":1,')).join('\n')}\n`;

@@ -12,7 +12,7 @@ async function sent<Body>(node: CollectingNode, path: string, body: unknown): Pr
   return (await answer.json()) as Body;
 }
 
-/** An open node whose archive holds at least one record of every kind that a dump has. */
+/** Opens a node whose archive has at least one record of every kind in a dump. */
 export async function filledArchive(dataFolder: string): Promise<CollectingNode> {
   const node = await openCollectingNode({ gone_after_minutes: 0 }, { dataFolder });
   await fillPacks(node);

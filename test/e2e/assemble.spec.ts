@@ -18,7 +18,7 @@ test.beforeAll(async () => {
 
 test.afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test('a draft with its files survives a reload, its paths can be changed, and a bad path is reported at once', async ({
+test('a draft with its files survives a reload, paths can be edited, and an invalid path is reported at once', async ({
   page,
 }) => {
   await page.goto('/assemble');
@@ -47,7 +47,7 @@ test('a draft with its files survives a reload, its paths can be changed, and a 
   await expect(files.getByText('raw/day 1.txt', { exact: true })).toBeVisible();
   await expect(files.getByRole('button', { name: /^digest of .*, copy/ })).toHaveCount(3);
 
-  // What is missing leads to its field.
+  // The link of a missing value focuses its field.
   await page.getByRole('button', { name: 'effect: enter a number, such as 0.032 or 1.5e-7.' }).click();
   await expect(page.getByLabel('Name', { exact: true }).nth(1)).toBeFocused();
   await page.getByLabel('Value', { exact: true }).fill('0.5');
@@ -63,7 +63,7 @@ test('a draft with its files survives a reload, its paths can be changed, and a 
   await expect(page.getByLabel('Title', { exact: true })).toHaveValue('');
 });
 
-test('an error from the node appears at its field, nothing is lost, and publishing works once it is fixed', async ({
+test('an error from the node appears at its field, and publishing works after it is fixed', async ({
   page,
   checks,
   node,
@@ -97,7 +97,7 @@ test('an error from the node appears at its field, nothing is lost, and publishi
   await expect(page.getByRole('heading', { level: 1, name: 'Refused at first' })).toBeVisible();
 });
 
-test('a new version reuses the files and a replication has a verdict; both packs show it', async ({
+test('a new version reuses the files, a replication has a verdict, and both packs link to each other', async ({
   page,
   checks,
   node,

@@ -2,7 +2,7 @@ import type { Page } from '@playwright/test';
 import { expect, test } from './support/fixtures.ts';
 import type { NodeProcess } from './support/nodeProcess.ts';
 
-test('what is typed for a new source outlives the dialog, and what is wrong with it is said beside its field', async ({
+test('the input for a new source survives closing the dialog, and errors appear at their fields', async ({
   page,
   web,
   checks,
@@ -33,7 +33,7 @@ test('what is typed for a new source outlives the dialog, and what is wrong with
   await expect(page.getByText('The server answered 404').first()).toBeVisible();
 });
 
-test('sources are searched, selected, paused, edited and let go; their history stays', async ({
+test('sources are searched, selected, paused, edited and removed; their history stays', async ({
   page,
   node,
   web,
@@ -87,7 +87,7 @@ test('sources are searched, selected, paused, edited and let go; their history s
   await expect(page.getByRole('table', { name: /Events of this source/ })).toContainText('first seen');
 });
 
-test('the timeline shows events as they happen, waits while it is read, and its objects are verified here', async ({
+test('the timeline shows new events live, holds them back while scrolled down, and verifies objects in the browser', async ({
   page,
   node,
   web,
@@ -136,7 +136,7 @@ test('the timeline shows events as they happen, waits while it is read, and its 
   await expect(pane.getByText(/^Does not match: 14 bytes/)).toBeVisible();
 });
 
-test('filters stand in the address, and a phone has the list and the event one after the other', async ({
+test('filters are in the URL, and a phone shows the list and the event on separate pages', async ({
   page,
   node,
   web,
@@ -169,19 +169,19 @@ interface Watched {
   agency: string;
 }
 
-/** Watches a source and gives back its id. */
+/** Watches a source and returns its id. */
 async function watch(page: Page, node: NodeProcess, source: Watched): Promise<string> {
   await setUp(page);
   const answer = await page.request.post(`${node.url}/manage/sources`, { data: source });
   return ((await answer.json()) as { id: string }).id;
 }
 
-/** Checks the sources named, or all, and waits until the round is over. */
+/** Checks the given sources, or all, and waits until the round is finished. */
 async function collect(page: Page, sources?: string[]): Promise<void> {
   await page.request.post('/manage/collections?wait=true', { data: sources ? { sources } : {} });
 }
 
-/** The scripted web needs no consideration. */
+/** Turns off pauses and retries, which the scripted web server does not need. */
 async function setUp(page: Page): Promise<void> {
   await page.request.patch('/manage/settings', { data: { per_host_pause_ms: 0, retry_delays_seconds: [] } });
 }

@@ -9,10 +9,10 @@ import { type NodeProcess, startNode } from './support/nodeProcess.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The tests of this file read one archive, filled once by `npm run demo -- --once`. */
+/** The tests of this file share one archive, filled by `npm run demo -- --once`. */
 const test = base.extend<object, { filled: NodeProcess }>({
   filled: [
-    // oxlint-disable-next-line no-empty-pattern -- Playwright reads the fixtures that are wanted from the pattern.
+    // oxlint-disable-next-line no-empty-pattern -- Playwright reads which fixtures a test needs from the pattern.
     async ({}, use) => {
       const folder = await mkdtemp(join(tmpdir(), 'strongroom-demo-'));
       const dataFolder = join(folder, 'archive');
@@ -36,12 +36,12 @@ async function get<Answer>(node: NodeProcess, path: string): Promise<Answer> {
   return (await (await fetch(new URL(path, node.url))).json()) as Answer;
 }
 
-test('the demonstration holds true results, replications and every kind of event, and all of it verifies', async ({
+test('the demonstration has correct results, replications and every type of event, and all of it verifies', async ({
   node,
 }) => {
   const { items: packs } = await get<{ items: Pack[] }>(node, '/api/packs');
   const pooled = packs.find(({ title }) => title.endsWith('penguins, all species'));
-  // As the data set's own authors and many others have it.
+  // The value that the authors of the data set published.
   expect(pooled).toMatchObject({
     license: 'CC0-1.0',
     outcome: 'positive',
@@ -66,7 +66,7 @@ test('the demonstration holds true results, replications and every kind of event
   expect(await get(node, '/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
 });
 
-test('every page reads well on a filled archive, by day and by night', async ({ page, node, checks }) => {
+test('every page is accessible with a filled archive, in both themes', async ({ page, node, checks }) => {
   test.slow();
   const { items: packs } = await get<{ items: Pack[] }>(node, '/api/packs?sort=-replications');
   const { items: studies } = await get<{ items: { id: string }[] }>(node, '/api/studies');

@@ -1,10 +1,7 @@
-import type { Page } from '@playwright/test';
-import { PNG } from 'pngjs';
+import { collectChanges, importOwnCaptures, picture } from './support/changes.ts';
 import { expect, test } from './support/fixtures.ts';
-import type { NodeProcess } from './support/nodeProcess.ts';
-import type { ScriptedWeb } from './support/scriptedWeb.ts';
 
-test('a change is shown word by word, with the text of the object and who else holds it', async ({
+test('a change is shown word by word, with the text of the object and its other holders', async ({
   page,
   node,
   web,
@@ -37,7 +34,7 @@ test('a change is shown word by word, with the text of the object and who else h
   await checks.accessible(page);
 });
 
-test('values, rows, pixels and bytes are compared each in their own way, and a phone has room for all of them', async ({
+test('values, rows, pixels and bytes have their own diffs, which fit on a phone', async ({
   page,
   node,
   web,
@@ -118,7 +115,7 @@ test('a change that the noise rules explain is marked, and the owner can show th
   await checks.accessible(page);
 });
 
-test('a diff that cannot be made now says so and can be requested again', async ({
+test('a diff that the node is too busy to compute can be requested again', async ({
   page,
   node,
   web,
@@ -146,163 +143,3 @@ test('a diff that cannot be made now says so and can be requested again', async 
   await diff.getByRole('button', { name: 'Try again' }).click();
   await expect(diff.getByRole('insertion')).toHaveText('two');
 });
-
-test('the texts are searched on a page of their own and from the palette, and the timeline is exported', async ({
-  page,
-  node,
-  web,
-  checks,
-}) => {
-  await collectChanges(page, node, web, [
-    {
-      name: 'Herons',
-      type: 'text/html',
-      from: '<p>Old</p>',
-      to: '<title>Birds</title><p>Grey herons stand still.</p>',
-    },
-  ]);
-  await page.goto('/search');
-  await expect(page.getByText('A text must contain all words')).toBeVisible();
-  await checks.accessible(page);
-  await expect
-    .poll(
-      async () =>
-        ((await (await page.request.get('/api/search?q=herons+still')).json()) as { total: number }).total,
-    )
-    .toBe(1);
-  await page.getByRole('searchbox', { name: 'Search text' }).fill('herons still');
-  const result = page.getByRole('article', { name: 'Herons' });
-  await expect(result.locator('mark')).toHaveText(['herons', 'still']);
-  await expect(page).toHaveURL(/q=herons\+still/);
-  await checks.accessible(page);
-  await page.getByRole('searchbox', { name: 'Search text' }).fill('penguins');
-  await expect(page.getByText('No results')).toBeVisible();
-
-  await page.keyboard.press('ControlOrMeta+k');
-  const palette = page.getByRole('dialog', { name: 'Search' });
-  await expect(palette).toBeVisible();
-  await page.keyboard.type('herons still');
-  await palette.getByRole('button', { name: /Grey herons stand still/ }).click();
-  await expect(page.getByRole('heading', { level: 1, name: 'Herons' })).toBeVisible();
-  await page.getByRole('button', { name: 'Export' }).click();
-  const map = page.getByRole('link', { name: /^TimeMap/ });
-  const answer = await page.request.get((await map.getAttribute('href')) ?? '');
-  expect(answer.headers()['content-type']).toContain('application/link-format');
-
-  await page.goto('/timeline?event_type=changed');
-  await page.getByRole('button', { name: 'Export' }).click();
-  await checks.accessible(page);
-  for (const [name, type] of [
-    [/^Atom/, 'application/atom+xml'],
-    [/^CSV/, 'text/csv'],
-    [/^WARC/, 'application/warc'],
-  ] as const) {
-    const address = await page.getByRole('link', { name }).getAttribute('href');
-    expect((await page.request.get(address ?? '')).headers()['content-type']).toContain(type);
-  }
-  await expect(page.getByRole('link', { name: /^CSV/ })).toHaveAttribute('href', /event_type=changed/);
-});
-
-test('a span of the timeline is chosen by drawing over the strip, or by its handles with the arrow keys', async ({
-  page,
-  node,
-  web,
-  checks,
-}) => {
-  await collectChanges(page, node, web, [{ name: 'Note', type: 'text/plain', from: 'one', to: 'two' }]);
-  // A test has no days to wait for: the node is made to say that its events are of ten.
-  const counts = [3, 0, 1, 7, 0, 2, 9, 4, 0, 1];
-  await page.route('**/api/events/density?**', (route) =>
-    route.fulfill({
-      json: {
-        since: '2026-03-01T00:00:00.000Z',
-        until: '2026-03-10T23:59:59.999Z',
-        total: 27,
-        counts: route.request().url().endsWith('buckets=1') ? [27] : counts,
-      },
-    }),
-  );
-  await page.goto('/timeline');
-  const strip = page.getByRole('region', { name: 'Events over time' });
-  await expect(strip.getByText('27 events')).toBeVisible();
-  await checks.accessible(page);
-  const bars = strip.getByRole('img', { name: '10 bars, one per day; at most 9 events per bar' });
-  const box = await bars.boundingBox();
-  if (!box) throw new Error('The bars are not drawn.');
-  const over = (bar: number) => [box.x + ((bar + 0.5) / 10) * box.width, box.y + 20] as const;
-  await page.mouse.move(...over(5));
-  await page.mouse.down();
-  await page.mouse.move(...over(3));
-  await page.mouse.up();
-  await expect(page).toHaveURL(/since=2026-03-04&until=2026-03-06/);
-  await expect(strip.getByText('2026-03-04 to 2026-03-06: 9 events')).toBeVisible();
-  await expect(page.getByLabel('From date')).toHaveValue('2026-03-04');
-
-  await strip.getByRole('slider', { name: 'Last day' }).focus();
-  await page.keyboard.press('ArrowRight');
-  await expect(page).toHaveURL(/until=2026-03-07/);
-  await expect(strip.getByText('2026-03-04 to 2026-03-07: 18 events')).toBeVisible();
-  await expect(strip.getByRole('slider', { name: 'Last day' })).toBeFocused();
-  await checks.accessible(page);
-  await page.getByRole('button', { name: 'Clear filters' }).first().click();
-  await expect(strip.getByText('27 events')).toBeVisible();
-});
-
-interface Change {
-  name: string;
-  type: string;
-  from: string | Buffer;
-  to: string | Buffer;
-  noise_rules?: { kind: string; value: string; note: string }[];
-}
-
-/** Watches an address for each change, checks it once with the older version and once with the newer; their events. */
-async function collectChanges(
-  page: Page,
-  node: NodeProcess,
-  web: ScriptedWeb,
-  changes: Change[],
-): Promise<number[]> {
-  await page.request.patch('/manage/settings', { data: { per_host_pause_ms: 0, retry_delays_seconds: [] } });
-  const publish = (version: 'from' | 'to') => {
-    for (const { name, type, [version]: body } of changes) {
-      web.publish(`/${name}`, { headers: { 'Content-Type': type }, body });
-    }
-    return page.request;
-  };
-  const ids: string[] = [];
-  for (const { name, noise_rules = [] } of changes) {
-    const data = { url: web.url(`/${name}`), name, noise_rules };
-    const answer = await page.request.post(`${node.url}/manage/sources`, { data });
-    ids.push(((await answer.json()) as { id: string }).id);
-  }
-  const events: number[] = [];
-  for (const version of ['from', 'to'] as const) {
-    const request = publish(version);
-    events.length = 0;
-    for (const id of ids) {
-      const answer = await request.post('/manage/collections?wait=true', { data: { sources: [id] } });
-      events.push(...((await answer.json()) as { events: number[] }).events);
-    }
-  }
-  return events;
-}
-
-/** Reads what the node gives away as WARC into it again, as another observer's captures. */
-async function importOwnCaptures({ url, token }: NodeProcess, observer: string): Promise<void> {
-  const file = await (await fetch(`${url}/api/warc`)).arrayBuffer();
-  const answer = await fetch(`${url}/manage/captures?observer=${encodeURIComponent(observer)}`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token.trim()}`, 'Content-Type': 'application/warc' },
-    body: file,
-  });
-  expect(answer.status).toBe(200);
-}
-
-/** A black picture of 8 by 8 pixels, of which the first is as red as said. */
-function picture(red: number): Buffer {
-  const png = new PNG({ width: 8, height: 8 });
-  for (let at = 3; at < png.data.length; at += 4) png.data[at] = 255;
-  png.data[0] = red;
-  return PNG.sync.write(png);
-}

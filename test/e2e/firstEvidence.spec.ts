@@ -6,11 +6,11 @@ import canonicalize from 'canonicalize';
 import { DERIVED_FIELDS, type Pack } from '../../shared/pack.ts';
 import { expect, test } from './support/fixtures.ts';
 
-/** A public data set that lies on this disk. */
+/** A public data set in a development dependency. */
 const DATA_FILE = resolve(import.meta.dirname, '../../node_modules/vega-datasets/data/penguins.json');
 const TITLE = 'Flipper length and body mass of penguins';
 
-test('a researcher publishes a first pack from files on disk, sees it and verifies it', async ({
+test('the owner publishes a first pack from files, views it and verifies it', async ({
   page,
   checks,
   node,
@@ -63,7 +63,7 @@ test('a researcher publishes a first pack from files on disk, sees it and verifi
   await checks.accessible(page);
 });
 
-test('a researcher watches a first page, and what it said before and after stays', async ({
+test('the owner watches a first page, and both of its versions are kept', async ({
   page,
   checks,
   node,

@@ -1,7 +1,7 @@
 import { gzippedByRecord, NOON, record, response } from '../support/warcFiles.ts';
 import { expect, test } from './support/fixtures.ts';
 
-test('a list is pasted, recognised, watched and answered line by line; what was refused is mended', async ({
+test('a pasted list is recognised and watched line by line; rejected lines can be corrected', async ({
   page,
   web,
   context,
@@ -12,12 +12,12 @@ test('a list is pasted, recognised, watched and answered line by line; what was 
   await page.getByRole('button', { name: 'Add list' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add sources from a list' });
   const list = dialog.getByLabel('List', { exact: true });
-  await list.fill(`# two of mine\n${web.url('/one')}\nftp://example.org/no\n${web.url('/one')}`);
+  await list.fill(`# two pages\n${web.url('/one')}\nftp://example.org/no\n${web.url('/one')}`);
   await expect(dialog.getByText('3 URLs, detected as one URL per line.')).toBeVisible();
   await page.keyboard.press('Escape');
   await page.reload();
   await page.getByRole('button', { name: 'Add list' }).click();
-  await expect(list).toHaveValue(/# two of mine/);
+  await expect(list).toHaveValue(/# two pages/);
   await checks.accessible(page);
   await dialog.getByRole('button', { name: 'Watch', exact: true }).click();
 
@@ -35,7 +35,7 @@ test('a list is pasted, recognised, watched and answered line by line; what was 
   await expect(list).toHaveValue('ftp://example.org/no');
 });
 
-test('a file with a list is dropped or chosen, and one that cannot be read loses nothing', async ({
+test('a list is dropped or chosen as a file, and an unreadable file discards nothing', async ({
   page,
   web,
   checks,
@@ -64,7 +64,7 @@ test('a file with a list is dropped or chosen, and one that cannot be read loses
   await expect(row).toContainText('Bureau');
 });
 
-test('a WARC file of another archive is imported under its name, and its page waits until it is watched', async ({
+test('a WARC file of another archive is imported under its name, and its source can then be watched', async ({
   page,
   web,
   checks,
@@ -103,10 +103,7 @@ test('a WARC file of another archive is imported under its name, and its page wa
   await expect(page.getByText('1 source checked: 1 new or changed.')).toBeVisible();
 });
 
-test('an archive’s TimeMap that cannot be had is told, and what was typed is still there', async ({
-  page,
-  web,
-}) => {
+test('a TimeMap that cannot be fetched is reported, and the input is kept', async ({ page, web }) => {
   await page.goto('/sources?captures');
   const dialog = page.getByRole('dialog', { name: 'Import captures' });
   await dialog.getByText('Archive TimeMap').click();
@@ -124,7 +121,7 @@ test('an archive’s TimeMap that cannot be had is told, and what was typed is s
   await expect(dialog.getByLabel('TimeMap', { exact: true })).toHaveValue(web.url('/timemap'));
 });
 
-test('a source that was never here is said not to be, with a way back', async ({ page, checks }) => {
+test('the page of an unknown source says so and links back', async ({ page, checks }) => {
   checks.allow(/404/);
   await page.goto(`/sources/so_${'0'.repeat(20)}`);
   await expect(page.getByRole('heading', { name: 'Source not found' })).toBeVisible();

@@ -2,7 +2,7 @@ import type { Pack } from '../../shared/pack.ts';
 import { accessibilityViolations } from './support/accessibility.ts';
 import { expect, test } from './support/fixtures.ts';
 
-test('a pack is cited in every form, copied and saved as a file', async ({ page, context, node }) => {
+test('a citation is shown in every format, copied and saved as a file', async ({ page, context, node }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const answer = await page.request.post('/api/packs', {
     data: {
@@ -35,11 +35,11 @@ test('a pack is cited in every form, copied and saved as a file', async ({ page,
   }
 });
 
-test('the description of the interface is readable in both themes, on a large screen and on a phone', async ({
+test('the API documentation is accessible in both themes, on a large screen and on a phone', async ({
   page,
 }) => {
   await page.goto('/api/docs');
-  // One of each kind of part: the page is long, and its parts are alike.
+  // One part of each kind is checked, because the page is long.
   const parts = ['nav', 'header', '#addPack', '#readBlob', '#schema-Pack', '#problem-not_found'];
   for (const colorScheme of ['light', 'dark'] as const) {
     expect(await accessibilityViolations(page, colorScheme, parts)).toBe('');

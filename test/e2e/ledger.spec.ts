@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { Page } from '@playwright/test';
 import { expect, test } from './support/fixtures.ts';
 
-test('a checkpoint shows later that nothing was rewritten, or exactly what differs', async ({
+test('an earlier checkpoint shows whether the ledger was rewritten, and where', async ({
   page,
   checks,
 }, testInfo) => {
@@ -37,10 +37,7 @@ test('a checkpoint shows later that nothing was rewritten, or exactly what diffe
   await expect(page.getByRole('alert')).toContainText('not JSON');
 });
 
-test('an entry is found by its number, and one that was altered breaks the chain for all to see', async ({
-  page,
-  checks,
-}) => {
+test('an entry is found by its number, and an altered entry is reported', async ({ page, checks }) => {
   await record(page, 60);
   await page.goto('/ledger');
   await expect(page.getByText('60 down to 11 of 60').first()).toBeVisible();
@@ -71,7 +68,7 @@ test('an entry is found by its number, and one that was altered breaks the chain
   await checks.accessible(page);
 });
 
-test('a visitor verifies the ledger too, and is offered nothing that only the owner may do', async ({
+test('a visitor can verify the ledger and sees no controls of the owner', async ({
   page,
   node,
   browser,
@@ -92,7 +89,7 @@ test('a visitor verifies the ledger too, and is offered nothing that only the ow
   await visitor.context().close();
 });
 
-/** Writes so many more entries into the ledger: sources that are never checked. */
+/** Appends this many entries to the ledger, by adding sources that are never checked. */
 async function record(page: Page, count: number): Promise<void> {
   const listed = await page.request.get('/api/ledger?limit=1');
   const { total } = (await listed.json()) as { total: number };

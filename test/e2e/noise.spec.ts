@@ -1,6 +1,6 @@
 import { expect, test } from './support/fixtures.ts';
 
-test('noise rules are typed, rejected at their field, previewed, saved and applied to past versions', async ({
+test('noise rules are entered, rejected at their field, previewed, saved and applied to past versions', async ({
   page,
   web,
   checks,

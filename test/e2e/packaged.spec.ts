@@ -11,16 +11,16 @@ import { type PackagedApp, packageApp } from './support/packagedApp.ts';
 import { openScriptedWeb } from './support/scriptedWeb.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const STAND_IN = ['--import', resolve(import.meta.dirname, 'electronStandIn/register.ts')];
-/** The archive was 46.7 MB with 17 MB beside it; nothing is to grow it back unseen. */
-const MOST_BYTES = 24_000_000;
+const FAKE_ELECTRON = ['--import', resolve(import.meta.dirname, 'fakeElectron/register.ts')];
+/** The archive once had 46.7 MB, and 17 MB next to it. This limit keeps it from growing again unnoticed. */
+const MAX_BYTES = 24_000_000;
 
 let folder: string;
 let app: PackagedApp;
 
-// Electron's own program is not needed for what is checked here: a file with its fuses stands in its place.
+// These checks do not need Electron's program; a file with its fuses replaces it.
 test.describe('The packaged app', () => {
-  test.skip(process.platform !== 'linux', 'A package of another platform cannot be run here.');
+  test.skip(process.platform !== 'linux', 'This test packages for Linux.');
   test.describe.configure({ mode: 'serial' });
 
   test.beforeAll(async () => {
@@ -30,7 +30,7 @@ test.describe('The packaged app', () => {
   });
   test.afterAll(async () => rm(folder, { recursive: true, force: true }));
 
-  test('has its code in the archive, and beside it only what the system loads by path', () => {
+  test('has its code in the asar archive, and outside only files that the system loads by path', () => {
     expect([...app.unpacked.keys()]).toEqual([
       `node_modules/better-sqlite3/prebuilds/${process.platform}-${process.arch}.node`,
     ]);
@@ -50,14 +50,14 @@ test.describe('The packaged app', () => {
     expect(packed.filter((path) => /\.(node|dll|so|dylib|exe)$/.test(path))).toEqual([]);
   });
 
-  test('carries no sources, tests or maps of what it is made of, and all of its licences', async () => {
+  test('contains no sources, tests or source maps, and all licences', async () => {
     const packed = [...app.packed.keys()];
     const SOURCES = /\.(map|ts|mts|cts|tsx|c|cc|h|gyp|gypi)$/;
     const TESTS = /^node_modules\/.*\/(tests?|__tests__|benchmarks?|docs|examples?|fixtures)\//;
     expect(packed.filter((path) => SOURCES.test(path) || TESTS.test(path))).toEqual([]);
     expect(packed.filter((path) => /^(server|electron|shared|renderer|test|docs)\//.test(path))).toEqual([]);
-    expect(app.archiveBytes).toBeLessThan(MOST_BYTES);
-    // electron-builder puts some packages elsewhere than npm does, and another version of one in its place.
+    expect(app.archiveBytes).toBeLessThan(MAX_BYTES);
+    // electron-builder places some packages differently from npm, so another version may be at the same path.
     const licences = globSync(
       ['node_modules/*/licen[cs]e*', 'node_modules/@*/*/licen[cs]e*'].flatMap(anyCase),
       {
@@ -68,25 +68,27 @@ test.describe('The packaged app', () => {
     expect(licences.filter((path) => !app.packed.has(path))).toEqual([]);
   });
 
-  test('has every fuse set as electron-builder.yml says', () => {
-    // The ninth, of WebAssembly's traps, is left as Electron delivers it.
+  test('has the fuses that electron-builder.yml sets', () => {
+    // The ninth fuse (WebAssembly trap handlers) keeps Electron's default.
     expect(app.fuses).toBe('010011001');
   });
 
-  test('finds every package that its code asks for', async () => {
+  test('contains every package that its code imports', async () => {
     const texts = await Promise.all(
       [...app.packed.keys()]
         .filter((path) => /^out\/main\/.*\.js$/.test(path))
         .map((path) => readFile(join(app.extracted, path), 'utf8')),
     );
-    const asked = texts.flatMap((text) =>
+    const imported = texts.flatMap((text) =>
       [
         ...text.matchAll(
           /^(?:import|export) .*?["']([^."'][^"']*)["'];?$|import\(["']([^."'][^"']*)["']\)/gm,
         ),
       ].map(([, from, dynamic]) => from ?? dynamic ?? ''),
     );
-    const packages = [...new Set(asked)].filter((name) => name !== 'electron' && !name.startsWith('node:'));
+    const packages = [...new Set(imported)].filter(
+      (name) => name !== 'electron' && !name.startsWith('node:'),
+    );
     expect(packages).toEqual(expect.arrayContaining(['better-sqlite3', 'express', 'zod', 'warcio']));
     const script = `for (const name of ${JSON.stringify(packages)}) await import(name);`;
     await writeFile(join(app.extracted, 'out/main/importAll.js'), script);
@@ -96,7 +98,7 @@ test.describe('The packaged app', () => {
 
   for (const [way, words] of [
     ['under Node', ['out/main/cli.js']],
-    ['through the app, with --cli', [...STAND_IN, 'out/main/main.js', '--cli']],
+    ['through the app, with --cli', [...FAKE_ELECTRON, 'out/main/main.js', '--cli']],
   ] as const) {
     test(`runs its command line ${way}, and nodes that read documents`, async () => {
       const version = await runToEnd([...words, '--version']);
@@ -116,7 +118,7 @@ test.describe('The packaged app', () => {
   }
 });
 
-/** The version of the package that a file belongs to, where that package is. */
+/** Returns the version of the package that a file belongs to. */
 function versionIn(place: string, file: string): string | undefined {
   const about = join(place, dirname(file), 'package.json');
   return existsSync(about)
@@ -124,7 +126,7 @@ function versionIn(place: string, file: string): string | undefined {
     : undefined;
 }
 
-/** A pattern for names that are written in capitals as often as not. */
+/** Matches file names in any combination of upper and lower case. */
 function anyCase(pattern: string): string[] {
   return [pattern, pattern.replace('licen[cs]e', 'LICEN[CS]E'), pattern.replace('licen[cs]e', 'Licen[cs]e')];
 }
@@ -165,7 +167,7 @@ async function serve(args: readonly string[]): Promise<Served> {
   throw new Error('The node ended before it listened.');
 }
 
-/** Has the node watch a PDF whose text needs the library's own tables, and asks for its text. */
+/** Lets the node watch a PDF whose text needs the character tables of the library; returns the text. */
 async function textOfWatchedPdf({ url, token_file }: Served): Promise<string> {
   const web = await openScriptedWeb();
   web.publish('/a.pdf', {

@@ -6,7 +6,7 @@ import { publishPack } from './support/publishPack.ts';
 
 test.use({ viewport: { width: 1440, height: 900 } });
 
-test('packs are searched and filtered in the address, walked by the arrow keys and opened beside the list', async ({
+test('packs are searched and filtered by the URL, selected with the arrow keys and opened next to the list', async ({
   page,
   checks,
   node,
@@ -42,7 +42,7 @@ test('packs are searched and filtered in the address, walked by the arrow keys a
   await expect(page.getByRole('heading', { level: 1, name: 'Gulls at dusk' })).toBeVisible();
 });
 
-test('a visitor reads the same pages without what only the owner may do, and is told how to sign in', async ({
+test('a visitor sees the same pages without the controls of the owner, and how to sign in', async ({
   browser,
   node,
   checks,
@@ -63,14 +63,14 @@ test('a visitor reads the same pages without what only the owner may do, and is 
   await context.close();
 });
 
-test('bytes that were altered on the disk are found by Verify, in the node and in the browser', async ({
+test('Verify finds bytes that were altered on disk, in the node and in the browser', async ({
   page,
   node,
   checks,
 }) => {
   const pack = await publishPack(node, { title: 'Altered later' });
   await alter(node.dataFolder, pack);
-  // The node breaks off rather than send bytes that are not what they are named.
+  // The node aborts the response instead of sending bytes that do not match their digest.
   checks.allow(/Failed to load resource|ERR_/);
   await page.goto(`/packs/${pack.id}`);
   await page.getByRole('button', { name: 'Verify', exact: true }).click();
@@ -79,11 +79,7 @@ test('bytes that were altered on the disk are found by Verify, in the node and i
   await expect(row).toContainText('differs');
 });
 
-test('a comment and a flag are there for everybody, and recorded in the ledger', async ({
-  page,
-  node,
-  checks,
-}) => {
+test('a comment and a flag are public and recorded in the ledger', async ({ page, node, checks }) => {
   const pack = await publishPack(node, { title: 'Talked about' });
   await page.goto(`/packs/${pack.id}`);
   await page.getByLabel('Your name').fill('Ada Lovelace');
@@ -110,7 +106,11 @@ test('a comment and a flag are there for everybody, and recorded in the ledger',
   ]);
 });
 
-test('Ctrl-K finds a pack by its words, and anything pasted by its form', async ({ page, node, checks }) => {
+test('Ctrl-K finds a pack by its words, and recognises a pasted id or URL', async ({
+  page,
+  node,
+  checks,
+}) => {
   const pack = await publishPack(node, { title: 'Gulls at noon' });
   await page.goto('/');
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();

@@ -13,17 +13,17 @@ import { openScriptedWeb } from './support/scriptedWeb.ts';
 
 const PICTURES = resolve(import.meta.dirname, '../../docs/pictures');
 const SIZE = { width: 1440, height: 900 };
-/** The pictures are kept with the sources, so they have to stay small. */
+/** The screenshots are kept in the repository, so they must be small. */
 const MAX_BYTES = 300_000;
 
-/** A picture: its name, where it is taken, and what is done there first. */
+/** A screenshot: its name, its page, and what is done on the page first. */
 interface Picture {
   name: string;
   path: string;
   prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** Fills an archive with the demonstration and takes a picture of each main page, in both themes. */
+/** Fills an archive with the demonstration and takes a screenshot of each main page in both themes. */
 async function takePictures(): Promise<void> {
   await buildIfStale('renderer', say);
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-pictures-'));
@@ -75,7 +75,7 @@ async function pictures(api: OwnerApi): Promise<Picture[]> {
   ];
 }
 
-/** A draft on its way: files on the page, the record begun. */
+/** Starts a draft: adds files and fills in a part of the record. */
 async function assemble(page: Page): Promise<void> {
   const chooser = page.waitForEvent('filechooser');
   await page.getByRole('button', { name: 'Add files' }).click();
@@ -101,7 +101,7 @@ async function take(
   await page.goto(nodeUrl + path);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await prepare?.(page);
-  // What the page asks for is there, what was typed has settled.
+  // Wait until everything has loaded and every file is hashed.
   await page.waitForFunction(() => !/(Loading|hashing)/.test(document.body.innerText));
   await page.waitForLoadState('networkidle');
   const picture = await page.screenshot({ animations: 'disabled', caret: 'hide' });

@@ -1,6 +1,6 @@
 import { expect, test } from './support/fixtures.ts';
 
-test('the owner sees each browser that is signed in, and signs another out, then this one', async ({
+test('the owner sees each signed-in browser, signs another one out, then this one', async ({
   page,
   checks,
   node,
@@ -20,13 +20,13 @@ test('the owner sees each browser that is signed in, and signs another out, then
   await expect(sessions.getByRole('row', { name: /this one/ })).toContainText('Chrome on Linux');
   await checks.accessible(page);
 
-  // A page that is signed out asks once more before it knows.
+  // A page notices with its next request that it was signed out.
   checks.allow(/401 \(Unauthorized\)/);
   await sessions.getByRole('button', { name: 'Sign out A reading device' }).focus();
   await page.keyboard.press('Enter');
   await expect(sessions.getByRole('row')).toHaveCount(2);
-  const asked = await other.request.get('/manage/settings');
-  expect(asked.status()).toBe(401);
+  const response = await other.request.get('/manage/settings');
+  expect(response.status()).toBe(401);
   await sessions.getByRole('button', { name: 'Sign out Chrome on Linux' }).click();
   await expect(page.getByText('Only the owner can see the settings')).toBeVisible();
 });

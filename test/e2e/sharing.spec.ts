@@ -1,6 +1,6 @@
 import { expect, test } from './support/fixtures.ts';
 
-test('the owner shares the node and invites somebody, who then contributes from a browser of their own', async ({
+test('the owner shares the node and invites a visitor, who then contributes from another browser', async ({
   page,
   checks,
   node,
@@ -12,7 +12,7 @@ test('the owner shares the node and invites somebody, who then contributes from 
   await expect(page.getByText('cannot be reached from the network')).toBeVisible();
   await checks.accessible(page);
 
-  // Both are chosen before the node has answered to the first.
+  // The second choice is made before the node has responded to the first.
   const { promise: chosen, resolve: bothAreChosen } = Promise.withResolvers<void>();
   await page.route('**/manage/sharing', async (route) => {
     await chosen;

@@ -3,11 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from './support/fixtures.ts';
 import { publishPack } from './support/publishPack.ts';
 
-test('an audit reports that all bytes are intact, finds damage, and sees it repaired', async ({
-  page,
-  node,
-  checks,
-}) => {
+test('an audit reports intact bytes, damage, and a repair', async ({ page, node, checks }) => {
   const pack = await publishPack(node, { title: 'A pack' });
   const [file] = pack.files;
   const sha256 = file?.sha256 ?? '';
@@ -29,7 +25,7 @@ test('an audit reports that all bytes are intact, finds damage, and sees it repa
   await expect(damaged).toContainText(sha256.slice(0, 8));
   await expect(damaged).toContainText('changed');
   await expect(section.getByText('How to repair.')).toBeVisible();
-  // Away from what moved beneath the pointer, and would tell its hint.
+  // Move the pointer away from an element that would show its tooltip.
   await page.mouse.move(0, 0);
   await expect(page.getByRole('tooltip')).toBeHidden();
   await checks.accessible(page);
@@ -45,7 +41,7 @@ test('an audit reports that all bytes are intact, finds damage, and sees it repa
   await expect(section.getByText('No known damage')).toBeVisible();
 });
 
-test('the collector is named in the settings, and a name that cannot be sent is refused at its field', async ({
+test('the name of the collector is set, and an invalid name is refused at its field', async ({
   page,
   checks,
 }) => {

@@ -16,7 +16,7 @@ async function nodeWithTwoFiles() {
   return node;
 }
 
-test('an audit reads every stored byte; what is intact leaves no entry, and the status says when it was', async () => {
+test('an audit re-hashes every blob, records nothing if all are intact, and sets the time in the status', async () => {
   const node = await nodeWithTwoFiles();
   expect(await fixityOf(node)).toEqual({
     last_completed_audit_at: null,
@@ -45,13 +45,13 @@ test('an audit reads every stored byte; what is intact leaves no entry, and the 
   expect(await objectEntries(node)).toEqual([]);
 });
 
-test('changed and missing bytes are told with what was found, and recorded once however often they are met', async () => {
+test('changed and missing blobs are reported by each audit and recorded once', async () => {
   const node = await nodeWithTwoFiles();
   await overwrite(node.dataFolder, A, 'First');
   await rm(fileOf(node.dataFolder, B));
   const found = await audit(node);
   expect(found).toMatchObject({ checked: 2, damaged_objects: 2, restored: [] });
-  expect(await audit(node), 'it is still so').toEqual(found);
+  expect(await audit(node), 'the second audit').toEqual(found);
   const bySize = Object.fromEntries(found.damaged.map((damage) => [damage.sha256, damage]));
   expect(bySize[A]).toMatchObject({
     problem: 'changed',
@@ -76,7 +76,7 @@ test('changed and missing bytes are told with what was found, and recorded once 
   });
 });
 
-test('anyone can recompute what the ledger recorded of a damage and of its end', async () => {
+test('the ledger digests of a damage and its repair can be recomputed', async () => {
   const node = await nodeWithTwoFiles();
   await overwrite(node.dataFolder, A, 'First');
   await audit(node);
@@ -98,7 +98,7 @@ test('anyone can recompute what the ledger recorded of a damage and of its end',
   expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0, damaged: [] });
 });
 
-test('a damage that comes again is a new one', async () => {
+test('a blob that is damaged again gets a new damage', async () => {
   const node = await nodeWithTwoFiles();
   for (const bytes of ['First', 'first', 'FIRST']) {
     await overwrite(node.dataFolder, A, bytes);
@@ -115,7 +115,7 @@ test('a damage that comes again is a new one', async () => {
   ]);
 });
 
-test('without wait an audit is a job in bytes that can be cancelled; another one asked for meanwhile is the same', async () => {
+test('without wait, an audit is a job that can be cancelled; a second request returns the same job', async () => {
   const node = await nodeWithTwoFiles();
   const [first, second] = await Promise.all(
     [1, 2].map(async () => (await node.fetchAsOwner('/manage/audits', { method: 'POST' })).json()),
@@ -127,11 +127,11 @@ test('without wait an audit is a job in bytes that can be cancelled; another one
     state: 'cancelled',
   });
   expect(await audits(node)).toMatchObject([{ started_by: 'owner', completed: false }]);
-  expect(await fixityOf(node), 'it was not completed').toMatchObject({ last_completed_audit_at: null });
+  expect(await fixityOf(node), 'it was cancelled').toMatchObject({ last_completed_audit_at: null });
   expect(await audit(node)).toMatchObject({ checked: 2 });
 });
 
-test('only the owner may start one and read their records; what is damaged is for everyone to know', async () => {
+test('only the owner can start and list audits; the damages are public', async () => {
   const node = await nodeWithTwoFiles();
   expect((await node.fetch('/manage/audits', { method: 'POST' })).status).toBe(401);
   expect((await node.fetch('/manage/audits')).status).toBe(401);

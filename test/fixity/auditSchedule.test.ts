@@ -7,7 +7,7 @@ import { audit, audits, fixityOf, objectEntries, overwrite } from './support.ts'
 
 const DAY = 86_400_000;
 const FILES = { 'a.txt': '0123456789', 'b.txt': 'abcdefghij', 'c.txt': 'ABCDEFGHIJ' };
-/** In the order in which they are looked at. */
+/** In the order in which they are checked. */
 const DIGESTS = Object.values(FILES).map(sha256Of).toSorted();
 let clock: ManualClock;
 let node: TestNode;
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(closeTestNodes);
 
-/** Lets time go on as one sleep of the machine, and waits until what fell due was looked at. */
+/** Advances the clock at once, and waits until everything that is due was checked. */
 async function sleepFor(ms: number): Promise<void> {
   await clock.sleeperOf(LOOK_EVERY_MS);
   await clock.jump(ms);
@@ -30,7 +30,7 @@ async function checked(): Promise<number[]> {
   return (await audits(node)).map((record) => record.checked);
 }
 
-test('every object is looked at once in the interval, spread over it, and then again from the first', async () => {
+test('every blob is checked once per interval, spread evenly, and then again', async () => {
   await sleepFor(9 * DAY);
   expect(await checked(), 'a third of the bytes is due after a third of the time').toEqual([0]);
   await sleepFor(DAY);
@@ -48,20 +48,20 @@ test('every object is looked at once in the interval, spread over it, and then a
   });
   await sleepFor(LOOK_EVERY_MS);
   await sleepFor(10 * DAY);
-  expect(await checked(), 'the second time').toEqual([1, 3]);
+  expect(await checked(), 'the second cycle').toEqual([1, 3]);
 });
 
-test('a node that was closed goes on where it was, and catches up what fell due meanwhile, once', async () => {
+test('after a restart the audit continues at its position and catches up', async () => {
   await sleepFor(10 * DAY);
   await node.close();
   node = await openTestNode({ clock, audit: true, dataFolder: node.dataFolder });
   await clock.sleeperOf(LOOK_EVERY_MS);
-  expect(await checked(), 'nothing is looked at twice').toEqual([1]);
+  expect(await checked(), 'no blob is checked twice').toEqual([1]);
   await sleepFor(300 * DAY);
   expect(await audits(node)).toMatchObject([{ completed: true, checked: 3, bytes: 30 }]);
 });
 
-test('what is damaged is recorded when its turn comes, and seen to be right again at the next look', async () => {
+test('damage is recorded when it is due, and a repair at the next check', async () => {
   await overwrite(node.dataFolder, DIGESTS[0] ?? '', 'something else');
   await sleepFor(10 * DAY);
   expect(await fixityOf(node)).toMatchObject({ damaged: [{ sha256: DIGESTS[0], problem: 'changed' }] });
@@ -72,7 +72,7 @@ test('what is damaged is recorded when its turn comes, and seen to be right agai
   expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
 });
 
-test('after an audit that the owner started, the interval begins anew', async () => {
+test('a full audit by the owner restarts the interval', async () => {
   await sleepFor(20 * DAY);
   await audit(node);
   await sleepFor(LOOK_EVERY_MS);
@@ -86,7 +86,7 @@ test('after an audit that the owner started, the interval begins anew', async ()
   ]);
 });
 
-test('a cycle that is finished sets apart what no row names', async () => {
+test('the end of a cycle moves blobs that no row names', async () => {
   const stray = sha256Of('a stray');
   await overwrite(node.dataFolder, stray, 'a stray');
   await sleepFor(10 * DAY);
@@ -100,7 +100,7 @@ async function listedLost(): Promise<unknown> {
   return ((await answer.json()) as { items: unknown }).items;
 }
 
-test('0 days is never', async () => {
+test('an interval of 0 days turns the scheduled audit off', async () => {
   expect((await node.sendJson('PATCH', '/manage/settings', { audit_every_days: 0 })).status).toBe(200);
   await sleepFor(100 * DAY);
   expect(await checked()).toEqual([0]);

@@ -9,7 +9,7 @@ import { audit } from './support.ts';
 
 afterEach(closeTestNodes);
 
-/** A closed archive with a pack; its id. */
+/** Creates a closed archive with a pack; returns the pack's id. */
 async function archive(): Promise<{ folder: string; id: string }> {
   const node = await openTestNode();
   const { id } = await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
@@ -17,7 +17,7 @@ async function archive(): Promise<{ folder: string; id: string }> {
   return { folder: node.dataFolder, id };
 }
 
-/** Writes noise over the pages of a table or an index, as a failing disk may. */
+/** Overwrites the pages of a table or an index with random bytes, as a failing disk may. */
 async function spoil(folder: string, ...names: string[]): Promise<void> {
   const file = join(folder, 'strongroom.db');
   const database = new Database(file);
@@ -34,7 +34,7 @@ async function spoil(folder: string, ...names: string[]): Promise<void> {
   await handle.close();
 }
 
-/** A node that has the folder open while its database is spoilt. */
+/** Damages the database while a node has the folder open. */
 async function nodeWithSpoilt(...names: string[]): Promise<{ node: TestNode; id: string }> {
   const { folder, id } = await archive();
   const node = await openTestNode({ dataFolder: folder });
@@ -42,7 +42,7 @@ async function nodeWithSpoilt(...names: string[]): Promise<{ node: TestNode; id:
   return { node, id };
 }
 
-test('audit says what SQLite finds wrong with the database, writes nothing and ends with 1', async () => {
+test('strongroom audit reports what SQLite finds, writes nothing and exits with 1', async () => {
   const { folder } = await archive();
   await spoil(folder, 'comments');
   const { code, stderr, stdout } = await runCommand(['audit', '--data', folder]);
@@ -56,7 +56,7 @@ test('audit says what SQLite finds wrong with the database, writes nothing and e
   expect(told.database.findings.length).toBeGreaterThan(0);
 });
 
-test('a blob whose row was removed is a finding, and its bytes stay where they are', async () => {
+test('a blob without its row is a finding, and its file stays in place', async () => {
   const { folder } = await archive();
   const database = new Database(join(folder, 'strongroom.db'));
   const sha256 = database.prepare('SELECT sha256 FROM pack_files').pluck().get() as string;
@@ -73,7 +73,7 @@ test('a blob whose row was removed is a finding, and its bytes stay where they a
   await access(join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256));
 });
 
-test('an audit that the owner starts says it too', async () => {
+test('an audit that the owner starts reports the damage too', async () => {
   const { node } = await nodeWithSpoilt('comments');
   const { database, checked } = await audit(node);
   expect(database.ok).toBe(false);
@@ -81,7 +81,7 @@ test('an audit that the owner starts says it too', async () => {
   expect(checked).toBe(0);
 });
 
-test('the verification of a ledger whose rows cannot be read is a finding, for the node and for the command', async () => {
+test('verifying a ledger with unreadable rows reports a problem, by HTTP and on the command line', async () => {
   const { node } = await nodeWithSpoilt('ledger');
   const answer = await node.fetch('/api/ledger/verify');
   expect(answer.status).toBe(200);
@@ -92,29 +92,29 @@ test('the verification of a ledger whose rows cannot be read is a finding, for t
   expect(stderr).toContain('The database is damaged');
 });
 
-test('the verification of a pack whose rows cannot be read is a check that failed', async () => {
+test('verifying a pack with unreadable rows reports a failed check', async () => {
   const { node, id } = await nodeWithSpoilt('ledger', 'packs');
   const answer = await node.fetch(`/api/packs/${id}/verify`);
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ ok: false });
 });
 
-test('whoever reads what lies on a damaged page is told that the database is damaged, and what to do', async () => {
+test('reading from a damaged page returns database_damaged and says what to do', async () => {
   const { node, id } = await nodeWithSpoilt('packs');
   const told = await problemOf(node.fetch(`/api/packs/${id}`));
   expect(told).toMatchObject({ status: 500, code: 'database_damaged' });
   expect(told.detail).toContain('strongroom audit');
 });
 
-test('a node does not open an archive whose ledger cannot be read, and says what to do', async () => {
+test('a node refuses to open an archive with an unreadable ledger and says what to do', async () => {
   const { folder } = await archive();
   await spoil(folder, 'ledger');
   await expect(openTestNode({ dataFolder: folder })).rejects.toThrow(
-    /is damaged .* from a backup, or make it anew .*strongroom rebuild/,
+    /is damaged .* from a backup, or rebuild it .*strongroom rebuild/,
   );
 });
 
-test('a file that is no database is refused by audit', async () => {
+test('strongroom audit refuses a file that is not a database', async () => {
   const { folder } = await archive();
   await writeFile(join(folder, 'strongroom.db'), 'This is no database. '.repeat(400));
   const { code, stderr } = await runCommand(['audit', '--data', folder]);

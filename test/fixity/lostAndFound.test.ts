@@ -26,7 +26,7 @@ async function openAt(folder: string): Promise<Store> {
 
 const LOST = sha256Of('lost');
 
-/** The names in `lost-and-found/`. */
+/** Lists the names in `lost-and-found/`. */
 async function lost(folder: string): Promise<string[]> {
   const names: string[] = await readdir(join(folder, 'lost-and-found')).catch(() => []);
   return names.sort();
@@ -43,7 +43,7 @@ function nameInRow(store: Store, text: string): Promise<void> {
   return store.write((database) => createBlobRowIfAbsent(database, row));
 }
 
-test('a start deletes no blob that it cannot prove to be a leftover; an audit moves it to lost-and-found and lists it', async () => {
+test('a start keeps a blob that no row names; an audit moves it to lost-and-found and lists it', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await node.close();
@@ -62,13 +62,13 @@ test('a start deletes no blob that it cannot prove to be a leftover; an audit mo
   expect(await readFile(join(dataFolder, 'lost-and-found', LOST), 'utf8')).toBe('lost');
   expect(await listed(again)).toEqual([{ sha256: LOST, bytes: 4, name: LOST }]);
   expect((await again.fetch('/manage/lost-and-found')).status).toBe(401);
-  expect(await audit(again), 'the next one finds nothing more').toMatchObject({
+  expect(await audit(again), 'a second audit finds nothing').toMatchObject({
     unnamed_objects: 0,
     lost_and_found_objects: 1,
   });
 });
 
-test('the same bytes again are taken, and none is in lost-and-found after that', async () => {
+test('adding the same bytes again removes them from lost-and-found', async () => {
   const node = await openTestNode();
   await overwrite(node.dataFolder, LOST, 'lost');
   await audit(node);
@@ -78,7 +78,7 @@ test('the same bytes again are taken, and none is in lost-and-found after that',
   expect(await lost(node.dataFolder)).toEqual([]);
 });
 
-test('what a row names is taken back at the next start, and after the commit of the row while the node runs', async () => {
+test('a blob is moved back when a row names it, at the next start or after the commit', async () => {
   const folder = await temporaryFolder();
   const first = await openAt(folder);
   for (const text of ['lost', 'other']) await overwrite(folder, sha256Of(text), text);
@@ -89,7 +89,7 @@ test('what a row names is taken back at the next start, and after the commit of 
   expect(await readFile(fileOf(folder, LOST), 'utf8')).toBe('lost');
   await first.close();
   open.length = 0;
-  // As after the right database was put back: the row is there, the blob is still in lost-and-found.
+  // As after the right database was put back: a row names the blob, which is still in lost-and-found.
   const between = await openAt(folder);
   await nameInRow(between, 'third');
   await between.close();
@@ -100,7 +100,7 @@ test('what a row names is taken back at the next start, and after the commit of 
   expect(await lost(folder)).toEqual([sha256Of('other')]);
 });
 
-test('bytes that are not those of the name are never taken back, and what lies under the name is never lost', async () => {
+test('a file with a wrong digest is never moved back, and never replaces an existing file', async () => {
   const folder = await temporaryFolder();
   await (await openAt(folder)).close();
   open.length = 0;
@@ -117,7 +117,7 @@ test('bytes that are not those of the name are never taken back, and what lies u
   expect(await store.blobs.bytesOf(LOST)).toBeUndefined();
 });
 
-test('a file whose bytes do not hash to its name is named by both digests; a second one of a name replaces none', async () => {
+test('a file that does not hash to its name is named by both digests; files of the same name are all kept', async () => {
   const node = await openTestNode();
   await overwrite(node.dataFolder, LOST, 'else');
   await audit(node);
@@ -127,7 +127,7 @@ test('a file whose bytes do not hash to its name is named by both digests; a sec
   expect(await lost(node.dataFolder)).toEqual([name, `${name}.2`]);
 });
 
-test('what is no blob in its place is listed and left alone', async () => {
+test('files that are not blobs are listed and left in place', async () => {
   const node = await openTestNode();
   const places = ['notes.txt', 'ab/list.csv', `ab/cd/${LOST}`];
   await mkdir(join(node.dataFolder, 'blobs/ab/cd'), { recursive: true });
@@ -141,12 +141,12 @@ test('what is no blob in its place is listed and left alone', async () => {
     expect(await readFile(join(node.dataFolder, 'blobs', place), 'utf8')).toBe('lost');
 });
 
-test('strongroom audit moves and lists; beside a node that runs it lists alone', async () => {
+test('strongroom audit moves and lists; while a node runs, it only lists', async () => {
   const node = await openTestNode();
   await overwrite(node.dataFolder, LOST, 'lost');
   const beside = await runCommand(['audit', '--data', node.dataFolder, '--json']);
   expect(beside.code).toBe(0);
-  // A node may be bringing in what came a moment ago.
+  // A running node may still be adding a young file, so it is not listed.
   expect(JSON.parse(beside.stdout)).toMatchObject({ recorded: false, unnamed_objects: 0 });
   expect(await lost(node.dataFolder)).toEqual([]);
   await node.close();
@@ -161,7 +161,7 @@ test('strongroom audit moves and lists; beside a node that runs it lists alone',
   });
 });
 
-test('a start reads no folder below blobs', async () => {
+test('a start reads no folder below blobs/', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await node.close();
@@ -181,6 +181,6 @@ test('a start reads no folder below blobs', async () => {
     for (const undo of restore) undo();
     syncBuiltinESMExports();
   }
-  expect(read, 'what is read is seen').toContain(join(node.dataFolder, 'journal'));
+  expect(read, 'the trace sees reads').toContain(join(node.dataFolder, 'journal'));
   expect(read.filter((path) => path.startsWith(join(node.dataFolder, 'blobs')))).toEqual([]);
 });

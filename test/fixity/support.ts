@@ -5,12 +5,12 @@ import type { Audit, AuditResult, Damage, Fixity } from '../../shared/fixity.ts'
 import type { LedgerEntry } from '../../shared/ledger.ts';
 import type { TestNode } from '../support/node.ts';
 
-/** Where the bytes of an object lie in a data folder. */
+/** Returns the path of a blob's file in a data folder. */
 export function fileOf(folder: string, sha256: string): string {
   return join(folder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
 }
 
-/** Overwrites stored bytes, as a failing disk or a careless hand would. */
+/** Overwrites the file of a blob, as a failing disk or a user would. */
 export async function overwrite(folder: string, sha256: string, bytes: string): Promise<void> {
   await mkdir(dirname(fileOf(folder, sha256)), { recursive: true });
   await writeFile(fileOf(folder, sha256), bytes);
@@ -20,7 +20,7 @@ async function read<Body>(node: TestNode, path: string): Promise<Body> {
   return (await (await node.fetchAsOwner(path)).json()) as Body;
 }
 
-/** Audits everything, to the end. */
+/** Runs a full audit and returns its result. */
 export async function audit(node: TestNode): Promise<AuditResult> {
   const answer = await node.fetchAsOwner('/manage/audits?wait=true', { method: 'POST' });
   expect(answer.status).toBe(200);
@@ -39,7 +39,7 @@ export async function audits(node: TestNode): Promise<Audit[]> {
   return (await read<{ items: Audit[] }>(node, '/manage/audits')).items;
 }
 
-/** The ledger's entries about objects, oldest first, once the ledger was seen to hold. */
+/** Verifies the ledger and returns its entries about objects, oldest first. */
 export async function objectEntries(node: TestNode): Promise<LedgerEntry[]> {
   expect(await read(node, '/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
   const { items } = await read<{ items: LedgerEntry[] }>(node, '/api/ledger?limit=500');

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterEach, expect, test } from 'vitest';
-import { sentenceOf } from '../../server/cli/main.ts';
+import { errorMessage } from '../../server/cli/main.ts';
 import { serve } from '../../server/cli/serve.ts';
 import { handleErrors } from '../../server/http/problems.ts';
 import { createLog } from '../../server/runtime/log.ts';
@@ -38,5 +38,5 @@ test.each([
 });
 
 test('a command says what to do if the disk is full', () => {
-  expect(sentenceOf(fault('ENOSPC'), serve)).toBe('The disk is full: make room on it and start again.');
+  expect(errorMessage(fault('ENOSPC'), serve)).toBe('The disk is full: make room on it and start again.');
 });

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { BANS, ROOMS } from './rooms.ts';
 
-/** A broken rule: the file that imports, and why it may not. */
+/** A forbidden import: the file that imports, and the rule that forbids it. */
 export interface Finding {
   file: string;
   message: string;
@@ -10,7 +10,7 @@ export interface Finding {
 
 const SPECIFIER = /\b(?:from|import)\s*\(?\s*'([\w@.#/:*-]+)'/g;
 
-/** Checks every import of a checkout against the table of rooms, and looks for circles. */
+/** Checks every import in a checkout against the table of rooms, and finds dependency cycles. */
 export function checkImports(root: string): Finding[] {
   const files = globSync('{server,shared,electron,renderer}/**/*.{ts,tsx}', { cwd: root }).map((file) =>
     file.replaceAll('\\', '/'),
@@ -23,22 +23,22 @@ export function checkImports(root: string): Finding[] {
     for (const what of imported)
       for (const why of objections(file, what)) findings.push({ file, message: `imports ${what}. ${why}` });
   }
-  for (const circle of circlesIn(graph))
+  for (const cycle of cyclesIn(graph))
     findings.push({
-      file: circle[0] ?? '',
-      message: `Dependency cycle: ${circle.join(' and ')} import each other.`,
+      file: cycle[0] ?? '',
+      message: `Dependency cycle: ${cycle.join(' and ')} import each other.`,
     });
   return findings;
 }
 
-/** What a file imports: paths from the root, and packages as they are written. */
+/** Returns the imports of a file: paths relative to the root, and names of packages. */
 function importsOf(root: string, file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
   const specifiers = [...text.matchAll(SPECIFIER)].map(([, specifier = '']) => specifier);
   return [...new Set(specifiers)].flatMap((specifier) => {
     if (!specifier.startsWith('.')) return [specifier];
     const path = normalize(join(dirname(file), specifier)).replaceAll('\\', '/');
-    // A path to no file is data: a test of another kind finds a broken import.
+    // A path without a file is not an import but data. The type check finds broken imports.
     return /\.tsx?$/.test(path) || existsSync(join(root, path)) ? [path] : [];
   });
 }
@@ -69,8 +69,8 @@ function isPackage(specifier: string, name: string): boolean {
   return name.endsWith(':') ? specifier.startsWith(name) : isIn(specifier, name);
 }
 
-/** The sets of files that import each other, directly or by others (Tarjan’s strongly connected components). */
-function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[][] {
+/** Returns the sets of files that import each other, directly or indirectly (Tarjan’s strongly connected components). */
+function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const circles: string[][] = [];
   const order = new Map<string, number>();
   const lowest = new Map<string, number>();

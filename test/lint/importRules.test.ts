@@ -20,20 +20,20 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['server/store/ok.ts', "import 'better-sqlite3';", null],
   ['server/store/builtin.ts', "import 'node:fs/promises';", null],
   ['server/store/sqlite/ok.ts', "import '../../../shared/limits.ts';", null],
-  ['server/store/bare.ts', "import 'express';", 'server/store is the ground floor'],
-  ['server/store/up.ts', "import '../ledger/entry.ts';", 'server/store is the ground floor'],
-  ['server/store/blobs/up.ts', "import '../../archive/studies.ts';", 'server/store is the ground floor'],
+  ['server/store/bare.ts', "import 'express';", 'server/store is the lowest room'],
+  ['server/store/up.ts', "import '../ledger/entry.ts';", 'server/store is the lowest room'],
+  ['server/store/blobs/up.ts', "import '../../archive/studies.ts';", 'server/store is the lowest room'],
 
-  ['server/other.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
-  ['server/electron.ts', "import 'electron';", 'Only electron/ knows of Electron'],
+  ['server/other.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
+  ['server/electron.ts', "import 'electron';", 'Only electron/ imports Electron'],
   ['server/renderer.ts', "import '../renderer/src/App.tsx';", 'server/ runs without a window'],
-  ['server/runtime/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
-  ['server/runtime/up.ts', "import '../http/app.ts';", 'it knows none of it'],
-  ['server/hashing/up.ts', "import '../archive/studies.ts';", 'it knows nothing of what they are'],
+  ['server/runtime/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
+  ['server/runtime/up.ts', "import '../http/app.ts';", 'it does not depend on what they do'],
+  ['server/hashing/up.ts', "import '../archive/studies.ts';", 'it does not depend on what they are'],
 
   ['server/ledger/ok.ts', "import '../store/sqlite/open.ts';", null],
   ['server/ledger/archive.ts', "import '../archive/studies.ts';", 'ledger/ imports store/ and shared/ only'],
-  ['server/ledger/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+  ['server/ledger/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
 
   ['server/archive/ok.ts', "import '../ledger/entry.ts';\nimport '../hashing/hash.ts';", null],
   ['server/archive/packs/ok.ts', "import '../nodes.ts';\nimport '../../store/sqlite/open.ts';", null],
@@ -42,33 +42,33 @@ const cases: [file: string, line: string, why: string | null][] = [
     "import '../../collection/sources.ts';",
     'archive/ and collection/ import ledger/',
   ],
-  ['server/archive/http.ts', "import '../http/app.ts';", 'services do not reach into each other'],
+  ['server/archive/http.ts', "import '../http/app.ts';", 'services do not import each other'],
   ['server/archive/cli.ts', "import '../cli.ts';", 'archive/ and collection/ import ledger/'],
-  ['server/archive/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+  ['server/archive/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
 
   ['server/collection/ok.ts', "import '../ledger/entry.ts';\nimport 'undici';", null],
   ['server/collection/peer.ts', "import '../archive/studies.ts';", 'archive/ and collection/ import ledger/'],
-  ['server/collection/diff/http.ts', "import '../../http/app.ts';", 'services do not reach into each other'],
+  ['server/collection/diff/http.ts', "import '../../http/app.ts';", 'services do not import each other'],
   ['server/fixity/ok.ts', "import '../ledger/entry.ts';\nimport '../hashing/hash.ts';", null],
-  ['server/fixity/archive.ts', "import '../archive/studies.ts';", 'fixity/ looks after bytes'],
-  ['server/fixity/http.ts', "import '../http/app.ts';", 'fixity/ looks after bytes'],
-  ['server/verification/http.ts', "import '../http/app.ts';", 'never the other way round'],
+  ['server/fixity/archive.ts', "import '../archive/studies.ts';", 'fixity/ checks and repairs bytes'],
+  ['server/fixity/http.ts', "import '../http/app.ts';", 'fixity/ checks and repairs bytes'],
+  ['server/verification/http.ts', "import '../http/app.ts';", 'they do not import it'],
 
   ['server/http/ok.ts', "import '../archive/studies.ts';\nimport 'express';", null],
-  ['server/http/fs.ts', "import 'node:fs';", 'A route touches no file'],
-  ['server/http/routes/fs.ts', "import 'node:fs/promises';", 'A route touches no file'],
+  ['server/http/fs.ts', "import 'node:fs';", 'A route accesses no file'],
+  ['server/http/routes/fs.ts', "import 'node:fs/promises';", 'A route accesses no file'],
   ['server/http/delivery/blobFile.ts', "import 'node:fs';", null],
   ['server/http/store.ts', "import '../store/sqlite/engine/open.ts';", 'calls one service function'],
   ['server/http/wiring.ts', "import '../node.ts';", 'no command and no wiring'],
-  ['server/http/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+  ['server/http/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
 
   ['server/cli.ts', "import './cli/main.ts';\nconsole.log(1);", null],
   ['server/cli/route.ts', "import '../http/app.ts';", 'A command calls the same services'],
   ['server/print.ts', 'console.log(1);', 'Delete this console statement'],
 
   ['renderer/src/ok.ts', "import '../../shared/limits.ts';\nimport 'react';", null],
-  ['renderer/src/server.ts', "import '../../server/config.ts';", 'renderer/ reaches the server by HTTP'],
-  ['renderer/src/electron.ts', "import '../../electron/ipc.ts';", 'renderer/ reaches the server by HTTP'],
+  ['renderer/src/server.ts', "import '../../server/config.ts';", 'renderer/ uses the server by HTTP'],
+  ['renderer/src/electron.ts', "import '../../electron/ipc.ts';", 'renderer/ uses the server by HTTP'],
   ['renderer/src/node.ts', "import 'node:path';", 'renderer/ runs in a browser'],
   ['renderer/src/bareNode.ts', "import 'fs/promises';", 'renderer/ runs in a browser'],
   ['renderer/src/window.ts', 'export const d = window.strongroomDesktop;', 'Only renderer/src/desktop.ts'],
@@ -81,11 +81,19 @@ const cases: [file: string, line: string, why: string | null][] = [
 
   ['electron/ok.ts', "import '../server/node.ts';\nimport '../server/config.ts';\nimport 'electron';", null],
   ['electron/cli.ts', "import '../server/cli/main.ts';\nimport '../server/launch/build.ts';", null],
-  ['electron/command.ts', "import '../server/cli/serve.ts';", 'electron/ is as thin as it can be'],
+  [
+    'electron/command.ts',
+    "import '../server/cli/serve.ts';",
+    'electron/ opens a node or runs the command line',
+  ],
   ['electron/near.ts', "import './ipc.ts';\nimport '../shared/limits.ts';", null],
-  ['electron/service.ts', "import '../server/archive/studies.ts';", 'electron/ is as thin as it can be'],
-  ['electron/renderer.ts', "import '../renderer/src/App.tsx';", 'it loads the renderer by URL'],
-  ['electron/sql.ts', "import 'better-sqlite3';", 'Only server/store speaks SQL'],
+  [
+    'electron/service.ts',
+    "import '../server/archive/studies.ts';",
+    'electron/ opens a node or runs the command line',
+  ],
+  ['electron/renderer.ts', "import '../renderer/src/App.tsx';", 'loads the renderer by URL'],
+  ['electron/sql.ts', "import 'better-sqlite3';", 'Only server/store uses SQL'],
 
   ['shared/one.ts', "import type { Two } from './two.ts';\nexport type One = Two;", 'Dependency cycle'],
   ['shared/two.ts', "import type { One } from './one.ts';\nexport type Two = One | 1;", null],
@@ -118,7 +126,7 @@ test('every import in this checkout obeys the rules', () => {
 });
 
 test.each(cases)('%s: %s', (file, _line, why) => {
-  const said = findings.filter((finding) => finding.file === file).map(({ message }) => message);
-  if (why === null) expect(said).toEqual([]);
-  else expect(said.join('\n')).toContain(why);
+  const messages = findings.filter((finding) => finding.file === file).map(({ message }) => message);
+  if (why === null) expect(messages).toEqual([]);
+  else expect(messages.join('\n')).toContain(why);
 });

@@ -1,16 +1,16 @@
 /**
- * Which room may import which. Imports point downwards and never in a circle, type-only imports included. Each room's
- * reason is what `npm run lint:imports` says; `importRules.test.ts` shows that each rule bites.
+ * Defines which room may import which. Imports point downwards and form no cycles, type-only imports included. The reason
+ * of a rule is the message of `npm run lint:imports`; `importRules.test.ts` tests each rule.
  */
 export interface Room {
-  /** The rooms and files below it that it may import, beside itself. */
+  /** The rooms and files that it may import, besides itself. */
   rooms: readonly string[];
-  /** The packages it may import; any if absent. `node:` stands for Node's own modules. */
+  /** The packages that it may import; any if absent. `node:` means Node's built-in modules. */
   packages?: readonly string[];
   why: string;
 }
 
-/** What every service may stand on. */
+/** The rooms that every service may import. */
 const GROUND = ['server/runtime', 'server/store', 'shared'];
 const SERVICES = ['server/ledger', 'server/fixity', 'server/hashing', 'server/csv.ts', ...GROUND];
 const ALL_SERVICES = [
@@ -22,9 +22,9 @@ const ALL_SERVICES = [
 ];
 
 const APART =
-  'archive/ and collection/ import ledger/, fixity/, hashing/, store/, runtime/ and shared/ only: services do not reach into each other; what two need goes down a floor.';
+  'archive/ and collection/ import ledger/, fixity/, hashing/, store/, runtime/ and shared/ only: services do not import each other; shared code moves to a lower room.';
 
-/** By path; the longest that fits a file is its room. */
+/** The rooms by path. A file belongs to the room with the longest matching path. */
 export const ROOMS: Readonly<Record<string, Room>> = {
   shared: {
     rooms: [],
@@ -33,47 +33,50 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'server/runtime': {
     rooms: ['shared'],
-    why: 'runtime/ runs work of any kind: it knows none of it.',
+    why: 'runtime/ runs jobs, threads and processes of any kind: it does not depend on what they do.',
   },
   'server/store': {
     rooms: ['shared'],
     packages: ['node:', 'better-sqlite3'],
-    why: 'server/store is the ground floor, where durability is argued: it imports only shared/, Node and better-sqlite3.',
+    why: 'server/store is the lowest room and ensures durability: it imports only shared/, Node and better-sqlite3.',
   },
   'server/hashing': {
     rooms: GROUND,
-    why: 'hashing/ reads bytes in threads: it knows nothing of what they are.',
+    why: 'hashing/ hashes bytes in threads: it does not depend on what they are.',
   },
   'server/ledger': {
     rooms: ['server/store', 'shared'],
-    why: 'ledger/ imports store/ and shared/ only: it is checked by itself and knows none of its users.',
+    why: 'ledger/ imports store/ and shared/ only: it can be verified by itself and does not depend on its users.',
   },
   'server/fixity': {
     rooms: ['server/ledger', 'server/hashing', ...GROUND],
-    why: 'fixity/ looks after bytes and knows nothing of what they are.',
+    why: 'fixity/ checks and repairs bytes: it does not depend on what they are.',
   },
   'server/archive': { rooms: SERVICES, why: APART },
   'server/collection': { rooms: SERVICES, why: APART },
   'server/dump': {
     rooms: ['server/archive', 'server/collection', 'server/verification/ledger', ...SERVICES],
-    why: 'dump/ writes and reads a whole archive: it stands on the services and knows nothing above them.',
+    why: 'dump/ writes and restores a whole archive: it imports services, and nothing above them.',
   },
   'server/verification/ledger': {
     rooms: ['server/archive', 'server/collection', ...SERVICES],
-    why: 'The verification of the ledger knows what each service records, and nothing above them.',
+    why: 'The verification of the ledger imports what each service records, and nothing above the services.',
   },
   'server/verification': {
     rooms: ALL_SERVICES,
-    why: 'verification/ judges by the code that judges uploads: it imports services, never the other way round.',
+    why: 'verification/ uses the same checks as uploads: it imports services, and they do not import it.',
   },
-  'server/owner': { rooms: GROUND, why: 'owner/ knows who the owner is, and nothing of what they do.' },
+  'server/owner': {
+    rooms: GROUND,
+    why: 'owner/ identifies the owner: it does not depend on what the owner does.',
+  },
   'server/http': {
     rooms: [...ALL_SERVICES, 'server/owner', 'server/config.ts'],
-    why: 'http/ calls services: it reaches for no command and no wiring.',
+    why: 'http/ calls services: it imports no command and no wiring.',
   },
   'server/cli': {
     rooms: [...ALL_SERVICES, 'server/owner', 'server/config.ts', 'server/node.ts'],
-    why: 'A command calls the same services as a route does, not the route.',
+    why: 'A command calls the same services as a route, and not the route.',
   },
   'server/launch': {
     rooms: ['server/cli', 'server/cli.ts', ...GROUND],
@@ -81,9 +84,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   'server/config.ts': {
     rooms: ['server/runtime', 'server/collection', 'shared'],
-    why: 'config.ts says how a node is opened: it imports types, and no wiring.',
+    why: 'config.ts defines the options of a node: it imports types, and no wiring.',
   },
-  'server/csv.ts': { rooms: ['shared'], why: 'csv.ts writes rows, whatever they are.' },
+  'server/csv.ts': { rooms: ['shared'], why: 'csv.ts writes rows of any kind.' },
   'server/cli.ts': { rooms: ['server/cli', ...GROUND], why: 'cli.ts only calls the command line.' },
   'server/node.ts': { rooms: ['server', 'shared'], why: 'node.ts wires the rooms of the server together.' },
   server: {
@@ -92,45 +95,45 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   electron: {
     rooms: ['shared', 'server/node.ts', 'server/config.ts', 'server/cli/main.ts', 'server/launch'],
-    why: 'electron/ is as thin as it can be: it opens a node or runs the command line, and it loads the renderer by URL.',
+    why: 'electron/ opens a node or runs the command line, and loads the renderer by URL: it imports nothing else.',
   },
   renderer: {
     rooms: ['shared'],
-    why: 'renderer/ reaches the server by HTTP and nothing else: it imports only renderer/ and shared/.',
+    why: 'renderer/ uses the server by HTTP only: it imports renderer/ and shared/.',
   },
 };
 
 export interface Ban {
-  /** What is imported, as written for a package, as a path from the root for a file. */
+  /** The imported package, or the imported file as a path relative to the root. */
   of: RegExp;
   by: RegExp;
   butBy?: RegExp;
   why: string;
 }
 
-/** What single things no room but one may import. */
+/** Packages and files that only one room may import. */
 export const BANS: readonly Ban[] = [
   {
     of: /^better-sqlite3$/,
     by: /^(server|shared|electron|renderer)\//,
     butBy: /^server\/store\//,
-    why: 'Only server/store speaks SQL, so that every write is made durable in one place: ask the store for a function.',
+    why: 'Only server/store uses SQL, so that every write is made durable in one place: use a function of the store.',
   },
   {
     of: /^electron$/,
     by: /^(server|shared|renderer)\//,
-    why: 'Only electron/ knows of Electron: everything else also runs headless and in a plain browser.',
+    why: 'Only electron/ imports Electron: everything else also runs headless and in a plain browser.',
   },
   {
     of: /^server\/store\/(sqlite|blobs)\//,
     by: /^server\/http\//,
-    why: 'A route parses, calls one service function and writes the answer: it may hand the open store on, but reaches for no table and no blob.',
+    why: 'A route parses the request, calls one service function and writes the response: it may pass the store on, but accesses no table and no blob.',
   },
   {
     of: /^(node:)?fs(\/.*)?$/,
     by: /^server\/http\//,
     butBy: /^server\/http\/delivery\/blobFile\.ts$/,
-    why: 'A route touches no file: it calls one service function. Only server/http/delivery/blobFile.ts reads files.',
+    why: 'A route accesses no file: it calls one service function. Only server/http/delivery/blobFile.ts reads files.',
   },
   {
     of: /^(node:.*|fs|fs\/promises|path|os|crypto|child_process|worker_threads|http|https|net)$/,

@@ -33,13 +33,13 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Whether the interface has a page there, and not only the one that says that there is none. */
+/** Returns whether the interface has a page at this path, other than “not found”. */
 function isPage(address: string): boolean {
   const { pathname } = new URL(address, 'http://node');
   return matchRoutes(pageRoutes, pathname)?.at(-1)?.route.path !== '*';
 }
 
-/** Clicks all that can be clicked and gives the addresses that the window was sent to. */
+/** Clicks every item and returns the paths that the window opened. */
 async function addressesBehind(setUp: (window: DesktopWindow) => void): Promise<string[]> {
   const addresses: string[] = [];
   setUp({ show: () => undefined, goTo: (path) => void addresses.push(path) });

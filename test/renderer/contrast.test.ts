@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 const css = readFileSync(join(import.meta.dirname, '../../renderer/src/styles/tokens.css'), 'utf8');
 
-/** The colours of one look, by name. */
+/** The colours of one theme, by name. */
 function tokensOf(look: 'light' | 'dark'): Map<string, string> {
   const block = css.split(`:root[data-mantine-color-scheme="${look}"] {`)[1]?.split('}')[0] ?? '';
   return new Map(
@@ -12,7 +12,7 @@ function tokensOf(look: 'light' | 'dark'): Map<string, string> {
   );
 }
 
-/** Relative luminance by WCAG 2.2. */
+/** Returns the relative luminance (WCAG 2.2). */
 function luminance(hex: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5]
     .map((at) => Number.parseInt(hex.slice(at, at + 2), 16) / 255)

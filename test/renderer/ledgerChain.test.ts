@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 afterEach(closeTestNodes);
 
-/** Writes so many entries into the ledger, as sources that are watched. */
+/** Appends this many entries to the ledger, by adding sources. */
 async function record(count: number): Promise<void> {
   const { head } = await readLedger();
   for (let number = head.seq; number < head.seq + count; number += 1)
@@ -42,7 +42,7 @@ async function proofFrom(seq: number, to: number): Promise<ConsistencyProof> {
   ).json()) as ConsistencyProof;
 }
 
-/** What the page finds when it holds a saved head against the node as it stands. */
+/** Compares a saved head with the node, as the page does. */
 async function hold(saved: SavedCheckpoint) {
   const { items, head } = await readLedger();
   const isWithin = saved.seq > 0 && saved.seq <= head.seq;

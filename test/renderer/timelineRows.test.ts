@@ -11,7 +11,7 @@ import {
 import { elementHeightOf, ScaledScroll } from '../../renderer/src/pages/timeline/list/scaledScroll.ts';
 import type { Event } from '../../shared/event.ts';
 
-/** What the node answers when it holds `total` events, of which the id is the place from the oldest. */
+/** The response of a node with `total` events, whose ids count from the oldest. */
 function pageOf(total: number, offset: number, limit: number): EventPage {
   const count = Math.max(0, Math.min(limit, total - offset));
   const items = Array.from({ length: count }, (_, index) => ({ id: total - offset - index }) as Event);

@@ -5,7 +5,7 @@ import { chromium, type LaunchOptions } from 'playwright';
 
 const isRoot = process.getuid?.() === 0;
 
-/** Keeps the browser off the network but for the pages under test. As root Chromium refuses its sandbox. */
+/** Keeps the browser off the network except for the tested pages. Chromium's sandbox does not run as root. */
 const flags = [
   '--disable-quic',
   '--no-first-run',
@@ -64,12 +64,12 @@ function installDebianChromium(): void {
   });
 }
 
-/** The browser to test with: named by CHROMIUM_PATH, Playwright's own, the system's, or newly installed. */
+/** Finds the browser for the tests: CHROMIUM_PATH, Playwright's, the system's, or a newly installed one. */
 export function findChromium(): string {
   const named = process.env.CHROMIUM_PATH;
   if (named) {
     if (existsSync(named)) return named;
-    throw new Error(`CHROMIUM_PATH names ${named}, and there is no such file.`);
+    throw new Error(`CHROMIUM_PATH names ${named}, which does not exist.`);
   }
   const playwrights = chromium.executablePath();
   if (playwrights && existsSync(playwrights)) return playwrights;
@@ -84,7 +84,7 @@ export function findChromium(): string {
   );
 }
 
-/** For `chromium.launch()`, in specs and in plain scripts alike. */
+/** The options for `chromium.launch()`, in specs and in scripts. */
 export function chromiumLaunchOptions(): LaunchOptions {
   return { executablePath: findChromium(), args: flags };
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** An item of CSL-JSON as another's program reads it. */
+/** An item of CSL-JSON. */
 export interface CitationItem {
   title: string;
   type: string;
@@ -18,7 +18,7 @@ interface CiteClass {
   ): { data: CitationItem[]; format(format: string, options: object): string };
 }
 
-/** Citation.js and its CSL engine: what another's program makes of our citations. */
+/** Reads and formats our citations with Citation.js and its CSL engine. */
 export interface CitationReaders {
   read(format: 'bibtex' | 'ris', text: string): CitationItem[];
   apa(item: object): string;

@@ -8,7 +8,7 @@ const CLI = fileURLToPath(new URL('../../server/cli.ts', import.meta.url));
 const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   scripts: { strongroom: string };
 };
-/** What the script `strongroom` starts Node with: nodes that are tested and measured run as users run them. */
+/** Node's options from the script `strongroom`, so that tests and benchmarks start nodes as users do. */
 export const NODE_OPTIONS = scripts.strongroom.split(' ').filter((word) => word.startsWith('--'));
 
 export interface CommandResult {
@@ -17,7 +17,7 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** Runs `strongroom` with these words in a process of its own, to its end. */
+/** Runs `strongroom` with these arguments in its own process and waits for its exit. */
 export async function runCommand(
   args: string[],
   cwd?: string,
@@ -49,14 +49,14 @@ export async function serveNode(dataFolder: string, ...more: string[]): Promise<
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   for await (const line of createInterface({ input: child.stdout })) {
-    const { event, ...told } = JSON.parse(line) as { event: string } & Omit<ServedNode, 'child'>;
-    if (event !== 'listening') throw new Error(`The first line was: ${line}`);
-    return { child, ...told };
+    const { event, ...endpoint } = JSON.parse(line) as { event: string } & Omit<ServedNode, 'child'>;
+    if (event !== 'listening') throw new Error(`The first line is ${line}`);
+    return { child, ...endpoint };
   }
   throw new Error(`The node did not start: ${stderr}`);
 }
 
-/** Sends a signal and answers with the exit code. */
+/** Sends a signal and returns the exit code. */
 export async function end({ child }: ServedNode, signal: NodeJS.Signals): Promise<number | null> {
   const ended = once(child, 'exit') as Promise<[number | null]>;
   child.kill(signal);

@@ -6,11 +6,11 @@ import { ROUTES, type RouteName } from '../../shared/routes.ts';
 
 const document = openApiDocument(ROUTES, { version: 'test', cookieName: 'test' });
 const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
-// `uri` is left unchecked: an address that the archive keeps as it was given may be an IRI.
+// `uri` is not checked, because the archive also keeps IRIs unchanged.
 formats.default(ajv, ['date-time', 'date']);
 ajv.addSchema(document, 'description');
 
-/** Addresses without placeholders come first, and take every method of their path, as in the node. */
+/** Routes without placeholders come first and match every method of their path, as in the node. */
 const addresses = (Object.keys(ROUTES) as RouteName[])
   .map((name) => ({ name, ...ROUTES[name] }))
   .sort((left, right) => left.path.split('{').length - right.path.split('{').length)
@@ -22,10 +22,10 @@ function patternOf(template: string): RegExp {
 }
 
 /**
- * Holds an answer to the node's own description of itself: its status, its media type and, where it is JSON, its body.
- * The response can still be read after that.
+ * Checks a response against the node's OpenAPI document: its status, its media type and, for JSON, its body. The response
+ * can still be read afterwards.
  *
- * @throws Error that names the request and each place that differs.
+ * @throws Error that names the request and each difference
  */
 export async function checkResponse(method: string, url: URL, response: Response): Promise<void> {
   if (method === 'OPTIONS') return;
@@ -37,7 +37,7 @@ export async function checkResponse(method: string, url: URL, response: Response
   const tell = (what: string) => {
     const name = address ? ` (${address.name} in shared/routes/)` : '';
     throw new Error(
-      `${method} ${url.pathname}${url.search}${name} answered ${response.status}, and the node's description of itself differs: ${what}`,
+      `${method} ${url.pathname}${url.search}${name} answered ${response.status}, which differs from the node's OpenAPI document: ${what}`,
     );
   };
   if (!address) {
@@ -52,7 +52,7 @@ export async function checkResponse(method: string, url: URL, response: Response
   const types = Object.keys(described.content ?? {});
   const declared = types.find((type) => type === mediaType) ?? types.find((type) => type === '*/*');
   if (types.length > 0 && declared === undefined) {
-    return tell(`it names ${types.join(', ')} here, but ${mediaType || 'no media type'} came.`);
+    return tell(`it names ${types.join(', ')} here, not ${mediaType || 'none'}.`);
   }
   if (declared === undefined || !described.content?.[declared]?.schema || !/[/+]json$/.test(declared)) return;
   const place = `${operation}/responses/${response.status}/content/${escaped(declared)}/schema`;
@@ -69,16 +69,16 @@ async function validate(
 ): Promise<void> {
   if (method === 'HEAD') return;
   const schema = ajv.getSchema(`description#${place}`) as ValidateFunction | undefined;
-  if (!schema) throw new Error(`The description has nothing at ${place}.`);
+  if (!schema) throw new Error(`The OpenAPI document has nothing at ${place}.`);
   const body: unknown = JSON.parse(await response.clone().text());
-  if (!schema(body)) tell(`\n${(schema.errors ?? []).slice(0, 10).map(sentenceOf).join('\n')}`);
+  if (!schema(body)) tell(`\n${(schema.errors ?? []).slice(0, 10).map(describeError).join('\n')}`);
 }
 
-function sentenceOf({ instancePath, message, params }: ErrorObject): string {
-  return `  ${instancePath || 'the whole'} ${message} ${JSON.stringify(params)}`;
+function describeError({ instancePath, message, params }: ErrorObject): string {
+  return `  ${instancePath || 'the body'} ${message} ${JSON.stringify(params)}`;
 }
 
-/** One segment of a JSON Pointer within a fragment. */
+/** Escapes one segment of a JSON Pointer in a URL fragment. */
 function escaped(segment: string): string {
   return encodeURIComponent(segment.replaceAll('~', '~0').replaceAll('/', '~1'));
 }

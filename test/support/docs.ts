@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** The blocks of a document in `docs/` by their name: programs and files to save, and commands to run. */
+/** Reads the named code blocks of a document in `docs/`: programs and files to save, and commands to run. */
 export async function codeBlocksOf(document: string, language: string): Promise<Map<string, string>> {
   const file = fileURLToPath(new URL(`../../docs/${document}`, import.meta.url));
   const blocks = (await readFile(file, 'utf8')).matchAll(

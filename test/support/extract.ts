@@ -6,7 +6,7 @@ import { openZip } from '../../server/archive/packs/zip/openZip.ts';
 
 const execute = promisify(execFile);
 
-/** Programs that extract a ZIP into the folder they run in. */
+/** Programs that extract a ZIP into the current folder, with their arguments. */
 export const EXTRACTORS: Record<string, (zip: string) => string[]> = {
   unzip: (zip) => ['-q', zip],
   python3: (zip) => ['-m', 'zipfile', '-e', zip, '.'],
@@ -15,13 +15,13 @@ export const EXTRACTORS: Record<string, (zip: string) => string[]> = {
   jar: (zip) => ['xf', zip],
 };
 
-/** Runs a program; rejects with what it printed where it fails. */
+/** Runs a program; rejects with its output if it fails. */
 export async function run(program: string, args: string[], cwd: string): Promise<string> {
   const { stdout } = await execute(program, args, { cwd });
   return stdout;
 }
 
-/** Whether a program is on this machine. */
+/** Returns whether a program is installed. */
 export async function isInstalled(program: string): Promise<boolean> {
   try {
     await execute(process.platform === 'win32' ? 'where' : 'which', [program]);
@@ -31,7 +31,7 @@ export async function isInstalled(program: string): Promise<boolean> {
   }
 }
 
-/** Extracts a ZIP with no program but this one. */
+/** Extracts a ZIP in this process. */
 export async function extract(zip: string, folder: string): Promise<void> {
   const opened = await openZip(zip, { maxEntries: 100_000, maxBytes: 1_000_000_000 });
   for (const member of opened.members) {

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Does something and tells how long the event loop was held at a stretch meanwhile, in milliseconds. */
+/** Runs some work and returns the longest block of the event loop meanwhile, in milliseconds. */
 export async function maxEventLoopDelay(work: () => Promise<unknown>): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();

@@ -6,7 +6,7 @@ interface Sleeper {
   wake: () => void;
 }
 
-/** A clock that stands still until a test turns it. */
+/** A clock that only advances when a test advances it. */
 export class ManualClock implements Clock {
   readonly #sleepers = new Set<Sleeper>();
   readonly #waiting: { ms: number; seen: () => void }[] = [];
@@ -31,11 +31,11 @@ export class ManualClock implements Clock {
       const sleeper = { wakeAt: this.#now + ms, wake: end };
       this.#sleepers.add(sleeper);
       signal?.addEventListener('abort', end, { once: true });
-      this.#tellWhoWaits();
+      this.#notifyWaiting();
     });
   }
 
-  /** Moves time on, waking every sleeper at its own instant and letting it act before time goes on. */
+  /** Advances the clock step by step: wakes each sleeper at its time and lets it run before the clock advances further. */
   async turn(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {
@@ -49,20 +49,20 @@ export class ManualClock implements Clock {
     await setImmediate();
   }
 
-  /** Moves time on at once, as a machine that slept does: who should have woken meanwhile wakes late. */
+  /** Advances the clock at once, as when the machine was suspended: overdue sleepers wake late. */
   async jump(ms: number): Promise<void> {
     this.#now += ms;
     for (const sleeper of this.#sleepers) if (sleeper.wakeAt <= this.#now) sleeper.wake();
     await setImmediate();
   }
 
-  /** Wakes every sleeper, as timers do that count what really passed while the clock was set anew. */
+  /** Wakes every sleeper without advancing, as when real time passed while the system clock was set back. */
   async wakeAll(): Promise<void> {
     for (const sleeper of this.#sleepers) sleeper.wake();
     await setImmediate();
   }
 
-  /** Resolves as soon as somebody sleeps who is to be woken in exactly this many milliseconds. */
+  /** Resolves when there is a sleeper that is due in exactly this many milliseconds. */
   async sleeperOf(ms: number): Promise<void> {
     if (this.#hasSleeperOf(ms)) return;
     await new Promise<void>((seen) => {
@@ -74,7 +74,7 @@ export class ManualClock implements Clock {
     return [...this.#sleepers].some(({ wakeAt }) => wakeAt - this.#now === ms);
   }
 
-  #tellWhoWaits(): void {
+  #notifyWaiting(): void {
     for (let index = this.#waiting.length - 1; index >= 0; index -= 1) {
       const waiting = this.#waiting[index];
       if (!waiting || !this.#hasSleeperOf(waiting.ms)) continue;

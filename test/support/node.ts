@@ -7,14 +7,14 @@ import { createLog } from '../../server/runtime/log.ts';
 import { checkResponse } from './conformance.ts';
 
 /**
- * A real node on port 0 in a folder of its own, and how to speak with it. Every answer that a test gets is held to the
- * node's own description of itself.
+ * A real node on port 0 in a temporary folder, with functions that send requests. Every response is checked against the
+ * node's OpenAPI document.
  */
 export interface TestNode extends RunningNode {
   token: string;
-  /** Asks as a visitor on loopback, with no credentials. */
+  /** Sends a request as a visitor on loopback, without credentials. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
-  /** Asks as the owner. */
+  /** Sends a request as the owner. */
   fetchAsOwner(path: string, init?: RequestInit): Promise<Response>;
   /** Sends JSON as the owner. */
   sendJson(method: string, path: string, body: unknown): Promise<Response>;
@@ -23,14 +23,14 @@ export interface TestNode extends RunningNode {
 const opened: TestNode[] = [];
 const folders: string[] = [];
 
-/** A fresh folder that `closeTestNodes` removes. */
+/** Creates a folder that `closeTestNodes` removes. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
   folders.push(folder);
   return folder;
 }
 
-/** Opens a node that collects nothing by itself and logs warnings only, unless told otherwise. */
+/** Opens a node. Unless configured otherwise, it does not run on schedule and logs nothing. */
 export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<TestNode> {
   const dataFolder = config.dataFolder ?? join(await temporaryFolder(), 'data');
   const node = await openNode({

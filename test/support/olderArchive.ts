@@ -5,8 +5,8 @@ import { gunzipSync } from 'node:zlib';
 const FIXTURE = join(import.meta.dirname, 'fixtures', 'older-archive');
 
 /**
- * Puts a data folder there as the last version wrote it in which the ledger did not cover retrievals (schema 10): what
- * `filledArchive` of `test/dump` makes, 31 entries and 16 retrievals. The blobs' bytes are left out.
+ * Creates a data folder of the last version whose ledger did not cover retrievals (schema 10), with the archive of
+ * `filledArchive` in `test/dump`: 31 entries and 16 retrievals, without the blobs.
  */
 export async function olderArchive(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
@@ -14,7 +14,7 @@ export async function olderArchive(folder: string): Promise<void> {
   await writeFile(join(folder, 'key'), await readFile(join(FIXTURE, 'key')), { mode: 0o600 });
 }
 
-/** The dump of that archive, of format 1. */
+/** Returns the dump of that archive, in format 1. */
 export async function olderDump(): Promise<string> {
   return (await unpacked('dump.jsonl.gz')).toString('utf8');
 }

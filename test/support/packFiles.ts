@@ -10,12 +10,12 @@ export const SAMPLE_FILES: Files = {
   'notes.txt': 'Measured by hand.\n',
 };
 
-/** A whole record that names these files. */
+/** Returns a complete record for these files. */
 export function recordFor(files: Files, fields: Partial<PackRecordInput> = {}): PackRecord {
   return packRecordSchema.parse(sampleRecord({ files: filesOf(files), ...fields }));
 }
 
-/** A record with something in every field. */
+/** A record with a value in every field. */
 export const FULL_RECORD = recordFor(SAMPLE_FILES, {
   title: 'Tide levels,\r\nnorth and south',
   summary: 'Two stations.',
@@ -33,7 +33,7 @@ export const FULL_RECORD = recordFor(SAMPLE_FILES, {
   supersedes: `pk_${'12'.repeat(10)}`,
 });
 
-/** The entries of a good bag in a folder, as a test then spoils them. */
+/** Returns the entries of a valid bag in a folder, for a test to change. */
 export function bagEntries(files: Files = SAMPLE_FILES, record = recordFor(files)): BuiltEntry[] {
   const { id, tagFiles } = bagOf(record);
   return [
@@ -42,7 +42,7 @@ export function bagEntries(files: Files = SAMPLE_FILES, record = recordFor(files
   ];
 }
 
-/** The entries of a good bare ZIP. */
+/** Returns the entries of a valid ZIP without a bag. */
 export function bareEntries(files: Files = SAMPLE_FILES, record: unknown = recordFor(files)): BuiltEntry[] {
   return [
     { name: 'pack.json', data: JSON.stringify(record) },
@@ -50,7 +50,7 @@ export function bareEntries(files: Files = SAMPLE_FILES, record: unknown = recor
   ];
 }
 
-/** Changes the entry whose name ends so. */
+/** Changes the entries whose name ends with `nameEnd`. */
 export function changed(
   entries: readonly BuiltEntry[],
   nameEnd: string,
@@ -61,7 +61,7 @@ export function changed(
   );
 }
 
-/** Writes the tag manifest anew, after tag files were changed. */
+/** Recomputes the tag manifest after tag files were changed. */
 export function withTagManifest(entries: readonly BuiltEntry[], algorithm = 'sha256'): BuiltEntry[] {
   const name = `tagmanifest-${algorithm}.txt`;
   const root = /^[^/]+\//.exec(entries[0]?.name.toString() ?? '')?.[0] ?? '';
@@ -74,7 +74,7 @@ export function withTagManifest(entries: readonly BuiltEntry[], algorithm = 'sha
   return [...rest, { name: root + name, data: lines.join('') }];
 }
 
-/** The digests of the payload as a manifest's text. */
+/** Returns the text of the payload manifest. */
 export function manifestOf(files: Files, algorithm: string): string {
   const digest = (data: string | Uint8Array) => createHash(algorithm).update(data).digest('hex');
   return Object.entries(files)
@@ -82,38 +82,38 @@ export function manifestOf(files: Files, algorithm: string): string {
     .join('');
 }
 
-/** A good bag, and the folder that it lies in. */
+/** A valid bag, and the name of its folder. */
 export const BAG: readonly BuiltEntry[] = bagEntries();
 export const ROOT = `${BAG[0]?.name.toString().split('/')[0]}/`;
 export const VALID_PACK_FILE = buildZip(BAG);
 export const DIRECTORY_START = VALID_PACK_FILE.length - 22 - directoryBytes(BAG);
 
-/** How long the directory of these entries is. */
+/** Returns the length of the central directory for these entries. */
 export function directoryBytes(entries: readonly BuiltEntry[]): number {
   return entries.reduce((sum, { name }) => sum + 46 + Buffer.from(name).length, 0);
 }
 
-/** The good bag and one entry more. */
+/** Returns the valid bag with an additional entry. */
 export function plus(entry: BuiltEntry): BuiltEntry[] {
   return [...BAG, entry];
 }
 
-/** The good bag with one entry changed. */
+/** Returns the valid bag with one entry changed. */
 export function withChangedEntry(nameEnd: string, entry: Partial<BuiltEntry>): BuiltEntry[] {
   return changed(BAG, nameEnd, () => entry);
 }
 
-/** The good bag without one entry. */
+/** Returns the valid bag without one entry. */
 export function without(nameEnd: string): BuiltEntry[] {
   return BAG.filter(({ name }) => !name.toString().endsWith(nameEnd));
 }
 
-/** The good bag with another tag file, which the tag manifest lists. */
+/** Returns the valid bag with an additional tag file, which the tag manifest lists. */
 export function tagFile(name: string, data: string | Buffer): BuiltEntry[] {
   return withTagManifest(plus({ name: ROOT + name, data }));
 }
 
-/** The good bag with one tag file rewritten, and the tag manifest to match. */
+/** Returns the valid bag with one tag file changed, and the tag manifest to match. */
 export function withTagFile(name: string, change: (text: string) => string | Buffer): BuiltEntry[] {
   return withTagManifest(changed(BAG, `/${name}`, ({ data = '' }) => ({ data: change(data.toString()) })));
 }

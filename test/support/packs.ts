@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Pack, PackFile, PackRecordInput } from '../../shared/pack.ts';
 import type { TestNode } from './node.ts';
 
-/** The smallest record that is accepted, with whatever a test changes. */
+/** Returns the smallest valid record, with changes. */
 export function sampleRecord(changes: Partial<PackRecordInput> = {}): PackRecordInput {
   return {
     pack_format: 1,
@@ -22,7 +22,7 @@ export function sha256Of(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** The entries of a record's `files` for these contents. */
+/** Returns a record's `files` for these contents. */
 export function filesOf(files: Files, mediaType = 'text/plain'): PackFile[] {
   return Object.entries(files).map(([path, content]) => ({
     path,
@@ -32,7 +32,7 @@ export function filesOf(files: Files, mediaType = 'text/plain'): PackFile[] {
   }));
 }
 
-/** A multipart body with the record as a field and a part for each file. */
+/** Returns a multipart body with the record as a field and a part for each file. */
 export function packForm(record: unknown, files: Files): FormData {
   const form = new FormData();
   form.append('record', typeof record === 'string' ? record : JSON.stringify(record));
@@ -45,7 +45,7 @@ export function uploadPack(node: TestNode, record: unknown, files: Files = {}): 
   return node.fetchAsOwner('/api/packs', { method: 'POST', body: packForm(record, files) });
 }
 
-/** Adds a pack that must be accepted as new, and gives it. */
+/** Uploads a pack, requires that it is accepted as new, and returns it. */
 export async function uploadNewPack(
   node: TestNode,
   changes: Partial<PackRecordInput> = {},
@@ -57,7 +57,7 @@ export async function uploadNewPack(
   return body as Pack;
 }
 
-/** The problem that an answer tells. */
+/** The body of an error response. */
 export interface ProblemBody {
   status: number;
   code: string;
@@ -66,6 +66,7 @@ export interface ProblemBody {
   [member: string]: unknown;
 }
 
+/** Requires that a response is a problem, and returns its body. */
 export async function problemOf(response: Response | Promise<Response>): Promise<ProblemBody> {
   const answer = await response;
   expect(answer.headers.get('Content-Type')).toMatch(/^application\/problem\+json/);

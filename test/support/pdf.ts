@@ -1,4 +1,4 @@
-/** A PDF with a page for each text (ASCII), byte by byte as ISO 32000-1 section 7.5 lays a file out. */
+/** Returns a PDF with a page for each text (ASCII), in the file structure of ISO 32000-1, section 7.5. */
 export function pdfOf(
   pages: readonly string[],
   { title = '', isEncrypted = false }: { title?: string; isEncrypted?: boolean } = {},
@@ -7,7 +7,7 @@ export function pdfOf(
   return assemble(contents, '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>', title, isEncrypted);
 }
 
-/** A page in a font that is not embedded and whose codes only a predefined CMap explains: Shift JIS. */
+/** Returns a PDF page in Shift JIS, with a font that is not embedded and needs a predefined CMap. */
 export function japanesePdfOf(shiftJis: Buffer): Buffer {
   const descendant =
     '<< /Type /Font /Subtype /CIDFontType0 /BaseFont /KozMinPr6N-Regular /DW 1000 ' +

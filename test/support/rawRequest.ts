@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 
-/** An answer as it came, for headers that `fetch` may not send or hides. */
+/** A response, for requests and headers that `fetch` does not allow. */
 export interface RawResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;

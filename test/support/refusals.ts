@@ -5,14 +5,14 @@ import { BlobStore } from '../../server/store/blobs/blobStore.ts';
 import { Problem, type ProblemCode } from '../../shared/problems.ts';
 import { temporaryFolder } from './node.ts';
 
-/** A row of a corpus: why a ZIP is refused, with which code, and its bytes. */
+/** An invalid ZIP: the reason, the expected code, and its bytes. */
 export type Refused = [why: string, code: ProblemCode, zip: Buffer | (() => Buffer)];
 
-/** A folder of blobs that pack files are uploaded to. */
+/** A blob store into which pack files are staged. */
 export interface Pool {
-  /** The code with which the bytes are refused, or undefined where they are taken. */
+  /** Returns the code with which a pack file is refused; undefined if it is accepted. */
   refusalOf(zip: Buffer): Promise<ProblemCode | undefined>;
-  /** What lies in `tmp/` and `blobs/`. */
+  /** Lists the files in `tmp/` and `blobs/`. */
   leftOver(): Promise<string[]>;
   close(): Promise<void>;
 }

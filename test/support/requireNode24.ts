@@ -1,4 +1,4 @@
-/** Vitest's global setup: the sources run as they are, which needs the Node that Electron carries. */
+/** Vitest's global setup: requires the version of Node that Electron contains, which runs TypeScript directly. */
 export default function requireNode24(): void {
   const major = Number(process.versions.node.split('.')[0]);
   if (major < 24) {

@@ -4,15 +4,15 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 
-/** A request as it came. */
+/** A received request. */
 export interface SeenRequest {
   method: string;
   path: string;
-  /** By lowercase name. */
+  /** By name in lower case. */
   headers: Record<string, string>;
 }
 
-/** Answers one request, byte by byte if it likes, and ends the connection. */
+/** Responds to one request by writing to its socket, and ends the connection. */
 export type Step = (socket: Socket, request: SeenRequest) => void | Promise<void>;
 
 export interface PageOptions {
@@ -20,7 +20,7 @@ export interface PageOptions {
   headers?: Record<string, string>;
 }
 
-/** The certificate that the TLS servers show; nobody trusts it unless a test says so. */
+/** The certificate of the TLS servers; only tests that add it trust it. */
 export const LOOPBACK_CERTIFICATE = readFixture('loopback.cert.pem');
 
 function readFixture(name: string): string {
@@ -30,8 +30,8 @@ function readFixture(name: string): string {
 const opened: ScriptedWeb[] = [];
 
 /**
- * A web server that does exactly what each path's script says, rightly or wrongly: the first step answers the first
- * request, the last one all that follow. A path without a script answers 404.
+ * A web server that follows a script for each path, valid or not. The first step responds to the first request, and so on;
+ * the last step responds to all further requests. A path without a script returns 404.
  */
 export class ScriptedWeb {
   readonly #server: Server;
@@ -51,7 +51,7 @@ export class ScriptedWeb {
       : createServer(serve);
   }
 
-  /** Opens a web on a free port; `closeScriptedWebs` closes it. */
+  /** Starts a server on a free port; `closeScriptedWebs` closes it. */
   static async open({ host = '127.0.0.1', secure = false, port = 0 } = {}): Promise<ScriptedWeb> {
     const web = new ScriptedWeb(secure, host);
     web.#server.listen(port, host);
@@ -68,7 +68,7 @@ export class ScriptedWeb {
     return `${this.#scheme}://${host.includes(':') ? `[${host}]` : host}:${this.port}${path}`;
   }
 
-  /** From now on the path follows this script. */
+  /** Sets the script of a path. */
   script(path: string, ...steps: Step[]): void {
     this.#scripts.set(path, steps);
   }
@@ -77,7 +77,7 @@ export class ScriptedWeb {
     return this.#seen.filter((request) => request.path === path);
   }
 
-  /** Resolves once the path was asked for so many times in all. */
+  /** Resolves when the path was requested this many times in total. */
   async asked(path: string, times = 1): Promise<void> {
     while (this.requests(path).length < times) await once(this.#news, 'request');
   }
@@ -85,7 +85,7 @@ export class ScriptedWeb {
   #serve(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
-    // A client that gives up is what many scripts are about.
+    // Many scripts make the client give up.
     socket.on('error', () => {});
     let head = '';
     socket.on('data', (chunk: Buffer) => {
@@ -108,12 +108,12 @@ export class ScriptedWeb {
   }
 }
 
-/** For `afterEach`. */
+/** For `afterEach`: closes all servers. */
 export async function closeScriptedWebs(): Promise<void> {
   for (const web of opened.splice(0)) await web.close();
 }
 
-/** A port on which nobody listens: a web that was opened and closed. */
+/** Returns a URL with a port on which nothing listens: that of a server that was closed. */
 export async function unreachableUrl(path = '/', host = '127.0.0.1'): Promise<string> {
   const web = await ScriptedWeb.open({ host });
   const url = web.url(path);
@@ -138,7 +138,7 @@ function headOf(status: number, headers: Record<string, string>): string {
   return `HTTP/1.1 ${status} Scripted\r\n${lines.join('')}Connection: close\r\n\r\n`;
 }
 
-/** A whole, honest answer. */
+/** A complete, valid response. */
 export function page(body: string | Buffer, { status = 200, headers = {} }: PageOptions = {}): Step {
   const bytes = Buffer.from(body);
   return (socket) => {
@@ -154,7 +154,7 @@ export function redirect(to: string, status = 302): Step {
   return page('', { status, headers: { Location: to } });
 }
 
-/** Answers 304 to whoever asks by this tag, and with the page and the tag to all others. */
+/** A page with an ETag. A request with this ETag gets 304. */
 export function tagged(body: string, etag: string): Step {
   return (socket, request) =>
     request.headers['if-none-match'] === etag
@@ -162,7 +162,7 @@ export function tagged(body: string, etag: string): Step {
       : page(body, { headers: { ETag: etag } })(socket, request);
 }
 
-/** A body in chunks (Transfer-Encoding), whole. */
+/** A complete response with a chunked body. */
 export function chunked(chunks: readonly string[]): Step {
   return (socket) => {
     socket.write(headOf(200, { 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' }));
@@ -171,12 +171,12 @@ export function chunked(chunks: readonly string[]): Step {
   };
 }
 
-/** Exactly these bytes, then the end. */
+/** Sends exactly these bytes and ends the connection. */
 export function raw(text: string): Step {
   return (socket) => void socket.end(text, 'latin1');
 }
 
-/** The head, and fewer bytes than it says. */
+/** A response whose body is shorter than its `Content-Length`. */
 export function cutShort(declared: number, sent: string): Step {
   return (socket) => {
     socket.write(headOf(200, { 'Content-Type': 'text/html', 'Content-Length': String(declared) }));
@@ -184,7 +184,7 @@ export function cutShort(declared: number, sent: string): Step {
   };
 }
 
-/** Chunks without the last one. */
+/** A chunked response without the final chunk. */
 export function cutChunks(sent: string): Step {
   return (socket) => {
     socket.write(headOf(200, { 'Content-Type': 'text/html', 'Transfer-Encoding': 'chunked' }));
@@ -192,7 +192,7 @@ export function cutChunks(sent: string): Step {
   };
 }
 
-/** The connection is reset, before anything or after the head. */
+/** Resets the connection, before the response or after its header. */
 export function reset({ afterHead = false } = {}): Step {
   return (socket) => {
     if (!afterHead) return void socket.resetAndDestroy();
@@ -202,15 +202,15 @@ export function reset({ afterHead = false } = {}): Step {
   };
 }
 
-/** Nothing is ever answered. */
+/** Never responds. */
 export const silence: Step = () => {};
 
-/** The head and a first byte, and then nothing more. */
+/** Sends the header and one byte, and then nothing. */
 export const stall: Step = (socket) => {
   socket.write(`${headOf(200, { 'Content-Type': 'text/html', 'Content-Length': '1000000' })}x`);
 };
 
-/** A body without a length that never ends, as fast as it is taken. */
+/** Sends an endless body without a length, as fast as the client reads. */
 export function endless(part: string): Step {
   const piece = part.repeat(Math.ceil(65_536 / part.length));
   return (socket) => {

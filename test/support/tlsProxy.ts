@@ -11,10 +11,10 @@ import type { RawResponse } from './rawRequest.ts';
 
 const run = promisify(execFile);
 
-/** What a proxy makes of the headers that it passes on. */
+/** Changes the headers that a proxy forwards. */
 export type Rewrite = (headers: Record<string, string>, client: string) => void;
 
-/** As nginx and Caddy are set up: the Host stays, the client's address is added. */
+/** The usual configuration of nginx and Caddy: keeps the Host and adds the client's address. */
 export const defaultProxy: Rewrite = (headers, client) => {
   const before = headers['x-forwarded-for'];
   headers['x-forwarded-for'] = before === undefined ? client : `${before}, ${client}`;
@@ -22,12 +22,12 @@ export const defaultProxy: Rewrite = (headers, client) => {
 
 const servers: Server[] = [];
 
-/** A proxy that ends TLS with a certificate made for it, and passes everything on to a node. */
+/** A proxy that terminates TLS with its own certificate and forwards everything to a node. */
 export class TlsProxy {
   readonly #server: Server;
   readonly #name: string;
   readonly #certificate: string;
-  /** Whom the proxy says that it asks for. */
+  /** The client address that the proxy reports. */
   client = '203.0.113.7';
 
   private constructor(server: Server, name: string, certificate: string) {
@@ -66,7 +66,7 @@ export class TlsProxy {
     return proxy;
   }
 
-  /** Asks as a browser does that came to the proxy's own address. */
+  /** Sends a request through the proxy, like a browser at the proxy's address. */
   async ask(
     path: string,
     {
@@ -97,7 +97,7 @@ export class TlsProxy {
   }
 }
 
-/** For `afterEach`. */
+/** For `afterEach`: closes all proxies. */
 export function closeTlsProxies(): void {
   for (const server of servers.splice(0)) {
     server.close();

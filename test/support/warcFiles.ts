@@ -8,14 +8,14 @@ export interface WarcRecordParts {
   date?: string;
   id?: string;
   contentType?: string;
-  /** Further named fields, or others for those that are written by themselves; null leaves one out. */
+  /** Additional named fields, or replacements of the default ones; null omits a field. */
   fields?: Record<string, string | null>;
   block?: string | Buffer;
 }
 
 export const NOON = '2020-01-01T12:00:00Z';
 
-/** One record as it lies in a file, honest unless its parts say otherwise. */
+/** Returns the bytes of one record; valid unless its parts say otherwise. */
 export function record({
   type = 'response',
   version = '1.1',
@@ -46,7 +46,7 @@ export function record({
   ]);
 }
 
-/** An HTTP response with its length, or with what headers it is given. */
+/** Returns an HTTP response, with `Content-Length` or with the given headers. */
 export function http(
   body: string | Buffer,
   { status = 200, headers }: { status?: number; headers?: Record<string, string> } = {},
@@ -57,7 +57,7 @@ export function http(
   return Buffer.concat([Buffer.from(`HTTP/1.1 ${status} Said\r\n${lines.join('')}\r\n`, 'latin1'), bytes]);
 }
 
-/** A capture of a page. */
+/** Returns a record with a capture of a page. */
 export function response(body: string | Buffer, parts: WarcRecordParts & { status?: number } = {}): Buffer {
   return record({ ...parts, block: parts.block ?? http(body, { status: parts.status ?? 200 }) });
 }
@@ -79,7 +79,7 @@ export function sha256(body: string | Buffer): string {
   return createHash('sha256').update(body).digest('hex');
 }
 
-/** A file whose records are packed one by one, as they are by the standard. */
+/** Returns a file whose records are gzipped one by one, as the standard recommends. */
 export function gzippedByRecord(records: readonly Buffer[]): Buffer {
   return Buffer.concat(records.map((one) => gzipSync(one)));
 }

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** What stands in one of the two headers of an entry; tests make them lie. */
+/** The fields of one of the two headers of an entry; tests can set wrong values. */
 interface HeaderFields {
   name: Buffer;
   flags: number;
@@ -11,32 +11,32 @@ interface HeaderFields {
   extra: Buffer;
 }
 
-/** An entry as a test wants it; what is left out is as an honest writer has it. */
+/** An entry of a ZIP. Members that are not set have valid defaults. */
 export interface BuiltEntry {
   name: string | Buffer;
   data?: string | Buffer;
-  /** 0 stored, 8 deflated, or what the test says. */
+  /** 0 stored, 8 deflated; other values are written as they are. */
   method?: number;
-  /** Bit 11 (UTF-8) is set where nothing is said. */
+  /** Default: bit 11 (UTF-8). */
   flags?: number;
-  /** Bytes that stand for the data in place of what `method` makes of it. */
+  /** Bytes that are written instead of the compressed data. */
   raw?: Buffer;
-  /** The Unix mode, such as 0o120777 of a symbolic link. */
+  /** The Unix mode, such as 0o120777 for a symbolic link. */
   mode?: number;
-  /** The upper byte is the maker's system: 3 Unix, 0 DOS. */
+  /** “Version made by”; the upper byte is the system: 3 Unix, 0 DOS. */
   madeBy?: number;
   externalAttributes?: number;
-  /** What both headers say instead. */
+  /** Overrides for both headers. */
   both?: Partial<HeaderFields>;
   local?: Partial<HeaderFields>;
   central?: Partial<HeaderFields>;
-  /** Bytes right before the local header. */
+  /** Bytes directly before the local header. */
   before?: Buffer;
-  /** Bytes behind the data. */
+  /** Bytes after the data. */
   behind?: Buffer;
-  /** Where the directory says that the local header is. */
+  /** The offset of the local header in the central directory. */
   offset?: number;
-  /** Whether the entry stands in the directory alone. */
+  /** Whether the entry is only in the central directory. */
   onlyInDirectory?: boolean;
 }
 
@@ -48,13 +48,13 @@ export interface BuiltEnd {
   directoryBytes?: number;
   directoryStart?: number;
   comment?: Buffer;
-  /** Bytes between the directory and the end record. */
+  /** Bytes between the central directory and the end record. */
   before?: Buffer;
-  /** Bytes behind the end record. */
+  /** Bytes after the end record. */
   behind?: Buffer;
 }
 
-/** Writes a ZIP byte by byte, with every lie that its parts ask for. */
+/** Builds a ZIP byte by byte, valid or not as its entries say. */
 export function buildZip(entries: readonly BuiltEntry[], end: BuiltEnd = {}): Buffer {
   const files: Buffer[] = [];
   const directory: Buffer[] = [];
@@ -142,12 +142,12 @@ function endRecord(end: BuiltEnd, entries: number, directoryBytes: number, direc
   return Buffer.concat([end.before ?? Buffer.alloc(0), record, comment, end.behind ?? Buffer.alloc(0)]);
 }
 
-/** The ZIP64 end record and its locator, which stand between the directory and the plain end record. */
-export function zip64End(told: {
+/** Returns the ZIP64 end record and its locator, which belong between the central directory and the plain end record. */
+export function zip64End(fields: {
   entries: number;
   directoryBytes: number;
   directoryStart: number;
-  /** Where the locator says that the record is; right behind the directory where nothing is said. */
+  /** The offset of the record in the locator (default: directly after the central directory). */
   at?: number;
 }): Buffer {
   const record = Buffer.alloc(56);
@@ -155,18 +155,18 @@ export function zip64End(told: {
   record.writeBigUInt64LE(44n, 4);
   record.writeUInt16LE(45, 12);
   record.writeUInt16LE(45, 14);
-  record.writeBigUInt64LE(BigInt(told.entries), 24);
-  record.writeBigUInt64LE(BigInt(told.entries), 32);
-  record.writeBigUInt64LE(BigInt(told.directoryBytes), 40);
-  record.writeBigUInt64LE(BigInt(told.directoryStart), 48);
+  record.writeBigUInt64LE(BigInt(fields.entries), 24);
+  record.writeBigUInt64LE(BigInt(fields.entries), 32);
+  record.writeBigUInt64LE(BigInt(fields.directoryBytes), 40);
+  record.writeBigUInt64LE(BigInt(fields.directoryStart), 48);
   const locator = Buffer.alloc(20);
   locator.writeUInt32LE(0x07064b50, 0);
-  locator.writeBigUInt64LE(BigInt(told.at ?? told.directoryStart + told.directoryBytes), 8);
+  locator.writeBigUInt64LE(BigInt(fields.at ?? fields.directoryStart + fields.directoryBytes), 8);
   locator.writeUInt32LE(1, 16);
   return Buffer.concat([record, locator]);
 }
 
-/** One field of an entry's extra part. */
+/** Returns one extra field of an entry. */
 export function extraField(id: number, data: Buffer): Buffer {
   const header = Buffer.alloc(4);
   header.writeUInt16LE(id, 0);
@@ -174,7 +174,7 @@ export function extraField(id: number, data: Buffer): Buffer {
   return Buffer.concat([header, data]);
 }
 
-/** CRC and sizes as they stand behind the data where bit 3 of the flags says so. */
+/** Returns the data descriptor: CRC and sizes after the data, used if bit 3 of the flags is set. */
 export function dataDescriptor(
   data: string | Buffer,
   { signed = true, compressed = data.length } = {},

@@ -9,7 +9,7 @@ import { sha256Of } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 
-/** A folder that is a bag of these files; its manifest's lines stand as they are given. */
+/** Creates a bag with these files and the given manifest. */
 async function bagWith(manifest: string, files: Record<string, string>): Promise<string> {
   const bag = join(await temporaryFolder(), 'bag');
   const tags = {

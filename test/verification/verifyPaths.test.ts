@@ -1,8 +1,8 @@
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { openReferenceArchive } from '../../server/verification/holders.ts';
-import { openChecksumFile } from '../../server/verification/listedFiles.ts';
+import { openChecksumFile } from '../../server/verification/checksumFile.ts';
+import { openReferenceArchive } from '../../server/verification/referenceArchive.ts';
 import { type Finding, Tally } from '../../server/verification/report.ts';
 import { type VerifyInput, verifyPaths } from '../../server/verification/verifyPaths.ts';
 import { extract } from '../support/extract.ts';
@@ -34,7 +34,7 @@ async function write(files: Record<string, string | Uint8Array>): Promise<void> 
   }
 }
 
-/** Each path below the folder with what was said of it. */
+/** Returns the state of each path below the folder. */
 async function verdicts(paths: string[], input: Partial<VerifyInput> = {}): Promise<Record<string, string>> {
   const said: Record<string, string> = {};
   for await (const { path, state } of verifyPaths({
@@ -69,7 +69,7 @@ test('an unreadable line of a list is reported', async () => {
   await write({ a: 'a', SHA256SUMS: `${lines({ a: 'a' }).join('')}not a line\n` });
   const found = await findings('SHA256SUMS');
   expect(found.map(({ state, detail }) => [state, detail])).toEqual([
-    ['unknown', 'line 2 is no SHA-256 digest and name'],
+    ['unknown', 'line 2 is not a SHA-256 digest and a name'],
     ['intact', null],
   ]);
 });
@@ -237,9 +237,7 @@ test('a node or its data folder confirms which files it holds', async () => {
       'x.pack.zip/data/notes.txt': 'intact',
     });
   }
-  await expect(openReferenceArchive(folder)).rejects.toThrow(
-    'neither the address of a node nor a data folder',
-  );
+  await expect(openReferenceArchive(folder)).rejects.toThrow('neither the URL of a node nor a data folder');
   const closed = await openReferenceArchive('http://127.0.0.1:9');
   await expect(closed.holds(sha256Of(''), 0)).rejects.toThrow('cannot be reached');
 });

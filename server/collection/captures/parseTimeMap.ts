@@ -57,7 +57,7 @@ const MAX_FURTHER_PAGES = 100;
 /** The link parser may take quadratic time in the length of a link. */
 const MAX_LINK_CHARACTERS = 8_192;
 
-/** Maps all parts and flattens the results, yielding to the event loop. @throws InvalidTimeMapError if there are too many results. */
+/** Maps and flattens all parts, yielding to the event loop. @throws InvalidTimeMapError if there are too many results. */
 async function flatMapYielding<Part, Result>(
   parts: Iterable<Part>,
   read: (part: Part) => readonly Result[],

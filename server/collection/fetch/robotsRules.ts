@@ -127,8 +127,8 @@ function normalizePattern(pattern: string): string {
 }
 
 /**
- * Normalizes percent-encoding so that patterns and paths can be compared (section 2.2.2): uppercase hex digits, no
- * encoded unreserved characters. Asterisks stay.
+ * Normalizes percent-encoding so that patterns and paths can be compared (section 2.2.2): encodes what must be encoded,
+ * decodes unreserved characters, and writes hex digits in upper case. Asterisks stay.
  */
 function normalize(text: string): string {
   if (NORMALIZED.test(text)) return text;

@@ -15,7 +15,7 @@ export type EventLoopMonitor = (report: (delayMs: number) => void) => () => void
  * Limits the number of concurrent requests so that the node stays responsive during a round. Responses are processed on
  * the event loop, so many at once delay everything else. The limit starts low, grows while the event loop is responsive
  * and is halved when it was blocked, like TCP congestion control (RFC 5681, section 3.1). With slow sites it soon
- * exceeds the limit of the settings.
+ * reaches the limit of the settings.
  */
 export class AdaptiveConcurrency {
   readonly #onCapacity: () => void;

@@ -27,7 +27,7 @@ const POLL_INTERVAL_MS = 30_000;
  * round has enough hosts to detect a fault of the node's own network.
  */
 const EARLY_SHARE = 2 * JITTER;
-/** Once a round has this many sources, no more join early. With many sources, each round checks a part of them. */
+/** Once a round has this many sources and enough hosts, no more sources join early. */
 const MAX_ROUND_WITH_EARLY = 100;
 
 /**

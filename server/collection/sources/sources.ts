@@ -34,8 +34,8 @@ const MAX_SPREAD_MS = 300_000;
 
 /**
  * Normalizes a URL as the WHATWG URL standard serializes it: scheme and host in lower case, host names in ASCII, no
- * default port, no dot segments, normalized percent-encoding. Removes the fragment, which is never sent. The query is
- * unchanged, including its order, because only the server can interpret it.
+ * default port, no dot segments, percent-encoding where it is needed. Removes the fragment, which is never sent. The
+ * query keeps its order, because only the server can interpret it.
  */
 export function normalizeUrl(text: string): string {
   const url = new URL(text);

@@ -101,7 +101,7 @@ export function nodeHandlers({
     startLedgerVerification: () => {
       const { job } = jobs.start('ledger_verification', 'entries', ({ signal, progress }) => {
         const total = readHead(store.read).seq;
-        return runLedgerVerification(store, { signal, tell: (checked) => progress(checked, total) });
+        return runLedgerVerification(store, { signal, onProgress: (checked) => progress(checked, total) });
       });
       return accepted(job);
     },

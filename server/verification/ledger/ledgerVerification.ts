@@ -8,20 +8,20 @@ import { requireSynced } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
 
 /**
- * Verifies the whole ledger in a worker thread while requests go on. `tell` hears how many entries were checked.
+ * Verifies the whole ledger in a worker thread. `onProgress` is called with the number of entries checked so far.
  *
- * @throws Problem as `requireSynced`
+ * @throws what `requireSynced` throws
  */
 export async function runLedgerVerification(
   { folder, clock }: Pick<Store, 'folder' | 'clock'>,
-  { signal, tell }: { signal?: AbortSignal; tell?: (checked: number) => void } = {},
+  { signal, onProgress }: { signal?: AbortSignal; onProgress?: (checked: number) => void } = {},
 ): Promise<LedgerVerification> {
   requireSynced(databaseFile(folder));
   const started = clock.now();
   const { size, head, root, problems } = await runWorker<LedgerFindings, number>(
     workerUrl('verifyLedger', import.meta.url),
     { file: databaseFile(folder) },
-    { signal, onProgress: tell },
+    { signal, onProgress },
   );
   const ended = clock.now();
   return {
@@ -37,7 +37,7 @@ export async function runLedgerVerification(
 
 const forReaders = new WeakMap<object, WorkCoalescer<LedgerVerification>>();
 
-/** The same for whoever may read: one at a time, and who asks while it waits to begin shares it. */
+/** Like `runLedgerVerification`, but runs one at a time; callers that wait for the same run share its result. */
 export function verifyLedgerForReader(store: Pick<Store, 'folder' | 'clock'>): Promise<LedgerVerification> {
   let shared = forReaders.get(store);
   if (!shared) forReaders.set(store, (shared = new WorkCoalescer(1)));

@@ -4,7 +4,7 @@ import { FIXITY_SUBJECTS } from '../../fixity/damages.ts';
 import { KEY_SUBJECTS } from '../../ledger/keyChanges.ts';
 import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
 
-/** What each room lets the ledger's verification recompute. */
+/** How the verification of the ledger recomputes the digest of every record. */
 export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [
   ...ARCHIVE_SUBJECTS,
   ...COLLECTION_SUBJECTS,

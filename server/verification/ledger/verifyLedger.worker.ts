@@ -6,7 +6,7 @@ import { requireCurrentSchema } from '../../store/sqlite/engine/migrate.ts';
 import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
 import { RECORDED_SUBJECTS } from './recordedSubjects.ts';
 
-/** Entries that were told to be checked, so that it is known about where it ended. */
+/** The number of checked entries, reported if the verification ends early. */
 let checked = 0;
 
 async function verify(file: string): Promise<LedgerFindings> {
@@ -22,7 +22,7 @@ async function verify(file: string): Promise<LedgerFindings> {
   }
 }
 
-/** A row that cannot be read: SQLite says so, or what it holds is no JSON, or not of the kind that is written there. */
+/** Returns whether an error means an unreadable row: SQLite reports damage, or a value has an unexpected form. */
 function isUnreadableRow(error: unknown): error is Error {
   return isDatabaseDamage(error) || error instanceof SyntaxError || error instanceof TypeError;
 }

@@ -10,10 +10,10 @@ const BATCH = 50_000;
 const AT = '2026-11-20T10:14:21.592Z';
 
 /**
- * Writes nodes with their ledger entries into a fresh data folder, through the ledger's own code.
+ * Writes nodes with their ledger entries into a new data folder, with the ledger's own code.
  *
- * @returns how many bytes verification must hash, in order: of each entry what its hash, its leaf, its node of the tree
- * and its subject's digest are the SHA-256 of.
+ * @returns the lengths of the inputs that verification must hash, in order: for each entry its hash, its leaf, its inner
+ * hash of the Merkle tree and the digest of its subject
  */
 export async function fillLedger(folder: string, entries: number): Promise<Uint16Array> {
   const store = await openStore({ folder, clock: systemClock });

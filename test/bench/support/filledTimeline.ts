@@ -14,22 +14,22 @@ import { newSourceSchema } from '../../../shared/source.ts';
 
 export const EVENTS = 1_000_000;
 export const SOURCES = 20_000;
-/** Two archives whose captures were imported: of one event in twenty, and of one in ten thousand. */
+/** Two observers of imported captures: one has every 20th event, the other every 10,000th. */
 export const ARCHIVE = 'Web Archive';
 export const RARE_ARCHIVE = 'Village Archive';
 const START = Date.parse('2024-01-01T00:00:00.000Z');
-/** An event every minute. */
+/** The time between two events. */
 const STEP_MS = 60_000;
-/** What an archive's capture is older than its import. */
+/** The time between a capture and its import. */
 const OLDER_MS = 400 * 86_400_000;
 const OBJECT_BYTES = 6_000;
 
-/** Indexes that each new row would be put into at random; sorted once at the end they are made in seconds. */
+/** Indexes with random insert positions. Building them once at the end takes seconds. */
 const MADE_AT_THE_END = ['retrievals', 'events'];
-/** What the product itself looks at while it writes. */
+/** Indexes that the product reads while it writes. */
 const NEEDED_MEANWHILE = 'events_by_time';
 
-/** When the event of a number was observed, the first one being 0. */
+/** Returns the time of an event by its number, from 0. */
 export function instantOf(number: number): string {
   return new Date(START + number * STEP_MS).toISOString();
 }
@@ -38,15 +38,14 @@ export function urlOf(source: number): string {
   return `https://www.agency${source % 50}.example/reports/${source}/annual.html`;
 }
 
-/** The digest of what the event of a number brought. */
+/** Returns the digest of the object of an event. */
 export function digestOf(number: number): string {
   return hash('sha256', `the object of ${number}`, 'hex');
 }
 
 /**
- * Writes an archive of a million events into a fresh data folder: sources, objects' rows, retrievals, events and their
- * ledger entries, by the product's own functions and triggers, in one transaction that no crash needs to survive. There
- * are no blobs.
+ * Writes an archive of a million events into a new data folder: sources, rows of objects, retrievals, events and their
+ * ledger entries, with the product's own functions and triggers, in one transaction. There are no blobs.
  */
 export async function fillTimeline(folder: string): Promise<void> {
   await createFolder(folder);
@@ -64,7 +63,7 @@ export async function fillTimeline(folder: string): Promise<void> {
   database.close();
 }
 
-/** Gives back the SQL that makes them again. */
+/** Drops the indexes; returns the SQL that creates them again. */
 function takeIndexesAway(database: WriteDatabase): string[] {
   const indexes = statement<{ name: string; sql: string }>(
     database,
@@ -75,13 +74,13 @@ function takeIndexesAway(database: WriteDatabase): string[] {
   return indexes.map(({ sql }) => sql);
 }
 
-/** A source as its events find it. */
+/** The state of a source. */
 interface Standing {
   key: number;
   id: string;
   url: string;
   isUp: boolean;
-  /** The newest version of each observer. */
+  /** The newest digest by observer. */
   versions: Map<string, string>;
   lastType: EventType;
   lastAt: string;

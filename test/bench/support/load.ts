@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 
 /*
- * A client that only fetches: `node load.ts <url> <connections> <seconds>` asks again and again over as many
- * connections and prints `{requests, bytes, seconds}`. It speaks just enough HTTP/1.1 (keep-alive, Content-Length),
- * over bare sockets with one buffer each, so that it costs little beside the server that is measured.
+ * A minimal HTTP client: `node load.ts <url> <connections> <seconds>` repeats a request over this many connections and
+ * prints `{requests, bytes, seconds}`. It implements only what it needs of HTTP/1.1 (keep-alive, Content-Length), on plain
+ * sockets with one buffer each, so that it uses little processor time compared with the server.
  */
 
 const [address = '', connections = '1', seconds = '1'] = process.argv.slice(2);
@@ -18,7 +18,7 @@ const started = performance.now();
 const ends = started + Number(seconds) * 1000;
 
 function run(): void {
-  /** Of the answer that comes in; undefined while its header does. */
+  /** The remaining bytes of the current response; undefined while its header is read. */
   let left: number | undefined;
   let header = '';
   const take = (chunk: Buffer): void => {

@@ -8,7 +8,7 @@ export interface Load {
   seconds: number;
 }
 
-/** What one run of the client in `load.ts` saw. */
+/** The result of one run of the client `load.ts`. */
 export interface Loaded {
   requestsPerSecond: number;
   bytesPerSecond: number;
@@ -16,7 +16,7 @@ export interface Loaded {
 
 const CLIENT = fileURLToPath(new URL('load.ts', import.meta.url));
 
-/** Asks for one address over several connections for a while, from a process of its own. */
+/** Requests one URL over several connections for some seconds, from a separate process. */
 export async function load({ url, connections, seconds }: Load): Promise<Loaded> {
   const { stdout } = await promisify(execFile)(process.execPath, [
     CLIENT,

@@ -10,12 +10,12 @@ export interface RunningNginx {
   stop(): Promise<void>;
 }
 
-/** Whether this machine has nginx. */
+/** Returns whether nginx is installed. */
 export function hasNginx(): boolean {
   return spawnSync('nginx', ['-v']).error === undefined;
 }
 
-/** Serves a folder on loopback with one worker and what its own default configuration sets (sendfile, tcp_nopush). */
+/** Serves a folder on loopback with one worker and nginx's default settings (sendfile, tcp_nopush). */
 export async function startNginx(folder: string, served: string): Promise<RunningNginx> {
   await mkdir(join(folder, 'logs'), { recursive: true });
   const port = await freePort();

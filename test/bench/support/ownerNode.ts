@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { end, type ServedNode, serveNode } from '../../support/cli.ts';
 
-/** A node in a process of its own, asked as its owner, whose limits on writes are out of the way. */
+/** A node in its own process, used as its owner, with its write limits raised. */
 export interface OwnerNode {
   url: string;
-  /** Bytes of memory that the process holds now. */
+  /** The resident memory of the process, in bytes. */
   resident(): Promise<number>;
-  /** The most that it ever held. */
+  /** The peak resident memory, in bytes. */
   peakResident(): Promise<number>;
-  /** Milliseconds of processor time that all its threads have taken. */
+  /** The processor time of all threads, in milliseconds. */
   cpuTime(): Promise<number>;
-  /** Headers that make a request the owner's. */
+  /** Headers with the owner's token. */
   headers: Record<string, string>;
   stop(): Promise<void>;
 }
@@ -36,13 +36,13 @@ export async function startNode(dataFolder: string): Promise<OwnerNode> {
   };
 }
 
-/** As Linux counts it. */
+/** Reads a value from `/proc/<pid>/status`. */
 async function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024;
 }
 
-/** Linux counts in hundredths of a second: fields 14 and 15 of `stat`, of which the second may hold spaces. */
+/** Reads fields 14 and 15 of `/proc/<pid>/stat`, in hundredths of a second. Field 2 may contain spaces. */
 async function cpuTimeOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

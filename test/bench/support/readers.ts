@@ -1,8 +1,8 @@
 import { Agent, get } from 'node:http';
 
 /*
- * Readers at a steady rate: `node readers.ts <milliseconds> <url>…` asks for each address every so many milliseconds,
- * whether or not it was answered, until its standard input ends; then it prints for each how long every answer took.
+ * Clients at a steady rate: `node readers.ts <milliseconds> <url>…` requests each URL at this interval, without waiting
+ * for the responses, until its standard input ends. Then it prints the duration of every response.
  */
 
 const [every = '20', ...urls] = process.argv.slice(2);

@@ -10,7 +10,7 @@ export interface RunningWeb {
 
 const WEB = fileURLToPath(new URL('web.ts', import.meta.url));
 
-/** Starts the web of `web.ts`, with pages of so many bytes, in a process of its own. */
+/** Starts the web server of `web.ts` in its own process, with pages of this size. */
 export async function startWeb(bytes: number): Promise<RunningWeb> {
   const child = spawn(process.execPath, [WEB, String(bytes)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [port] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];

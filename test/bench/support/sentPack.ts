@@ -3,7 +3,7 @@ import type { OwnerNode } from './ownerNode.ts';
 
 const BOUNDARY = 'strongroom-bench';
 
-/** The body of an upload: a record with this title and one file, as multipart/form-data. */
+/** Returns the body of an upload: a record with this title and one file, as multipart/form-data. */
 export function packBody(title: string, content: Uint8Array): Buffer<ArrayBuffer> {
   return Buffer.concat([
     Buffer.from(
@@ -17,7 +17,7 @@ export function packBody(title: string, content: Uint8Array): Buffer<ArrayBuffer
 
 export const PACK_BODY_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
 
-/** Uploads a pack that must be accepted as new. */
+/** Uploads a pack and requires that it is accepted as new. */
 export async function sendPack(
   node: OwnerNode,
   { title, content }: { title: string; content: Uint8Array },

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const READERS = fileURLToPath(new URL('readers.ts', import.meta.url));
 
-/** Asks for addresses every so many milliseconds, from a process of its own, as long as some work goes on. */
+/** Requests URLs at this interval, from a separate process, while some work runs. Returns the response times. */
 export async function readDuring(
   urls: readonly string[],
   everyMs: number,

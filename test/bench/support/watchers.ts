@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Whether this machine has a program. */
+/** Returns whether a program is installed. */
 export function hasProgram(name: string): boolean {
   return spawnSync(name, ['--version'], { stdio: 'ignore' }).error === undefined;
 }
 
-/** Fetches every address once with `wget --warc-file`, over one connection that is kept, into a folder of its own. */
+/** Fetches every URL once with `wget --warc-file`, over one persistent connection, into a new folder. */
 export async function runWget(folder: string, urls: readonly string[]): Promise<void> {
   await mkdir(folder);
   const list = join(folder, 'urls.txt');
@@ -16,7 +16,7 @@ export async function runWget(folder: string, urls: readonly string[]): Promise<
   await run('wget', ['--input-file', list, '--warc-file', 'pass', '--delete-after', '--quiet'], folder);
 }
 
-/** urlwatch, set up to watch these addresses and to report to nobody; each call is one pass. */
+/** Configures urlwatch for these URLs, without reports; each call of the result is one pass. */
 export async function urlwatch(folder: string, urls: readonly string[]): Promise<() => Promise<void>> {
   await mkdir(folder);
   const file = (name: string) => join(folder, name);

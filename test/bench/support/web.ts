@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { MEBIBYTE } from '../../../shared/limits.ts';
 
 /*
- * A web to be watched: `node web.ts <bytes>` prints its port and serves, without end, pages of so many bytes, no two of
- * them alike, with an ETag and 304 for whoever asks by it. `/large` is one object of 100 MiB; there is no robots.txt.
- * It does as little as it can, so that what is measured is whoever asks it.
+ * A web server to be watched: `node web.ts <bytes>` prints its port and serves pages of this size. All pages differ and
+ * have an ETag; a request with the ETag gets 304. `/large` is an object of 100 MiB; there is no robots.txt. The server
+ * does as little as possible, so that its clients are measured.
  */
 
 const bytes = Number(process.argv[2]);

@@ -5,10 +5,10 @@ import { leastSquares, mean, outcomeOf, type Points, rounded, theilSen } from '.
 import { OUTCOME_RULE, publish } from './draft.ts';
 
 const NODE = 'earth/atmosphere';
-/** How far a replication's slope may be from the original's and still be called the same. */
+/** The maximum relative difference at which a replication's slope counts as the same. */
 const TOLERANCE = 0.05;
 
-/** A first version that counts cut years, a second that supersedes it, and a replication by another line. */
+/** Publishes a first version that includes incomplete years, a corrected one, and a replication with another line. */
 export async function publishCarbonDioxide(api: OwnerApi): Promise<void> {
   const dataset = readDataset('co2-concentration.csv');
   await api.call('createNode', { body: { path: NODE, title: 'Atmosphere' } });
@@ -25,7 +25,7 @@ export async function publishCarbonDioxide(api: OwnerApi): Promise<void> {
   await replicateByMedian(api, dataset, second, study.id);
 }
 
-/** The mean of each year that has at least that many months. */
+/** Returns the mean of each year that has at least this many months. */
 function yearlyMeans({ rows }: Dataset, fewestMonths: number): Points {
   const years = Map.groupBy(rows, ({ Date: date }) => Number(String(date).slice(0, 4)));
   return [...years]

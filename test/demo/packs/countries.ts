@@ -6,7 +6,7 @@ import { OUTCOME_RULE, publish } from './draft.ts';
 const NODE = 'society';
 const YEAR = 2000;
 
-/** A report: which countries are in the data was decided elsewhere and is not said, so the method is not complete. */
+/** A report-only pack: the data set does not say how its countries were selected, so the method is incomplete. */
 export async function publishCountries(api: OwnerApi): Promise<void> {
   await api.call('createNode', { body: { path: NODE, title: 'Society' } });
   const dataset = readDataset('countries.json');

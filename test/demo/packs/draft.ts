@@ -5,7 +5,7 @@ import type { Outcome } from '../../../shared/vocabulary.ts';
 import { type Dataset, textFile } from '../datasets.ts';
 import type { OwnerApi, UploadFile } from '../ownerApi.ts';
 
-/** What differs from pack to pack of the demonstration. */
+/** The parts in which the packs of the demonstration differ. */
 export interface Draft {
   dataset: Dataset;
   title: string;
@@ -18,15 +18,15 @@ export interface Draft {
   study?: string;
   replicates?: PackRecordInput['replicates'];
   supersedes?: string;
-  /** The rows that the numbers were computed from, under these column names. */
+  /** The rows that the results were computed from, with their column names. */
   used: { columns: string[]; rows: (string | number)[][] };
 }
 
-/** How every pack here reads its interval; it stands in each method, so that a pack can be checked by itself. */
+/** The rule for the outcome. It is part of each method, so that every pack can be checked on its own. */
 export const OUTCOME_RULE =
   'The outcome is “positive” if the 95 % interval lies above 0, “negative” if it lies below 0, and “null” if it holds 0.';
 
-/** Publishes one pack: the data as it came, a note of its source, and the rows that were used. */
+/** Publishes one pack: the original data, a note on its source, and the rows that were used. */
 export async function publish(api: OwnerApi, draft: Draft): Promise<Pack> {
   const { dataset } = draft;
   const files: UploadFile[] = [

@@ -5,14 +5,14 @@ import { akiB, leastSquares, outcomeOf, rounded } from '../statistics.ts';
 import { OUTCOME_RULE, publish } from './draft.ts';
 
 const NODE = 'earth/earthquakes';
-/** Below this the world's networks miss many earthquakes. */
+/** Below this magnitude, seismic networks miss many earthquakes. */
 const COMPLETE_FROM = 4.5;
-/** Magnitudes are given to a tenth, so a bin reaches half a tenth below its name. */
+/** Magnitudes are rounded to a tenth, so a bin begins half a tenth below its value. */
 const HALF_BIN = 0.05;
-/** A replication this far off that still agrees in kind is a partial one. */
+/** A replication whose interval excludes the original's value, but which differs by at most this, is partial. */
 const PARTIAL_WITHIN = 0.3;
 
-/** The b-value of one week by a line through the counts, and again by maximum likelihood. */
+/** Publishes the b-value of one week by a line through the counts, and a replication by maximum likelihood. */
 export async function publishEarthquakes(api: OwnerApi): Promise<void> {
   await api.call('createNode', { body: { path: NODE, title: 'Earthquakes' } });
   const dataset = readDataset('earthquakes.json');
@@ -83,7 +83,7 @@ export async function publishEarthquakes(api: OwnerApi): Promise<void> {
   });
 }
 
-/** For each tenth of a magnitude, the logarithm of how many events reach it. */
+/** Returns, for each tenth of a magnitude, the logarithm of the number of events at or above it. */
 function countsAtLeast(magnitudes: number[]): (readonly [number, number])[] {
   const tenths = Math.round((Math.max(...magnitudes) - COMPLETE_FROM) * 10);
   return Array.from({ length: tenths + 1 }, (_, index) => {

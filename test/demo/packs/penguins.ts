@@ -20,7 +20,7 @@ interface Measured {
   used: { columns: string[]; rows: (string | number)[][] };
 }
 
-/** The rows of a species that have both measurements. */
+/** Returns the rows of a species that have both measurements. */
 function measured({ rows }: Dataset, species: string, x: string, y: string): Measured {
   const kept = rows.filter(
     (row) =>
@@ -37,7 +37,7 @@ function measured({ rows }: Dataset, species: string, x: string, y: string): Mea
   };
 }
 
-/** A study with one pack per species and one of all, a replication by ranks, and a pack whose answer is mixed. */
+/** Publishes a study with a pack per species and one of all, a rank-based replication, and a pack with a mixed outcome. */
 export async function publishPenguins(api: OwnerApi): Promise<void> {
   const dataset = readDataset('penguins.json');
   await api.call('createNode', { body: { path: 'biology', title: 'Biology' } });

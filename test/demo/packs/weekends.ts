@@ -12,7 +12,7 @@ interface Day {
   warmest: number;
 }
 
-/** Rain and warmth by the day of the week in Seattle; the rain once more in New York. */
+/** Publishes rain and temperature by day of the week in Seattle, and a replication for rain in New York. */
 export async function publishWeekends(api: OwnerApi): Promise<void> {
   await api.call('createNode', { body: { path: NODE, title: 'Weather' } });
   const seattle = readDataset('seattle-weather.csv');

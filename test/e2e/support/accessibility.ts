@@ -8,10 +8,11 @@ type ColorScheme = 'light' | 'dark';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /**
- * What the accessibility rules say against the page as it stands, or against parts of it, by day or by night: a line
- * for each rule and indented ones for each place. By night only the colours differ, so only they are looked at then.
+ * Runs the axe accessibility rules on a page, or on parts of it, in one colour scheme. Returns a line for each violated
+ * rule, followed by indented lines for each element. In the dark scheme only colour contrast is checked, because nothing
+ * else differs.
  *
- * The rules stay in the page for the next time, and run in its own document alone: none of our pages has frames.
+ * axe stays loaded in the page. It checks only the main document: our pages have no frames.
  */
 export async function accessibilityViolations(
   page: Page,
@@ -34,7 +35,7 @@ export async function accessibilityViolations(
     .join('\n');
 }
 
-/** In the page, once no colour is on its way to another. */
+/** Runs in the page, after all CSS transitions have finished. */
 async function runRules(only: {
   parts: readonly string[] | undefined;
   rules: string[] | undefined;
@@ -45,7 +46,7 @@ async function runRules(only: {
   const moving = document.getAnimations().filter((animation) => animation instanceof CSSTransition);
   await Promise.allSettled(moving.map(({ finished }) => finished));
   if (document.querySelector('iframe, frame') !== null)
-    throw new Error('The page has frames, and these rules do not look into them.');
+    throw new Error('The page has frames, which these rules do not check.');
   const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
   const { violations } = await axe.run(
     only.parts ? { include: only.parts.map((part) => [part]) } : document,

@@ -4,34 +4,34 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { type Browser, type ElectronApplication, _electron as electron, type Page } from '@playwright/test';
-import { type FakeElectron, launchFakeElectron } from '../electronStandIn/host.ts';
+import { type FakeElectron, launchFakeElectron } from '../fakeElectron/host.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const mainFile = join(root, 'out/main/main.js');
 
 type ElectronModule = typeof import('electron');
 
-/** The desktop app as a test meets it, in Electron or on its stand-in. */
+/** A running desktop app, in Electron or on the fake Electron. */
 export interface DesktopApp {
-  readonly kind: 'Electron' | 'stand-in';
+  readonly kind: 'Electron' | 'fake';
   firstWindow(): Promise<Page>;
-  /** Runs the function in the main process, with the module `electron`; it may close over nothing. */
+  /** Runs a function in the main process with the module `electron`. The function cannot use outer variables. */
   evaluate<Result, Arg = undefined>(
     run: (electron: ElectronModule, arg: Arg) => Result | Promise<Result>,
     arg?: Arg,
   ): Promise<Result>;
-  /** The person closes the window at its frame. */
+  /** Closes the window as the user does. */
   closeWindow(): Promise<void>;
-  /** Starts the app once more in the same way, with files to open; answers with the exit code of that second process. */
+  /** Starts the app a second time, with files to open; returns the exit code of that process. */
   startAgain(...files: string[]): Promise<number | null>;
-  /** Dialogs that only tell; the stand-in alone can see them, because Electron waits for the person. */
+  /** The error dialogs so far. Only on the fake Electron, because Electron waits for the user. */
   errorBoxes(): { title: string; content: string }[];
-  /** The exit code, once the app has ended. */
+  /** Resolves with the exit code. */
   readonly exited: Promise<number | null>;
   kill(): void;
 }
 
-/** Where Electron's program is, if it is anywhere. */
+/** Returns the path of Electron's program, or undefined if it is not installed. */
 export function electronProgram(): string | undefined {
   const program: Partial<Record<NodeJS.Platform, string>> = {
     darwin: 'Electron.app/Contents/MacOS/Electron',
@@ -43,23 +43,23 @@ export function electronProgram(): string | undefined {
   return existsSync(path) ? path : undefined;
 }
 
-/** Starts the built app with a profile of its own: in Electron where it is to be had, else on the stand-in. */
+/** Starts the built app with its own profile: in Electron if it is installed, else on the fake Electron. */
 export async function launchDesktop(browser: Browser, args: string[]): Promise<DesktopApp> {
   const program = electronProgram();
-  return program === undefined ? onStandIn(browser, args) : inElectron(program, args);
+  return program === undefined ? onFakeElectron(browser, args) : inElectron(program, args);
 }
 
-function onStandIn(browser: Browser, args: string[]): DesktopApp {
+function onFakeElectron(browser: Browser, args: string[]): DesktopApp {
   const app: FakeElectron = launchFakeElectron(browser, mainFile, args);
   return {
-    kind: 'stand-in',
+    kind: 'fake',
     firstWindow: () => app.firstWindow(),
     evaluate: async (run, arg) => (await app.evaluate(String(run), arg)) as never,
-    closeWindow: () => app.closeByPerson(),
+    closeWindow: () => app.closeByUser(),
     startAgain: async (...files) => {
       const second = launchFakeElectron(browser, mainFile, [...args, ...files]);
       const code = await second.exited;
-      for (const argv of second.secondInstances) await app.tellSecondInstance(argv);
+      for (const argv of second.secondInstances) await app.reportSecondInstance(argv);
       return code;
     },
     errorBoxes: () => app.errorBoxes,
@@ -69,7 +69,7 @@ function onStandIn(browser: Browser, args: string[]): DesktopApp {
 }
 
 async function inElectron(program: string, args: string[]): Promise<DesktopApp> {
-  // As root, which tests may be and people are not, Chromium refuses its sandbox.
+  // Chromium's sandbox does not run as root, and tests may run as root.
   const all = [...(process.getuid?.() === 0 ? ['--no-sandbox'] : []), mainFile, ...args];
   const app: ElectronApplication = await electron.launch({ executablePath: program, args: all });
   const child = app.process();

@@ -1,4 +1,4 @@
-// Playwright reads which fixtures are wanted from the pattern, so it must be there when it is empty.
+// Playwright reads which fixtures a test needs from the pattern, so even an empty pattern is required.
 // oxlint-disable no-empty-pattern
 import { test as base, expect } from '@playwright/test';
 import { type NodeProcess, startNode } from './nodeProcess.ts';
@@ -6,15 +6,15 @@ import { createPageChecks, type PageChecks } from './pageChecks.ts';
 import { openScriptedWeb, type ScriptedWeb } from './scriptedWeb.ts';
 
 interface Fixtures {
-  /** A fresh node of this test alone. */
+  /** A new node for this test. */
   node: NodeProcess;
-  /** Pages on loopback for the node to watch. */
+  /** A web server on loopback with pages for the node to watch. */
   web: ScriptedWeb;
-  /** Fails the test at its end if a page complained, threw or asked another machine. */
+  /** Fails the test at its end if a page logged an error, threw, or sent a request to another machine. */
   checks: PageChecks;
 }
 
-/** Playwright's test with a node: `page` is empty and signed in as its owner, addresses are relative to it. */
+/** Playwright's test with a node. `page` is empty and signed in as the owner; URLs are relative to the node. */
 export const test = base.extend<Fixtures>({
   node: async ({}, use) => {
     const node = await startNode();
@@ -37,7 +37,7 @@ export const test = base.extend<Fixtures>({
   baseURL: async ({ node }, use) => use(node.url),
   page: async ({ page, node, checks }, use) => {
     checks.watch(page);
-    // Signed in without the page that follows: most tests begin with another.
+    // Sign in without loading the page behind the link, because most tests start with another page.
     const signedIn = await page.request.get(node.signInLink, { maxRedirects: 0 });
     expect(signedIn.status()).toBe(303);
     await use(page);

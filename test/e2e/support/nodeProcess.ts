@@ -7,25 +7,25 @@ import { createInterface } from 'node:readline';
 
 const root = resolve(import.meta.dirname, '../../..');
 
-/** A headless node that runs as a process of its own, as a user would start it. */
+/** A headless node in its own process, started as a user starts it. */
 export interface NodeProcess {
   url: string;
-  /** Signs one browser in as the owner, once. */
+  /** A link that signs one browser in as the owner, once. */
   signInLink: string;
   token: string;
   dataFolder: string;
-  /** Sends SIGTERM and answers with the exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>;
 }
 
 export interface NodeProcessOptions {
-  /** A fresh temporary folder, removed at the end, unless it is given. */
+  /** Default: a new temporary folder that is removed at the end. */
   dataFolder?: string;
   /** Further options of `strongroom serve`. */
   args?: string[];
 }
 
-/** Starts `strongroom serve` on a free port and waits for the link it prints. Sources are checked only when asked. */
+/** Starts `strongroom serve` on a free port and waits for the sign-in link. Sources are not checked on schedule. */
 export async function startNode({
   dataFolder,
   args = ['--no-collect'],
@@ -38,12 +38,12 @@ export async function startNode({
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const ended = once(child, 'exit') as Promise<[number | null]>;
-  let complaints = '';
+  let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaints += text;
+    errors += text;
   });
   const endedEarly = ended.then(([code]): never => {
-    throw new Error(`The node ended with ${code} before it listened:\n${complaints}`);
+    throw new Error(`The node exited with ${code} before it listened:\n${errors}`);
   });
   const signInLink = await Promise.race([printedLink(child.stdout), endedEarly]);
   return {
@@ -60,7 +60,7 @@ export async function startNode({
   };
 }
 
-/** Reads on after the link came, so that the pipe never fills. */
+/** Resolves with the link. Keeps reading after that, so that the pipe never fills. */
 function printedLink(output: NodeJS.ReadableStream): Promise<string> {
   return new Promise((found) => {
     createInterface({ input: output }).on('line', (line) => {

@@ -8,24 +8,24 @@ import { extractAll, getRawHeader } from '@electron/asar';
 const root = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 
-/** Where Electron's program keeps its fuses: this text, the version, their number, and a byte for each. */
+/** Marks the fuses in Electron's program. It is followed by the version, the number of fuses and a byte for each. */
 const SENTINEL = 'dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX';
-/** As Electron 45 comes: RunAsNode, NodeOptions, inspect, the file protocol's privileges and WASM trap handlers are on. */
+/** The fuses of Electron 45: RunAsNode, NodeOptions, inspect, file protocol privileges and WASM trap handlers are on. */
 const FUSES_AS_DELIVERED = '101100011';
 
 export interface PackagedApp {
-  /** What lies in the archive, by path, each with its size. */
+  /** The files in the asar archive: size by path. */
   packed: Map<string, number>;
-  /** What lies beside the archive. */
+  /** The files next to the archive: size by path. */
   unpacked: Map<string, number>;
-  /** Each fuse of the program: 0 off, 1 on. */
+  /** The fuses of the program: 0 is off, 1 is on. */
   fuses: string;
   archiveBytes: number;
-  /** A folder with all of it as plain files, as Electron's file system shows it. */
+  /** A folder with all files extracted, as Electron's file system shows them. */
   extracted: string;
 }
 
-/** Packages the built app for this platform, with a file that holds nothing but fuses in the place of Electron. */
+/** Packages the built app for this platform. Instead of Electron, it contains a file with nothing but fuses. */
 export async function packageApp(folder: string): Promise<PackagedApp> {
   const stub = join(folder, 'electron');
   await mkdir(stub);

@@ -1,15 +1,15 @@
 import { expect, type Page } from '@playwright/test';
 import { accessibilityViolations } from './accessibility.ts';
 
-/** What a page must not do while a test runs: complain in its console, throw, or ask anybody but this machine. */
+/** Checks that a page logs no errors, does not throw, and sends requests to this machine only. */
 export interface PageChecks {
-  /** Complaints that match are part of what the test does, such as a refusal that the browser reports. */
-  allow(complaint: RegExp): void;
-  /** Runs the accessibility rules on the page as it stands, by day and by night. */
+  /** Allows errors that the test provokes, such as a refused request that the browser logs. */
+  allow(error: RegExp): void;
+  /** Runs the accessibility rules on the page in both colour schemes. */
   accessible(page: Page): Promise<void>;
-  /** Watches one more page. */
+  /** Also checks this page. */
   watch(page: Page): void;
-  /** Fails with everything that was seen and not allowed. */
+  /** Fails with all errors that were not allowed. */
   expectNothingSeen(): void;
 }
 
@@ -17,32 +17,32 @@ export function createPageChecks(): PageChecks {
   const seen: string[] = [];
   const allowed: RegExp[] = [];
   return {
-    allow: (complaint) => void allowed.push(complaint),
+    allow: (error) => void allowed.push(error),
     accessible: expectAccessible,
     watch: (page) => {
       page.on('console', (message) => {
-        const isComplaint = message.type() === 'error' || message.type() === 'warning';
-        if (isComplaint) seen.push(`${message.type()}: ${message.text()} (${message.location().url})`);
+        const isError = message.type() === 'error' || message.type() === 'warning';
+        if (isError) seen.push(`${message.type()}: ${message.text()} (${message.location().url})`);
       });
       page.on('pageerror', (error) => seen.push(`thrown: ${error.message}`));
       page.on('request', (request) => {
         const { protocol, hostname } = new URL(request.url());
         if (/^(https?|wss?):$/.test(protocol) && hostname !== '127.0.0.1') {
-          seen.push(`asked another machine: ${request.url()}`);
+          seen.push(`request to another machine: ${request.url()}`);
         }
       });
     },
     expectNothingSeen: () => {
-      expect(seen.filter((complaint) => !allowed.some((pattern) => pattern.test(complaint)))).toEqual([]);
+      expect(seen.filter((error) => !allowed.some((pattern) => pattern.test(error)))).toEqual([]);
     },
   };
 }
 
 async function expectAccessible(page: Page): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
-    const complaints = await accessibilityViolations(page, colorScheme);
-    // Softly, so that one run tells of every page.
-    expect.soft(complaints, `accessibility of ${page.url()} in ${colorScheme}`).toBe('');
+    const violations = await accessibilityViolations(page, colorScheme);
+    // Soft, so that one run reports every page.
+    expect.soft(violations, `accessibility of ${page.url()} in ${colorScheme}`).toBe('');
   }
   await page.emulateMedia({ colorScheme: null });
 }

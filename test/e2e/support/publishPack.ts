@@ -3,7 +3,7 @@ import type { Pack, PackRecordInput } from '../../../shared/pack.ts';
 import { packForm, sampleRecord } from '../../support/packs.ts';
 import type { NodeProcess } from './nodeProcess.ts';
 
-/** Publishes a pack of one small file as the owner, without the interface. */
+/** Uploads a pack of one small file as the owner, by HTTP. */
 export async function publishPack(
   node: Pick<NodeProcess, 'url' | 'token'>,
   changes: Partial<PackRecordInput>,

@@ -8,17 +8,17 @@ export interface ScriptedResponse {
   body?: string | Buffer;
 }
 
-/** A web on loopback whose pages say what they are told to, until they are told something else. */
+/** A web server on loopback with scripted pages. */
 export interface ScriptedWeb {
   url(path: string): string;
-  /** From now on the path answers with this. */
-  publish(path: string, answer: ScriptedResponse | string): void;
-  /** How often the path was asked for. */
+  /** Sets the response of a path. */
+  publish(path: string, response: ScriptedResponse | string): void;
+  /** Returns the number of requests for a path so far. */
   requests(path: string): number;
   close(): Promise<void>;
 }
 
-/** Opens the web on a free port; every path that nothing was published at answers 404. */
+/** Starts the server on a free port. Paths without a scripted page return 404. */
 export async function openScriptedWeb(): Promise<ScriptedWeb> {
   const pages = new Map<string, ScriptedResponse>();
   const counts = new Map<string, number>();
@@ -33,8 +33,8 @@ export async function openScriptedWeb(): Promise<ScriptedWeb> {
   const { port } = server.address() as AddressInfo;
   return {
     url: (path) => `http://127.0.0.1:${port}${path}`,
-    publish: (path, answer) => {
-      pages.set(path, typeof answer === 'string' ? { body: answer } : answer);
+    publish: (path, page) => {
+      pages.set(path, typeof page === 'string' ? { body: page } : page);
     },
     requests: (path) => counts.get(path) ?? 0,
     close: async () => {

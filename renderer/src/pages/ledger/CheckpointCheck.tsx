@@ -54,7 +54,7 @@ export function CheckpointCheck() {
     void read(event.dataTransfer.files[0]);
   };
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- dropping is a second way beside the button
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- dropping is an alternative to the button
     <section
       className={classes.check}
       aria-label="Check a checkpoint"

@@ -81,9 +81,9 @@ export function RecomputedFindings({ result, at }: { result: Recomputed; at: str
 }
 
 interface Fault {
-  /** 0 where there is no such entry. */
+  /** 0 if there is no such entry. */
   seq: number;
-  /** What it is about, where that is known. */
+  /** The subject of the entry, if known. */
   subject?: string | null;
   fault: string;
   expected: string | null;

@@ -3,7 +3,7 @@ import classes from './FormSection.module.css';
 
 export interface FormSectionProps {
   title: string;
-  /** What is asked for, and why. */
+  /** What to enter, and why. */
   hint?: ReactNode;
   /** The id that issues of the whole section jump to. */
   field?: string;

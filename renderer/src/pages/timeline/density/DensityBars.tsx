@@ -29,7 +29,7 @@ export function DensityBars({ frame, counts, range: [from, to], onDraw, onDrawn 
   const each = frame.step === 1 ? 'one per day' : `one per ${frame.step} days`;
   return (
     <div
-      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- it is drawn by the page, so there is no file to name
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- the page draws the chart, so there is no image file
       role="img"
       aria-label={`${countOf(frame.bars, 'bar')}, ${each}; at most ${countOf(highest, 'event')} per bar`}
       className={classes.bars}

@@ -46,7 +46,7 @@ export function useVirtualRows({ count, rowHeight, keep, startAt = 0 }: VirtualR
   const [place, setPlace] = useState<ScrollState>({ shift: 0, atTop: true, viewport: 0 });
   const listHeight = count * rowHeight;
 
-  // oxlint-disable-next-line react/incompatible-library -- its functions are called here and handed to nobody
+  // oxlint-disable-next-line react/incompatible-library -- its functions are only called here
   const virtualizer = useVirtualizer<HTMLDivElement, HTMLDivElement>({
     count,
     getScrollElement: () => scroller,

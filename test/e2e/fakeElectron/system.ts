@@ -1,6 +1,6 @@
 import { host } from './app.ts';
 
-/** The answers are the careful ones; a test puts its own in place, as it would in Electron. */
+/** Every question is answered with “Cancel”. A test replaces the functions, as it would in Electron. */
 export const dialog = {
   showMessageBox: async () => ({ response: 1, checkboxChecked: false }),
   showErrorBox: (title: string, content: string) => void host.call('errorBox', title, content),
@@ -15,11 +15,11 @@ export const screen = {
   getDisplayMatching: () => ({ workArea: { x: 0, y: 0, width: 1920, height: 1080 } }),
 };
 
-type PermissionRequest = (contents: null, permission: string, answer: (granted: boolean) => void) => void;
+type PermissionRequest = (contents: null, permission: string, callback: (granted: boolean) => void) => void;
 type PermissionCheck = (contents: null, permission: string) => boolean;
 
 class Session {
-  #request: PermissionRequest = (_contents, _permission, answer) => answer(true);
+  #request: PermissionRequest = (_contents, _permission, callback) => callback(true);
   #check: PermissionCheck = () => true;
 
   setPermissionRequestHandler(handler: PermissionRequest): void {
@@ -30,10 +30,10 @@ class Session {
   }
   setDevicePermissionHandler(_handler: () => boolean): void {}
 
-  /** What a page would get when it asks, by both handlers. */
+  /** Returns whether both handlers grant a permission. */
   grants(permission: string): Promise<boolean> {
     if (!this.#check(null, permission)) return Promise.resolve(false);
-    return new Promise((answer) => this.#request(null, permission, answer));
+    return new Promise((resolve) => this.#request(null, permission, resolve));
   }
 }
 

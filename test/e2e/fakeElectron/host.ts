@@ -12,22 +12,22 @@ interface OpenRequest {
   viewport: { width: number; height: number };
 }
 
-/** The app that runs on the stand-in, as a test meets it. */
+/** An app that runs on the fake Electron. */
 export interface FakeElectron {
   firstWindow(): Promise<Page>;
   evaluate(source: string, arg: unknown): Promise<unknown>;
-  /** What the person does at the window's frame. */
-  closeByPerson(): Promise<void>;
-  /** What was shown as a dialog that only tells. */
+  /** Closes the window as the user does. */
+  closeByUser(): Promise<void>;
+  /** The error dialogs so far. */
   readonly errorBoxes: { title: string; content: string }[];
-  /** The arguments of other starts that this process made and gave up, because one was running. */
+  /** The arguments that this process passed on before it exited, because another instance was running. */
   readonly secondInstances: string[][];
-  tellSecondInstance(argv: string[]): Promise<void>;
+  reportSecondInstance(argv: string[]): Promise<void>;
   readonly exited: Promise<number | null>;
   kill(): void;
 }
 
-/** Runs the built main process in Node, with `electron` stood in for, and opens its window in the browser. */
+/** Runs the built main process in Node with the fake Electron, and opens its window in the browser. */
 export function launchFakeElectron(browser: Browser, mainFile: string, args: string[]): FakeElectron {
   const child = fork(mainFile, args, {
     execArgv: ['--import', resolve(import.meta.dirname, 'register.ts')],
@@ -42,7 +42,7 @@ export function launchFakeElectron(browser: Browser, mainFile: string, args: str
       send: (message) => {
         if (!child.connected) return;
         child.send(message as object, (error: NodeJS.ErrnoException | null) => {
-          // One that has ended in this very moment waits for no answer.
+          // The process may just have exited; then it needs no response.
           if (error && error.code !== 'EPIPE') throw error;
         });
       },
@@ -54,7 +54,10 @@ export function launchFakeElectron(browser: Browser, mainFile: string, args: str
         opened.resolve(page);
       },
       deliver: (channel: string, args: unknown[]) =>
-        page?.evaluate(([name, values]) => window.standInDeliver(name, values), [channel, args] as const),
+        page?.evaluate(([name, values]) => window.fakeElectronDeliver(name, values), [
+          channel,
+          args,
+        ] as const),
       reload: async () => void (await page?.reload()),
       close: () => page?.context().close(),
       errorBox: (title: string, content: string) => void errorBoxes.push({ title, content }),
@@ -68,10 +71,10 @@ export function launchFakeElectron(browser: Browser, mainFile: string, args: str
   return {
     firstWindow: () => opened.promise,
     evaluate: (source, arg) => peer.call('evaluate', source, arg),
-    closeByPerson: async () => void (await peer.call('closeByPerson')),
+    closeByUser: async () => void (await peer.call('closeByUser')),
     errorBoxes,
     secondInstances,
-    tellSecondInstance: async (argv) => void (await peer.call('secondInstance', argv)),
+    reportSecondInstance: async (argv) => void (await peer.call('secondInstance', argv)),
     exited,
     kill: () => void child.kill('SIGKILL'),
   };
@@ -79,16 +82,16 @@ export function launchFakeElectron(browser: Browser, mainFile: string, args: str
 
 declare global {
   interface Window {
-    standInDeliver(channel: string, args: unknown[]): void;
-    standInInvoke(channel: string, args: unknown[]): Promise<unknown>;
+    fakeElectronDeliver(channel: string, args: unknown[]): void;
+    fakeElectronInvoke(channel: string, args: unknown[]): Promise<unknown>;
   }
 }
 
 async function openPage(browser: Browser, request: OpenRequest, peer: Peer): Promise<Page> {
   const context = await browser.newContext({ viewport: request.viewport, reducedMotion: 'reduce' });
-  // Chromium refuses every permission but those that are named here.
+  // Chromium denies every permission that is not listed here.
   await context.grantPermissions(request.mayCopy ? ['clipboard-write'] : []);
-  await context.exposeBinding('standInInvoke', async ({ frame }, channel: string, args: unknown[]) => {
+  await context.exposeBinding('fakeElectronInvoke', async ({ frame }, channel: string, args: unknown[]) => {
     const origin = await frame.evaluate(() => window.origin);
     return peer.call('invoke', channel, args, { origin, isMain: frame.parentFrame() === null });
   });
@@ -99,7 +102,7 @@ async function openPage(browser: Browser, request: OpenRequest, peer: Peer): Pro
   return page;
 }
 
-/** Every navigation that the page or the person starts is asked about, as Electron does; what is loaded first is not. */
+/** Asks the app before each navigation except the first, as Electron does. */
 async function guardNavigation(context: BrowserContext, page: Page, peer: Peer): Promise<void> {
   let isFirst = true;
   await context.route('**/*', async (route: Route) => {
@@ -118,7 +121,7 @@ async function guardNavigation(context: BrowserContext, page: Page, peer: Peer):
   context.on('page', (other) => void other.close());
 }
 
-/** Playwright knows no frame yet for the first request of a window that is being opened. */
+/** Returns undefined for the first request of a new window, for which Playwright has no frame yet. */
 function frameOf(find: () => Frame): Frame | undefined {
   try {
     return find();
@@ -127,7 +130,7 @@ function frameOf(find: () => Frame): Frame | undefined {
   }
 }
 
-/** A script of text, because the page's own policy forbids to make code of text once it runs. */
+/** Returns the preload as source text, because the page's content security policy forbids `eval`. */
 function preloadScript({ preload, argv }: OpenRequest): string {
   const process = JSON.stringify({ argv, platform: globalThis.process.platform });
   return `(${String(runPreload)})(${process}, (require, module, exports, process) => {\n${preload}\n});`;
@@ -135,12 +138,12 @@ function preloadScript({ preload, argv }: OpenRequest): string {
 
 type Preload = (require: (name: string) => object, module: object, exports: object, process: object) => void;
 
-/** Runs in the page before its own scripts: the few globals of a sandboxed preload, and the preload itself. */
+/** Runs in the page before its own scripts: defines the globals of a sandboxed preload and runs the preload. */
 function runPreload(process: object, preload: Preload): void {
   if (window !== window.top) return;
   type Listener = (event: object, ...args: unknown[]) => void;
   const listeners = new Map<string, Set<Listener>>();
-  window.standInDeliver = (channel, args) => {
+  window.fakeElectronDeliver = (channel, args) => {
     for (const listener of listeners.get(channel) ?? []) listener({}, ...args);
   };
   const electron = {
@@ -149,7 +152,7 @@ function runPreload(process: object, preload: Preload): void {
         Object.defineProperty(window, name, { value: Object.freeze(api) }),
     },
     ipcRenderer: {
-      invoke: (channel: string, ...args: unknown[]) => window.standInInvoke(channel, args),
+      invoke: (channel: string, ...args: unknown[]) => window.fakeElectronInvoke(channel, args),
       on: (channel: string, listener: Listener) =>
         listeners.set(channel, (listeners.get(channel) ?? new Set()).add(listener)),
       off: (channel: string, listener: Listener) => listeners.get(channel)?.delete(listener),

@@ -1,17 +1,17 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, relative, resolve, sep } from 'node:path';
-import { type ChecksumEntry, parseChecksums } from './sums.ts';
+import { type ChecksumEntry, parseChecksums } from './checksums.ts';
 
-/** A list of digests, read. */
+/** A file with a list of digests, such as `SHA256SUMS`. */
 export interface ChecksumFile {
-  /** As findings name it. */
+  /** Its name in findings. */
   file: string;
   entries: ChecksumEntry[];
-  /** Numbers of lines that say nothing that can be checked. */
+  /** The numbers of the lines that are not valid. */
   faults: number[];
 }
 
-/** What a list expects of files, by their absolute path. */
+/** The entries of a list by the absolute paths of their files. */
 export type Expected = Map<string, ChecksumEntry>;
 
 export async function openChecksumFile(file: string): Promise<ChecksumFile> {
@@ -19,8 +19,8 @@ export async function openChecksumFile(file: string): Promise<ChecksumFile> {
 }
 
 /**
- * What a list says of the files in a folder. Lists are written from different places: names are taken from the folder
- * itself, from where the list lies, or from here, whichever is the first that leads to any file.
+ * Returns the entries for the files in a folder. Names in a list may be relative to that folder, to the folder of the list
+ * or to the current folder: the first of these in which any named file exists is used.
  */
 export async function expectedInFolder(list: ChecksumFile, folder: string): Promise<Expected> {
   const root = resolve(folder);
@@ -31,7 +31,7 @@ export async function expectedInFolder(list: ChecksumFile, folder: string): Prom
   return expectedFrom(list, root, () => true);
 }
 
-/** What a list says of all that it names, from where it lies or from here. */
+/** Returns all entries of a list, relative to its own folder or to the current one. */
 export async function expectedByList(list: ChecksumFile): Promise<Expected> {
   const beside = expectedFrom(list, dirname(resolve(list.file)), () => true);
   if (await anyExists(beside.keys())) return beside;
@@ -39,12 +39,12 @@ export async function expectedByList(list: ChecksumFile): Promise<Expected> {
   return (await anyExists(here.keys())) ? here : beside;
 }
 
-/** What a list says of one file: by its path, else by its name where the list has that name once. */
+/** Returns the entry for one file: by its path, else by its name if the name is unique in the list. */
 export async function expectedForFile(list: ChecksumFile, file: string): Promise<ChecksumEntry | undefined> {
   const listed = (await expectedByList(list)).get(resolve(file));
   if (listed) return listed;
-  const alike = list.entries.filter(({ name }) => basename(name) === basename(file));
-  return alike.length === 1 ? alike[0] : undefined;
+  const sameName = list.entries.filter(({ name }) => basename(name) === basename(file));
+  return sameName.length === 1 ? sameName[0] : undefined;
 }
 
 function expectedFrom(
@@ -57,8 +57,8 @@ function expectedFrom(
 }
 
 function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way !== '..' && !way.startsWith(`..${sep}`) && resolve(folder, way) === path;
+  const inFolder = relative(folder, path);
+  return inFolder !== '..' && !inFolder.startsWith(`..${sep}`) && resolve(folder, inFolder) === path;
 }
 
 async function anyExists(paths: Iterable<string>): Promise<boolean> {

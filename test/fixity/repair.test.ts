@@ -16,14 +16,14 @@ afterEach(async () => {
 
 const A = sha256Of('first');
 
-/** The files that were set aside, by name, with their bytes. */
+/** Returns the names and bytes of the files that were set aside. */
 async function setAside(folder: string): Promise<Record<string, string>> {
   const names = await readdir(join(folder, 'damaged'));
   const bytes = await Promise.all(names.map((name) => readFile(join(folder, 'damaged', name), 'utf8')));
   return Object.fromEntries(names.map((name, index) => [name, bytes[index] ?? '']));
 }
 
-test('the same pack again brings right bytes back; the damaged ones are set aside under their own digest', async () => {
+test('uploading the same pack again repairs its blobs; damaged files are set aside under their own digest', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await overwrite(node.dataFolder, A, 'fixed');
@@ -35,7 +35,7 @@ test('the same pack again brings right bytes back; the damaged ones are set asid
   expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
 });
 
-test('a new pack with the same file mends it too, also where no audit had met the damage: it is recorded then', async () => {
+test('a new pack with the same file repairs it, and damage that no audit had found is recorded', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await overwrite(node.dataFolder, A, 'fixed');
@@ -48,7 +48,7 @@ test('a new pack with the same file mends it too, also where no audit had met th
   ]);
 });
 
-test('a source whose object is damaged is fetched whole again, though nothing changed there', async () => {
+test('a source with a damaged object is fetched without validators, which repairs it', async () => {
   const web = await ScriptedWeb.open();
   web.script('/page', tagged('first', '"1"'));
   const { node } = await openCollectingNode();
@@ -65,7 +65,7 @@ test('a source whose object is damaged is fetched whole again, though nothing ch
   expect((await objectEntries(node)).map(({ type }) => type)).toEqual(['object.damaged', 'object.restored']);
 });
 
-test('a record that names damaged bytes is refused until it brings them', async () => {
+test('a record that reuses a damaged blob is refused until it uploads the bytes', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await rm(fileOf(node.dataFolder, A));
@@ -79,7 +79,7 @@ test('a record that names damaged bytes is refused until it brings them', async 
   expect(await fixityOf(node)).toMatchObject({ damaged_objects: 0 });
 });
 
-test('the same captures again bring right bytes back, and are no new captures', async () => {
+test('importing the same captures again repairs their objects and adds no captures', async () => {
   const collecting = await openCollectingNode();
   const { node } = collecting;
   await imported(collecting, response('first'));

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 const A = sha256Of('first');
 
-test('a blob that is known to be damaged is held back, and given out again once it was mended by hand', async () => {
+test('a damaged blob is withheld, and served again after it was repaired by hand', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await overwrite(node.dataFolder, A, 'fixed');
@@ -28,7 +28,7 @@ test('a blob that is known to be damaged is held back, and given out again once 
   expect(await (await node.fetch(`/api/blobs/${A}`)).text()).toBe('first');
 });
 
-test('an archived object is held back at its address and as a memento', async () => {
+test('a damaged object is withheld at its own URL and as a memento', async () => {
   const web = await ScriptedWeb.open();
   web.script('/page', tagged('first', '"1"'));
   const { node } = await openCollectingNode();

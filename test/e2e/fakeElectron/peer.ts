@@ -1,6 +1,6 @@
 /**
- * Two processes that ask each other by name over a channel of messages. One calls, the other answers by its table of
- * handlers; what a handler throws is thrown where it was called.
+ * Remote calls between two processes over a message channel. The other process runs the handler of that name; an error of
+ * the handler rejects the call.
  */
 export interface Peer {
   call(name: string, ...args: unknown[]): Promise<unknown>;
@@ -25,7 +25,7 @@ export function createPeer(channel: Channel, handlers: Handlers): Peer {
   channel.listen((received) => {
     const message = received as Message;
     if ('call' in message) {
-      answer(handlers, message.call, message.args).then(
+      runHandler(handlers, message.call, message.args).then(
         (result) => channel.send({ id: message.id, result }),
         (error: unknown) => channel.send({ id: message.id, failure: String(error) }),
       );
@@ -46,8 +46,8 @@ export function createPeer(channel: Channel, handlers: Handlers): Peer {
   };
 }
 
-async function answer(handlers: Handlers, name: string, args: unknown[]): Promise<unknown> {
+async function runHandler(handlers: Handlers, name: string, args: unknown[]): Promise<unknown> {
   const handler = handlers[name];
-  if (!handler) throw new Error(`Nobody answers ${name}.`);
+  if (!handler) throw new Error(`There is no handler ${name}.`);
   return handler(...(args as never[]));
 }

@@ -35,7 +35,7 @@ class WebContents extends EventEmitter {
   }
 }
 
-/** Strongroom has one window, so the host knows one page. */
+/** Strongroom has one window, so the host has one page. */
 export class BrowserWindow extends EventEmitter {
   static readonly #all: BrowserWindow[] = [];
   static getAllWindows = (): BrowserWindow[] => [...BrowserWindow.#all];
@@ -99,7 +99,7 @@ export const ipcMain = {
     void invokable.set(channel, handler),
 };
 
-/** What the page does reaches the window's listeners; a window that has gone allows nothing. */
+/** Calls from the page go to the listeners of the window. Without a window, nothing is allowed. */
 const contents = () => BrowserWindow.getAllWindows()[0]?.webContents;
 answerHost({
   mayNavigate: (url: string, isMainFrame: boolean) => contents()?.mayNavigate(url, isMainFrame),
@@ -109,7 +109,7 @@ answerHost({
       { senderFrame: { origin: frame.origin, parent: frame.isMain ? null : {} } },
       ...args,
     ),
-  closeByPerson: () => {
+  closeByUser: () => {
     BrowserWindow.getAllWindows()[0]?.close();
     if (BrowserWindow.getAllWindows().length === 0) app.emit('window-all-closed');
   },

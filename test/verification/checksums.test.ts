@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { isChecksumList, parseChecksums } from '../../server/verification/sums.ts';
+import { isChecksumList, parseChecksums } from '../../server/verification/checksums.ts';
 import { isInstalled, run } from '../support/extract.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { app } from './app.ts';
 
-/** Gives a process of Node the channel that a utility process has in place of `process.send`. */
+/** Gives a Node process the `process.parentPort` of a utility process, instead of `process.send`. */
 const PARENT_PORT = `data:text/javascript,${encodeURIComponent(`
   const { send } = process;
   process.parentPort = {
@@ -19,7 +19,7 @@ interface ForkOptions {
   serviceName?: string;
 }
 
-/** A process of Node with the events and the channel of Electron's; JavaScript's flags are taken as Chromium does. */
+/** A Node process with the events and the channel of Electron's utility process. Reads V8 flags from `--js-flags`. */
 class UtilityProcess extends EventEmitter {
   #child: ChildProcess;
 
@@ -53,7 +53,7 @@ class UtilityProcess extends EventEmitter {
   kill = (): boolean => this.#child.kill('SIGKILL');
 }
 
-/** The wait status by which Chromium tells of a signal. */
+/** The wait status with which Chromium reports a signal. */
 function statusOf(signal: NodeJS.Signals | null): number {
   return { SIGTRAP: 5, SIGABRT: 6, SIGSEGV: 11 }[String(signal)] ?? 9;
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-/** Menus, the tray and notifications are kept as they were asked for, so that a test can look at them and click. */
+/** Menus, tray and notifications are only stored, so that a test can inspect and click them. */
 
 interface ItemTemplate {
   id?: string;
@@ -60,7 +60,7 @@ export class Menu {
 }
 
 export class Tray extends EventEmitter {
-  /** Electron has no list of trays; a test of the stand-in needs one. */
+  /** Electron has no list of trays; the tests need one. */
   static readonly all: Tray[] = [];
   toolTip = '';
   menu: Menu | undefined;

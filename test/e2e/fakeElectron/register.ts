@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module';
 
-/** Preloaded into Node: the module `electron` of the built app is the stand-in from here on. */
+/** Preloaded into Node: resolves the module `electron` of the built app to the fake one. */
 registerHooks({
   resolve: (specifier, context, nextResolve) =>
     specifier === 'electron'

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { runInThisContext } from 'node:vm';
 import { createPeer, type Handlers } from './peer.ts';
 
-/** Electron's events that a listener can hold back. */
+/** An event that a listener can cancel, as in Electron. */
 export class CancelableEvent {
   defaultPrevented = false;
   preventDefault(): void {
@@ -23,7 +23,7 @@ class App extends EventEmitter {
   readonly name = 'strongroom';
   readonly isPackaged = false;
   sandboxEnabled = false;
-  /** Utility processes that run; the other module tells of them. */
+  /** The running utility processes; `utilityProcess.ts` maintains them. */
   readonly processes = new Set<{ type: string; name: string }>();
   #paths = new Map([['userData', String(values['user-data-dir'])]]);
   #closeWindows: () => boolean = () => true;
@@ -39,14 +39,14 @@ class App extends EventEmitter {
     );
   getAppMetrics = (): { type: string; name: string }[] => [...this.processes];
   isReady = (): boolean => this.#isReady;
-  getVersion = (): string => process.env.npm_package_version ?? '0.0.0-stand-in';
+  getVersion = (): string => process.env.npm_package_version ?? '0.0.0-fake';
   getPath = (name: string): string => this.#paths.get(name) ?? join(this.getPath('userData'), name);
   setPath = (name: string, path: string): void => void this.#paths.set(name, path);
   enableSandbox = (): void => {
     this.sandboxEnabled = true;
   };
 
-  /** Whoever makes the file first has the lock; the other's command line is told to whoever has it. */
+  /** The first process to create the file has the lock; it gets the command lines of the others. */
   requestSingleInstanceLock = (): boolean => {
     const file = join(this.getPath('userData'), 'SingletonLock');
     mkdirSync(this.getPath('userData'), { recursive: true });
@@ -60,7 +60,7 @@ class App extends EventEmitter {
     return true;
   };
 
-  /** Windows are the other module's: it says here how they are all closed, and whether that was not prevented. */
+  /** Sets how `window.ts` closes all windows. The function returns false if that was prevented. */
   onQuitCloseWindows(close: () => boolean): void {
     this.#closeWindows = close;
   }
@@ -84,7 +84,7 @@ process.on('SIGTERM', app.quit);
 process.on('SIGINT', app.quit);
 
 const handlers: Handlers = {
-  /** Playwright's `evaluate` of the main process: a function's source, called with the module. */
+  /** Like Playwright's `evaluate` in the main process: runs a function's source with the module `electron`. */
   evaluate: async (source: string, arg: unknown) => {
     const electron = await import('./electron.ts');
     const run = runInThisContext(`(${source})`) as (electron: unknown, arg: unknown) => unknown;
@@ -94,12 +94,12 @@ const handlers: Handlers = {
     void app.emit('second-instance', new CancelableEvent(), argv, process.cwd(), null),
 };
 
-/** More handlers, by the modules that have what they need. */
+/** Adds handlers of other modules. */
 export function answerHost(more: Handlers): void {
   Object.assign(handlers, more);
 }
 
-/** The process that opens pages for this one. */
+/** The process that opens pages for this process. */
 export const host = createPeer(
   {
     send: (message) => void process.send?.(message),

@@ -1,24 +1,24 @@
-/** A list of digests such as `SHA256SUMS`. */
+/** The parsed lines of a list of digests such as `SHA256SUMS`. */
 export interface ChecksumList {
   entries: ChecksumEntry[];
-  /** Numbers of lines that are no entry. */
+  /** The numbers of the lines that are not valid. */
   faults: number[];
 }
 
 export interface ChecksumEntry {
-  /** The path as the list has it. */
+  /** The path in the list. */
   name: string;
   sha256: string;
 }
 
-/** `sha256sum`: digest, a space, a space or an asterisk (text or binary, which differ nowhere today), name. */
+/** `sha256sum`: digest, space, a space (text) or asterisk (binary), name. Text and binary mode are the same today. */
 const GNU_LINE = /^(\\?)([0-9a-f]{64}) [ *](.+)$/is;
 /** `sha256sum --tag`, `shasum --tag`, BSD's `sha256` and `openssl dgst`. */
 const TAGGED_LINE = /^(\\?)SHA(?:2-)?256 ?\((.+)\) ?= ?([0-9a-f]{64})$/is;
 
 /**
- * Reads a list in the format of GNU coreutils or of BSD. A backslash before the line says that the name is escaped;
- * empty lines and lines that begin with `#` say nothing.
+ * Parses a list in the format of GNU coreutils or BSD. A leading backslash means that the name is escaped. Empty lines and
+ * lines that begin with `#` are ignored.
  */
 export function parseChecksums(text: string): ChecksumList {
   const list: ChecksumList = { entries: [], faults: [] };
@@ -34,7 +34,7 @@ export function parseChecksums(text: string): ChecksumList {
   return list;
 }
 
-/** Whether a text is a list of digests, by what it says and not by its name. */
+/** Returns whether a text is a list of digests: at least half of its lines are entries. */
 export function isChecksumList(text: string): boolean {
   const { entries, faults } = parseChecksums(text);
   return entries.length > 0 && faults.length <= entries.length;
@@ -51,7 +51,7 @@ function reordered(match: RegExpExecArray | null): (string | undefined)[] {
   return match ? [match[0], match[1], match[3], match[2]] : [];
 }
 
-/** The escapes of coreutils: a backslash, a line feed, a carriage return. */
+/** Replaces the escapes of coreutils: backslash, line feed, carriage return. */
 function unescaped(name: string): string {
   return name.replace(/\\([\\nr])/g, (_whole, letter: string) => ({ n: '\n', r: '\r' })[letter] ?? '\\');
 }

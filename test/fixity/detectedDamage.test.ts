@@ -23,7 +23,7 @@ const unreadable: Damaging = async (folder, sha256) => {
   await rm(fileOf(folder, sha256));
   await mkdir(fileOf(folder, sha256));
 };
-/** As many bytes as before, but others: only who hashes them sees it. */
+/** Changes bytes and keeps the size, so that only hashing detects it. */
 const changed: Damaging = (folder, sha256) => overwrite(folder, sha256, 'fixed');
 
 async function packWith(content: string): Promise<{ node: TestNode; id: string; sha256: string }> {
@@ -64,7 +64,7 @@ test.each([
   ['missing', missing, 'missing'],
   ['unreadable', unreadable, 'unreadable'],
 ] as const)(
-  'the verification of a pack records a file that is %s, which is held back from then on',
+  'verifying a pack records a file that is %s, which is withheld from then on',
   async (_what, damage, problem) => {
     const { node, id, sha256 } = await packWith('first');
     await damage(node.dataFolder, sha256);
@@ -80,7 +80,7 @@ test.each([
 test.each([
   ['changed', changed, 'changed'],
   ['missing', missing, 'missing'],
-] as const)('the download of a pack file records a file that is %s', async (_what, damage, problem) => {
+] as const)('downloading a pack file records a file that is %s', async (_what, damage, problem) => {
   const { node, id, sha256 } = await packWith('first');
   await damage(node.dataFolder, sha256);
   expect((await node.fetch(`/api/packs/${id}/file`)).status).toBe(500);
@@ -98,7 +98,7 @@ async function watched(...bodies: string[]) {
 
 const A = sha256Of('first');
 
-/** Asks for an object's text, which was made before, as if it never had been. */
+/** Deletes an object's derived text and requests it again. */
 async function textAnew(node: TestNode): Promise<Response> {
   const database = new Database(join(node.dataFolder, 'strongroom.db'));
   database.exec('DELETE FROM derived_documents');
@@ -108,7 +108,7 @@ async function textAnew(node: TestNode): Promise<Response> {
 
 test.each([
   ['its metadata', changed, async (node: TestNode) => node.fetch(`/archive/${A}/metadata`), 'changed'],
-  ['its address', cut, async (node: TestNode) => node.fetch(`/archive/${A}`), 'changed'],
+  ['its own URL', cut, async (node: TestNode) => node.fetch(`/archive/${A}`), 'changed'],
   [
     'a WARC export',
     changed,
@@ -116,17 +116,20 @@ test.each([
     'changed',
   ],
   ['its text', changed, async (node: TestNode) => textAnew(node), 'changed'],
-] as const)('a damaged object is recorded when it is met by %s', async (_what, damage, meet, problem) => {
-  const { node } = await watched('first');
-  await damage(node.dataFolder, A);
-  await meet(node);
-  const [damaged] = (await objectEntries(node)).filter(({ type }) => type === 'object.damaged');
-  expect(damaged?.subject).toBe(A);
-  expect(await damages(node)).toMatchObject([{ sha256: A, problem }]);
-  expect((await node.fetch(`/archive/${A}`)).status).toBe(500);
-});
+] as const)(
+  'a damaged object is recorded when a request reads %s',
+  async (_what, damage, request, problem) => {
+    const { node } = await watched('first');
+    await damage(node.dataFolder, A);
+    await request(node);
+    const [damaged] = (await objectEntries(node)).filter(({ type }) => type === 'object.damaged');
+    expect(damaged?.subject).toBe(A);
+    expect(await damages(node)).toMatchObject([{ sha256: A, problem }]);
+    expect((await node.fetch(`/archive/${A}`)).status).toBe(500);
+  },
+);
 
-test('a damaged object is recorded when it is met by its memento and by a diff', async () => {
+test('a damaged object is recorded when a request reads its memento or a diff', async () => {
   const { node, web, collecting } = await watched('first', 'second');
   const gate = await node.fetch(`/timegate/${web.url('/page')}`, { redirect: 'manual' });
   const newest = sha256Of('second');

@@ -1,0 +1,78 @@
+/** An option of a command: its definition for `parseArgs`, and its text in `--help`. */
+export interface Option {
+  type: 'string' | 'boolean';
+  short?: string;
+  default?: string | boolean;
+  /** The placeholder of the value, such as `FILE`. */
+  value?: string;
+  help: string;
+}
+
+export const DATA_OPTION = {
+  type: 'string',
+  default: 'strongroom-data',
+  value: 'DIR',
+  help: 'the data folder (default: ./strongroom-data)',
+} as const;
+
+export const JSON_OPTION = {
+  type: 'boolean',
+  default: false,
+  help: 'print JSON instead of sentences',
+} as const;
+
+export const ACCEPT_ROLLBACK_OPTION = {
+  type: 'boolean',
+  default: false,
+  help: 'continue with a database or dump that is behind what the node acknowledged or signed; the archive gets a new key, and a ledger entry records it',
+} as const;
+
+/** The options of every command that works on a data folder. */
+export const ARCHIVE_OPTIONS = { data: DATA_OPTION, json: JSON_OPTION } as const;
+
+/** The options of every command that may send requests to a running node. */
+export const NODE_OPTIONS = {
+  data: DATA_OPTION,
+  url: {
+    type: 'string',
+    value: 'URL',
+    help: 'the address of the running node (default: the one that it writes into its data folder)',
+  },
+  'token-file': {
+    type: 'string',
+    value: 'FILE',
+    help: 'the file with the owner’s token (default: the one in the data folder)',
+  },
+  json: JSON_OPTION,
+} as const;
+
+const MAX_WIDTH = 120;
+
+/** The part of `--help` that lists the options: one aligned paragraph for each, in their order. */
+export function optionsHelp(options: Readonly<Record<string, Option>>): string {
+  const rows = Object.entries(options).map(([name, { short, value, help }]) => ({
+    left: `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`,
+    help,
+  }));
+  const indent = Math.max(...rows.map(({ left }) => left.length)) + 4;
+  return rows
+    .flatMap(({ left, help }) =>
+      wrap(help, MAX_WIDTH - indent).map((line, index) =>
+        index === 0 ? `  ${left}`.padEnd(indent) + line : ' '.repeat(indent) + line,
+      ),
+    )
+    .join('\n');
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = '';
+    }
+    line += line === '' ? word : ` ${word}`;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { DumpError } from '../../server/dump/dumpFile.ts';
+import { importDump } from '../../server/dump/importArchive.ts';
+import type { Finding } from '../../server/verification/report.ts';
+import { verifyPaths } from '../../server/verification/verifyPaths.ts';
+import { systemClock } from '../../shared/clock.ts';
+import { closeTestNodes } from '../support/node.ts';
+import { closeScriptedWebs } from '../support/scriptedWeb.ts';
+import { filledArchive } from './filledArchive.ts';
+
+export type Line = Record<string, unknown> & { kind: string };
+
+export interface ValidDump {
+  /** A folder that is removed after the tests of the file. */
+  folder: string;
+  /** The lines of a valid dump that has every kind. */
+  lines: Line[];
+  /** The data folder of the dumped archive, and the head of its ledger. */
+  data: string;
+  head: unknown;
+}
+
+/** Creates a valid dump with every kind of line, once for all tests of a file. */
+export function useValidDump(): ValidDump {
+  const dump: ValidDump = { folder: '', lines: [], data: '', head: undefined };
+  beforeAll(async () => {
+    dump.folder = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+    dump.data = join(dump.folder, 'data');
+    const node = await filledArchive(dump.data);
+    dump.lines = parseLines(await (await node.node.fetch('/api/dump.jsonl')).text());
+    dump.head = ((await (await node.node.fetch('/api/ledger')).json()) as { head: unknown }).head;
+    await node.node.close();
+  }, 60_000);
+  afterAll(async () => {
+    await closeTestNodes();
+    await closeScriptedWebs();
+    await rm(dump.folder, { recursive: true });
+  });
+  return dump;
+}
+
+export function parseLines(dump: string): Line[] {
+  return dump
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Line);
+}
+
+/** Returns a dump of these lines, with a trailer that has their counts and digest. */
+export function withTrailer(lines: readonly Line[]): string {
+  const body = lines
+    .filter(({ kind }) => kind !== 'trailer')
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
+  const counts: Record<string, number> = {};
+  for (const { kind } of lines.slice(1, -1)) counts[kind] = (counts[kind] ?? 0) + 1;
+  const sha256 = createHash('sha256').update(body).digest('hex');
+  return `${body}${JSON.stringify({ kind: 'trailer', counts, sha256 })}\n`;
+}
+
+/** Returns a copy of the lines in which one line, given by its kind and its index among that kind, is changed. */
+export function altered(
+  lines: readonly Line[],
+  kind: string,
+  at: number,
+  change: (line: Line) => Line,
+): Line[] {
+  const copy = structuredClone(lines) as Line[];
+  const index = indexOf(copy, kind, at);
+  copy[index] = change(copy[index] as Line);
+  return copy;
+}
+
+export function indexOf(lines: readonly Line[], kind: string, at: number): number {
+  const indexes = lines.flatMap((line, index) => (line.kind === kind ? [index] : []));
+  const index = indexes.at(at);
+  if (index === undefined) throw new Error(`There is no line ${at} of the kind ${kind}.`);
+  return index;
+}
+
+/** Requires that `verify` and `import` refuse a dump with the same line and message, and that nothing is kept. */
+export async function refusal(
+  { folder }: ValidDump,
+  dump: string,
+): Promise<{ line: number | undefined; sentence: string }> {
+  const own = await mkdtemp(join(folder, 'forged-'));
+  const file = join(own, 'dump.jsonl');
+  await writeFile(file, dump);
+  const { value: found } = await verifyPaths({ paths: [file] }).next();
+  const error: unknown = await importDump(join(own, 'new'), file, systemClock).catch(
+    (cause: unknown) => cause,
+  );
+  expect(error).toBeInstanceOf(DumpError);
+  const { line, message: sentence } = error as DumpError;
+  expect(found).toMatchObject({ state: 'changed', detail: sentence });
+  expect((found as Finding).line).toBe(line);
+  expect(await readdir(own)).toEqual(['dump.jsonl']);
+  return { line, sentence };
+}
+
+/** A change that sets one member of a line. */
+export const member = (name: string, value: unknown) => (line: Line) => ({ ...line, [name]: value });
+/** A change that sets one member of the record in a line. */
+export const inRecord = (name: string, value: unknown) => (line: Line) => ({
+  ...line,
+  record: { ...(line.record as object), [name]: value },
+});

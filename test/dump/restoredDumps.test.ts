@@ -1,0 +1,137 @@
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { describe, expect, test } from 'vitest';
+import { ZipFile } from 'yazl';
+import type { LedgerEntry } from '../../shared/ledger.ts';
+import { runCommand } from '../support/cli.ts';
+import { extract } from '../support/extract.ts';
+import { openTestNode } from '../support/node.ts';
+import { olderDump } from '../support/olderArchive.ts';
+import { sha256Of } from '../support/packs.ts';
+import { altered, indexOf, member, parseLines, refusal, useValidDump, withTrailer } from './dumpLines.ts';
+
+const valid = useValidDump();
+
+describe('a valid dump', () => {
+  test('is restored into an archive with the same ledger head, which verifies', async () => {
+    const own = await mkdtemp(join(valid.folder, 'valid-'));
+    const file = join(own, 'dump.jsonl');
+    await writeFile(file, withTrailer(valid.lines));
+    expect(await runCommand(['verify', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runCommand(['import', file, '--data', join(own, 'new')])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    const node = await openTestNode({ dataFolder: join(own, 'new') });
+    const ledger = (await (await node.fetch('/api/ledger')).json()) as { head: unknown };
+    expect(ledger.head).toEqual(valid.head);
+    expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
+    const again = parseLines(await (await node.fetch('/api/dump.jsonl')).text());
+    expect(again.slice(1, -1)).toEqual(valid.lines.slice(1, -1));
+  });
+
+  test('of an earlier version is restored, and its retrievals are covered when the archive is first opened', async () => {
+    const own = await mkdtemp(join(valid.folder, 'older-'));
+    const file = join(own, 'dump.jsonl');
+    await writeFile(file, await olderDump());
+    expect(await runCommand(['verify', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runCommand(['import', file, '--data', join(own, 'new')])).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    const before = await runCommand(['ledger', 'verify', '--data', join(own, 'new')]);
+    expect(before).toMatchObject({ code: 0, stderr: '' });
+    const node = await openTestNode({ dataFolder: join(own, 'new') });
+    const { items } = (await (await node.fetch('/api/ledger?from=31')).json()) as { items: LedgerEntry[] };
+    expect(items.map(({ type, subject }) => [type, subject])).toEqual([
+      ['object.damaged', expect.any(String)],
+      ['retrievals.recorded', '1-16'],
+    ]);
+    expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  test('of an earlier version is refused if a line was changed', async () => {
+    const older = parseLines(await olderDump());
+    const scripted = altered(older, 'source', 0, member('url', 'javascript:alert(1)'));
+    expect(await refusal(valid, withTrailer(scripted))).toMatchObject({
+      line: indexOf(older, 'source', 0) + 1,
+      sentence: expect.stringContaining('/url'),
+    });
+    const commented = altered(older, 'comment', 0, member('body', 'Forged'));
+    expect((await refusal(valid, withTrailer(commented))).line).toBe(indexOf(older, 'comment', 0) + 1);
+  });
+});
+
+test('a source is restored although percent-encoding made its URL longer than the limit for input', async () => {
+  const own = await mkdtemp(join(valid.folder, 'long-'));
+  const node = await openTestNode({ dataFolder: join(own, 'data') });
+  const url = `http://long.example/${'ü'.repeat(4_000)}`;
+  expect((await node.sendJson('POST', '/manage/sources', { url })).status).toBe(201);
+  await writeFile(join(own, 'dump.jsonl'), await (await node.fetch('/api/dump.jsonl')).text());
+  const read = await runCommand(['import', join(own, 'dump.jsonl'), '--data', join(own, 'new')]);
+  expect(read).toMatchObject({ code: 0, stderr: '' });
+});
+
+/** Rewrites the dump in an exported archive, with every digest that depends on it. */
+async function rewriteDump(file: string, forged: string, change: (dump: string) => string): Promise<void> {
+  const own = await mkdtemp(join(tmpdir(), 'strongroom-test-'));
+  await extract(file, own);
+  const bag = join(own, 'strongroom-archive');
+  const rewrite = async (name: string, text: string) => {
+    const before = sha256Of(await readFile(join(bag, name)));
+    await writeFile(join(bag, name), text);
+    return [before, sha256Of(text)] as const;
+  };
+  const [dump, manifest] = ['data/dump.jsonl', 'manifest-sha256.txt'];
+  const digests = await rewrite(dump, change(await readFile(join(bag, dump), 'utf8')));
+  const text = (await readFile(join(bag, manifest), 'utf8')).replace(...digests);
+  const ofManifest = await rewrite(manifest, text);
+  const tags = 'tagmanifest-sha256.txt';
+  await rewrite(tags, (await readFile(join(bag, tags), 'utf8')).replace(...ofManifest));
+  const zip = new ZipFile();
+  for (const entry of await readdir(own, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile()) zip.addFile(path, relative(own, path));
+  }
+  zip.end();
+  await pipeline(zip.outputStream, createWriteStream(forged));
+  await rm(own, { recursive: true });
+}
+
+describe('verify and import report a forged dump', () => {
+  test('with the number of the line, as text and as JSON, and exit with 1', async () => {
+    const own = await mkdtemp(join(valid.folder, 'said-'));
+    const file = join(own, 'dump.jsonl');
+    await writeFile(file, withTrailer(altered(valid.lines, 'comment', 0, member('body', 'Forged'))));
+    const at = indexOf(valid.lines, 'comment', 0) + 1;
+    const message = new RegExp(`line ${at}: .*altered`);
+    const verified = await runCommand(['verify', file]);
+    expect([verified.code, verified.stdout]).toEqual([1, expect.stringMatching(message)]);
+    const asJson = await runCommand(['verify', '--json', file]);
+    expect(JSON.parse(asJson.stdout.split('\n')[0] ?? '')).toMatchObject({ state: 'changed', line: at });
+    const read = await runCommand(['import', file, '--data', join(own, 'new')]);
+    expect([read.code, read.stderr]).toEqual([1, expect.stringMatching(message)]);
+    const readAsJson = await runCommand(['import', '--json', file, '--data', join(own, 'new')]);
+    expect(JSON.parse(readAsJson.stdout)).toMatchObject({ ok: false, line: at });
+    expect(await readdir(own)).toEqual(['dump.jsonl']);
+  });
+
+  test('in an exported archive whose manifests were rewritten to match', async () => {
+    const own = await mkdtemp(join(valid.folder, 'export-'));
+    const file = join(own, 'archive.zip');
+    await runCommand(['export', '--data', valid.data, '--out', file]);
+    const forged = join(own, 'forged.zip');
+    await rewriteDump(file, forged, (dump) =>
+      withTrailer(altered(parseLines(dump), 'comment', 0, member('body', 'Forged'))),
+    );
+    const message = new RegExp(`line ${indexOf(valid.lines, 'comment', 0) + 1}: .*altered`);
+    const verified = await runCommand(['verify', forged]);
+    expect([verified.code, verified.stdout]).toEqual([1, expect.stringMatching(message)]);
+    const read = await runCommand(['import', forged, '--data', join(own, 'new')]);
+    expect([read.code, read.stderr]).toEqual([1, expect.stringMatching(message)]);
+    expect((await readdir(own)).sort()).toEqual(['archive.zip', 'forged.zip']);
+  });
+});
