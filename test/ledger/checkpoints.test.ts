@@ -48,6 +48,7 @@ test('one that cannot be kept is not given, and is as soon as it can be', async 
 /** Whatever gives a checkpoint out. */
 const GIVEN: Record<string, (node: TestNode) => Promise<Response>> = {
   'the checkpoint': (node) => node.fetch('/api/ledger/checkpoint'),
+  'the checkpoint of the static log': (node) => node.fetch('/log/checkpoint'),
   'a proof as a file': (node) => node.fetch('/api/ledger/proof?seq=1&format=tlog-proof'),
   'a dump': (node) => node.fetch('/api/dump.jsonl'),
 };
