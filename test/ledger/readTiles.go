@@ -18,7 +18,7 @@ import (
 
 type tiles struct{ prefix string }
 
-func (tiles) Height() int                    { return 8 }
+func (tiles) Height() int                     { return 8 }
 func (tiles) SaveTiles([]tlog.Tile, [][]byte) {}
 func (t tiles) ReadTiles(wanted []tlog.Tile) ([][]byte, error) {
 	var all [][]byte

@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, hash, verify } from 'node:crypto';
 
 /**
  * A client of static logs, written from C2SP tlog-tiles, tlog-checkpoint and signed-note, and RFC 6962, section 2.1. It
@@ -116,27 +116,22 @@ export class TiledTree {
       : [...(await this.consistencyPath(older, middle, to, false)), await this.hash(from, middle)];
   }
 
-  /**
-   * Reads every tile and every entry, and holds each to what stands above it, up to the root.
-   *
-   * @throws Error at the first that differs
-   */
-  async readEntries(root: Buffer): Promise<string[]> {
-    const entries: string[] = [];
-    for (let level = 0; WIDTH ** level <= Math.max(this.size, 1); level += 1) {
+  /** Holds every tile to what stands above it, up to the root. @throws Error at the first that differs */
+  async checkTiles(root: Buffer): Promise<void> {
+    for (let level = 0; WIDTH ** level <= this.size; level += 1) {
       for (const [index, width] of tileWidths(this.size, level).entries()) {
         const tile = await this.tile(level, index);
-        if (level === 0) entries.push(...(await this.#entriesBelow(tile, index)));
         if (width < WIDTH) continue;
         const above = (await this.tile(level + 1, Math.floor(index / WIDTH)))[index % WIDTH];
         if (!above?.equals(completeRoot(tile))) throw new Error(`tile ${level}/${index} has another root`);
       }
     }
     if (!root.equals(await this.hash(0, this.size))) throw new Error('the tree has another root');
-    return entries;
   }
 
-  async #entriesBelow(tile: Buffer[], index: number): Promise<string[]> {
+  /** The entries of a tile of level 0, each held to its hash. @throws Error at the first that differs */
+  async readBundle(index: number): Promise<string[]> {
+    const tile = await this.tile(0, index);
     const entries = entriesOf(await this.#fetch(tilePath('entries', index, tile.length)));
     if (entries.length !== tile.length) throw new Error(`bundle ${index} has ${entries.length} entries`);
     for (const [place, entry] of entries.entries()) {
@@ -145,22 +140,29 @@ export class TiledTree {
     }
     return entries.map(String);
   }
+
+  /** The whole log, every byte of it verified. @throws Error at the first that differs */
+  async readEntries(root: Buffer): Promise<string[]> {
+    await this.checkTiles(root);
+    const bundles = await Promise.all(tileWidths(this.size, 0).map((_, index) => this.readBundle(index)));
+    return bundles.flat();
+  }
 }
 
 /** Whether an audit path leads from a leaf to the root (RFC 9162, section 2.1.3.2). */
 export function isIncluded(leaf: Buffer, index: number, { size, root }: SignedTree, path: Buffer[]): boolean {
-  let [fn, sn, hash] = [index, size - 1, leaf];
+  let [fn, sn, reached] = [index, size - 1, leaf];
   for (const sibling of path) {
     if (sn === 0) return false;
     if (fn % 2 === 1 || fn === sn) {
-      hash = parent(sibling, hash);
+      reached = parent(sibling, reached);
       while (fn % 2 === 0 && fn !== 0) [fn, sn] = [fn / 2, Math.floor(sn / 2)];
     } else {
-      hash = parent(hash, sibling);
+      reached = parent(reached, sibling);
     }
     [fn, sn] = [Math.floor(fn / 2), Math.floor(sn / 2)];
   }
-  return sn === 0 && hash.equals(root);
+  return sn === 0 && reached.equals(root);
 }
 
 /** Whether a path proves the older tree, not empty, to be the beginning of a newer one (RFC 9162, section 2.1.4.2). */
@@ -170,13 +172,13 @@ export function isPrefix(older: SignedTree, newer: SignedTree, path: Buffer[]): 
   if (first === undefined) return false;
   let [fn, sn, fr, sr] = [older.size - 1, newer.size - 1, first, first];
   while (fn % 2 === 1) [fn, sn] = [Math.floor(fn / 2), Math.floor(sn / 2)];
-  for (const hash of rest) {
+  for (const sibling of rest) {
     if (sn === 0) return false;
     if (fn % 2 === 1 || fn === sn) {
-      [fr, sr] = [parent(hash, fr), parent(hash, sr)];
+      [fr, sr] = [parent(sibling, fr), parent(sibling, sr)];
       while (fn % 2 === 0 && fn !== 0) [fn, sn] = [fn / 2, Math.floor(sn / 2)];
     } else {
-      sr = parent(sr, hash);
+      sr = parent(sr, sibling);
     }
     [fn, sn] = [Math.floor(fn / 2), Math.floor(sn / 2)];
   }
@@ -221,7 +223,5 @@ function entriesOf(bundle: Buffer): Buffer[] {
 }
 
 function sha256(...parts: Buffer[]): Buffer {
-  const hash = createHash('sha256');
-  for (const part of parts) hash.update(part);
-  return hash.digest();
+  return hash('sha256', Buffer.concat(parts), 'buffer');
 }
