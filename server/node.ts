@@ -41,6 +41,7 @@ import { objectHandlers } from './http/routes/objects.ts';
 import { packsHandlers } from './http/routes/packs.ts';
 import { sourceHandlers } from './http/routes/sources.ts';
 import { studiesHandlers } from './http/routes/studies.ts';
+import { tileHandlers } from './http/routes/tiles.ts';
 import { warcHandlers } from './http/routes/warc.ts';
 import { sessionCookie } from './http/security/access.ts';
 import { createGuards } from './http/security/guards.ts';
@@ -118,6 +119,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...citationsHandlers(store, nodeName, publicAddress),
         ...blobsHandlers(store),
         ...ledgerHandlers(store, checkpoints),
+        ...tileHandlers(store, checkpoints),
         ...dumpHandlers(store, checkpoints, exports),
         ...sourceHandlers(store, collection),
         ...captureHandlers(collection.captures),

@@ -96,6 +96,14 @@ export const ledgerVerificationSchema = z
   .meta({ id: 'LedgerVerification' });
 export type LedgerVerification = z.output<typeof ledgerVerificationSchema>;
 
+/**
+ * What follows `tile/` in the address of a tile of the log (C2SP tlog-tiles): the level or `entries`, the index in groups
+ * of three digits, all but the last after an `x`, and the width of a partial tile.
+ */
+export const TILE_PATH =
+  /^(entries|[1-5]?\d|6[0-3])\/(?!x000)((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d?|1\d\d|2[0-4]\d|25[0-5]))?$/;
+export const tilePathSchema = z.string().regex(TILE_PATH);
+
 const base64Hash = z.string().meta({ description: 'A SHA-256 hash in base64', contentEncoding: 'base64' });
 
 export const proofQuery = z.strictObject({

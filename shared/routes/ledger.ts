@@ -91,6 +91,28 @@ export const ledgerRoutes = {
     responses: { 200: { description: 'The proof', schema: consistencyProofSchema } },
     problems: [],
   }),
+  readLogCheckpoint: route({
+    method: 'GET',
+    path: '/log/checkpoint',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'The checkpoint of the ledger as a static log (C2SP tlog-tiles)',
+    description: 'The same as /api/ledger/checkpoint. `/log` is the prefix of the log.',
+    answers: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
+    problems: ['disk_nearly_full', 'storage_failed'],
+  }),
+  readTile: route({
+    method: 'GET',
+    path: '/log/tile/{+tile}',
+    access: 'read',
+    tag: 'Ledger',
+    summary: 'A tile of the ledger’s Merkle tree, or of its entries (C2SP tlog-tiles)',
+    description:
+      '`<L>/<N>`: 256 hashes of level L, 32 bytes each. `entries/<N>`: 256 leaves, each after its length in two bytes, highest first. `.p/<W>` after either: the first W of them. A tile never changes.',
+    headers: { 'Accept-Encoding': 'Entries are compressed where it takes `gzip`.' },
+    answers: { 200: { description: 'The tile', mediaTypes: ['application/octet-stream'] } },
+    problems: ['not_found'],
+  }),
   readDump: route({
     method: 'GET',
     path: '/api/dump.jsonl',

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,28 +7,19 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
 import { GrowingTree, leafHash } from '../../server/ledger/merkle.ts';
 import { codeBlocksOf } from '../support/docs.ts';
-import { isInstalled } from '../support/extract.ts';
-import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { GO_OF_DEBIAN, GO_TAKES_MS, goFolder, requireGo } from '../support/go.ts';
+import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 
 const run = promisify(execFile);
 const PROGRAM = 'opencheckpoint.go';
-const GO_TAKES_MS = 120_000;
 
-/** Skips a test where Go cannot be asked. */
-async function requireGo(skip: (condition: boolean, why: string) => void): Promise<void> {
-  skip(!(await isInstalled('go')), 'go is not installed');
-  const library = '/usr/share/gocode/src/golang.org/x/mod/sumdb/note';
-  skip(!existsSync(library), 'golang-golang-x-mod-dev is not installed');
-}
-
-/** A folder that holds the document's Go program, and the environment that Go is run in. */
-async function goFolder(): Promise<{ cwd: string; env: NodeJS.ProcessEnv }> {
-  const cwd = await temporaryFolder();
-  await writeFile(join(cwd, PROGRAM), (await codeBlocksOf('ledger.md', 'go')).get(PROGRAM) ?? '');
-  const env = { PATH: process.env.PATH, HOME: cwd, GOFLAGS: '', GOCACHE: join(cwd, 'cache') };
-  return { cwd, env };
+/** A folder that holds the document’s Go program, and the environment that Go is run in. */
+async function programFolder(): Promise<{ cwd: string; env: NodeJS.ProcessEnv }> {
+  const folder = await goFolder();
+  await writeFile(join(folder.cwd, PROGRAM), (await codeBlocksOf('ledger.md', 'go')).get(PROGRAM) ?? '');
+  return folder;
 }
 
 test('the test vector in ledger.md is valid', async () => {
@@ -50,13 +40,12 @@ test('the test vector in ledger.md is valid', async () => {
 describe('Go’s own package opens checkpoints', () => {
   test('the test vector, and only unaltered', { timeout: GO_TAKES_MS }, async ({ skip }) => {
     await requireGo(skip);
-    const { cwd, env } = await goFolder();
+    const { cwd, env } = await programFolder();
     const files = await codeBlocksOf('ledger.md', 'text');
     for (const [name, text] of files) await writeFile(join(cwd, name), text);
     const altered = (files.get('vector.checkpoint') ?? '').replace('\n3\n', '\n4\n');
     await writeFile(join(cwd, 'altered.checkpoint'), altered);
-    const goEnv = { ...env, GO111MODULE: 'off', GOPATH: '/usr/share/gocode' };
-    await run('go', ['build', '-o', 'opener', PROGRAM], { cwd, env: goEnv });
+    await run('go', ['build', '-o', 'opener', PROGRAM], { cwd, env: { ...env, ...GO_OF_DEBIAN } });
 
     const { stdout } = await run('./opener', ['vector.key', 'vector.checkpoint'], { cwd });
     expect(stdout).toBe('node.local/strongroom\n3\nNmQuc8JUCrEh46a/lUWwokmCzYMOsT080Z3jzmwCHsE=\n');
@@ -69,7 +58,7 @@ describe('Go’s own package opens checkpoints', () => {
     await requireGo(skip);
     const node = await openTestNode();
     for (const path of ['a', 'b']) await node.sendJson('POST', '/api/nodes', { path, title: path });
-    const { cwd, env } = await goFolder();
+    const { cwd, env } = await programFolder();
     const commands = (await codeBlocksOf('ledger.md', 'sh')).get('go') ?? 'exit 9';
     const { stdout } = await run('sh', ['-ec', commands], { cwd, env: { ...env, NODE: node.url } });
     const { head } = (await (await node.fetch('/api/ledger')).json()) as { head: { root: string } };

@@ -48,6 +48,7 @@ test('a checkpoint that cannot be stored is not returned, and later is once it c
 /** Everything that publishes a checkpoint. */
 const PUBLISHED: Record<string, (node: TestNode) => Promise<Response>> = {
   'the checkpoint': (node) => node.fetch('/api/ledger/checkpoint'),
+  'the checkpoint of the static log': (node) => node.fetch('/log/checkpoint'),
   'a proof as a file': (node) => node.fetch('/api/ledger/proof?seq=1&format=tlog-proof'),
   'a dump': (node) => node.fetch('/api/dump.jsonl'),
 };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { itemIdSchema } from '../../../shared/comment.ts';
 import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../../../shared/digest.ts';
 import { jobIdSchema } from '../../../shared/job.ts';
+import { tilePathSchema } from '../../../shared/ledger.ts';
 import { nodePathSchema } from '../../../shared/node.ts';
 import type { Access, BodySpec, RouteSpec } from '../../../shared/routes/route.ts';
 import { httpUrlSchema } from '../../../shared/text.ts';
@@ -76,6 +77,10 @@ function pathParameters({ path }: RouteSpec): PathParameter[] {
   return [...path.matchAll(/([\w-]*)\}?\/\{(\+?)(\w+)\}/g)].map(([, before = '', rest, name = '']) => {
     if (name === 'url') {
       return { name, schema: httpUrlSchema, description: 'A URL, unencoded, including its query.' };
+    }
+    if (name === 'tile') {
+      const description = 'Level, index and width, as C2SP tlog-tiles writes them: `0/x001/x234/067.p/8`.';
+      return { name, schema: tilePathSchema, description };
     }
     if (rest) {
       const description = 'One or more segments. The slashes between them are not encoded.';
