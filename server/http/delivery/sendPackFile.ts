@@ -4,7 +4,7 @@ import type { PackFileOutput } from '../../archive/packs/file/writePackFile.ts';
 import { isFresh, requirePreconditions, type Validators } from './conditions.ts';
 
 /** Goes up whenever a release writes other bytes for the same record. */
-const WRITTEN_AS = 1;
+const WRITTEN_AS = 2;
 
 /**
  * Answers with a pack file as it is made. The bytes follow from the record, so the entity tag does too.
