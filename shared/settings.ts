@@ -54,6 +54,8 @@ const reach = {
     .refine((url) => url === '' || isOrigin(url), ORIGIN_RULE),
   /** The address of that proxy where it is another machine; one on this machine is trusted. */
   trusted_proxy: z.union([z.literal(''), z.ipv4(), z.ipv6()], 'An IP address is needed, or nothing.'),
+  /** Whom harvesters write to (OAI-PMH, `adminEmail`); everybody who reads the node can see it. */
+  contact_email: z.union([z.literal(''), z.email().max(254)], 'An e-mail address is needed, or nothing.'),
 };
 
 export const settingsSchema = z.strictObject({ ...limits, ...collection, ...reach }).meta({ id: 'Settings' });
@@ -77,6 +79,7 @@ export const DEFAULT_SETTINGS: Settings = {
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
   public_url: '',
   trusted_proxy: '',
+  contact_email: '',
 };
 
 export const sharingModeSchema = z.enum(['off', 'read', 'contribute']);

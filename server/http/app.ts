@@ -58,7 +58,8 @@ export function createApp(config: AppConfig): Express {
       addRoute(routes, spec, async (request, response) => {
         const visitor = guards.allow(request, spec.access);
         noteUse(visitor, request, response);
-        const search = takesAddress(spec) ? new URLSearchParams() : searchOf(request.originalUrl);
+        const isOwn = takesAddress(spec) || spec.readsOwnQuery;
+        const search = isOwn ? new URLSearchParams() : searchOf(request.originalUrl);
         const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
         const answer = async (admitted?: AdmittedWrite): Promise<Reply> => {
           const body = await bodyOf(spec, request);

@@ -50,6 +50,8 @@ export interface RouteSpec {
   /** What the summary leaves open. */
   description?: string;
   query?: z.ZodObject;
+  /** The handler reads the query from the request: a protocol of its own says there what is wrong with it. */
+  readsOwnQuery?: boolean;
   body?: BodySpec;
   /** Request headers that it looks at, and what for. */
   headers?: Readonly<Record<string, string>>;

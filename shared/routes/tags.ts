@@ -5,6 +5,7 @@ export const ROUTE_TAGS = {
   Studies: 'Questions that packs answer, with a status and a table of results.',
   Comments: 'What people say about a pack or a study.',
   Citations: 'How to cite a pack or a study.',
+  Harvesting: 'The packs as harvesters collect them, by OAI-PMH 2.0.',
   Blobs: 'The bytes of files, named by their SHA-256.',
   Ledger: 'The append-only list of all that was recorded, and the proofs that it was never rewritten.',
   Dump: 'The whole archive as one stream.',

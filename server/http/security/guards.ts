@@ -88,5 +88,5 @@ function requireOwnPage({ method, headers }: IncomingMessage, path: string): voi
 }
 
 function isData(path: string): boolean {
-  return /^\/(api|archive|manage|memento|timegate|timemap)(\/|$)/.test(path);
+  return /^\/(api|archive|manage|memento|oai|timegate|timemap)(\/|$)/.test(path);
 }
