@@ -68,7 +68,8 @@ function resourceOf({ file, slug, table }: DescribedFile, blobAt: (sha256: strin
 
 function tableMembers({ delimiter, columns, missing }: TableDescription): object {
   return {
-    format: delimiter === '\t' ? 'tsv' : 'csv',
+    // With tabs too: not every reader knows `tsv`, and each parts cells as the dialect says.
+    format: 'csv',
     encoding: 'utf-8',
     ...(delimiter === ',' ? {} : { dialect: { delimiter, doubleQuote: true } }),
     schema: {
