@@ -32,6 +32,7 @@ import { diffHandlers } from './http/routes/diffs.ts';
 import { dumpHandlers } from './http/routes/dump.ts';
 import { eventHandlers } from './http/routes/events.ts';
 import { fixityHandlers } from './http/routes/fixity.ts';
+import { harvestingHandlers } from './http/routes/harvesting.ts';
 import { invitationsHandlers } from './http/routes/invitations.ts';
 import { ledgerHandlers } from './http/routes/ledger.ts';
 import { mementoHandlers } from './http/routes/mementos.ts';
@@ -117,6 +118,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...packsHandlers(store),
         ...commentsHandlers(store),
         ...citationsHandlers(store, nodeName, publicAddress),
+        ...harvestingHandlers(store, settings, nodeName, publicAddress),
         ...blobsHandlers(store),
         ...ledgerHandlers(store, checkpoints),
         ...tileHandlers(store, checkpoints),

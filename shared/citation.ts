@@ -12,6 +12,13 @@ export const CITATION_FORMATS = {
 } as const;
 export type CitationFormat = keyof typeof CITATION_FORMATS;
 
+/** What describes a pack of tables to programs that read its rows, by the words of `format`, with media types. */
+export const DESCRIPTOR_FORMATS = {
+  croissant: 'application/ld+json',
+  frictionless: 'application/vnd.datapackage+json',
+} as const;
+export type DescriptorFormat = keyof typeof DESCRIPTOR_FORMATS;
+
 const cslNameSchema = z.union([
   z.strictObject({ literal: z.string() }),
   z.strictObject({ family: z.string(), given: z.string() }),
@@ -56,5 +63,9 @@ export const citationQuery = z.strictObject({
   format: z
     .string()
     .optional()
-    .meta({ enum: Object.keys(CITATION_FORMATS), description: 'One format. Overrides `Accept`.' }),
+    .meta({
+      enum: [...Object.keys(CITATION_FORMATS), ...Object.keys(DESCRIPTOR_FORMATS)],
+      description:
+        'One format. Overrides `Accept`. `croissant` and `frictionless` describe packs with a table (CSV or TSV).',
+    }),
 });

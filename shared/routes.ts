@@ -5,6 +5,7 @@ import { derivedRoutes } from './routes/derived.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { diffRoutes } from './routes/diffs.ts';
 import { fixityRoutes } from './routes/fixity.ts';
+import { harvestingRoutes } from './routes/harvesting.ts';
 import { ledgerRoutes } from './routes/ledger.ts';
 import { manageRoutes } from './routes/manage.ts';
 import { mementoRoutes } from './routes/mementos.ts';
@@ -15,6 +16,7 @@ import { warcRoutes } from './routes/warc.ts';
 /** The table of all routes. The server's routes, the client's functions and the OpenAPI document are generated from it. */
 export const ROUTES = {
   ...archiveRoutes,
+  ...harvestingRoutes,
   ...ledgerRoutes,
   ...captureRoutes,
   ...collectionRoutes,

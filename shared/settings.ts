@@ -50,6 +50,8 @@ const reach = {
     .refine((url) => url === '' || isOrigin(url), ORIGIN_RULE),
   /** The IP address of that proxy if it runs on another machine. A proxy on this machine is always trusted. */
   trusted_proxy: z.union([z.literal(''), z.ipv4(), z.ipv6()], 'Give an IP address, or leave it empty.'),
+  /** The e-mail address for harvesters (OAI-PMH, `adminEmail`). Every reader of the node can see it. */
+  contact_email: z.union([z.literal(''), z.email().max(254)], 'Give an e-mail address, or leave it empty.'),
 };
 
 export const settingsSchema = z.strictObject({ ...limits, ...collection, ...reach }).meta({ id: 'Settings' });
@@ -73,6 +75,7 @@ export const DEFAULT_SETTINGS: Settings = {
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
   public_url: '',
   trusted_proxy: '',
+  contact_email: '',
 };
 
 export const sharingModeSchema = z.enum(['off', 'read', 'contribute']);

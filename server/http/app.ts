@@ -58,7 +58,8 @@ export function createApp(config: AppConfig): Express {
       addRoute(routes, spec, async (request, response) => {
         const visitor = guards.allow(request, spec.access);
         renewIfDue(visitor, request, response);
-        const search = endsInUrl(spec) ? new URLSearchParams() : searchOf(request.originalUrl);
+        const ownsQuery = endsInUrl(spec) || spec.readsOwnQuery;
+        const search = ownsQuery ? new URLSearchParams() : searchOf(request.originalUrl);
         const query = spec.query ? checkQuery(spec.query, search) : checkQuery(NO_QUERY, search);
         const handle = async (admitted?: AdmittedWrite): Promise<Reply> => {
           const body = await bodyOf(spec, request);

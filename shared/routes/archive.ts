@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CITATION_FORMATS, citationQuery, citationSchema } from '../citation.ts';
+import { CITATION_FORMATS, citationQuery, citationSchema, DESCRIPTOR_FORMATS } from '../citation.ts';
 import { commentSchema, commentsQuery, newCommentSchema } from '../comment.ts';
 import { MAX_NODE_LISTING } from '../limits.ts';
 import { pageOf } from '../list.ts';
@@ -260,7 +260,7 @@ export const archiveRoutes = {
       200: {
         description: 'The citation in all text formats, or in the requested one',
         schema: citationSchema,
-        mediaTypes: Object.values(CITATION_FORMATS),
+        mediaTypes: [...Object.values(CITATION_FORMATS), ...Object.values(DESCRIPTOR_FORMATS)],
       },
     },
     problems: ['not_found', 'invalid_format', 'not_acceptable'],

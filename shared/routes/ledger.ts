@@ -98,7 +98,7 @@ export const ledgerRoutes = {
     tag: 'Ledger',
     summary: 'The checkpoint of the ledger as a static log (C2SP tlog-tiles)',
     description: 'The same as /api/ledger/checkpoint. `/log` is the prefix of the log.',
-    answers: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
+    responses: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
     problems: ['disk_nearly_full', 'storage_failed'],
   }),
   readTile: route({
@@ -110,7 +110,7 @@ export const ledgerRoutes = {
     description:
       '`<L>/<N>`: 256 hashes of level L, 32 bytes each. `entries/<N>`: 256 leaves, each after its length in two bytes, highest first. `.p/<W>` after either: the first W of them. A tile never changes.',
     headers: { 'Accept-Encoding': 'Entries are compressed where it takes `gzip`.' },
-    answers: { 200: { description: 'The tile', mediaTypes: ['application/octet-stream'] } },
+    responses: { 200: { description: 'The tile', mediaTypes: ['application/octet-stream'] } },
     problems: ['not_found'],
   }),
   readDump: route({

@@ -51,6 +51,8 @@ export interface RouteSpec {
   /** Details that do not fit into the summary. */
   description?: string;
   query?: z.ZodObject;
+  /** The handler reads the query from the request: a protocol of its own says there what is wrong with it. */
+  readsOwnQuery?: boolean;
   body?: BodySpec;
   /** The request headers that have an effect, with their descriptions. */
   headers?: Readonly<Record<string, string>>;

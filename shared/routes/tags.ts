@@ -5,6 +5,7 @@ export const ROUTE_TAGS = {
   Studies: 'Questions that packs answer, with a status and a table of results.',
   Comments: 'Comments on packs and studies.',
   Citations: 'Citations of packs and studies.',
+  Harvesting: 'The packs for harvesters, by OAI-PMH 2.0.',
   Blobs: 'The bytes of files, identified by their SHA-256.',
   Ledger: 'The append-only log of everything recorded, and the proofs that it was never rewritten.',
   Dump: 'The whole archive as one stream.',

@@ -1,7 +1,11 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CITATION_FORMATS, type Citation } from '../../shared/citation.ts';
 import type { Study } from '../../shared/study.ts';
+import { RELATION_TYPES } from '../../shared/vocabulary.ts';
 import { type CitationReaders, loadCitationReaders } from '../support/citationReaders.ts';
+import { DATACITE_SCHEMA } from '../support/dataciteSchema.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { uploadNewPack } from '../support/packs.ts';
@@ -200,7 +204,12 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     expect(record).toMatchObject({
       schemaVersion: 'http://datacite.org/schema/kernel-4',
       types: { resourceTypeGeneral: 'Dataset' },
-      identifiers: [{ identifier: packAt(pack.id), identifierType: 'URL' }],
+      url: packAt(pack.id),
+      alternateIdentifiers: [
+        { alternateIdentifier: packAt(pack.id), alternateIdentifierType: 'URL' },
+        { alternateIdentifier: pack.id },
+        { alternateIdentifier: pack.digest },
+      ],
       titles: [{ title: pack.title }],
       publicationYear: pack.evidence.received_at.slice(0, 4),
       sizes: ['4 bytes', '1 files'],
@@ -238,7 +247,64 @@ describe('GET /api/items/<id>/cite (contract, section 2)', () => {
     });
   });
 
-  test('a study is cited with the distinct authors of its packs in order, and without a digest', async () => {
+  test('DataCite JSON keeps the rules of schema 4.5 and later, whatever a record or a study holds', async () => {
+    const node = await openTestNode();
+    const ajv = new Ajv2020({ allErrors: true });
+    formats.default(ajv, ['date', 'uri']);
+    const validate = ajv.compile(DATACITE_SCHEMA);
+    const requireValid = async (id: string) => {
+      const record: unknown = JSON.parse(await citedAs(node, id, 'datacite'));
+      expect(validate(record) || validate.errors).toBe(true);
+    };
+    const study = (await (await node.sendJson('POST', '/api/studies', { title: 'Tides' })).json()) as Study;
+    await requireValid(study.id);
+    for (const title of HOSTILE_TITLES) {
+      const keywords = [title.slice(0, 100), 'tide', 'tide', ' tide\n', '\u0007'];
+      const { id } = await uploadNewPack(node, { title, summary: title, keywords, study: study.id });
+      await requireValid(id);
+    }
+    const first = await uploadNewPack(node, { title: 'First' });
+    const everything = await uploadNewPack(
+      node,
+      {
+        title: 'Everything',
+        supersedes: first.id,
+        replicates: { pack: first.id, verdict: 'failed' },
+        license: 'CC-BY-4.0',
+        study: study.id,
+        authors: [
+          { name: 'Carberry, Josiah', orcid: '0000-0002-1825-0097', affiliation: 'Brown University' },
+          { name: 'Carberry, Josiah', orcid: '0000-0002-1825-0097', affiliation: 'Brown University' },
+        ],
+        related: [
+          ...RELATION_TYPES.map((relation) => ({ relation, identifier: 'doi:10.5555/12345678' })),
+          { relation: 'Cites', identifier: 'https://example.org/a b?c=d#e' },
+          { relation: 'Cites', identifier: 'a'.repeat(64) },
+        ],
+      },
+      { 'a.txt': 'four', 'b.txt': 'five' },
+    );
+    for (const id of [first.id, everything.id, study.id]) await requireValid(id);
+  });
+
+  test('a comma in a keyword does not part it in BibTeX', async () => {
+    const node = await openTestNode();
+    const keywords = ['tide, high', 'Cuxhaven,Germany', ',', 'a {b, c} d', '1,000', 'plain'];
+    const pack = await uploadNewPack(node, { keywords });
+    const { bibtex, ris } = await citationOf(node, pack.id);
+    // Of its two readers of BibTeX this is the one that knows keywords.
+    const [item] = others.read('biblatex', bibtex);
+    expect(item?.keyword?.split(',').map((keyword) => keyword.trim())).toEqual([
+      'tide high',
+      'Cuxhaven Germany',
+      'a {b c} d',
+      '1 000',
+      'plain',
+    ]);
+    for (const keyword of keywords) expect(ris).toContain(`KW  - ${keyword}\r\n`);
+  });
+
+  test('a study is cited with the authors of its packs, each once, in order; it has no digest', async () => {
     const node = await openTestNode();
     const response = await node.sendJson('POST', '/api/studies', { title: 'Does the sea rise?' });
     const study = (await response.json()) as Study;

@@ -20,7 +20,7 @@ interface CiteClass {
 
 /** Reads and formats our citations with Citation.js and its CSL engine. */
 export interface CitationReaders {
-  read(format: 'bibtex' | 'ris', text: string): CitationItem[];
+  read(format: 'bibtex' | 'biblatex' | 'ris', text: string): CitationItem[];
   apa(item: object): string;
 }
 
@@ -28,7 +28,7 @@ export function loadCitationReaders(): CitationReaders {
   const require = createRequire(import.meta.url);
   const { Cite } = require('@citation-js/core') as { Cite: CiteClass };
   for (const plugin of ['bibtex', 'csl', 'ris']) require(`@citation-js/plugin-${plugin}`);
-  const types = { bibtex: '@bibtex/text', ris: '@ris/file' };
+  const types = { bibtex: '@bibtex/text', biblatex: '@biblatex/text', ris: '@ris/file' };
   return {
     read: (format, text) => new Cite(text, { generateGraph: false, forceType: types[format] }).data,
     apa: (item) =>

@@ -32,7 +32,10 @@ export function bibtexEntry(work: CitedWork): string {
     publisher: `{${escapeLatex(work.publisher)}}`,
     url: work.url,
     version: work.version === undefined ? '' : String(work.version),
-    keywords: work.keywords.map(escapeLatex).join(', '),
+    keywords: work.keywords
+      .map(keywordText)
+      .filter((keyword) => keyword !== '')
+      .join(', '),
     abstract: escapeLatex(work.abstract),
     note: work.digest ? fingerprintNote(work.digest) : '',
   };
@@ -45,6 +48,11 @@ export function bibtexEntry(work: CitedWork): string {
 
 export function escapeLatex(text: string): string {
   return text.replace(/[\\{}~^%&$#_]/g, (character) => LATEX[character] ?? character);
+}
+
+/** Readers split keywords at each comma, some of them inside braces too, so a keyword must not contain one. */
+function keywordText(keyword: string): string {
+  return escapeLatex(keyword.replace(/\s*,\s*/g, ' ').trim());
 }
 
 /** Braces protect commas and the word `and` in a name. */

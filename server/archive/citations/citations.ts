@@ -1,12 +1,17 @@
-import type { Citation, CitationFormat } from '../../../shared/citation.ts';
+import type { Citation, CitationFormat, DescriptorFormat } from '../../../shared/citation.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { DamageContext } from '../../fixity/confirmDamage.ts';
 import type { Store } from '../../store/store.ts';
 import { apaReference } from './apa.ts';
 import { bibtexEntry } from './bibtex.ts';
 import type { CitedWork } from './citedWork.ts';
 import { cslItem } from './csl.ts';
 import { dataciteRecord } from './datacite.ts';
-import { type CitationContext, readCitedWork } from './readCitedWork.ts';
+import { type CitationContext, readCitedPack, readCitedWork } from './readCitedWork.ts';
 import { risRecord } from './ris.ts';
+import { croissantDescriptor } from './tables/croissant.ts';
+import { frictionlessDescriptor } from './tables/frictionless.ts';
+import { readTables } from './tables/readTables.ts';
 
 /** Returns the citation of a pack or a study in all text formats. @throws Problem `not_found` */
 export function cite({ read }: Pick<Store, 'read'>, id: string, from: CitationContext): Citation {
@@ -38,4 +43,30 @@ export function citeAs(
   format: CitationFormat,
 ): string {
   return FORMS[format](readCitedWork(read, id, from));
+}
+
+const DESCRIPTORS = { croissant: croissantDescriptor, frictionless: frictionlessDescriptor };
+
+/**
+ * A pack of tables as a program reads it that works with its rows: the columns are named and typed by the first 64 KiB
+ * of each table.
+ *
+ * @throws Problem `not_found`, also for a study and for a pack without a table.
+ */
+export async function describeTables(
+  store: DamageContext,
+  id: string,
+  from: CitationContext,
+  format: DescriptorFormat,
+): Promise<string> {
+  const { work, files } = readCitedPack(store.read, id, from);
+  const described = await readTables(store, files);
+  if (!described) {
+    throw new Problem(
+      'not_found',
+      `No file of ${id} is a table (CSV or TSV), so it cannot be had as ${format}.`,
+    );
+  }
+  const descriptor = DESCRIPTORS[format](work, described, (sha256) => `${from.origin}/api/blobs/${sha256}`);
+  return JSON.stringify(descriptor);
 }

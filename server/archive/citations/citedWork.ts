@@ -43,3 +43,8 @@ export function oneLine(text: string): string {
     .replace(/\s+/gu, ' ')
     .trim();
 }
+
+/** The day of the work, as in `2026-11-20`. */
+export function dateText({ date: { year, month, day } }: Pick<CitedWork, 'date'>): string {
+  return [year, month, day].map((part) => String(part).padStart(2, '0')).join('-');
+}

@@ -1,10 +1,11 @@
 import { isDigest } from '../../../shared/digest.ts';
 import type { License } from '../../../shared/vocabulary.ts';
-import type { CitedAuthor, CitedRelation, CitedWork } from './citedWork.ts';
+import { type CitedAuthor, type CitedRelation, type CitedWork, dateText } from './citedWork.ts';
 import { genreOf } from './csl.ts';
 import { nameParts } from './names.ts';
 
-const RIGHTS: Record<License, { rights: string; rightsUri: string }> = {
+/** The name and the address of each licence, as catalogues know them. */
+export const LICENSES_CITED: Record<License, { rights: string; rightsUri: string }> = {
   'CC-BY-4.0': {
     rights: 'Creative Commons Attribution 4.0 International',
     rightsUri: 'https://creativecommons.org/licenses/by/4.0/legalcode',
@@ -15,13 +16,53 @@ const RIGHTS: Record<License, { rights: string; rightsUri: string }> = {
   },
 };
 
+export interface DataciteCreator {
+  name: string;
+  nameType?: 'Personal';
+  givenName?: string;
+  familyName?: string;
+  nameIdentifiers?: { nameIdentifier: string; nameIdentifierScheme: string; schemeUri: string }[];
+  affiliation?: { name: string }[];
+}
+
+/** A work in DataCite's schema. Lists may be empty. */
+export interface DataciteRecord {
+  schemaVersion: string;
+  types: { resourceTypeGeneral: 'Dataset' | 'Collection'; resourceType: string };
+  url: string;
+  alternateIdentifiers: { alternateIdentifier: string; alternateIdentifierType: string }[];
+  creators: DataciteCreator[];
+  titles: { title: string }[];
+  publisher: { name: string };
+  publicationYear: string;
+  dates: { date: string; dateType: string }[];
+  subjects: { subject: string }[];
+  descriptions: { description: string; descriptionType: string }[];
+  rightsList: {
+    rights: string;
+    rightsUri: string;
+    rightsIdentifier: string;
+    rightsIdentifierScheme: string;
+    schemeUri: string;
+  }[];
+  sizes: string[];
+  formats: string[];
+  version?: string;
+  relatedIdentifiers: {
+    relatedIdentifier: string;
+    relatedIdentifierType: 'DOI' | 'URL' | 'URN';
+    relationType: string;
+  }[];
+}
+
 /** DataCite's standard value for unknown information (Metadata Schema 4.6, appendix 3). */
 const UNAVAILABLE = ':unav';
 
-/** Returns the work in DataCite JSON (Metadata Schema 4.6). It has no DOI, so its URL is the identifier. */
-export function dataciteRecord(work: CitedWork): object {
-  const { year, month, day } = work.date;
-  const date = [year, month, day].map((part) => String(part).padStart(2, '0')).join('-');
+/**
+ * The work by the DataCite Metadata Schema 4.6, in DataCite's JSON as versions 4.5 and later have it: no `identifiers`,
+ * lists without repetition. It has no DOI, so its address identifies it.
+ */
+export function dataciteRecord(work: CitedWork): DataciteRecord {
   return {
     schemaVersion: 'http://datacite.org/schema/kernel-4',
     types: {
@@ -29,8 +70,8 @@ export function dataciteRecord(work: CitedWork): object {
       resourceType: genreOf(work),
     },
     url: work.url,
-    identifiers: [{ identifier: work.url, identifierType: 'URL' }],
     alternateIdentifiers: [
+      { alternateIdentifier: work.url, alternateIdentifierType: 'URL' },
       { alternateIdentifier: work.id, alternateIdentifierType: 'Strongroom id' },
       ...(work.digest
         ? [{ alternateIdentifier: work.digest, alternateIdentifierType: 'SHA-256 fingerprint' }]
@@ -39,14 +80,14 @@ export function dataciteRecord(work: CitedWork): object {
     creators: work.authors.length > 0 ? work.authors.map(creatorOf) : [{ name: UNAVAILABLE }],
     titles: [{ title: work.title }],
     publisher: { name: work.publisher },
-    publicationYear: String(year),
-    dates: [{ date, dateType: work.kind === 'pack' ? 'Issued' : 'Created' }],
-    subjects: work.keywords.map((subject) => ({ subject })),
+    publicationYear: String(work.date.year),
+    dates: [{ date: dateText(work), dateType: work.kind === 'pack' ? 'Issued' : 'Created' }],
+    subjects: [...new Set(work.keywords)].map((subject) => ({ subject })),
     descriptions: work.abstract ? [{ description: work.abstract, descriptionType: 'Abstract' }] : [],
     rightsList: work.license
       ? [
           {
-            ...RIGHTS[work.license],
+            ...LICENSES_CITED[work.license],
             rightsIdentifier: work.license,
             rightsIdentifierScheme: 'SPDX',
             schemeUri: 'https://spdx.org/licenses/',
@@ -60,7 +101,7 @@ export function dataciteRecord(work: CitedWork): object {
   };
 }
 
-function creatorOf({ name, orcid, affiliation }: CitedAuthor): object {
+function creatorOf({ name, orcid, affiliation }: CitedAuthor): DataciteCreator {
   const parts = nameParts(name);
   const isSplit = 'family' in parts;
   return {
@@ -83,7 +124,10 @@ function creatorOf({ name, orcid, affiliation }: CitedAuthor): object {
   };
 }
 
-function relatedIdentifier({ relation, identifier }: CitedRelation): object {
+function relatedIdentifier({
+  relation,
+  identifier,
+}: CitedRelation): DataciteRecord['relatedIdentifiers'][number] {
   const doi = /^(?:doi:|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/\S+)$/i.exec(identifier)?.[1];
   if (doi !== undefined) {
     return { relatedIdentifier: doi, relatedIdentifierType: 'DOI', relationType: relation };

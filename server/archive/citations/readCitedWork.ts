@@ -1,4 +1,5 @@
-import type { Pack } from '../../../shared/pack.ts';
+import type { Pack, PackFile } from '../../../shared/pack.ts';
+import { Problem } from '../../../shared/problems.ts';
 import { iterateCitedPacks, versionNumber } from '../../store/sqlite/archive/citations.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import type { StudyRow } from '../../store/sqlite/archive/studies.ts';
@@ -25,6 +26,22 @@ export function readCitedWork(database: ReadDatabase, id: string, from: Citation
       return packById(database, id)
         ? citedPack(database, readPack(database, id), from)
         : citedStudy(database, requireStudy(database, id), from);
+    })
+    .deferred();
+}
+
+/** A pack as it is cited, and its files. @throws Problem `not_found`, also for a study. */
+export function readCitedPack(
+  database: ReadDatabase,
+  id: string,
+  from: CitationContext,
+): { work: CitedWork; files: PackFile[] } {
+  return database
+    .transaction(() => {
+      requireItem(database, id);
+      if (!packById(database, id)) throw new Problem('not_found', `${id} is a study, which has no files.`);
+      const pack = readPack(database, id);
+      return { work: citedPack(database, pack, from), files: pack.files };
     })
     .deferred();
 }

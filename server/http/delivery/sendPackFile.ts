@@ -3,8 +3,8 @@ import type { Request, Response } from 'express';
 import type { PackFileOutput } from '../../archive/packs/file/writePackFile.ts';
 import { isFresh, requirePreconditions, type Validators } from './conditions.ts';
 
-/** Increased by each release that writes different bytes for the same record. */
-const FORMAT_VERSION = 1;
+/** Increased by each release that writes different bytes for the same record (decision 7). */
+const FORMAT_VERSION = 2;
 
 /**
  * Streams a pack file while it is written. The bytes are determined by the record, and so is the entity tag.

@@ -1,7 +1,12 @@
 import type { Request } from 'express';
-import { CITATION_FORMATS, type CitationFormat } from '../../../shared/citation.ts';
+import {
+  CITATION_FORMATS,
+  type CitationFormat,
+  DESCRIPTOR_FORMATS,
+  type DescriptorFormat,
+} from '../../../shared/citation.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { cite, citeAs } from '../../archive/citations/citations.ts';
+import { cite, citeAs, describeTables } from '../../archive/citations/citations.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { ok } from '../reply.ts';
@@ -13,13 +18,15 @@ export function citationsHandlers(
   publicAddress: PublicAddress,
 ): Pick<Handlers, 'readCitation'> {
   return {
-    readCitation: ({ params, query, request }) => {
+    readCitation: async ({ params, query, request }) => {
       const id = params.id ?? '';
       const from = { origin: publicAddress.originOf(request), publisher: nodeName };
       const form = query.format === undefined ? acceptedForm(request) : formatOf(query.format);
       if (form === 'all') return { ...ok(cite(store, id, from)), headers: { Vary: 'Accept' } };
-      const text = citeAs(store, id, from, form);
-      const { ending, charset } = FILES[form];
+      const text = isDescriptor(form)
+        ? await describeTables(store, id, from, form)
+        : citeAs(store, id, from, form);
+      const { ending, mediaType } = FILES[form];
       return {
         write: (response) => {
           response.set({
@@ -27,7 +34,7 @@ export function citationsHandlers(
             'Content-Disposition': `inline; filename="${id}${ending}"`,
             Vary: 'Accept',
           });
-          response.setHeader('Content-Type', CITATION_FORMATS[form] + charset);
+          response.setHeader('Content-Type', mediaType);
           response.end(text);
         },
       };
@@ -35,38 +42,51 @@ export function citationsHandlers(
   };
 }
 
+type Form = CitationFormat | DescriptorFormat;
+
 const UTF_8 = '; charset=utf-8';
-const FILES: Record<CitationFormat, { ending: string; charset: string }> = {
-  bibtex: { ending: '.bib', charset: UTF_8 },
-  ris: { ending: '.ris', charset: UTF_8 },
-  'csl-json': { ending: '.csl.json', charset: '' },
-  apa: { ending: '.txt', charset: UTF_8 },
-  datacite: { ending: '.datacite.json', charset: '' },
+const FILES: Record<Form, { ending: string; mediaType: string }> = {
+  bibtex: { ending: '.bib', mediaType: CITATION_FORMATS.bibtex + UTF_8 },
+  ris: { ending: '.ris', mediaType: CITATION_FORMATS.ris + UTF_8 },
+  'csl-json': { ending: '.csl.json', mediaType: CITATION_FORMATS['csl-json'] },
+  apa: { ending: '.txt', mediaType: CITATION_FORMATS.apa + UTF_8 },
+  datacite: { ending: '.datacite.json', mediaType: CITATION_FORMATS.datacite },
+  croissant: {
+    ending: '.croissant.json',
+    mediaType: `${DESCRIPTOR_FORMATS.croissant}; profile="http://mlcommons.org/croissant/1.0"`,
+  },
+  frictionless: { ending: '.datapackage.json', mediaType: DESCRIPTOR_FORMATS.frictionless },
 };
 
-const FORMATS = Object.keys(CITATION_FORMATS) as CitationFormat[];
+const FORMATS = Object.keys(FILES) as Form[];
 
-function formatOf(format: string): CitationFormat {
+function isDescriptor(form: Form): form is DescriptorFormat {
+  return Object.hasOwn(DESCRIPTOR_FORMATS, form);
+}
+
+function formatOf(format: string): Form {
   const known = FORMATS.find((each) => each === format);
   if (known) return known;
   throw new Problem('invalid_format', `Set format to ${FORMATS.join(', ')}, or omit it to get all formats.`);
 }
 
+const MEDIA_TYPES: Record<Form, string> = { ...CITATION_FORMATS, ...DESCRIPTOR_FORMATS };
+
 /** The media types in order of preference. */
-const OFFERED: readonly (readonly [string, CitationFormat | 'all'])[] = [
+const OFFERED: readonly (readonly [string, Form | 'all'])[] = [
   ['application/json', 'all'],
-  ...FORMATS.map((format) => [CITATION_FORMATS[format], format] as const),
+  ...FORMATS.map((format) => [MEDIA_TYPES[format], format] as const),
   // The form that content negotiation of DOIs uses to select a style.
   ['text/x-bibliography;style=apa', 'apa'],
   ['text/x-bibliography;style=apa;locale=en-US', 'apa'],
 ];
 
-function acceptedForm(request: Request): CitationFormat | 'all' {
+function acceptedForm(request: Request): Form | 'all' {
   const accepted = request.accepts(OFFERED.map(([mediaType]) => mediaType));
   const offer = OFFERED.find(([mediaType]) => mediaType === accepted);
   if (offer) return offer[1];
   throw new Problem(
     'not_acceptable',
-    `The available formats are application/json, ${Object.values(CITATION_FORMATS).join(', ')}.`,
+    `The available formats are application/json, ${Object.values(MEDIA_TYPES).join(', ')}.`,
   );
 }

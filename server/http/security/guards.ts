@@ -87,5 +87,5 @@ function refuseOtherSites({ method, headers }: IncomingMessage, path: string): v
 }
 
 function isData(path: string): boolean {
-  return /^\/(api|archive|log|manage|memento|timegate|timemap)(\/|$)/.test(path);
+  return /^\/(api|archive|log|manage|memento|oai|timegate|timemap)(\/|$)/.test(path);
 }

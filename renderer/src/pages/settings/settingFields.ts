@@ -137,6 +137,13 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
           'Only if the proxy runs on another machine: the IP address from which X-Forwarded-For is trusted.',
         unit: '',
       },
+      {
+        name: 'contact_email',
+        label: 'Contact e-mail',
+        meaning: 'Told to harvesters (OAI-PMH) while the node is shared, and visible to everyone.',
+        unit: '',
+        isWide: true,
+      },
     ],
   },
   {

@@ -55,7 +55,7 @@ export function bagOf(record: PackRecord): Bag {
     [INFO_FILE]: infoText(record, id, digest),
     [MANIFEST_FILE]: manifest,
     [RECORD_FILE]: recordText,
-    [CRATE_FILE]: roCrateText(record, id),
+    [CRATE_FILE]: roCrateText(record, recordText, id),
   });
   const tagManifest = listed
     .toSorted(([left], [right]) => compareByUtf8(left, right))

@@ -29,6 +29,7 @@ const LICENSE_ENTITIES: Record<License, Entity> = {
 const ABOUT_THE_DATE: Entity = {
   '@id': '#date-published',
   '@type': 'Comment',
+  name: 'About datePublished',
   text:
     'datePublished is the date of the terms that the uploader accepted: the pack was published on it or later. ' +
     'When an archive received the pack is in the ledger of that archive.',
@@ -38,7 +39,7 @@ const ABOUT_THE_DATE: Entity = {
  * Returns the text of `ro-crate-metadata.json` (RO-Crate 1.2) of a pack: the record in the schema.org vocabulary. It
  * depends only on the record.
  */
-export function roCrateText(record: PackRecord, id: string): string {
+export function roCrateText(record: PackRecord, recordText: string, id: string): string {
   const graph = new EntityGraph();
   graph.add({
     '@id': 'ro-crate-metadata.json',
@@ -59,7 +60,7 @@ export function roCrateText(record: PackRecord, id: string): string {
   if (record.keywords.length > 0) root.keywords = record.keywords;
   Object.assign(root, addRelations(graph, record));
   root.comment = graph.add(ABOUT_THE_DATE);
-  root.hasPart = addFiles(graph, record);
+  root.hasPart = addFiles(graph, record, Buffer.byteLength(recordText));
   const document = { '@context': 'https://w3id.org/ro/crate/1.2/context', '@graph': graph.entities };
   return `${JSON.stringify(document, null, 2)}\n`;
 }
@@ -108,8 +109,9 @@ function addAuthors(graph: EntityGraph, { authors }: PackRecord): Reference[] {
 /** Adds earlier packs, related works and results, and returns the properties of the root that refer to them. */
 function addRelations(graph: EntityGraph, record: PackRecord): Record<string, Reference[]> {
   const earlier = [record.replicates?.pack, record.supersedes].filter((pack) => typeof pack === 'string');
+  // A Dataset would be a data entity, which is part of the crate; readers refuse one that `hasPart` does not reach.
   const isBasedOn = earlier.map((pack) =>
-    graph.add({ '@id': `urn:strongroom:pack:${pack}`, '@type': 'Dataset', name: pack }),
+    graph.add({ '@id': `urn:strongroom:pack:${pack}`, '@type': 'CreativeWork', name: pack }),
   );
   const mentions = record.related.map(({ relation, identifier }) =>
     graph.add({
@@ -131,11 +133,12 @@ function addRelations(graph: EntityGraph, record: PackRecord): Record<string, Re
   return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
 }
 
-function addFiles(graph: EntityGraph, { files }: PackRecord): Reference[] {
+function addFiles(graph: EntityGraph, { files }: PackRecord, recordBytes: number): Reference[] {
   const record = graph.add({
     '@id': 'pack.json',
     '@type': 'File',
     name: 'The record of this pack, as canonical JSON',
+    contentSize: String(recordBytes),
     encodingFormat: 'application/json',
   });
   const parts = files.map(({ path, sha256, bytes, media_type }) =>

@@ -1,0 +1,59 @@
+/** What all values of a column are, by the words of the Table Schema. */
+export type ColumnType = 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'string';
+
+export interface Column {
+  /** As it stands in the header. */
+  name: string;
+  type: ColumnType;
+}
+
+/** How a value is written that stands for none; R writes `NA`. */
+const NOT_AVAILABLE = 'NA';
+
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?$/;
+
+/** The first that fits every value is the column's type. What begins with a needless zero is a code, not a number. */
+const TYPES: [ColumnType, (value: string) => boolean][] = [
+  ['integer', (value) => /^[+-]?(?:0|[1-9]\d*)$/.test(value) && Number.isSafeInteger(Number(value))],
+  ['number', (value) => /^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i.test(value)],
+  ['boolean', (value) => /^(?:true|false)$/.test(value)],
+  ['date', (value) => /^\d{4}-\d\d-\d\d$/.test(value) && isDay(value)],
+  [
+    'datetime',
+    (value) => DATE_TIME.test(value) && isDay(value.slice(0, 10)) && !Number.isNaN(Date.parse(value)),
+  ],
+];
+
+/**
+ * The columns of a table by its header and its first rows, and how it writes missing values; undefined where the header
+ * names no columns: a name that is empty, or one that comes twice, is no name that a reader could ask for.
+ */
+export function describeColumns(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): { columns: Column[]; missing: string[] } | undefined {
+  const names = new Set(header);
+  if (header.length === 0 || names.size !== header.length || header.some((name) => name.trim() === '')) {
+    return undefined;
+  }
+  let isNaMissing = false;
+  const columns = header.map((name, index): Column => {
+    const values = rows.map((row) => row[index] ?? '').filter((value) => value !== '');
+    const available = values.filter((value) => value !== NOT_AVAILABLE);
+    const type = typeOf(available);
+    if (type !== 'string' && available.length < values.length) isNaMissing = true;
+    return { name, type };
+  });
+  return { columns, missing: isNaMissing ? ['', NOT_AVAILABLE] : [''] };
+}
+
+function typeOf(values: readonly string[]): ColumnType {
+  if (values.length === 0) return 'string';
+  return TYPES.find(([, fits]) => values.every(fits))?.[0] ?? 'string';
+}
+
+/** A day that its month has not is read as one of the next month. */
+function isDay(date: string): boolean {
+  const instant = Date.parse(`${date}T00:00:00Z`);
+  return !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(date);
+}

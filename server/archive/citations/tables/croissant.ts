@@ -1,0 +1,106 @@
+import { bibtexEntry } from '../bibtex.ts';
+import { type CitedAuthor, type CitedWork, dateText } from '../citedWork.ts';
+import { LICENSES_CITED } from '../datacite.ts';
+import { nameParts } from '../names.ts';
+import type { ColumnType } from './columns.ts';
+import { type DescribedFile, uniqueSlugs } from './readTables.ts';
+
+export const CROISSANT_VERSION = 'http://mlcommons.org/croissant/1.0';
+
+/** What the terms that are used here mean (Croissant 1.0, appendix 1); no language is claimed of texts that say none. */
+const CONTEXT = {
+  '@vocab': 'https://schema.org/',
+  sc: 'https://schema.org/',
+  cr: 'http://mlcommons.org/croissant/',
+  dct: 'http://purl.org/dc/terms/',
+  citeAs: 'cr:citeAs',
+  column: 'cr:column',
+  conformsTo: 'dct:conformsTo',
+  dataType: { '@id': 'cr:dataType', '@type': '@vocab' },
+  extract: 'cr:extract',
+  field: 'cr:field',
+  fileObject: 'cr:fileObject',
+  recordSet: 'cr:recordSet',
+  source: 'cr:source',
+};
+
+const DATA_TYPES: Record<ColumnType, string> = {
+  integer: 'sc:Integer',
+  number: 'sc:Float',
+  boolean: 'sc:Boolean',
+  date: 'sc:Date',
+  // Croissant 1.0 has one type for both.
+  datetime: 'sc:Date',
+  string: 'sc:Text',
+};
+
+/** What readers of Croissant part cells by follows from the media type alone. */
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  ',': 'text/csv',
+  '\t': 'text/tab-separated-values',
+};
+
+/**
+ * A pack as a Croissant 1.0 dataset (https://docs.mlcommons.org/croissant/docs/croissant-spec.html), in JSON-LD: every
+ * file with its address and digest, and a record set for each table whose cells Croissant can find.
+ */
+export function croissantDescriptor(
+  work: CitedWork,
+  files: readonly DescribedFile[],
+  blobAt: (sha256: string) => string,
+): object {
+  return {
+    '@context': CONTEXT,
+    '@type': 'sc:Dataset',
+    name: work.title,
+    description: work.abstract || work.title,
+    conformsTo: CROISSANT_VERSION,
+    url: work.url,
+    ...(work.license ? { license: LICENSES_CITED[work.license].rightsUri } : {}),
+    creator: work.authors.map(creatorOf),
+    publisher: { '@type': 'sc:Organization', name: work.publisher },
+    datePublished: dateText(work),
+    version: `${work.version ?? 1}.0.0`,
+    ...(work.keywords.length > 0 ? { keywords: [...new Set(work.keywords)] } : {}),
+    citeAs: bibtexEntry(work),
+    ...(work.digest ? { identifier: `urn:sha256:${work.digest}` } : {}),
+    distribution: files.map(({ file, slug, table }) => ({
+      '@type': 'cr:FileObject',
+      '@id': slug,
+      name: file.path,
+      contentUrl: blobAt(file.sha256),
+      contentSize: `${file.bytes} B`,
+      encodingFormat: (table && MEDIA_TYPES[table.delimiter]) ?? file.media_type,
+      sha256: file.sha256,
+    })),
+    recordSet: files.flatMap(recordSetOf),
+  };
+}
+
+function recordSetOf({ file, slug, table }: DescribedFile): object[] {
+  if (!table || MEDIA_TYPES[table.delimiter] === undefined) return [];
+  const id = `${slug}/records`;
+  const slugs = uniqueSlugs(
+    table.columns.map(({ name }) => name),
+    'column',
+  );
+  const field = table.columns.map(({ name, type }, index) => ({
+    '@type': 'cr:Field',
+    '@id': `${id}/${slugs[index]}`,
+    name,
+    dataType: DATA_TYPES[type],
+    source: { fileObject: { '@id': slug }, extract: { column: name } },
+  }));
+  return [{ '@type': 'cr:RecordSet', '@id': id, name: file.path, field }];
+}
+
+function creatorOf({ name, orcid, affiliation }: CitedAuthor): object {
+  const parts = nameParts(name);
+  return {
+    '@type': 'sc:Person',
+    ...(orcid ? { '@id': `https://orcid.org/${orcid}` } : {}),
+    name,
+    ...('family' in parts ? { givenName: parts.given, familyName: parts.family } : {}),
+    ...(affiliation ? { affiliation: { '@type': 'sc:Organization', name: affiliation } } : {}),
+  };
+}

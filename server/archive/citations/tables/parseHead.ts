@@ -1,0 +1,87 @@
+import { TextDecoder } from 'node:util';
+import { CsvError, parse } from 'csv-parse/sync';
+import type { PackFile } from '../../../../shared/pack.ts';
+import { type Column, describeColumns } from './columns.ts';
+
+/** So much of a table is read, at most. */
+export const HEAD_BYTES = 65_536;
+const MAX_ROWS = 100;
+const MAX_COLUMNS = 1_000;
+
+export interface TableDescription {
+  delimiter: string;
+  columns: Column[];
+  /** What stands in place of a value that is missing. */
+  missing: string[];
+}
+
+const MEDIA_TYPES = ['text/csv', 'application/csv', 'text/tab-separated-values'];
+
+/** Whether a file is a table, by its media type or the end of its name. */
+export function isTable({ path, media_type }: Pick<PackFile, 'path' | 'media_type'>): boolean {
+  return MEDIA_TYPES.includes(baseType(media_type)) || /\.(?:csv|tsv|tab)$/i.test(path);
+}
+
+function baseType(mediaType: string): string {
+  return mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+/**
+ * What the first bytes of a table tell of its columns. The first line is the header, unless the media type says that
+ * there is none (RFC 4180, section 3). Undefined for what is not UTF-8, no CSV, or names no columns.
+ */
+export function parseHead(
+  file: Pick<PackFile, 'path' | 'media_type' | 'bytes'>,
+  head: Uint8Array,
+): TableDescription | undefined {
+  if (/;\s*header\s*=\s*"?absent/i.test(file.media_type)) return undefined;
+  const text = decode(head);
+  if (text === undefined) return undefined;
+  const delimiter = delimiterOf(file, text);
+  const [header = [], ...rows] = firstRecords(text, delimiter, head.length < file.bytes);
+  if (header.length > MAX_COLUMNS) return undefined;
+  const described = describeColumns(header, rows);
+  return described && { delimiter, ...described };
+}
+
+/** A character that is cut at the end of the head is left out. */
+function decode(head: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
+    return text.includes('\0') ? undefined : text;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+/** The records that the head holds whole; what comes before a fault counts, unless the fault is in the header. */
+function firstRecords(text: string, delimiter: string, isCut: boolean): string[][] {
+  const records: string[][] = [];
+  try {
+    parse(text, {
+      bom: true,
+      delimiter,
+      relax_column_count: true,
+      skip_empty_lines: true,
+      to: MAX_ROWS + 1,
+      on_record: (record: string[]) => void records.push(record),
+    });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return records;
+  }
+  // The last record of a head that is cut may be half of one.
+  if (isCut && records.length <= MAX_ROWS) records.pop();
+  return records;
+}
+
+const DELIMITERS = [',', ';', '\t', '|'];
+
+/** Tabs where the file says so; else what the first line has most of. */
+function delimiterOf({ path, media_type }: Pick<PackFile, 'path' | 'media_type'>, text: string): string {
+  if (baseType(media_type) === 'text/tab-separated-values' || /\.(?:tsv|tab)$/i.test(path)) return '\t';
+  const first = (/^[^\r\n]*/.exec(text)?.[0] ?? '').replace(/"[^"]*"/g, '');
+  const counts = DELIMITERS.map((delimiter) => first.split(delimiter).length);
+  return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
+}

@@ -1,0 +1,62 @@
+import { buffer } from 'node:stream/consumers';
+import type { PackFile } from '../../../../shared/pack.ts';
+import { confirmDamage, type DamageContext, isBlobDamageError } from '../../../fixity/confirmDamage.ts';
+import { isDamaged } from '../../../fixity/damages.ts';
+import { HEAD_BYTES, isTable, parseHead, type TableDescription } from './parseHead.ts';
+
+/** Of more tables than these the columns are not described, so that one request reads a few megabytes at most. */
+const MAX_TABLES = 50;
+
+/** A file of a pack, and what is known of its columns where it is a table. */
+export interface DescribedFile {
+  file: PackFile;
+  /** A name of its own among the files, of letters that every format takes. */
+  slug: string;
+  table: TableDescription | undefined;
+}
+
+/** The files of a pack with the columns of its tables; undefined where none of them is a table. */
+export async function readTables(
+  store: DamageContext,
+  files: readonly PackFile[],
+): Promise<DescribedFile[] | undefined> {
+  if (!files.some(isTable)) return undefined;
+  const slugs = uniqueSlugs(
+    files.map(({ path }) => path),
+    'file',
+  );
+  const described: DescribedFile[] = [];
+  let left = MAX_TABLES;
+  for (const [index, file] of files.entries()) {
+    const table = isTable(file) && left > 0 ? await readTable(store, file) : undefined;
+    if (isTable(file)) left -= 1;
+    described.push({ file, slug: slugs[index] ?? '', table });
+  }
+  return described;
+}
+
+/** Bytes that are damaged say nothing of the table. */
+async function readTable(store: DamageContext, file: PackFile): Promise<TableDescription | undefined> {
+  if (file.bytes === 0 || isDamaged(store.read, file.sha256)) return undefined;
+  try {
+    const head = await buffer(store.blobs.createReadStream(file.sha256, { start: 0, end: HEAD_BYTES - 1 }));
+    return parseHead(file, head);
+  } catch (error) {
+    if (!isBlobDamageError(error)) throw error;
+    await confirmDamage(store, [file.sha256]);
+    return undefined;
+  }
+}
+
+/** Names of `a-z`, `0-9`, `.`, `_` and `-` for these texts, each once; where nothing of a text is left, `fallback`. */
+export function uniqueSlugs(texts: readonly string[], fallback: string): string[] {
+  const taken = new Set<string>();
+  return texts.map((text) => {
+    const plain = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+    const base = plain.replace(/[^a-z0-9._]+/g, '-').replace(/^[-.]+|[-.]+$/g, '') || fallback;
+    let slug = base;
+    for (let count = 2; taken.has(slug); count += 1) slug = `${base}-${count}`;
+    taken.add(slug);
+    return slug;
+  });
+}

@@ -1,0 +1,98 @@
+import {
+  type AddedPack,
+  firstEntryFrom,
+  lastChangeOf,
+  packsAddedFrom,
+  setFieldsOf,
+} from '../../store/sqlite/archive/harvest.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
+import { entryAt } from '../../store/sqlite/node/ledger.ts';
+import type { ListSelection } from './request.ts';
+import { packSets } from './sets.ts';
+
+/** A pack as a list of OAI-PMH has it. */
+export interface HarvestedPack {
+  id: string;
+  /** The second of the ledger entry that last changed what is said of the pack. */
+  datestamp: string;
+  sets: string[];
+  /** Where it stands in the order of changes. */
+  entry: number;
+  place: number;
+}
+
+/** So many packs are asked for at once. */
+const BATCH = 200;
+
+/**
+ * The packs of a selection in the order in which they last changed. A pack is told of at its last change alone, so one
+ * that changes while a harvester goes from page to page comes later, and is not missed.
+ */
+export function* changedPacks(database: ReadDatabase, selection: ListSelection): Generator<HarvestedPack> {
+  const { from, until, set, position } = selection;
+  const first = position?.entry ?? (from === undefined ? 1 : firstEntryFrom(database, startOf(from)));
+  const end = until === undefined ? Number.POSITIVE_INFINITY : firstEntryFrom(database, endOf(until));
+  for (let next = first; ; ) {
+    const added = packsAddedFrom(database, next, BATCH);
+    for (const pack of added) {
+      if (pack.ledger_entry >= end) return;
+      const start = pack.ledger_entry === position?.entry ? position.place : 0;
+      for (const [place, id] of changedBy(pack).entries()) {
+        if (place < start || lastChangeOf(database, id) !== pack.ledger_entry) continue;
+        const sets = setsOf(database, id);
+        if (set !== undefined && !sets.some((each) => each === set || each.startsWith(`${set}:`))) continue;
+        yield {
+          id,
+          sets,
+          datestamp: datestampAt(database, pack.ledger_entry),
+          entry: pack.ledger_entry,
+          place,
+        };
+      }
+    }
+    const last = added.at(-1);
+    if (last === undefined || added.length < BATCH) return;
+    next = last.ledger_entry + 1;
+  }
+}
+
+/** One pack as a header names it. */
+export function harvestedPack(database: ReadDatabase, id: string): HarvestedPack | undefined {
+  const entry = lastChangeOf(database, id);
+  if (entry === undefined) return undefined;
+  return { id, sets: setsOf(database, id), datestamp: datestampAt(database, entry), entry, place: 0 };
+}
+
+/** No datestamp is, or will be, before this; undefined where nothing is recorded. */
+export function firstDatestamp(database: ReadDatabase): string | undefined {
+  const first = entryAt(database, 1);
+  return first && secondOf(first.at);
+}
+
+/** The packs of which something new is said once this one is there, each once. */
+function changedBy({ id, supersedes, replicates }: AddedPack): string[] {
+  return [...new Set([supersedes, replicates, id].filter((each) => each !== null))];
+}
+
+function setsOf(database: ReadDatabase, id: string): string[] {
+  const fields = setFieldsOf(database, id);
+  return fields ? packSets(fields) : [];
+}
+
+function datestampAt(database: ReadDatabase, entry: number): string {
+  return secondOf(entryAt(database, entry)?.at ?? '');
+}
+
+/** The second that an instant lies in. */
+export function secondOf(instant: string): string {
+  return `${instant.slice(0, 19)}Z`;
+}
+
+function startOf(second: string): string {
+  return second.replace('Z', '.000Z');
+}
+
+/** The first instant after a second. */
+function endOf(second: string): string {
+  return new Date(Date.parse(second) + 1_000).toISOString();
+}

@@ -1,0 +1,100 @@
+import type { CitedWork } from '../citations/citedWork.ts';
+import { type DataciteCreator, dataciteRecord } from '../citations/datacite.ts';
+import { element, listElement, type Xml } from './xml.ts';
+
+const ENVELOPE = 'http://schema.datacite.org/oai/oai-1.1/';
+const KERNEL = 'http://datacite.org/schema/kernel-4';
+const VERSION = '4.6';
+
+/** The work by the DataCite Metadata Schema 4.6 as XML, in the envelope that DataCite's own provider puts around it. */
+export function dataciteEnvelope(work: CitedWork): Xml {
+  return element(
+    'oai_datacite',
+    { xmlns: ENVELOPE, 'xsi:schemaLocation': `${ENVELOPE} ${ENVELOPE}oai.xsd` },
+    [
+      element('schemaVersion', {}, [VERSION]),
+      element('datacentreSymbol', {}, [work.publisher]),
+      element('payload', {}, [dataciteXml(work)]),
+    ],
+  );
+}
+
+function dataciteXml(work: CitedWork): Xml {
+  const record = dataciteRecord(work);
+  const others = record.alternateIdentifiers.filter(
+    ({ alternateIdentifier }) => alternateIdentifier !== record.url,
+  );
+  return element(
+    'resource',
+    {
+      xmlns: KERNEL,
+      'xsi:schemaLocation': `${KERNEL} http://schema.datacite.org/meta/kernel-${VERSION}/metadata.xsd`,
+    },
+    [
+      element('identifier', { identifierType: 'URL' }, [record.url]),
+      listElement('creators', record.creators.map(creatorXml)),
+      listElement(
+        'titles',
+        record.titles.map(({ title }) => element('title', {}, [title])),
+      ),
+      element('publisher', {}, [record.publisher.name]),
+      element('publicationYear', {}, [record.publicationYear]),
+      element('resourceType', { resourceTypeGeneral: record.types.resourceTypeGeneral }, [
+        record.types.resourceType,
+      ]),
+      listElement(
+        'subjects',
+        record.subjects.map(({ subject }) => element('subject', {}, [subject])),
+      ),
+      listElement(
+        'dates',
+        record.dates.map(({ date, dateType }) => element('date', { dateType }, [date])),
+      ),
+      listElement(
+        'alternateIdentifiers',
+        others.map(({ alternateIdentifier, alternateIdentifierType }) =>
+          element('alternateIdentifier', { alternateIdentifierType }, [alternateIdentifier]),
+        ),
+      ),
+      listElement(
+        'relatedIdentifiers',
+        record.relatedIdentifiers.map(({ relatedIdentifier, relatedIdentifierType, relationType }) =>
+          element('relatedIdentifier', { relatedIdentifierType, relationType }, [relatedIdentifier]),
+        ),
+      ),
+      listElement(
+        'sizes',
+        record.sizes.map((size) => element('size', {}, [size])),
+      ),
+      listElement(
+        'formats',
+        record.formats.map((format) => element('format', {}, [format])),
+      ),
+      record.version === undefined ? undefined : element('version', {}, [record.version]),
+      listElement(
+        'rightsList',
+        record.rightsList.map(({ rights, rightsUri, schemeUri, ...identified }) =>
+          element('rights', { rightsURI: rightsUri, schemeURI: schemeUri, ...identified }, [rights]),
+        ),
+      ),
+      listElement(
+        'descriptions',
+        record.descriptions.map(({ description, descriptionType }) =>
+          element('description', { descriptionType }, [description]),
+        ),
+      ),
+    ],
+  );
+}
+
+function creatorXml({ name, nameType, givenName, familyName, ...more }: DataciteCreator): Xml {
+  return element('creator', {}, [
+    element('creatorName', { nameType }, [name]),
+    givenName === undefined ? undefined : element('givenName', {}, [givenName]),
+    familyName === undefined ? undefined : element('familyName', {}, [familyName]),
+    ...(more.nameIdentifiers ?? []).map(({ nameIdentifier, nameIdentifierScheme, schemeUri }) =>
+      element('nameIdentifier', { nameIdentifierScheme, schemeURI: schemeUri }, [nameIdentifier]),
+    ),
+    ...(more.affiliation ?? []).map((each) => element('affiliation', {}, [each.name])),
+  ]);
+}

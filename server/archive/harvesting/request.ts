@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { HarvestError } from './errors.ts';
+import { FORMATS, type MetadataPrefix } from './formats.ts';
+
+export const VERBS = [
+  'GetRecord',
+  'Identify',
+  'ListIdentifiers',
+  'ListMetadataFormats',
+  'ListRecords',
+  'ListSets',
+] as const;
+export type Verb = (typeof VERBS)[number];
+
+/** What a verb takes: what it needs and what it may have. A resumption token stands alone. */
+const ARGUMENTS: Record<Verb, { needed: readonly string[]; possible: readonly string[] }> = {
+  GetRecord: { needed: ['identifier', 'metadataPrefix'], possible: [] },
+  Identify: { needed: [], possible: [] },
+  ListIdentifiers: { needed: ['metadataPrefix'], possible: ['from', 'until', 'set', 'resumptionToken'] },
+  ListMetadataFormats: { needed: [], possible: ['identifier'] },
+  ListRecords: { needed: ['metadataPrefix'], possible: ['from', 'until', 'set', 'resumptionToken'] },
+  ListSets: { needed: [], possible: ['resumptionToken'] },
+};
+
+/** A request whose verb and arguments are those of the protocol; their values are not looked at yet. */
+export interface HarvestRequest {
+  verb: Verb;
+  arguments: Readonly<Partial<Record<string, string>>>;
+}
+
+/** @throws HarvestError `badVerb`, `badArgument` */
+export function parseRequest(search: URLSearchParams): HarvestRequest {
+  const verb = VERBS.find((each) => each === search.get('verb'));
+  if (verb === undefined || search.getAll('verb').length > 1) {
+    throw new HarvestError('badVerb', `Send one verb out of ${VERBS.join(', ')}.`);
+  }
+  const { needed, possible } = ARGUMENTS[verb];
+  const given: Record<string, string> = {};
+  for (const [name, value] of search) {
+    if (name === 'verb') continue;
+    if (![...needed, ...possible].includes(name)) {
+      throw new HarvestError('badArgument', `${verb} does not take the argument ${name}.`);
+    }
+    if (Object.hasOwn(given, name)) throw new HarvestError('badArgument', `${name} is given twice.`);
+    given[name] = value;
+  }
+  const isResumed = given.resumptionToken !== undefined;
+  if (isResumed && Object.keys(given).length > 1) {
+    throw new HarvestError('badArgument', 'A resumptionToken stands alone beside the verb.');
+  }
+  const missing = isResumed ? undefined : needed.find((name) => given[name] === undefined);
+  if (missing !== undefined) throw new HarvestError('badArgument', `${verb} needs the argument ${missing}.`);
+  return { verb, arguments: given };
+}
+
+/** A list that is asked for: what it is narrowed to, and where in it the answer begins. */
+export interface ListSelection {
+  prefix: MetadataPrefix;
+  /** Seconds in UTC, both included; `from` has no say any more once a position is known. */
+  from: string | undefined;
+  until: string | undefined;
+  set: string | undefined;
+  position: ListPosition | undefined;
+}
+
+/** Where a list goes on: at a change of the ledger, and how many records came before. */
+export interface ListPosition {
+  entry: number;
+  place: number;
+  cursor: number;
+}
+
+/** @throws HarvestError `cannotDisseminateFormat`, `badArgument`, `badResumptionToken` */
+export function parseSelection({ verb, arguments: given }: HarvestRequest): ListSelection {
+  if (given.resumptionToken !== undefined) return readListToken(verb, given.resumptionToken);
+  const { from, until, set } = given;
+  if (from !== undefined && until !== undefined) {
+    if (from.length !== until.length) {
+      throw new HarvestError('badArgument', 'from and until are both days, or both seconds.');
+    }
+    if (from > until) throw new HarvestError('badArgument', 'from is later than until.');
+  }
+  if (set !== undefined && !SET_SPEC.test(set)) {
+    throw new HarvestError('badArgument', 'The set is not written as sets are.');
+  }
+  return {
+    prefix: requirePrefix(given.metadataPrefix ?? ''),
+    from: from === undefined ? undefined : asSecond('from', from, 'T00:00:00Z'),
+    until: until === undefined ? undefined : asSecond('until', until, 'T23:59:59Z'),
+    set,
+    position: undefined,
+  };
+}
+
+/** As the protocol's schema has it. */
+const SET_SPEC = /^[A-Za-z0-9\-_.!~*'()]+(?::[A-Za-z0-9\-_.!~*'()]+)*$/;
+
+export function requirePrefix(prefix: string): MetadataPrefix {
+  const known = FORMATS.find((format) => format.prefix === prefix);
+  if (known) return known.prefix;
+  const prefixes = FORMATS.map((format) => format.prefix).join(', ');
+  throw new HarvestError('cannotDisseminateFormat', `Metadata comes as ${prefixes}.`);
+}
+
+/** A second in UTC; a day stands for its first or its last. @throws HarvestError `badArgument` */
+function asSecond(name: string, date: string, ofDay: string): string {
+  const second = /^\d{4}-\d\d-\d\d$/.test(date) ? date + ofDay : date;
+  if (!isSecond(second)) {
+    throw new HarvestError('badArgument', `${name} is written YYYY-MM-DD or YYYY-MM-DDThh:mm:ssZ, in UTC.`);
+  }
+  return second;
+}
+
+/** A day that its month has not is read as one of the next month. */
+function isSecond(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)) return false;
+  const instant = Date.parse(text);
+  return !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(text.slice(0, -1));
+}
+
+const whole = z.int().min(0);
+const listToken = z.tuple([
+  z.enum(['ListIdentifiers', 'ListRecords']),
+  z.enum(FORMATS.map(({ prefix }) => prefix)),
+  z.string().refine(isSecond).nullable(),
+  z.string().regex(SET_SPEC).nullable(),
+  whole,
+  whole,
+  whole,
+]);
+const setsToken = z.tuple([z.literal('ListSets'), whole]);
+
+/** A token says all that is needed to go on: nothing is kept for a harvester, so none ever expires. */
+export function listTokenOf(verb: Verb, selection: ListSelection, { entry, place, cursor }: ListPosition) {
+  const { prefix, until, set } = selection;
+  return encode([verb, prefix, until ?? null, set ?? null, entry, place, cursor]);
+}
+
+export function setsTokenOf(cursor: number): string {
+  return encode(['ListSets', cursor]);
+}
+
+/** How many sets came before. @throws HarvestError `badResumptionToken` */
+export function readSetsToken(token: string): number {
+  const [, cursor] = decode(setsToken, token);
+  return cursor;
+}
+
+function readListToken(verb: Verb, token: string): ListSelection {
+  const [tokenVerb, prefix, until, set, entry, place, cursor] = decode(listToken, token);
+  if (tokenVerb !== verb) throw badToken();
+  const position = { entry, place, cursor };
+  return { prefix, from: undefined, until: until ?? undefined, set: set ?? undefined, position };
+}
+
+function encode(parts: readonly unknown[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+}
+
+function decode<Token>(schema: z.ZodType<Token>, token: string): Token {
+  let parts: unknown;
+  try {
+    parts = JSON.parse(Buffer.from(token, 'base64url').toString());
+  } catch (error) {
+    if (error instanceof SyntaxError) throw badToken();
+    throw error;
+  }
+  const read = schema.safeParse(parts);
+  if (!read.success) throw badToken();
+  return read.data;
+}
+
+function badToken(): HarvestError {
+  return new HarvestError('badResumptionToken', 'This resumptionToken is none of those given out here.');
+}

@@ -1,0 +1,51 @@
+import type { Request } from 'express';
+import { MEBIBYTE } from '../../../shared/limits.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { harvest } from '../../archive/harvesting/harvest.ts';
+import type { SettingsStore } from '../../store/settings.ts';
+import type { Store } from '../../store/store.ts';
+import type { Handlers } from '../app.ts';
+import { readBytes, requireMediaType } from '../body/readJson.ts';
+import { bodyChunks } from '../body/requestBody.ts';
+import type { WrittenReply } from '../reply.ts';
+import type { PublicAddress } from '../security/publicAddress.ts';
+
+/** The packs by OAI-PMH, for as long as the node is shared: a private archive is nobody's to harvest. */
+export function harvestingHandlers(
+  store: Store,
+  settings: SettingsStore,
+  nodeName: string,
+  publicAddress: PublicAddress,
+): Pick<Handlers, 'harvest' | 'harvestByForm'> {
+  const answer = (request: Request, search: URLSearchParams): WrittenReply => {
+    const email = settings.current.contact_email || NO_ADDRESS;
+    const provider = { origin: publicAddress.originOf(request), publisher: nodeName, email };
+    const xml = harvest(store, search, provider);
+    return {
+      write: (response) =>
+        void response
+          .status(200)
+          .set({ 'Cache-Control': 'no-store', 'Content-Type': 'text/xml; charset=utf-8' })
+          .end(xml),
+    };
+  };
+  const requireShared = () => {
+    if (settings.sharing.mode !== 'off') return;
+    throw new Problem('not_found', 'Nothing is harvested from this node until its owner shares it.');
+  };
+  return {
+    harvest: ({ request }) => {
+      requireShared();
+      return answer(request, new URL(request.originalUrl, 'http://localhost').searchParams);
+    },
+    harvestByForm: async ({ request }) => {
+      requireShared();
+      requireMediaType(request, ['application/x-www-form-urlencoded']);
+      const body = await readBytes(bodyChunks(request), MEBIBYTE);
+      return answer(request, new URLSearchParams(body.toString()));
+    },
+  };
+}
+
+/** The protocol insists on an address; this one can be nobody's (RFC 2606). */
+const NO_ADDRESS = 'no-address-given@strongroom.invalid';

@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { route } from './route.ts';
+
+/** What harvesters send, in the query or as a form; which of it belongs together is told in the answer's own terms. */
+const harvestQuery = z.strictObject({
+  verb: z.string().optional(),
+  identifier: z.string().optional(),
+  metadataPrefix: z.string().optional(),
+  from: z.string().optional(),
+  until: z.string().optional(),
+  set: z.string().optional(),
+  resumptionToken: z.string().optional(),
+});
+
+const shared = {
+  path: '/oai',
+  access: 'read',
+  tag: 'Harvesting',
+  description:
+    'Packs in `oai_dc` and `oai_datacite`, in sets by licence and subject. What is wrong with a request is told in the XML, with status 200. While the node is not shared, the answer is 404.',
+  responses: { 200: { description: 'The answer of OAI-PMH', mediaTypes: ['text/xml'] } },
+} as const;
+
+/** The packs as harvesters collect them. */
+export const harvestingRoutes = {
+  harvest: route({
+    ...shared,
+    method: 'GET',
+    summary: 'Harvest the packs by OAI-PMH 2.0',
+    query: harvestQuery,
+    readsOwnQuery: true,
+    problems: ['not_found'],
+  }),
+  harvestByForm: route({
+    ...shared,
+    method: 'POST',
+    summary: 'Harvest the packs by OAI-PMH 2.0, the arguments sent as a form',
+    body: { kind: 'stream', mediaTypes: ['application/x-www-form-urlencoded'] },
+    problems: ['not_found', 'unsupported_media_type', 'body_too_large'],
+  }),
+};
