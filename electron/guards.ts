@@ -1,5 +1,5 @@
 import { type BrowserWindow, type Session, shell, type WebContents } from 'electron';
-import { isDataPath } from '../shared/pages.ts';
+import { isDataPath } from '../shared/node/pages.ts';
 import { openExternalLink } from './externalLinks.ts';
 
 /** The only permission of a page: copying text, such as a digest, to the clipboard. */

@@ -1,6 +1,6 @@
 import { ipcMain, shell, type WebFrameMain } from 'electron';
 import type { RunningNode } from '../server/node.ts';
-import { type DesktopPreferences, desktopPreferencesChangeSchema } from '../shared/desktop.ts';
+import { type DesktopPreferences, desktopPreferencesChangeSchema } from '../shared/node/desktop.ts';
 import type { DesktopCalls } from './channels.ts';
 import type { Preferences, StoredPreferences } from './preferences.ts';
 

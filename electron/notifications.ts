@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { app, Notification } from 'electron';
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import type { RunningNode } from '../server/node.ts';
-import { type Event, type EventType, eventSchema } from '../shared/event.ts';
+import { type Event, type EventType, eventSchema } from '../shared/collection/event.ts';
 import type { Preferences } from './preferences.ts';
 import type { DesktopWindow } from './window.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { desktopPreferencesSchema } from '../shared/desktop.ts';
+import { desktopPreferencesSchema } from '../shared/node/desktop.ts';
 
 const boundsSchema = z.object({
   x: z.int(),

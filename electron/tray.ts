@@ -1,6 +1,6 @@
 import { app, Menu, Tray } from 'electron';
 import type { RunningNode } from '../server/node.ts';
-import { type Status, statusSchema } from '../shared/collection.ts';
+import { type Status, statusSchema } from '../shared/collection/collection.ts';
 import { trayIcon } from './icon.ts';
 import type { DesktopWindow } from './window.ts';
 

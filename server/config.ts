@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../shared/clock.ts';
+import type { Clock } from '../shared/values/clock.ts';
 import type { Network } from './collection/fetch/attempt.ts';
 import type { StartChild } from './runtime/child.ts';
 import type { Log } from './runtime/log.ts';

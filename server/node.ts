@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../shared/clock.ts';
+import { systemClock } from '../shared/values/clock.ts';
 import { WriteLimits } from './archive/limits/writeLimits.ts';
 import { openCollection } from './collection/collection.ts';
 import { openDerived } from './collection/derived/derived.ts';

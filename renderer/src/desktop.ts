@@ -1,4 +1,4 @@
-import type { DesktopApi } from '../../shared/desktop.ts';
+import type { DesktopApi } from '../../shared/node/desktop.ts';
 
 declare global {
   interface Window {

@@ -1,5 +1,5 @@
-import { isDigest } from '../../shared/digest.ts';
 import { Problem } from '../../shared/problems.ts';
+import { isDigest } from '../../shared/values/digest.ts';
 import { blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 

@@ -1,5 +1,5 @@
-import type { Comment } from '../../shared/comment.ts';
-import type { ArchiveNode } from '../../shared/node.ts';
+import type { Comment } from '../../shared/archive/comment.ts';
+import type { ArchiveNode } from '../../shared/archive/treeNode.ts';
 import { fingerprintOver } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
 import { iterateComments } from '../store/sqlite/archive/comments.ts';

@@ -1,6 +1,11 @@
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../shared/clock.ts';
-import type { AuditResult, DamageProblem, DatabaseCheck, LostAndFoundFindings } from '../../shared/fixity.ts';
+import type {
+  AuditResult,
+  DamageProblem,
+  DatabaseCheck,
+  LostAndFoundFindings,
+} from '../../shared/ledger/fixity.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { openForWriting } from '../collection/record/openForWriting.ts';
 import { auditEverything } from '../fixity/audit.ts';
 import { auditBlobs } from '../fixity/auditBlobs.ts';

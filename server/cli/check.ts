@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import type { CollectionResult } from '../../shared/collection.ts';
-import type { EventType } from '../../shared/event.ts';
-import { failureWords } from '../../shared/failureWords.ts';
-import type { WatchedSource } from '../../shared/source.ts';
+import type { CollectionResult } from '../../shared/collection/collection.ts';
+import type { EventType } from '../../shared/collection/event.ts';
+import { failureWords } from '../../shared/collection/failureWords.ts';
+import type { WatchedSource } from '../../shared/collection/source.ts';
 import { type Collector, openCollector } from './collector.ts';
 import { archiveFolder, type Command, type ExitCode, print, printError } from './command.ts';
 import { escapeForTerminal } from './escapeForTerminal.ts';

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { systemClock } from '../../shared/clock.ts';
-import type { CollectionResult } from '../../shared/collection.ts';
-import type { Event } from '../../shared/event.ts';
-import type { Job } from '../../shared/job.ts';
+import type { CollectionResult } from '../../shared/collection/collection.ts';
+import type { Event } from '../../shared/collection/event.ts';
+import type { WatchedSource } from '../../shared/collection/source.ts';
+import { LIST_MEDIA_TYPES, type ListFormat, type SourceImport } from '../../shared/collection/sourceList.ts';
 import { MAX_LIST_LIMIT } from '../../shared/limits.ts';
-import type { WatchedSource } from '../../shared/source.ts';
-import { LIST_MEDIA_TYPES, type ListFormat, type SourceImport } from '../../shared/sourceList.ts';
+import type { Job } from '../../shared/node/job.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { openCollection } from '../collection/collection.ts';
 import { openForWriting } from '../collection/record/openForWriting.ts';
 import { listWatchedSources } from '../collection/sources/readSources.ts';

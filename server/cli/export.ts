@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { ExportError, exportArchive } from '../dump/exportArchive.ts';
 import { openForExport } from '../dump/openForExport.ts';
 import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from './command.ts';

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
-import { type CaptureResult, observerSchema } from '../../shared/captures.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { type CaptureResult, observerSchema } from '../../shared/collection/captures.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { READ_SIZE } from '../collection/captures/captures.ts';
 import { importWarc } from '../collection/captures/importWarc.ts';
 import type { FileDescription } from '../collection/captures/readWarcFile.ts';

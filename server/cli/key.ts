@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../shared/clock.ts';
-import type { KeyChange } from '../../shared/keyChange.ts';
+import type { KeyChange } from '../../shared/ledger/keyChange.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { recordedKey } from '../ledger/detectRollback.ts';
 import { openArchive } from '../ledger/openArchive.ts';
 import { withReadOnlyDatabase } from '../store/opening/inspectFolder.ts';

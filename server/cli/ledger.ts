@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../shared/clock.ts';
-import type { LedgerVerification } from '../../shared/ledger.ts';
+import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { type CheckpointComparison, compareCheckpoint } from '../ledger/compareCheckpoint.ts';
 import { detectRollback, readKnownState } from '../ledger/detectRollback.ts';
 import { databaseFile } from '../store/blobs/paths.ts';

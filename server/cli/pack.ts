@@ -1,9 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { parseArgs } from 'node:util';
-import { parseJsonBytes } from '../../shared/checkBody.ts';
 import { MAX_RECORD_BYTES, PACK_FORMAT, TERMS_VERSION } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
+import { parseJsonBytes } from '../../shared/values/checkBody.ts';
 import { BAG_FILES, RECORD_FILE } from '../archive/packs/bag/bag.ts';
 import { listFolder } from '../archive/packs/file/listFolder.ts';
 import { type PackedFolder, packFolder } from '../archive/packs/file/packFolder.ts';

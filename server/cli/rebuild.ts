@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { type RebuildResult, rebuildArchive } from '../dump/rebuildArchive.ts';
 import { checkDatabase } from '../fixity/checkDatabase.ts';
 import { NodeKeyError } from '../ledger/nodeKey.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../shared/clock.ts';
-import { isOrigin, ORIGIN_RULE } from '../../shared/settings.ts';
+import { isOrigin, ORIGIN_RULE } from '../../shared/node/settings.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { openNode, type RunningNode } from '../node.ts';
 import { createLog } from '../runtime/log.ts';

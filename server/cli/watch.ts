@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { extname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type ListFormat, MAX_LIST_BYTES, type SourceImport } from '../../shared/sourceList.ts';
+import { type ListFormat, MAX_LIST_BYTES, type SourceImport } from '../../shared/collection/sourceList.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { openCollector } from './collector.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';

@@ -1,7 +1,7 @@
-import type { CollectionResult } from '../../shared/collection.ts';
+import type { CollectionResult } from '../../shared/collection/collection.ts';
+import type { NewSource, SourcePreview, WatchedSource } from '../../shared/collection/source.ts';
+import type { ListFormat, SourceImport } from '../../shared/collection/sourceList.ts';
 import { Problem } from '../../shared/problems.ts';
-import type { NewSource, SourcePreview, WatchedSource } from '../../shared/source.ts';
-import type { ListFormat, SourceImport } from '../../shared/sourceList.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
 import type { SettingsStore } from '../store/settings.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { parseStrictJson } from '../../shared/canonicalJson.ts';
-import { checkBody } from '../../shared/checkBody.ts';
-import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/dump.ts';
+import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/ledger/dump.ts';
 import { Problem } from '../../shared/problems.ts';
+import { parseStrictJson } from '../../shared/values/canonicalJson.ts';
+import { checkBody } from '../../shared/values/checkBody.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from '../ledger/checkpoint.ts';
 import { DumpedArchive } from './dumpedArchive.ts';
 import { DumpError, splitLines } from './dumpFile.ts';

@@ -1,6 +1,6 @@
-import type { EventType } from '../../shared/event.ts';
-import type { SourceState } from '../../shared/source.ts';
-import type { StudyStatus } from '../../shared/study.ts';
+import type { StudyStatus } from '../../shared/archive/study.ts';
+import type { EventType } from '../../shared/collection/event.ts';
+import type { SourceState } from '../../shared/collection/source.ts';
 import { DumpedBatches } from './dumpedBatches.ts';
 import { DumpedLedger } from './dumpedLedger.ts';
 import { DumpError } from './dumpFile.ts';

@@ -1,4 +1,4 @@
-import { ENTRY_TYPES, type EntryType, type LedgerEntry, NO_HASH } from '../../shared/ledger.ts';
+import { ENTRY_TYPES, type EntryType, type LedgerEntry, NO_HASH } from '../../shared/ledger/ledger.ts';
 import type { Checkpoint } from '../ledger/checkpoint.ts';
 import { entryText, hashOf } from '../ledger/entry.ts';
 import { GrowingTree, leafHash } from '../ledger/merkle.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { SELF } from '../../shared/event.ts';
+import { SELF } from '../../shared/collection/event.ts';
 import { recordedSource } from '../collection/sources/sourceRevisions.ts';
 import { sourceIdOf } from '../collection/sources/sources.ts';
 import { fingerprintOf } from '../ledger/entry.ts';

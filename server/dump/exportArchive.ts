@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import { type Clock, instantOf } from '../../shared/clock.ts';
+import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { syncFolder } from '../store/blobs/durableFile.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';

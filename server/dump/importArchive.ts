@@ -1,6 +1,6 @@
 import { rename, rm } from 'node:fs/promises';
-import type { Clock } from '../../shared/clock.ts';
-import { DIGEST_PATTERN } from '../../shared/digest.ts';
+import type { Clock } from '../../shared/values/clock.ts';
+import { DIGEST_PATTERN } from '../../shared/values/digest.ts';
 import { parseManifest } from '../archive/packs/bag/manifest.ts';
 import { tagFileLines } from '../archive/packs/bag/tagFileLines.ts';
 import { openZip, type ZipMember } from '../archive/packs/zip/openZip.ts';

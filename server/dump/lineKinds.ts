@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import { canonicalText } from '../../shared/canonicalJson.ts';
-import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/dump.ts';
-import { SELF } from '../../shared/event.ts';
-import type { EntryType } from '../../shared/ledger.ts';
-import { newFlagSchema } from '../../shared/pack.ts';
-import { STUDY_TRANSITIONS } from '../../shared/study.ts';
+import { newFlagSchema } from '../../shared/archive/pack.ts';
+import { STUDY_TRANSITIONS } from '../../shared/archive/study.ts';
+import { SELF } from '../../shared/collection/event.ts';
+import { DUMP_FORMAT, FORMAT_WITHOUT_BATCHES } from '../../shared/ledger/dump.ts';
+import type { EntryType } from '../../shared/ledger/ledger.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { checkRecord } from '../archive/packs/record.ts';
 import {
   commentDigest,

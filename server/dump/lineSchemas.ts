@@ -1,23 +1,23 @@
 import { z } from 'zod';
-import { observerSchema } from '../../shared/captures.ts';
-import { commentIdSchema, itemIdSchema, newCommentSchema } from '../../shared/comment.ts';
-import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../../shared/digest.ts';
-import { eventTypeSchema, pageLabelSchema, SELF } from '../../shared/event.ts';
-import { damageProblemSchema } from '../../shared/fixity.ts';
-import { keyRenewalSchema, rollbackSchema } from '../../shared/keyChange.ts';
-import { ledgerEntrySchema } from '../../shared/ledger.ts';
-import { newNodeSchema, nodePathSchema } from '../../shared/node.ts';
-import { noiseRulesSchema } from '../../shared/noise.ts';
-import { newFlagSchema } from '../../shared/pack.ts';
+import { commentIdSchema, itemIdSchema, newCommentSchema } from '../../shared/archive/comment.ts';
+import { newFlagSchema } from '../../shared/archive/pack.ts';
+import { newStatusSchema, newStudySchema } from '../../shared/archive/study.ts';
+import { newNodeSchema, nodePathSchema } from '../../shared/archive/treeNode.ts';
+import { observerSchema } from '../../shared/collection/captures.ts';
+import { eventTypeSchema, pageLabelSchema, SELF } from '../../shared/collection/event.ts';
+import { noiseRulesSchema } from '../../shared/collection/noise.ts';
 import {
   captureIdentitySchema,
   newSourceSchema,
   recordedRetrievalSchema,
   retrievalErrorSchema,
   sourceStateSchema,
-} from '../../shared/source.ts';
-import { newStatusSchema, newStudySchema } from '../../shared/study.ts';
-import { instantSchema, isHttpUrl } from '../../shared/text.ts';
+} from '../../shared/collection/source.ts';
+import { damageProblemSchema } from '../../shared/ledger/fixity.ts';
+import { keyRenewalSchema, rollbackSchema } from '../../shared/ledger/keyChange.ts';
+import { ledgerEntrySchema } from '../../shared/ledger/ledger.ts';
+import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../../shared/values/digest.ts';
+import { instantSchema, isHttpUrl } from '../../shared/values/text.ts';
 
 /*
  * The schemas of a dump's lines. Each value has the same rules as in a request; all fields are required and no others

@@ -1,4 +1,4 @@
-import type { Clock } from '../../shared/clock.ts';
+import type { Clock } from '../../shared/values/clock.ts';
 import { openForWriting } from '../collection/record/openForWriting.ts';
 import { Checkpoints } from '../ledger/checkpoints.ts';
 import { detectRollback, readKnownState, recordedKey } from '../ledger/detectRollback.ts';

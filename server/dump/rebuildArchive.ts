@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type Clock, instantOf } from '../../shared/clock.ts';
+import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import { CheckpointError, nodeKeyOf, openCheckpoint } from '../ledger/checkpoint.ts';
 import { readStoredCheckpoints } from '../ledger/checkpoints.ts';
 import { detectRollback, readKnownState } from '../ledger/detectRollback.ts';

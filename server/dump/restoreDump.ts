@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
-import type { Comment } from '../../shared/comment.ts';
-import { FORMAT_WITHOUT_BATCHES } from '../../shared/dump.ts';
-import type { LedgerEntry } from '../../shared/ledger.ts';
-import type { ArchiveNode } from '../../shared/node.ts';
-import type { RecordedRetrieval } from '../../shared/source.ts';
+import type { Comment } from '../../shared/archive/comment.ts';
+import type { ArchiveNode } from '../../shared/archive/treeNode.ts';
+import type { RecordedRetrieval } from '../../shared/collection/source.ts';
+import { FORMAT_WITHOUT_BATCHES } from '../../shared/ledger/dump.ts';
+import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { insertFlagRows } from '../archive/packs/flagPack.ts';
 import { insertPackRows } from '../archive/packs/insertPackRows.ts';
 import { checkRecord } from '../archive/packs/record.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type Clock, instantOf } from '../../shared/clock.ts';
-import { DUMP_FORMAT } from '../../shared/dump.ts';
+import { DUMP_FORMAT } from '../../shared/ledger/dump.ts';
+import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
 import { rootAt } from '../ledger/tree.ts';
 import { databaseFile } from '../store/blobs/paths.ts';

@@ -1,4 +1,4 @@
-import type { AuditResult, DatabaseCheck } from '../../shared/fixity.ts';
+import type { AuditResult, DatabaseCheck } from '../../shared/ledger/fixity.ts';
 import {
   type AuditCounts,
   abortAudits,

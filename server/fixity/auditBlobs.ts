@@ -1,4 +1,4 @@
-import type { DamageProblem } from '../../shared/fixity.ts';
+import type { DamageProblem } from '../../shared/ledger/fixity.ts';
 import { runWorker, workerUrl } from '../runtime/runWorker.ts';
 import type { Store } from '../store/store.ts';
 

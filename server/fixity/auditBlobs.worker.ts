@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { DamageProblem } from '../../shared/fixity.ts';
+import type { DamageProblem } from '../../shared/ledger/fixity.ts';
 import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';

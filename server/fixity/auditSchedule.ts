@@ -1,4 +1,4 @@
-import type { Settings } from '../../shared/settings.ts';
+import type { Settings } from '../../shared/node/settings.ts';
 import type { Log } from '../runtime/log.ts';
 import { endAudit, insertAudit, type RunningAudit, scheduledAudit } from '../store/sqlite/node/audits.ts';
 import { counter } from '../store/sqlite/node/blobs.ts';

@@ -1,4 +1,4 @@
-import type { DatabaseCheck } from '../../shared/fixity.ts';
+import type { DatabaseCheck } from '../../shared/ledger/fixity.ts';
 import { runWorker, workerUrl } from '../runtime/runWorker.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import type { Store } from '../store/store.ts';

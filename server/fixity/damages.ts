@@ -1,4 +1,4 @@
-import type { Damage, DamageProblem, Fixity } from '../../shared/fixity.ts';
+import type { Damage, DamageProblem, Fixity } from '../../shared/ledger/fixity.ts';
 import { appendEntry, nextSeq } from '../ledger/appendEntry.ts';
 import { fingerprintOver } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';

@@ -1,4 +1,4 @@
-import type { Audit, AuditResult } from '../../shared/fixity.ts';
+import type { Audit, AuditResult } from '../../shared/ledger/fixity.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
 import { abortAudits, auditsPage } from '../store/sqlite/node/audits.ts';

@@ -1,5 +1,5 @@
-import type { LostAndFoundFindings, LostFile } from '../../shared/fixity.ts';
-import type { Slice } from '../../shared/list.ts';
+import type { LostAndFoundFindings, LostFile } from '../../shared/ledger/fixity.ts';
+import type { Slice } from '../../shared/values/list.ts';
 import type { Store } from '../store/store.ts';
 import { unnamedBlobs } from './unnamedBlobs.ts';
 

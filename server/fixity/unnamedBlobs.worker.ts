@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { isDigest } from '../../shared/digest.ts';
+import { isDigest } from '../../shared/values/digest.ts';
 import { hashFileSync } from '../hashing/hashFileSync.ts';
 import { isMissing } from '../store/blobs/fileErrors.ts';
 import { databaseFile } from '../store/blobs/paths.ts';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
-import type { Slice } from '../../shared/list.ts';
 import type { BodyOf, QueryOf, RouteSpec } from '../../shared/routes/route.ts';
+import type { Slice } from '../../shared/values/list.ts';
 import type { AdmittedWrite } from '../archive/limits/writeLimits.ts';
 import type { Visitor } from './security/access.ts';
 

@@ -1,4 +1,4 @@
-import { type EntryType, type LedgerEntry, type LedgerHead, NO_HASH } from '../../shared/ledger.ts';
+import { type EntryType, type LedgerEntry, type LedgerHead, NO_HASH } from '../../shared/ledger/ledger.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import { insertEntry, lastEntry } from '../store/sqlite/node/ledger.ts';
 import { hashOf } from './entry.ts';

@@ -1,4 +1,4 @@
-import type { KeyChange } from '../../shared/keyChange.ts';
+import type { KeyChange } from '../../shared/ledger/keyChange.ts';
 import { openForReading, type ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { readSetting } from '../store/sqlite/node/settings.ts';

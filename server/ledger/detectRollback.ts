@@ -1,4 +1,4 @@
-import type { KeyChange, KnownHead } from '../../shared/keyChange.ts';
+import type { KeyChange, KnownHead } from '../../shared/ledger/keyChange.ts';
 import { HeadFileError, type RecordedHead, readHeadFile } from '../store/opening/headFile.ts';
 import {
   describeRollback,

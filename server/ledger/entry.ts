@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { canonicalText } from '../../shared/canonicalJson.ts';
-import type { LedgerEntry } from '../../shared/ledger.ts';
+import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
 
 /** The SHA-256 of text in UTF-8, in hex. */
 export function sha256Of(text: string): string {

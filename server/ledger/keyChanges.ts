@@ -5,8 +5,8 @@ import {
   keyChangeSchema,
   type Rollback,
   renewalText,
-} from '../../shared/keyChange.ts';
-import type { Slice } from '../../shared/list.ts';
+} from '../../shared/ledger/keyChange.ts';
+import type { Slice } from '../../shared/values/list.ts';
 import type { ReadDatabase, WriteDatabase } from '../store/sqlite/engine/open.ts';
 import {
   allKeyChanges,

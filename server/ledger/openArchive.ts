@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { instantOf } from '../../shared/clock.ts';
-import type { KeyChange } from '../../shared/keyChange.ts';
-import { NO_HASH } from '../../shared/ledger.ts';
+import type { KeyChange } from '../../shared/ledger/keyChange.ts';
+import { NO_HASH } from '../../shared/ledger/ledger.ts';
+import { instantOf } from '../../shared/values/clock.ts';
 import { lockFolder } from '../store/opening/folderLock.ts';
 import {
   type InspectedFolder,

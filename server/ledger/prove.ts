@@ -1,4 +1,4 @@
-import type { ConsistencyProof, InclusionProof } from '../../shared/ledger.ts';
+import type { ConsistencyProof, InclusionProof } from '../../shared/ledger/ledger.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';

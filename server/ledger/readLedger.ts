@@ -1,4 +1,4 @@
-import type { LedgerEntry, LedgerHead } from '../../shared/ledger.ts';
+import type { LedgerEntry, LedgerHead } from '../../shared/ledger/ledger.ts';
 import { entriesFrom } from '../store/sqlite/node/ledger.ts';
 import type { Store } from '../store/store.ts';
 import { readHead } from './appendEntry.ts';

@@ -1,4 +1,4 @@
-import { type EntryType, type LedgerEntry, type LedgerProblem, NO_HASH } from '../../shared/ledger.ts';
+import { type EntryType, type LedgerEntry, type LedgerProblem, NO_HASH } from '../../shared/ledger/ledger.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { iterateEntries, tileHashes } from '../store/sqlite/node/ledger.ts';
 import { entryText, hashOf } from './entry.ts';

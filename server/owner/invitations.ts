@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type CreatedInvitation, INVITATION_TOKEN_PREFIX, type Invitation } from '../../shared/invitation.ts';
-import type { Slice } from '../../shared/list.ts';
+import {
+  type CreatedInvitation,
+  INVITATION_TOKEN_PREFIX,
+  type Invitation,
+} from '../../shared/node/invitation.ts';
 import { Problem } from '../../shared/problems.ts';
+import type { Slice } from '../../shared/values/list.ts';
 import {
   insertInvitation,
   invitationById,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { instantOf } from '../../shared/clock.ts';
-import type { Slice } from '../../shared/list.ts';
+import { type OwnerSession, SESSION_DAYS } from '../../shared/node/session.ts';
 import { Problem } from '../../shared/problems.ts';
-import { type OwnerSession, SESSION_DAYS } from '../../shared/session.ts';
+import { instantOf } from '../../shared/values/clock.ts';
+import type { Slice } from '../../shared/values/list.ts';
 import type { Log } from '../runtime/log.ts';
 import {
   insertSession,

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { Sharing } from '../../shared/settings.ts';
+import type { Sharing } from '../../shared/node/settings.ts';
 import type { SettingsStore } from '../store/settings.ts';
 
 /** Opens and closes the node to the network. */

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
-import { type Clock, instantOf } from '../../shared/clock.ts';
-import type { Job, JobKind, JobUnit } from '../../shared/job.ts';
+import type { Job, JobKind, JobUnit } from '../../shared/node/job.ts';
+import { type Clock, instantOf } from '../../shared/values/clock.ts';
 
 /** Passed to the work of a job: a signal that is aborted on cancellation, and a function to report progress. */
 export interface JobRun {

@@ -1,6 +1,6 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type NodeEndpoint, nodeEndpointSchema } from '../../shared/nodeEndpoint.ts';
+import { type NodeEndpoint, nodeEndpointSchema } from '../../shared/node/nodeEndpoint.ts';
 import { isMissing } from './blobs/fileErrors.ts';
 
 /** Writes the address the node listens on, for programs on the same machine; `undefined` removes it. */

@@ -1,4 +1,4 @@
-import { type Clock, instantOf } from '../../shared/clock.ts';
+import { type Clock, instantOf } from '../../shared/values/clock.ts';
 
 /** Smaller corrections of the machine's clock are not reported. */
 const REPORT_FROM_MS = 1_000;

@@ -6,7 +6,7 @@ import {
   type Sharing,
   settingsSchema,
   sharingSchema,
-} from '../../shared/settings.ts';
+} from '../../shared/node/settings.ts';
 import { readSetting, writeSetting } from './sqlite/node/settings.ts';
 import type { Store } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { GIGABYTE } from '../../shared/limits.ts';
+import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
-import type { Settings } from '../../shared/settings.ts';
 import { counter } from './sqlite/node/blobs.ts';
 import type { Store } from './store.ts';
 

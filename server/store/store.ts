@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { statfsSync } from 'node:fs';
-import type { Clock } from '../../shared/clock.ts';
-import { NO_HASH } from '../../shared/ledger.ts';
+import { NO_HASH } from '../../shared/ledger/ledger.ts';
+import type { Clock } from '../../shared/values/clock.ts';
 import { BlobStore } from './blobs/blobStore.ts';
 import { createFolder } from './blobs/durableFile.ts';
 import { databaseFile } from './blobs/paths.ts';

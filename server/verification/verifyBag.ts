@@ -1,6 +1,6 @@
-import { parseJsonBytes } from '../../shared/checkBody.ts';
 import { MAX_RECORD_BYTES } from '../../shared/limits.ts';
 import { Problem } from '../../shared/problems.ts';
+import { parseJsonBytes } from '../../shared/values/checkBody.ts';
 import { DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../archive/packs/bag/bag.ts';
 import {
   type BagFile,

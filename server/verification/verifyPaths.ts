@@ -1,8 +1,8 @@
 import { createReadStream, type Stats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
-import { isDigest } from '../../shared/digest.ts';
 import { Problem } from '../../shared/problems.ts';
+import { isDigest } from '../../shared/values/digest.ts';
 import { PAYLOAD_FOLDER } from '../archive/packs/bag/bag.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
 import { READ_SIZE } from '../dump/dumpFile.ts';

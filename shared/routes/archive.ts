@@ -1,9 +1,6 @@
 import { z } from 'zod';
-import { CITATION_FORMATS, citationQuery, citationSchema, DESCRIPTOR_FORMATS } from '../citation.ts';
-import { commentSchema, commentsQuery, newCommentSchema } from '../comment.ts';
-import { MAX_NODE_LISTING } from '../limits.ts';
-import { pageOf } from '../list.ts';
-import { newNodeSchema, nodeCountsSchema, nodePathSchema, nodeSchema, treeSchema } from '../node.ts';
+import { CITATION_FORMATS, citationQuery, citationSchema, DESCRIPTOR_FORMATS } from '../archive/citation.ts';
+import { commentSchema, commentsQuery, newCommentSchema } from '../archive/comment.ts';
 import {
   newFlagSchema,
   packRecordSchema,
@@ -11,8 +8,23 @@ import {
   packsQuery,
   packUploadRecordSchema,
   verificationSchema,
-} from '../pack.ts';
-import { newStatusSchema, newStudySchema, studiesQuery, studySchema, studyTableSchema } from '../study.ts';
+} from '../archive/pack.ts';
+import {
+  newStatusSchema,
+  newStudySchema,
+  studiesQuery,
+  studySchema,
+  studyTableSchema,
+} from '../archive/study.ts';
+import {
+  newNodeSchema,
+  nodeCountsSchema,
+  nodePathSchema,
+  nodeSchema,
+  treeSchema,
+} from '../archive/treeNode.ts';
+import { MAX_NODE_LISTING } from '../limits.ts';
+import { pageOf } from '../values/list.ts';
 import { jsonBody, route } from './route.ts';
 
 /** The page of a tree node: its ancestors, its children, and the newest studies and packs of its subtree. */

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { statsSchema, statusSchema } from '../collection.ts';
+import { statsSchema, statusSchema } from '../collection/collection.ts';
 import {
   eventDensityQuery,
   eventDensitySchema,
   eventDetailsSchema,
   eventSchema,
   eventsQuery,
-} from '../event.ts';
-import { pageOf } from '../list.ts';
-import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../source.ts';
+} from '../collection/event.ts';
+import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../collection/source.ts';
+import { pageOf } from '../values/list.ts';
 import { route } from './route.ts';
 
 /** Interface B: the archive of observed web sources. Visitors can only read it. */

@@ -1,5 +1,5 @@
-import { foundTextSchema, objectTextSchema, searchQuery } from '../derived.ts';
-import { pageOf } from '../list.ts';
+import { foundTextSchema, objectTextSchema, searchQuery } from '../collection/derived.ts';
+import { pageOf } from '../values/list.ts';
 import { route } from './route.ts';
 
 /** Texts derived from archived objects, for reading and searching. */

@@ -1,6 +1,6 @@
-import { diffSchema } from '../diff.ts';
-import { jobSchema } from '../job.ts';
-import { newNoisePreviewSchema, noisePreviewSchema } from '../noisePreview.ts';
+import { diffSchema } from '../collection/diff.ts';
+import { newNoisePreviewSchema, noisePreviewSchema } from '../collection/noisePreview.ts';
+import { jobSchema } from '../node/job.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';
 
 /** Differences between two versions of a source, and the noise rules that mark irrelevant changes. */

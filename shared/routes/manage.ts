@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '../invitation.ts';
-import { jobSchema } from '../job.ts';
-import { listQuery, pageOf } from '../list.ts';
-import { ownerSessionSchema } from '../session.ts';
-import { settingsChangeSchema, settingsSchema, sharingSchema } from '../settings.ts';
+import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '../node/invitation.ts';
+import { jobSchema } from '../node/job.ts';
+import { ownerSessionSchema } from '../node/session.ts';
+import { settingsChangeSchema, settingsSchema, sharingSchema } from '../node/settings.ts';
+import { listQuery, pageOf } from '../values/list.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';
 
 /** Who sends the request, and what they may do. */

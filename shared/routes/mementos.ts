@@ -1,4 +1,4 @@
-import { timeMapSchema } from '../memento.ts';
+import { timeMapSchema } from '../collection/memento.ts';
 import { route } from './route.ts';
 
 const ABOUT_ADDRESSES =

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { collectionResultSchema, newCollectionSchema } from '../collection.ts';
-import { jobSchema } from '../job.ts';
-import { booleanParameter, listQuery, pageOf } from '../list.ts';
+import { collectionResultSchema, newCollectionSchema } from '../collection/collection.ts';
 import {
   newSourceSchema,
   retrievalProofSchema,
@@ -11,8 +9,10 @@ import {
   sourcesQuery,
   watchedSourceSchema,
   watchedUrlSchema,
-} from '../source.ts';
-import { LIST_MEDIA_TYPES, sourceImportSchema } from '../sourceList.ts';
+} from '../collection/source.ts';
+import { LIST_MEDIA_TYPES, sourceImportSchema } from '../collection/sourceList.ts';
+import { jobSchema } from '../node/job.ts';
+import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
 import { jsonBody, route } from './route.ts';
 
 /** The owner's routes for managing sources and starting collections. */

@@ -1,4 +1,4 @@
-import { warcQuery } from '../warc.ts';
+import { warcQuery } from '../collection/warc.ts';
 import { route } from './route.ts';
 
 export const warcRoutes = {

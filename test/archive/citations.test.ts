@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { CITATION_FORMATS, type Citation } from '../../shared/citation.ts';
-import type { Study } from '../../shared/study.ts';
-import { RELATION_TYPES } from '../../shared/vocabulary.ts';
+import { CITATION_FORMATS, type Citation } from '../../shared/archive/citation.ts';
+import type { Study } from '../../shared/archive/study.ts';
+import { RELATION_TYPES } from '../../shared/archive/vocabulary.ts';
 import { type CitationReaders, loadCitationReaders } from '../support/citationReaders.ts';
 import { DATACITE_SCHEMA } from '../support/dataciteSchema.ts';
 import { ManualClock } from '../support/manualClock.ts';

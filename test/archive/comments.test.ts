@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Comment } from '../../shared/comment.ts';
+import type { Comment } from '../../shared/archive/comment.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { problemOf, uploadNewPack } from '../support/packs.ts';
 

@@ -1,6 +1,6 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Pack } from '../../shared/pack.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/packs.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { TreeNode } from '../../shared/node.ts';
+import type { TreeNode } from '../../shared/archive/treeNode.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { problemOf, uploadNewPack } from '../support/packs.ts';
 

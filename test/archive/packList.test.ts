@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Pack } from '../../shared/pack.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { problemOf, uploadNewPack } from '../support/packs.ts';
 

@@ -3,8 +3,8 @@ import { readdir } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Pack } from '../../shared/archive/pack.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../shared/limits.ts';
-import type { Pack } from '../../shared/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import {
   filesOf,

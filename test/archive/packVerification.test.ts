@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
-import type { LedgerVerification } from '../../shared/ledger.ts';
-import type { PackVerification } from '../../shared/pack.ts';
+import type { PackVerification } from '../../shared/archive/pack.ts';
+import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { uploadNewPack } from '../support/packs.ts';
 

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Study, StudyTable } from '../../shared/study.ts';
+import type { Study, StudyTable } from '../../shared/archive/study.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { problemOf, uploadNewPack } from '../support/packs.ts';
 

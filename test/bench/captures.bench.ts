@@ -12,8 +12,8 @@ import { ObjectReceiver } from '../../server/collection/record/objectReceiver.ts
 import { openArchive } from '../../server/ledger/openArchive.ts';
 import { syncFolder } from '../../server/store/blobs/durableFile.ts';
 import { blobPath } from '../../server/store/blobs/paths.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { DEFAULT_SETTINGS } from '../../shared/settings.ts';
+import { DEFAULT_SETTINGS } from '../../shared/node/settings.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { record } from '../support/warcFiles.ts';
 import { type Bench, type Measurement, timed } from './bench.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { systemClock } from '../../shared/clock.ts';
-import type { CollectionResult } from '../../shared/collection.ts';
+import type { CollectionResult } from '../../shared/collection/collection.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { type Bench, type Measurement, median, percentile, timed } from './bench.ts';
 import { load } from './support/loaded.ts';
 import { type OwnerNode, startNode } from './support/ownerNode.ts';

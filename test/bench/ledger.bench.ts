@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { type Bench, type Measurement, median, percentile, timed } from './bench.ts';
 import { fillLedger } from './support/filledLedger.ts';
 import { startNode } from './support/ownerNode.ts';

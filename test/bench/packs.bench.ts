@@ -5,8 +5,8 @@ import { checkRecord } from '../../server/archive/packs/record.ts';
 import { createTreeNode, readTreeNode } from '../../server/archive/tree/treeNodes.ts';
 import { appendEntry } from '../../server/ledger/appendEntry.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { packsQuery } from '../../shared/pack.ts';
+import { packsQuery } from '../../shared/archive/pack.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { type Bench, type Measurement, percentile } from './bench.ts';
 
 const PACKS = 100_000;

@@ -7,9 +7,9 @@ import { readStats, readStatus } from '../../server/collection/timeline/status.t
 import { readHead } from '../../server/ledger/appendEntry.ts';
 import { statement } from '../../server/store/sqlite/engine/open.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { EVENT_TYPES, eventsQuery } from '../../shared/event.ts';
-import { DEFAULT_SETTINGS } from '../../shared/settings.ts';
+import { EVENT_TYPES, eventsQuery } from '../../shared/collection/event.ts';
+import { DEFAULT_SETTINGS } from '../../shared/node/settings.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { type Bench, type Measurement, percentile, timed } from './bench.ts';
 import {
   ARCHIVE,

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { packFolder } from '../../server/archive/packs/file/packFolder.ts';
-import type { Pack, PackRecordInput } from '../../shared/pack.ts';
+import type { Pack, PackRecordInput } from '../../shared/archive/pack.ts';
 import { runCommand } from '../support/cli.ts';
 import { extract } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';

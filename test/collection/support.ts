@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import type { CollectionResult, Status } from '../../shared/collection.ts';
-import type { Event } from '../../shared/event.ts';
-import type { Retrieval, WatchedSource } from '../../shared/source.ts';
+import type { CollectionResult, Status } from '../../shared/collection/collection.ts';
+import type { Event } from '../../shared/collection/event.ts';
+import type { Retrieval, WatchedSource } from '../../shared/collection/source.ts';
 import { openTestNode, type TestNode } from '../support/node.ts';
 
 /** Opens a node whose collector neither pauses between requests nor retries, with further settings. */

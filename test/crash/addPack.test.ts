@@ -6,8 +6,8 @@ import { listPacks } from '../../server/archive/packs/listPacks.ts';
 import { verifyPack } from '../../server/archive/packs/verifyPack.ts';
 import { readHead } from '../../server/ledger/appendEntry.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { packsQuery } from '../../shared/pack.ts';
+import { packsQuery } from '../../shared/archive/pack.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { filesOf, sampleRecord, sha256Of } from '../support/packs.ts';
 

@@ -6,7 +6,7 @@ import { addPack, type StagedBlob } from '../../server/archive/packs/addPack.ts'
 import { BlobStore, type WriteVia } from '../../server/store/blobs/blobStore.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { overwrite } from '../fixity/support.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { filesOf, sampleRecord, sha256Of } from '../support/packs.ts';

@@ -1,10 +1,10 @@
 import { readdir, readFile, rm, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import type { CollectionResult } from '../../shared/collection.ts';
-import type { Event } from '../../shared/event.ts';
-import type { Pack } from '../../shared/pack.ts';
-import type { ObjectMetadata } from '../../shared/source.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
+import type { CollectionResult } from '../../shared/collection/collection.ts';
+import type { Event } from '../../shared/collection/event.ts';
+import type { ObjectMetadata } from '../../shared/collection/source.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { sampleRecord } from '../support/packs.ts';

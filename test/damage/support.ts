@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { expect, vi } from 'vitest';
 import { main } from '../../server/cli/main.ts';
-import type { Pack } from '../../shared/pack.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { temporaryFolder } from '../support/node.ts';
 import { packForm, sampleRecord } from '../support/packs.ts';

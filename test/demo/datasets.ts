@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import type { License } from '../../shared/vocabulary.ts';
+import type { License } from '../../shared/archive/vocabulary.ts';
 import type { UploadFile } from './ownerApi.ts';
 
 interface Resource {

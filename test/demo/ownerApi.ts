@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Pack, PackRecordInput } from '../../shared/pack.ts';
+import type { Pack, PackRecordInput } from '../../shared/archive/pack.ts';
 import type { BodyInputOf, ResponseOf } from '../../shared/routes/route.ts';
 import { pathOf, ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts';
 

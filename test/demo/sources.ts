@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { EventType } from '../../shared/event.ts';
-import type { NewSource } from '../../shared/source.ts';
+import type { EventType } from '../../shared/collection/event.ts';
+import type { NewSource } from '../../shared/collection/source.ts';
 import type { ScriptedWeb } from '../e2e/support/scriptedWeb.ts';
 import type { OwnerApi } from './ownerApi.ts';
 

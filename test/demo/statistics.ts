@@ -1,4 +1,4 @@
-import type { Outcome, Verdict } from '../../shared/vocabulary.ts';
+import type { Outcome, Verdict } from '../../shared/archive/vocabulary.ts';
 
 /** The 97.5th percentile of the standard normal distribution, for 95 % intervals. */
 const Z = 1.959964;

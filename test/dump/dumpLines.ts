@@ -7,7 +7,7 @@ import { DumpError } from '../../server/dump/dumpFile.ts';
 import { importDump } from '../../server/dump/importArchive.ts';
 import type { Finding } from '../../server/verification/report.ts';
 import { verifyPaths } from '../../server/verification/verifyPaths.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes } from '../support/node.ts';
 import { closeScriptedWebs } from '../support/scriptedWeb.ts';
 import { filledArchive } from './filledArchive.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf, hashOf } from '../../server/ledger/entry.ts';
-import { type LedgerEntry, NO_HASH } from '../../shared/ledger.ts';
+import { type LedgerEntry, NO_HASH } from '../../shared/ledger/ledger.ts';
 import { altered, indexOf, type Line, refusal, useValidDump, withTrailer } from './dumpLines.ts';
 import { CHANGES } from './lineChanges.ts';
 

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { describe, expect, test } from 'vitest';
 import { ZipFile } from 'yazl';
-import type { LedgerEntry } from '../../shared/ledger.ts';
+import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { runCommand } from '../support/cli.ts';
 import { extract } from '../support/extract.ts';
 import { openTestNode } from '../support/node.ts';

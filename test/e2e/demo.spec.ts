@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { Pack, PackVerification } from '../../shared/pack.ts';
+import type { Pack, PackVerification } from '../../shared/archive/pack.ts';
 import { test as base, expect } from './support/fixtures.ts';
 import { type NodeProcess, startNode } from './support/nodeProcess.ts';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DesktopApi } from '../../shared/desktop.ts';
+import type { DesktopApi } from '../../shared/node/desktop.ts';
 import { electronProgram } from './support/desktopApp.ts';
 import { asked, expect, makePackFile, recordBrowser, runtime, test } from './support/desktopTest.ts';
 import { startNode } from './support/nodeProcess.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DesktopApi } from '../../shared/desktop.ts';
+import type { DesktopApi } from '../../shared/node/desktop.ts';
 import { asked, expect, opened, recordBrowser, runtime, test } from './support/desktopTest.ts';
 
 // The app closes its own pages, and a trace of a closed page would fail the next test.

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Page } from '@playwright/test';
 import canonicalize from 'canonicalize';
-import { DERIVED_FIELDS, type Pack } from '../../shared/pack.ts';
+import { DERIVED_FIELDS, type Pack } from '../../shared/archive/pack.ts';
 import { expect, test } from './support/fixtures.ts';
 
 /** A public data set in a development dependency. */

@@ -1,4 +1,4 @@
-import type { Pack } from '../../shared/pack.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
 import { accessibilityViolations } from './support/accessibility.ts';
 import { expect, test } from './support/fixtures.ts';
 

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Pack } from '../../shared/pack.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
 import { expect, test } from './support/fixtures.ts';
 import { publishPack } from './support/publishPack.ts';
 

@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
-import type { Event } from '../../shared/event.ts';
+import type { Event } from '../../shared/collection/event.ts';
 import { openCollectingNode } from '../collection/support.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';

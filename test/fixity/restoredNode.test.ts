@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { restoreDump } from '../../server/dump/restoreDump.ts';
 import { openStore } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
 import { audit, audits, damages, objectEntries, overwrite } from './support.ts';

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
-import type { Audit, AuditResult, Damage, Fixity } from '../../shared/fixity.ts';
-import type { LedgerEntry } from '../../shared/ledger.ts';
+import type { Audit, AuditResult, Damage, Fixity } from '../../shared/ledger/fixity.ts';
+import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import type { TestNode } from '../support/node.ts';
 
 /** Returns the path of a blob's file in a data folder. */

@@ -1,7 +1,7 @@
 import { unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Pack } from '../../shared/pack.ts';
+import type { Pack } from '../../shared/archive/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { problemOf, uploadNewPack } from '../support/packs.ts';
 

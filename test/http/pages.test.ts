@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { isDataPath, PAGE_PATHS } from '../../shared/pages.ts';
+import { isDataPath, PAGE_PATHS } from '../../shared/node/pages.ts';
 import { ROUTES } from '../../shared/routes.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 

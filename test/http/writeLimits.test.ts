@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addressGroup } from '../../server/archive/limits/addressGroup.ts';
 import type { NodeConfig } from '../../server/config.ts';
-import type { SettingsChange } from '../../shared/settings.ts';
+import type { SettingsChange } from '../../shared/node/settings.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { type Files, filesOf, packForm, sampleRecord, uploadPack } from '../support/packs.ts';

@@ -16,9 +16,9 @@ import { rootAt } from '../../server/ledger/tree.ts';
 import { type RecordedSubjects, verifyLedger } from '../../server/ledger/verifyLedger.ts';
 import { entryAt, iterateEntries } from '../../server/store/sqlite/node/ledger.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { canonicalText } from '../../shared/canonicalJson.ts';
-import { systemClock } from '../../shared/clock.ts';
-import { NO_HASH } from '../../shared/ledger.ts';
+import { NO_HASH } from '../../shared/ledger/ledger.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 const open: Store[] = [];

@@ -15,8 +15,8 @@ import {
   isConsistent,
   rootFromInclusion,
 } from '../../server/ledger/proofs.ts';
-import { canonicalText } from '../../shared/canonicalJson.ts';
-import type { ConsistencyProof, InclusionProof } from '../../shared/ledger.ts';
+import type { ConsistencyProof, InclusionProof } from '../../shared/ledger/ledger.ts';
+import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { CollectionResult, Status } from '../../shared/collection.ts';
-import type { Retrieval, WatchedSource } from '../../shared/source.ts';
+import type { CollectionResult, Status } from '../../shared/collection/collection.ts';
+import type { Retrieval, WatchedSource } from '../../shared/collection/source.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { Namespace } from './namespace.ts';
 

@@ -4,7 +4,7 @@ import type { DesktopWindow } from '../../electron/window.ts';
 import { NAV_GROUPS } from '../../renderer/src/components/layout/navItems.ts';
 import { directMatches } from '../../renderer/src/components/layout/palette/directMatches.ts';
 import { pageRoutes } from '../../renderer/src/pages/routes.tsx';
-import { PAGE_PATHS } from '../../shared/pages.ts';
+import { PAGE_PATHS } from '../../shared/node/pages.ts';
 
 interface Item {
   label?: string;

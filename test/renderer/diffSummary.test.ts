@@ -6,7 +6,7 @@ import {
   unchangedBefore,
   visibleText,
 } from '../../renderer/src/pages/timeline/diff/diffSummary.ts';
-import type { Diff, TextPart } from '../../shared/diff.ts';
+import type { Diff, TextPart } from '../../shared/collection/diff.ts';
 
 const side = { sha256: 'a'.repeat(64), bytes: 10, content_type: null };
 const shared = {

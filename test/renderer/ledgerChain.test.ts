@@ -6,7 +6,7 @@ import {
   parseCheckpoint,
   type SavedCheckpoint,
 } from '../../renderer/src/pages/ledger/checkpointFile.ts';
-import type { ConsistencyProof, LedgerEntry, LedgerHead } from '../../shared/ledger.ts';
+import type { ConsistencyProof, LedgerEntry, LedgerHead } from '../../shared/ledger/ledger.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 
 const NODE = 'a.example';

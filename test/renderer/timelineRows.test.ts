@@ -9,7 +9,7 @@ import {
   sliceOf,
 } from '../../renderer/src/pages/timeline/list/eventRanks.ts';
 import { elementHeightOf, ScaledScroll } from '../../renderer/src/pages/timeline/list/scaledScroll.ts';
-import type { Event } from '../../shared/event.ts';
+import type { Event } from '../../shared/collection/event.ts';
 
 /** The response of a node with `total` events, whose ids count from the oldest. */
 function pageOf(total: number, offset: number, limit: number): EventPage {

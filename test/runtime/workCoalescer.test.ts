@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { WorkCoalescer } from '../../server/runtime/workCoalescer.ts';
-import type { LedgerVerification } from '../../shared/ledger.ts';
+import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
 
 afterEach(closeTestNodes);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { canonicalText, parseStrictJson } from '../../shared/canonicalJson.ts';
 import { Problem } from '../../shared/problems.ts';
+import { canonicalText, parseStrictJson } from '../../shared/values/canonicalJson.ts';
 
 function refusal(text: string): Problem {
   try {

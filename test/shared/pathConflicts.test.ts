@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { foldedPath, pathConflicts } from '../../shared/filePath.ts';
+import { foldedPath, pathConflicts } from '../../shared/archive/filePath.ts';
 
 test.each([
   [['a', 'b', 'a/b'], [{ index: 0, other: 2, kind: 'folder' }]],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareByUtf8, filePathFault } from '../../shared/filePath.ts';
-import { isOrcid, isRelatedIdentifier, resultsSchema } from '../../shared/pack.ts';
+import { compareByUtf8, filePathFault } from '../../shared/archive/filePath.ts';
+import { isOrcid, isRelatedIdentifier, resultsSchema } from '../../shared/archive/pack.ts';
 import { ROUTES } from '../../shared/routes.ts';
 
 describe('a path inside a pack', () => {

@@ -8,7 +8,7 @@ import { openForReading, openForWriting, statement } from '../../server/store/sq
 import { WriteAheadLog } from '../../server/store/sqlite/engine/writeAheadLog.ts';
 import { Writer } from '../../server/store/sqlite/engine/writer.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 let open: Store | undefined;

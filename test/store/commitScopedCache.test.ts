@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { commitScopedCache } from '../../server/store/commitScopedCache.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 let store: Store;

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { EventColumns, type EventCriteria } from '../../server/store/sqlite/collection/eventColumns.ts';
 import type { ReadDatabase } from '../../server/store/sqlite/engine/open.ts';
-import { EVENT_TYPES } from '../../shared/event.ts';
+import { EVENT_TYPES } from '../../shared/collection/event.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 
 const SOURCES = 40;

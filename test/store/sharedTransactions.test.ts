@@ -4,7 +4,7 @@ import { verifyPack } from '../../server/archive/packs/verifyPack.ts';
 import { readHead } from '../../server/ledger/appendEntry.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { filesOf, sampleRecord } from '../support/packs.ts';
 

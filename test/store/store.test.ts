@@ -8,7 +8,7 @@ import { NewerDatabaseError } from '../../server/store/sqlite/engine/migrate.ts'
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
-import { systemClock } from '../../shared/clock.ts';
+import { systemClock } from '../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 const open: Store[] = [];

@@ -1,4 +1,4 @@
-import { RELATION_TYPES } from '../../shared/vocabulary.ts';
+import { RELATION_TYPES } from '../../shared/archive/vocabulary.ts';
 
 /**
  * The rules of the DataCite Metadata Schema 4.6 for its JSON, as a JSON Schema. It is stricter than the JSON Schemas of

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../shared/clock.ts';
+import type { Clock } from '../../shared/values/clock.ts';
 
 interface Sleeper {
   wakeAt: number;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { bagOf } from '../../server/archive/packs/bag/bag.ts';
-import { type PackRecord, type PackRecordInput, packRecordSchema } from '../../shared/pack.ts';
+import { type PackRecord, type PackRecordInput, packRecordSchema } from '../../shared/archive/pack.ts';
 import { type Files, filesOf, sampleRecord } from './packs.ts';
 import { type BuiltEntry, buildZip } from './zipBuilder.ts';
 

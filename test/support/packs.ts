@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
-import type { Pack, PackFile, PackRecordInput } from '../../shared/pack.ts';
+import type { Pack, PackFile, PackRecordInput } from '../../shared/archive/pack.ts';
 import type { TestNode } from './node.ts';
 
 /** Returns the smallest valid record, with changes. */

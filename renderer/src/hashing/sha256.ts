@@ -1,6 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import { canonicalText } from '../../../shared/canonicalJson.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 
 /** The SHA-256 of a value's canonical JSON in hex: a record's fingerprint or an entry's hash. */
 export function canonicalSha256(value: unknown): string {

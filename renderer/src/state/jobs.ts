@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import type { Job } from '../../../shared/job.ts';
+import type { Job } from '../../../shared/node/job.ts';
 
 /** A job that runs in this page (an upload, hashing), in the same form as the node's jobs. */
 export interface LocalJob {

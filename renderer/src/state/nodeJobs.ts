@@ -1,5 +1,5 @@
 import { useEffect } from 'react';
-import type { Job } from '../../../shared/job.ts';
+import type { Job } from '../../../shared/node/job.ts';
 import { call, urlOf } from '../api/client.ts';
 import { useJobs } from './jobs.ts';
 

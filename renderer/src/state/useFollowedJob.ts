@@ -1,4 +1,4 @@
-import type { Job } from '../../../shared/job.ts';
+import type { Job } from '../../../shared/node/job.ts';
 import { useCall } from '../api/useCall.ts';
 import { useJobs } from './jobs.ts';
 

@@ -1,4 +1,4 @@
-import type { CslName } from '../../../shared/citation.ts';
+import type { CslName } from '../../../shared/archive/citation.ts';
 import type { CitedWork } from './citedWork.ts';
 import { genreOf } from './csl.ts';
 import { initials, nameParts } from './names.ts';

@@ -1,4 +1,4 @@
-import type { CslName } from '../../../shared/citation.ts';
+import type { CslName } from '../../../shared/archive/citation.ts';
 import type { CitedWork } from './citedWork.ts';
 import { fingerprintNote } from './csl.ts';
 import { nameParts } from './names.ts';

@@ -1,4 +1,4 @@
-import type { Citation, CitationFormat, DescriptorFormat } from '../../../shared/citation.ts';
+import type { Citation, CitationFormat, DescriptorFormat } from '../../../shared/archive/citation.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { DamageContext } from '../../fixity/confirmDamage.ts';
 import type { Store } from '../../store/store.ts';

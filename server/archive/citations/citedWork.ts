@@ -1,5 +1,5 @@
-import type { PackRecord } from '../../../shared/pack.ts';
-import type { License } from '../../../shared/vocabulary.ts';
+import type { PackRecord } from '../../../shared/archive/pack.ts';
+import type { License } from '../../../shared/archive/vocabulary.ts';
 
 export interface CitedAuthor {
   name: string;

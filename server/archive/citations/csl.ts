@@ -1,4 +1,4 @@
-import type { CslItem } from '../../../shared/citation.ts';
+import type { CslItem } from '../../../shared/archive/citation.ts';
 import type { CitedWork } from './citedWork.ts';
 import { nameParts } from './names.ts';
 

@@ -1,5 +1,5 @@
-import { isDigest } from '../../../shared/digest.ts';
-import type { License } from '../../../shared/vocabulary.ts';
+import type { License } from '../../../shared/archive/vocabulary.ts';
+import { isDigest } from '../../../shared/values/digest.ts';
 import { type CitedAuthor, type CitedRelation, type CitedWork, dateText } from './citedWork.ts';
 import { genreOf } from './csl.ts';
 import { nameParts } from './names.ts';

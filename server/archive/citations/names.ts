@@ -1,4 +1,4 @@
-import type { CslName } from '../../../shared/citation.ts';
+import type { CslName } from '../../../shared/archive/citation.ts';
 
 /** Matches suffixes that follow a comma in a name but are not a given name. */
 const NO_GIVEN_NAME =

@@ -1,4 +1,4 @@
-import type { Pack, PackFile } from '../../../shared/pack.ts';
+import type { Pack, PackFile } from '../../../shared/archive/pack.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { iterateCitedPacks, versionNumber } from '../../store/sqlite/archive/citations.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';

@@ -1,6 +1,6 @@
-import type { Comment, NewComment } from '../../../shared/comment.ts';
-import type { Slice } from '../../../shared/list.ts';
+import type { Comment, NewComment } from '../../../shared/archive/comment.ts';
 import { Problem } from '../../../shared/problems.ts';
+import type { Slice } from '../../../shared/values/list.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { commentById, insertComment, selectComments } from '../../store/sqlite/archive/comments.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';

@@ -1,4 +1,4 @@
-import { LICENSES } from '../../../shared/vocabulary.ts';
+import { LICENSES } from '../../../shared/archive/vocabulary.ts';
 import { allTreeNodes } from '../../store/sqlite/archive/treeNodes.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { LICENSES_CITED } from '../citations/datacite.ts';

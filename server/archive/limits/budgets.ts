@@ -1,7 +1,7 @@
-import { instantOf } from '../../../shared/clock.ts';
 import { GIGABYTE, MEGABYTE } from '../../../shared/limits.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { Settings } from '../../../shared/settings.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
 import type { WriteCounts } from '../../store/sqlite/node/writeCounts.ts';
 
 const HOUR_MS = 3_600_000;

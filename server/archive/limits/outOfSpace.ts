@@ -1,5 +1,5 @@
+import type { Settings } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { Settings } from '../../../shared/settings.ts';
 import type { StorageLimit } from '../../store/storageSpace.ts';
 
 /** Returns the problem for a write that is refused because of the storage limits. */

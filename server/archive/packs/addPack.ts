@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { PackRecord } from '../../../shared/pack.ts';
+import type { PackRecord } from '../../../shared/archive/pack.ts';
 import { Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { confirmDamage } from '../../fixity/confirmDamage.ts';
 import { isDamaged, recordChanged } from '../../fixity/damages.ts';

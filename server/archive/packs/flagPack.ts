@@ -1,4 +1,4 @@
-import type { NewFlag } from '../../../shared/pack.ts';
+import type { NewFlag } from '../../../shared/archive/pack.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { addPackFilter, removePackFilter } from '../../store/sqlite/archive/packLists.ts';
 import { type FlagRow, insertFlag } from '../../store/sqlite/archive/packs.ts';

@@ -1,4 +1,4 @@
-import { type PackRecord, tagOf } from '../../../shared/pack.ts';
+import { type PackRecord, tagOf } from '../../../shared/archive/pack.ts';
 import { addPackFilter, indexPackText, type PackFilter } from '../../store/sqlite/archive/packLists.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { foldedText } from '../foldedText.ts';

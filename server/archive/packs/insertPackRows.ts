@@ -1,4 +1,4 @@
-import { type PackFile, tagOf } from '../../../shared/pack.ts';
+import { type PackFile, tagOf } from '../../../shared/archive/pack.ts';
 import {
   countReplication,
   insertPack,

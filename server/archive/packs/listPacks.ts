@@ -1,4 +1,4 @@
-import type { PacksQuery } from '../../../shared/pack.ts';
+import type { PacksQuery } from '../../../shared/archive/pack.ts';
 import {
   type PackFilter,
   type PackFilterName,

@@ -1,6 +1,6 @@
-import type { Pack, PackRecord } from '../../../shared/pack.ts';
+import type { Pack, PackRecord } from '../../../shared/archive/pack.ts';
+import { VERDICTS, type Verdict } from '../../../shared/archive/vocabulary.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { VERDICTS, type Verdict } from '../../../shared/vocabulary.ts';
 import {
   type FlagRow,
   flagsOf,

@@ -1,10 +1,10 @@
-import { canonicalText } from '../../../shared/canonicalJson.ts';
-import { checkBody } from '../../../shared/checkBody.ts';
-import { ID_DIGITS } from '../../../shared/digest.ts';
-import { jsonPointer } from '../../../shared/jsonPointer.ts';
+import { type PackRecord, packRecordSchema } from '../../../shared/archive/pack.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../../shared/limits.ts';
-import { type PackRecord, packRecordSchema } from '../../../shared/pack.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
+import { checkBody } from '../../../shared/values/checkBody.ts';
+import { ID_DIGITS } from '../../../shared/values/digest.ts';
+import { jsonPointer } from '../../../shared/values/jsonPointer.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 
 /** A record that passed all checks that do not need the archive, with its derived values. */

@@ -1,5 +1,5 @@
-import { canonicalText } from '../../../shared/canonicalJson.ts';
-import { type PackRecord, tagOf } from '../../../shared/pack.ts';
+import { type PackRecord, tagOf } from '../../../shared/archive/pack.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 import type { RecordedSubject } from '../../ledger/verifyLedger.ts';
 import { filesOfPack, iterateStoredPacks, type StoredPack } from '../../store/sqlite/archive/packs.ts';

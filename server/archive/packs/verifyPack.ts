@@ -1,6 +1,6 @@
-import { canonicalText } from '../../../shared/canonicalJson.ts';
-import { NO_HASH } from '../../../shared/ledger.ts';
-import type { PackRecord, PackVerification } from '../../../shared/pack.ts';
+import type { PackRecord, PackVerification } from '../../../shared/archive/pack.ts';
+import { NO_HASH } from '../../../shared/ledger/ledger.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { confirmDamage } from '../../fixity/confirmDamage.ts';
 import { rehashForReader } from '../../hashing/hashFiles.ts';
 import { hashOf, sha256Of } from '../../ledger/entry.ts';

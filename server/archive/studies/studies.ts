@@ -1,12 +1,12 @@
-import { Problem } from '../../../shared/problems.ts';
 import {
   type NewStudy,
   type NewStudyStatus,
   STUDY_TRANSITIONS,
   type StudiesQuery,
   type Study,
-} from '../../../shared/study.ts';
-import { OUTCOMES, VERDICTS } from '../../../shared/vocabulary.ts';
+} from '../../../shared/archive/study.ts';
+import { OUTCOMES, VERDICTS } from '../../../shared/archive/vocabulary.ts';
+import { Problem } from '../../../shared/problems.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import {
   insertStatus,

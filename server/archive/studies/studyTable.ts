@@ -1,5 +1,5 @@
-import type { ResultValue } from '../../../shared/pack.ts';
-import type { StudyTable } from '../../../shared/study.ts';
+import type { ResultValue } from '../../../shared/archive/pack.ts';
+import type { StudyTable } from '../../../shared/archive/study.ts';
 import { csvLines } from '../../csv.ts';
 import { packsOfStudy } from '../../store/sqlite/archive/studies.ts';
 import type { Store } from '../../store/store.ts';

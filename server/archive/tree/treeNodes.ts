@@ -1,7 +1,7 @@
+import type { Study } from '../../../shared/archive/study.ts';
+import type { ArchiveNode, NewNode, NodeCounts, TreeNode } from '../../../shared/archive/treeNode.ts';
 import { MAX_NODE_LISTING } from '../../../shared/limits.ts';
-import type { ArchiveNode, NewNode, NodeCounts, TreeNode } from '../../../shared/node.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { Study } from '../../../shared/study.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { packCounts, selectPacks } from '../../store/sqlite/archive/packLists.ts';
 import { countStudiesBelow, studyCountsByNode } from '../../store/sqlite/archive/studies.ts';

@@ -1,7 +1,7 @@
-import type { CaptureRefusal } from '../../../shared/captures.ts';
-import type { PageLabel } from '../../../shared/event.ts';
-import { type RetrievalError, watchedUrlSchema } from '../../../shared/source.ts';
-import { isHttpUrl } from '../../../shared/text.ts';
+import type { CaptureRefusal } from '../../../shared/collection/captures.ts';
+import type { PageLabel } from '../../../shared/collection/event.ts';
+import { type RetrievalError, watchedUrlSchema } from '../../../shared/collection/source.ts';
+import { isHttpUrl } from '../../../shared/values/text.ts';
 import { normalizeUrl } from '../sources/sources.ts';
 
 /** The response that a capture holds. */

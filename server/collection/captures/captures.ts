@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import type { CaptureResult, MementoImport } from '../../../shared/captures.ts';
+import type { CaptureResult, MementoImport } from '../../../shared/collection/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../../runtime/jobs.ts';

@@ -1,4 +1,4 @@
-import type { MementoImport } from '../../../shared/captures.ts';
+import type { MementoImport } from '../../../shared/collection/captures.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Attempt } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';

@@ -1,4 +1,4 @@
-import type { CaptureResult, MementoImport } from '../../../shared/captures.ts';
+import type { CaptureResult, MementoImport } from '../../../shared/collection/captures.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { hasCaptureAt } from '../../store/sqlite/collection/captures.ts';

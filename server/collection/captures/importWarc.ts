@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CaptureResult } from '../../../shared/captures.ts';
+import type { CaptureResult } from '../../../shared/collection/captures.ts';
 import { MAX_CAPTURE_UNPACKED_BYTES, MEGABYTE } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { temporaryFolder } from '../../store/blobs/paths.ts';

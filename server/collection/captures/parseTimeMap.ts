@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import LinkHeader from 'http-link-header';
-import { instantSchema } from '../../../shared/text.ts';
+import { instantSchema } from '../../../shared/values/text.ts';
 import { mementoUrlFromIndex } from './mementoUrls.ts';
 
 /** One capture that a TimeMap lists. */

@@ -1,4 +1,4 @@
-import type { CaptureRefusal } from '../../../shared/captures.ts';
+import type { CaptureRefusal } from '../../../shared/collection/captures.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import { detectPageLabel } from '../record/pageLabels.ts';
 import {

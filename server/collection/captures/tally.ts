@@ -1,4 +1,4 @@
-import type { CaptureRefusal, CaptureResult } from '../../../shared/captures.ts';
+import type { CaptureRefusal, CaptureResult } from '../../../shared/collection/captures.ts';
 
 /** Counts the results of an import. */
 export class Tally {

@@ -1,5 +1,5 @@
-import type { Comparison } from '../../../shared/diff.ts';
-import type { NoiseFindings, NoiseRule } from '../../../shared/noise.ts';
+import type { Comparison } from '../../../shared/collection/diff.ts';
+import type { NoiseFindings, NoiseRule } from '../../../shared/collection/noise.ts';
 import { isMissing } from '../../store/blobs/blobStore.ts';
 import type { MediaKind } from '../derived/body/mediaKind.ts';
 import { readBody } from '../derived/body/readBody.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
-import type { ByteParts } from '../../../shared/diff.ts';
+import type { ByteParts } from '../../../shared/collection/diff.ts';
 
 const PIECE = 1_048_576;
 /** Bytes shown before the first difference, and from it on. */

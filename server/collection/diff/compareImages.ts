@@ -1,7 +1,7 @@
 import jpeg from 'jpeg-js';
 import pixelmatch from 'pixelmatch';
 import { PNG } from 'pngjs';
-import type { ImageParts } from '../../../shared/diff.ts';
+import type { ImageParts } from '../../../shared/collection/diff.ts';
 import { type ImageHeader, imageHeader } from './imageHeader.ts';
 
 /** Larger images are not decoded: each pixel takes four bytes. */

@@ -1,6 +1,6 @@
 import { diffArrays } from 'diff';
-import type { JsonChange, JsonParts } from '../../../shared/diff.ts';
-import { jsonPointer } from '../../../shared/jsonPointer.ts';
+import type { JsonChange, JsonParts } from '../../../shared/collection/diff.ts';
+import { jsonPointer } from '../../../shared/values/jsonPointer.ts';
 import { longestIncreasingSubsequence } from './longestIncreasingSubsequence.ts';
 import { isRawJson } from './parseJson.ts';
 import { dropHalfSurrogate } from './textHunks.ts';

@@ -1,5 +1,5 @@
 import { diffArrays } from 'diff';
-import type { TableParts, TableRow } from '../../../shared/diff.ts';
+import type { TableParts, TableRow } from '../../../shared/collection/diff.ts';
 import type { Table } from './parseTable.ts';
 import { dropHalfSurrogate } from './textHunks.ts';
 

@@ -1,5 +1,5 @@
 import { diffArrays, diffWordsWithSpace } from 'diff';
-import type { TextPart, WordParts } from '../../../shared/diff.ts';
+import type { TextPart, WordParts } from '../../../shared/collection/diff.ts';
 import { buildHunks, type PageStarts } from './textHunks.ts';
 
 /** With more added and removed lines than this, two texts have too little in common. */

@@ -1,5 +1,5 @@
-import type { Comparison, Diff, DiffSide } from '../../../shared/diff.ts';
-import type { NoiseRule } from '../../../shared/noise.ts';
+import type { Comparison, Diff, DiffSide } from '../../../shared/collection/diff.ts';
+import type { NoiseRule } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 import {
   type DerivedDocumentRow,

@@ -1,5 +1,5 @@
-import type { Comparison } from '../../../shared/diff.ts';
-import type { NoiseRule } from '../../../shared/noise.ts';
+import type { Comparison } from '../../../shared/collection/diff.ts';
+import type { NoiseRule } from '../../../shared/collection/noise.ts';
 import { decodeText } from '../derived/body/decodeBody.ts';
 import type { MediaKind } from '../derived/body/mediaKind.ts';
 import { htmlText } from '../derived/extract/htmlText.ts';

@@ -1,4 +1,4 @@
-import type { Hunk, TextPart } from '../../../shared/diff.ts';
+import type { Hunk, TextPart } from '../../../shared/collection/diff.ts';
 
 /** Characters of unchanged text shown on each side of a change. */
 const CONTEXT = 160;

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
-import type { Clock } from '../../../shared/clock.ts';
-import type { RetrievalError, SentRequest } from '../../../shared/source.ts';
+import type { RetrievalError, SentRequest } from '../../../shared/collection/source.ts';
+import type { Clock } from '../../../shared/values/clock.ts';
 import type { Validators } from '../../store/sqlite/collection/validators.ts';
 import type { HostRateLimiter } from '../schedule/hostRateLimiter.ts';
 import type { ConnectionPool } from './connections.ts';

@@ -1,4 +1,4 @@
-import type { RetrievalError } from '../../../shared/source.ts';
+import type { RetrievalError } from '../../../shared/collection/source.ts';
 
 /** An attempt that yielded no object. `reason` is the error code that is recorded. */
 export class RetrievalFailure extends Error {

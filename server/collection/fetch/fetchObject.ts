@@ -1,4 +1,4 @@
-import { isHttpUrl } from '../../../shared/text.ts';
+import { isHttpUrl } from '../../../shared/values/text.ts';
 import { TooManyBytesError } from '../../store/blobs/blobStore.ts';
 import type { Validators } from '../../store/sqlite/collection/validators.ts';
 import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../shared/clock.ts';
+import type { Clock } from '../../../shared/values/clock.ts';
 import { RetrievalFailure } from './failure.ts';
 import { isAllowedBy, parseRobotsTxt, type RobotsRules, RobotsTooComplexError } from './robotsRules.ts';
 

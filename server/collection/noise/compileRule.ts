@@ -1,6 +1,6 @@
 import { load } from 'cheerio/slim';
 import { JSONPathEnvironment, type JSONPathQuery } from 'json-p3';
-import type { NoiseRule } from '../../../shared/noise.ts';
+import type { NoiseRule } from '../../../shared/collection/noise.ts';
 
 /**
  * Compiles a regular expression with the flags `g` and `m`. Uses Unicode mode (`u`), or legacy mode if the pattern is

@@ -1,4 +1,4 @@
-import type { NoiseFindings, NoiseRule } from '../../../shared/noise.ts';
+import type { NoiseFindings, NoiseRule } from '../../../shared/collection/noise.ts';
 import type { DamageContext } from '../../fixity/confirmDamage.ts';
 import type { ComparableEvent } from '../../store/sqlite/collection/eventNoise.ts';
 import { objectToRead } from '../derived/body/objectToRead.ts';

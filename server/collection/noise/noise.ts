@@ -1,4 +1,4 @@
-import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/noisePreview.ts';
+import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/collection/noisePreview.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';

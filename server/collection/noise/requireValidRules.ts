@@ -1,4 +1,4 @@
-import type { NoiseRule } from '../../../shared/noise.ts';
+import type { NoiseRule } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 
 const SENTENCES: Record<NoiseRule['kind'], string> = {

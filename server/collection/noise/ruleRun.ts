@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { load } from 'cheerio/slim';
-import type { NoiseFindings, NoiseRule, RuleOutcome } from '../../../shared/noise.ts';
+import type { NoiseFindings, NoiseRule, RuleOutcome } from '../../../shared/collection/noise.ts';
 import { TimeLimitError, withTimeLimit } from '../diff/timeLimit.ts';
 import { compilePath, compilePattern } from './compileRule.ts';
 import { removeNodes, replaceStrings, stringsOf } from './jsonNodes.ts';

@@ -1,4 +1,4 @@
-import type { Settings } from '../../../shared/settings.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import { storeWithRepair } from '../../fixity/storeWithRepair.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';

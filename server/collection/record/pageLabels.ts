@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
-import type { PageLabel } from '../../../shared/event.ts';
+import type { PageLabel } from '../../../shared/collection/event.ts';
 
 /** The parts of a response that determine its label. */
 export interface PageResponse {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { RetrievalProof } from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { RetrievalProof } from '../../../shared/source.ts';
 import { GrowingTree } from '../../ledger/merkle.ts';
 import { inclusionPath } from '../../ledger/proofs.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';

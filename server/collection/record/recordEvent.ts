@@ -1,4 +1,4 @@
-import type { Event } from '../../../shared/event.ts';
+import type { Event } from '../../../shared/collection/event.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOver } from '../../ledger/entry.ts';
 import { insertEvent, type NewEvent, nextEventId } from '../../store/sqlite/collection/events.ts';

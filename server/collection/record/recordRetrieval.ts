@@ -1,6 +1,6 @@
-import type { EventType } from '../../../shared/event.ts';
-import { SELF } from '../../../shared/event.ts';
-import type { Settings } from '../../../shared/settings.ts';
+import type { EventType } from '../../../shared/collection/event.ts';
+import { SELF } from '../../../shared/collection/event.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
 import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
 import { firstEventWith } from '../../store/sqlite/collection/events.ts';
 import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';

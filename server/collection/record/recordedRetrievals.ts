@@ -1,4 +1,4 @@
-import type { LedgerProblem } from '../../../shared/ledger.ts';
+import type { LedgerProblem } from '../../../shared/ledger/ledger.ts';
 import { GrowingTree } from '../../ledger/merkle.ts';
 import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
 import {

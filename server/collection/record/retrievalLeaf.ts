@@ -1,5 +1,5 @@
-import { canonicalText } from '../../../shared/canonicalJson.ts';
-import type { RecordedRetrieval } from '../../../shared/source.ts';
+import type { RecordedRetrieval } from '../../../shared/collection/source.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { leafHash } from '../../ledger/merkle.ts';
 import type { StoredRetrieval } from '../../store/sqlite/collection/retrievalBatches.ts';
 

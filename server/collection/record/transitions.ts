@@ -1,6 +1,6 @@
-import type { EventType } from '../../../shared/event.ts';
-import type { Settings } from '../../../shared/settings.ts';
-import type { SourceState } from '../../../shared/source.ts';
+import type { EventType } from '../../../shared/collection/event.ts';
+import type { SourceState } from '../../../shared/collection/source.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
 
 /** The state of a source between two checks. */
 export interface Standing {

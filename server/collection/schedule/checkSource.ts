@@ -1,9 +1,9 @@
-import type { Clock } from '../../../shared/clock.ts';
-import { instantOf } from '../../../shared/clock.ts';
-import { SELF } from '../../../shared/event.ts';
+import { SELF } from '../../../shared/collection/event.ts';
+import type { RetrievalError } from '../../../shared/collection/source.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
-import type { Settings } from '../../../shared/settings.ts';
-import type { RetrievalError } from '../../../shared/source.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
+import type { Clock } from '../../../shared/values/clock.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
 import type { NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import type { SourceRow } from '../../store/sqlite/collection/sources.ts';
 import { type Validators, validatorsOf } from '../../store/sqlite/collection/validators.ts';

@@ -1,5 +1,5 @@
-import type { Clock } from '../../../shared/clock.ts';
-import type { Settings } from '../../../shared/settings.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
+import type { Clock } from '../../../shared/values/clock.ts';
 import { AdaptiveConcurrency } from './adaptiveConcurrency.ts';
 
 /** A host asked for a pause (Retry-After) that is longer than a round waits. */

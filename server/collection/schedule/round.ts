@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { instantOf } from '../../../shared/clock.ts';
-import type { CollectionResult } from '../../../shared/collection.ts';
+import type { CollectionResult } from '../../../shared/collection/collection.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
 import type { Log } from '../../runtime/log.ts';
 import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
 import { endRound, insertRound } from '../../store/sqlite/collection/rounds.ts';

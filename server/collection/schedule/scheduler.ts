@@ -1,5 +1,5 @@
-import { type Clock, instantOf } from '../../../shared/clock.ts';
-import type { Settings } from '../../../shared/settings.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
+import { type Clock, instantOf } from '../../../shared/values/clock.ts';
 import type { Log } from '../../runtime/log.ts';
 import {
   clampDueTimes,

@@ -1,7 +1,7 @@
-import { instantOf } from '../../../shared/clock.ts';
+import type { NewSource } from '../../../shared/collection/source.ts';
+import type { ListFormat, SourceImport } from '../../../shared/collection/sourceList.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { NewSource } from '../../../shared/source.ts';
-import type { ListFormat, SourceImport } from '../../../shared/sourceList.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
 import { runWorker, workerUrl } from '../../runtime/runWorker.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,6 +1,6 @@
+import type { SourcePreview } from '../../../shared/collection/source.ts';
 import { MEGABYTE } from '../../../shared/limits.ts';
-import type { Settings } from '../../../shared/settings.ts';
-import type { SourcePreview } from '../../../shared/source.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
 import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { FetchServices } from '../fetch/attempt.ts';

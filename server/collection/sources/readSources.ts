@@ -1,12 +1,12 @@
-import type { Slice } from '../../../shared/list.ts';
-import { Problem } from '../../../shared/problems.ts';
 import {
   RECENT_CHECKS,
   type Retrieval,
   type Source,
   type SourcesQuery,
   type WatchedSource,
-} from '../../../shared/source.ts';
+} from '../../../shared/collection/source.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { Slice } from '../../../shared/values/list.ts';
 import { lastEventAt } from '../../store/sqlite/collection/events.ts';
 import { recentChecks, retrievalsOfSource } from '../../store/sqlite/collection/retrievals.ts';
 import { listSourceRows, type SourceRow, sourceById } from '../../store/sqlite/collection/sources.ts';

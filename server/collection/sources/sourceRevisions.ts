@@ -1,4 +1,4 @@
-import type { EntryType } from '../../../shared/ledger.ts';
+import type { EntryType } from '../../../shared/ledger/ledger.ts';
 import { appendEntry, nextSeq } from '../../ledger/appendEntry.ts';
 import { fingerprintOf } from '../../ledger/entry.ts';
 import { insertSourceRevision } from '../../store/sqlite/collection/sourceRevisions.ts';

@@ -1,12 +1,12 @@
-import { instantOf } from '../../../shared/clock.ts';
-import { ID_DIGITS } from '../../../shared/digest.ts';
-import { Problem } from '../../../shared/problems.ts';
 import {
   type NewSource,
   newSourceSchema,
   type SourceChange,
   type WatchedSource,
-} from '../../../shared/source.ts';
+} from '../../../shared/collection/source.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
+import { ID_DIGITS } from '../../../shared/values/digest.ts';
 import { nextSeq } from '../../ledger/appendEntry.ts';
 import { sha256Of } from '../../ledger/entry.ts';
 import { countDueBetween } from '../../store/sqlite/collection/dueTimes.ts';

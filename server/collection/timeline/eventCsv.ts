@@ -1,4 +1,4 @@
-import type { Event, EventsQuery } from '../../../shared/event.ts';
+import type { Event, EventsQuery } from '../../../shared/collection/event.ts';
 import { type CsvCell, csvLines } from '../../csv.ts';
 import { databaseFile } from '../../store/blobs/paths.ts';
 import { eventsByIds } from '../../store/sqlite/collection/events.ts';

@@ -1,4 +1,4 @@
-import type { EventDensity, EventDensityQuery } from '../../../shared/event.ts';
+import type { EventDensity, EventDensityQuery } from '../../../shared/collection/event.ts';
 import { eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
 import type { Store } from '../../store/store.ts';
 import { firstInstantOf, lastInstantOf, loadTimeline } from './events.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Feed } from 'feed';
-import type { Event, EventsQuery } from '../../../shared/event.ts';
+import type { Event, EventsQuery } from '../../../shared/collection/event.ts';
 import type { Store } from '../../store/store.ts';
 import { listEvents } from './events.ts';
 

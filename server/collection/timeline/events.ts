@@ -1,6 +1,6 @@
-import type { Event, EventDetails, EventsQuery } from '../../../shared/event.ts';
-import type { Slice } from '../../../shared/list.ts';
+import type { Event, EventDetails, EventsQuery } from '../../../shared/collection/event.ts';
 import { Problem } from '../../../shared/problems.ts';
+import type { Slice } from '../../../shared/values/list.ts';
 import { otherObserversOf } from '../../store/sqlite/collection/captures.ts';
 import { eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
 import {

@@ -1,6 +1,6 @@
-import { isDigest } from '../../../shared/digest.ts';
+import type { ObjectMetadata } from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
-import type { ObjectMetadata } from '../../../shared/source.ts';
+import { isDigest } from '../../../shared/values/digest.ts';
 import { confirmDamage, type DamageContext } from '../../fixity/confirmDamage.ts';
 import { rehashForReader } from '../../hashing/hashFiles.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Stats, Status } from '../../../shared/collection.ts';
-import type { Settings } from '../../../shared/settings.ts';
+import type { Stats, Status } from '../../../shared/collection/collection.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
 import { readFixity } from '../../fixity/damages.ts';
 import { lastEventId } from '../../store/sqlite/collection/events.ts';
 import { lastCompletedRound } from '../../store/sqlite/collection/rounds.ts';

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
-import { parseJsonBytes } from '../../../shared/checkBody.ts';
 import { MAX_PACK_BYTES, MAX_RECORD_BYTES } from '../../../shared/limits.ts';
+import { parseJsonBytes } from '../../../shared/values/checkBody.ts';
 import type { NewPack } from '../../archive/packs/addPack.ts';
 import { packFileTooLarge, stagePackFile } from '../../archive/packs/file/stagePackFile.ts';
 import { recordTooLarge } from '../../archive/packs/record.ts';

@@ -1,11 +1,11 @@
 import type { Request } from 'express';
 import type { z } from 'zod';
-import { parseJsonBytes } from '../../../shared/checkBody.ts';
 import { Problem } from '../../../shared/problems.ts';
+import { parseJsonBytes } from '../../../shared/values/checkBody.ts';
 
 import { bodyChunks } from './requestBody.ts';
 
-export { checkBody, parseJsonBytes } from '../../../shared/checkBody.ts';
+export { checkBody, parseJsonBytes } from '../../../shared/values/checkBody.ts';
 
 /** Returns the media type of the body in lowercase without parameters; undefined if there is none. */
 export function mediaTypeOf(request: Request): string | undefined {

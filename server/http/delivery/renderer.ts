@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import express, { type Request, type RequestHandler, Router } from 'express';
-import { isDataPath, PAGE_PATHS } from '../../../shared/pages.ts';
+import { isDataPath, PAGE_PATHS } from '../../../shared/node/pages.ts';
 import { Problem } from '../../../shared/problems.ts';
 
 /** Serves the built web interface: its assets, whose names contain their hash, and the same document for each page. */

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { itemIdSchema } from '../../../shared/comment.ts';
-import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../../../shared/digest.ts';
-import { jobIdSchema } from '../../../shared/job.ts';
-import { tilePathSchema } from '../../../shared/ledger.ts';
-import { nodePathSchema } from '../../../shared/node.ts';
+import { itemIdSchema } from '../../../shared/archive/comment.ts';
+import { nodePathSchema } from '../../../shared/archive/treeNode.ts';
+import { tilePathSchema } from '../../../shared/ledger/ledger.ts';
+import { jobIdSchema } from '../../../shared/node/job.ts';
 import type { Access, BodySpec, RouteSpec } from '../../../shared/routes/route.ts';
-import { httpUrlSchema } from '../../../shared/text.ts';
+import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../../../shared/values/digest.ts';
+import { httpUrlSchema } from '../../../shared/values/text.ts';
 import { describeResponses } from './responses.ts';
 import type { DescribedSchemas, SchemaUse } from './schemas.ts';
 import type { MediaType, Operation, Parameter } from './types.ts';

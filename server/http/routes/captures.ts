@@ -1,4 +1,4 @@
-import { mementoImportSchema } from '../../../shared/captures.ts';
+import { mementoImportSchema } from '../../../shared/collection/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES, MAX_JSON_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { WARC_MEDIA_TYPES } from '../../../shared/routes/captures.ts';

@@ -4,7 +4,7 @@ import {
   type CitationFormat,
   DESCRIPTOR_FORMATS,
   type DescriptorFormat,
-} from '../../../shared/citation.ts';
+} from '../../../shared/archive/citation.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { cite, citeAs, describeTables } from '../../archive/citations/citations.ts';
 import type { Store } from '../../store/store.ts';

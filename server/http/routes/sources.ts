@@ -1,4 +1,4 @@
-import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../shared/sourceList.ts';
+import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../shared/collection/sourceList.ts';
 import type { Collection } from '../../collection/collection.ts';
 import { proveRetrieval } from '../../collection/record/proveRetrieval.ts';
 import {

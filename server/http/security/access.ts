@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { INVITATION_TOKEN_PREFIX } from '../../../shared/invitation.ts';
+import { INVITATION_TOKEN_PREFIX } from '../../../shared/node/invitation.ts';
+import type { Sharing } from '../../../shared/node/settings.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Access } from '../../../shared/routes/route.ts';
-import type { Sharing } from '../../../shared/settings.ts';
 import type { Invitations } from '../../owner/invitations.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { isOrigin, ORIGIN_RULE } from '../../../shared/settings.ts';
+import { isOrigin, ORIGIN_RULE } from '../../../shared/node/settings.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { isForwarded, lastForwardedFor } from './forwarded.ts';
 import { parseHost } from './hostHeader.ts';

@@ -1,4 +1,4 @@
-import { TILE_PATH } from '../../../shared/ledger.ts';
+import { TILE_PATH } from '../../../shared/ledger/ledger.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { TILE_WIDTH } from '../tree.ts';
 

@@ -1,5 +1,5 @@
-import { instantOf } from '../../../shared/clock.ts';
-import type { LedgerVerification } from '../../../shared/ledger.ts';
+import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
 import type { LedgerFindings } from '../../ledger/verifyLedger.ts';
 import { runWorker, workerUrl } from '../../runtime/runWorker.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';

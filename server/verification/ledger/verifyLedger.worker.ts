@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { NO_HASH } from '../../../shared/ledger.ts';
+import { NO_HASH } from '../../../shared/ledger/ledger.ts';
 import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
 import { isDatabaseDamage } from '../../store/databaseDamage.ts';
 import { requireCurrentSchema } from '../../store/sqlite/engine/migrate.ts';

@@ -2,7 +2,7 @@ import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
-import type { Pack } from '../../../shared/pack.ts';
+import type { Pack } from '../../../shared/archive/pack.ts';
 import { runCommand } from '../../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/node.ts';
 import { sha256Of } from '../../support/packs.ts';

@@ -3,7 +3,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { blobPath } from '../../../server/store/blobs/paths.ts';
-import type { Pack } from '../../../shared/pack.ts';
+import type { Pack } from '../../../shared/archive/pack.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 import {
   BAG,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bagOf } from '../../../server/archive/packs/bag/bag.ts';
-import type { PackRecord } from '../../../shared/pack.ts';
+import type { PackRecord } from '../../../shared/archive/pack.ts';
 import { FULL_RECORD, recordFor } from '../../support/packFiles.ts';
 import { sha256Of } from '../../support/packs.ts';
 

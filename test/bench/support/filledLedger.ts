@@ -3,8 +3,8 @@ import { appendEntry } from '../../../server/ledger/appendEntry.ts';
 import { entryText, unsealedText } from '../../../server/ledger/entry.ts';
 import { insertTreeNode } from '../../../server/store/sqlite/archive/treeNodes.ts';
 import { openStore } from '../../../server/store/store.ts';
-import { canonicalText } from '../../../shared/canonicalJson.ts';
-import { systemClock } from '../../../shared/clock.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
 
 const BATCH = 50_000;
 const AT = '2026-11-20T10:14:21.592Z';

@@ -9,8 +9,8 @@ import { updateCheckState } from '../../../server/store/sqlite/collection/source
 import { migrate } from '../../../server/store/sqlite/engine/migrate.ts';
 import { openForWriting, statement, type WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
-import { type EventType, SELF } from '../../../shared/event.ts';
-import { newSourceSchema } from '../../../shared/source.ts';
+import { type EventType, SELF } from '../../../shared/collection/event.ts';
+import { newSourceSchema } from '../../../shared/collection/source.ts';
 
 export const EVENTS = 1_000_000;
 export const SOURCES = 20_000;

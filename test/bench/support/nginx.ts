@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { systemClock } from '../../../shared/clock.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
 
 export interface RunningNginx {
   url: string;

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CaptureResult } from '../../../shared/captures.ts';
+import type { CaptureResult } from '../../../shared/collection/captures.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { gzippedByRecord, http, record, response, sha1, sha256 } from '../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';

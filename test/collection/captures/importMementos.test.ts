@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CaptureResult } from '../../../shared/captures.ts';
-import type { Job } from '../../../shared/job.ts';
+import type { CaptureResult } from '../../../shared/collection/captures.ts';
+import type { Job } from '../../../shared/node/job.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb, silence } from '../../support/scriptedWeb.ts';
 import { sha256 } from '../../support/warcFiles.ts';

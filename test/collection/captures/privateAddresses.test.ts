@@ -3,8 +3,8 @@ import { fetchObject } from '../../../server/collection/fetch/fetchObject.ts';
 import { RobotsCache } from '../../../server/collection/fetch/robots.ts';
 import { HostRateLimiter } from '../../../server/collection/schedule/hostRateLimiter.ts';
 import { hashBody } from '../../../server/collection/sources/hashBody.ts';
-import { systemClock } from '../../../shared/clock.ts';
-import { DEFAULT_SETTINGS } from '../../../shared/settings.ts';
+import { DEFAULT_SETTINGS } from '../../../shared/node/settings.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 
 afterEach(closeScriptedWebs);

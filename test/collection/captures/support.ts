@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { CaptureResult } from '../../../shared/captures.ts';
+import type { CaptureResult } from '../../../shared/collection/captures.ts';
 import type { CollectingNode } from '../support.ts';
 
 /** Sends a WARC file to the node. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ObjectText } from '../../../shared/derived.ts';
+import type { ObjectText } from '../../../shared/collection/derived.ts';
 import { page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 

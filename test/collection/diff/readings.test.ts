@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Diff } from '../../../shared/diff.ts';
+import type { Diff } from '../../../shared/collection/diff.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { pdfOf } from '../../support/pdf.ts';
 import { closeScriptedWebs, ScriptedWeb } from '../../support/scriptedWeb.ts';

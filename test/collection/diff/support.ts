@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { Diff } from '../../../shared/diff.ts';
+import type { Diff } from '../../../shared/collection/diff.ts';
 import { page, type ScriptedWeb } from '../../support/scriptedWeb.ts';
 import type { CollectingNode } from '../support.ts';
 

@@ -4,8 +4,8 @@ import type { Attempt, FetchServices } from '../../../server/collection/fetch/at
 import { fetchObject } from '../../../server/collection/fetch/fetchObject.ts';
 import { RobotsCache } from '../../../server/collection/fetch/robots.ts';
 import { HostRateLimiter } from '../../../server/collection/schedule/hostRateLimiter.ts';
-import { systemClock } from '../../../shared/clock.ts';
-import { DEFAULT_SETTINGS } from '../../../shared/settings.ts';
+import { DEFAULT_SETTINGS } from '../../../shared/node/settings.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeScriptedWebs, page, redirect, ScriptedWeb, silence, stall } from '../../support/scriptedWeb.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Retrieval } from '../../../shared/source.ts';
+import type { Retrieval } from '../../../shared/collection/source.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { closeScriptedWebs, page, raw, redirect, ScriptedWeb, type Step } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Diff } from '../../../shared/diff.ts';
-import type { Job } from '../../../shared/job.ts';
-import type { LedgerVerification } from '../../../shared/ledger.ts';
-import type { NoisePreview } from '../../../shared/noisePreview.ts';
+import type { Diff } from '../../../shared/collection/diff.ts';
+import type { NoisePreview } from '../../../shared/collection/noisePreview.ts';
+import type { WatchedSource } from '../../../shared/collection/source.ts';
+import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
+import type { Job } from '../../../shared/node/job.ts';
 import type { ProblemDocument } from '../../../shared/problems.ts';
-import type { WatchedSource } from '../../../shared/source.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { ObjectReceiver } from '../../../server/collection/record/objectReceiver.ts';
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../../server/store/store.ts';
-import { systemClock } from '../../../shared/clock.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 
 let store: Store | undefined;

@@ -11,10 +11,10 @@ import { retrievalsAfter } from '../../../server/store/sqlite/collection/retriev
 import { retrievalById } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { openForReading } from '../../../server/store/sqlite/engine/open.ts';
 import { runLedgerVerification } from '../../../server/verification/ledger/ledgerVerification.ts';
-import { canonicalText } from '../../../shared/canonicalJson.ts';
-import { systemClock } from '../../../shared/clock.ts';
-import type { LedgerEntry, LedgerVerification } from '../../../shared/ledger.ts';
-import type { RetrievalProof } from '../../../shared/source.ts';
+import type { RetrievalProof } from '../../../shared/collection/source.ts';
+import type { LedgerEntry, LedgerVerification } from '../../../shared/ledger/ledger.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
 import { runCommand } from '../../support/cli.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { olderArchive } from '../../support/olderArchive.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { MAX_LIST_BYTES, type SourceImport } from '../../../shared/sourceList.ts';
+import { MAX_LIST_BYTES, type SourceImport } from '../../../shared/collection/sourceList.ts';
 import { runCommand } from '../../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/node.ts';
 

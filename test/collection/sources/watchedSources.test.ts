@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Source, WatchedSource } from '../../../shared/source.ts';
+import type { Source, WatchedSource } from '../../../shared/collection/source.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { XMLParser } from 'fast-xml-parser';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Event } from '../../../shared/event.ts';
+import type { Event } from '../../../shared/collection/event.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';

@@ -8,7 +8,7 @@ import { insertSource } from '../../../server/store/sqlite/collection/sources.ts
 import type { WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../../server/store/store.ts';
-import { EVENT_TYPES, type Event, eventDensityQuery, eventsQuery } from '../../../shared/event.ts';
+import { EVENT_TYPES, type Event, eventDensityQuery, eventsQuery } from '../../../shared/collection/event.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
 import { seededRandom } from '../../support/seededRandom.ts';

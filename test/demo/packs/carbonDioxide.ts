@@ -1,4 +1,4 @@
-import type { Pack } from '../../../shared/pack.ts';
+import type { Pack } from '../../../shared/archive/pack.ts';
 import { type Dataset, readDataset } from '../datasets.ts';
 import type { OwnerApi } from '../ownerApi.ts';
 import { leastSquares, mean, outcomeOf, type Points, rounded, theilSen } from '../statistics.ts';

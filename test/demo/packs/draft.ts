@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
+import type { Pack, PackRecordInput, ResultValue } from '../../../shared/archive/pack.ts';
+import type { Outcome } from '../../../shared/archive/vocabulary.ts';
 import { PACK_FORMAT, TERMS_VERSION } from '../../../shared/limits.ts';
-import type { Pack, PackRecordInput, ResultValue } from '../../../shared/pack.ts';
-import type { Outcome } from '../../../shared/vocabulary.ts';
 import { type Dataset, textFile } from '../datasets.ts';
 import type { OwnerApi, UploadFile } from '../ownerApi.ts';
 

@@ -1,4 +1,4 @@
-import type { Verdict } from '../../../shared/vocabulary.ts';
+import type { Verdict } from '../../../shared/archive/vocabulary.ts';
 import { readDataset } from '../datasets.ts';
 import type { OwnerApi } from '../ownerApi.ts';
 import { akiB, leastSquares, outcomeOf, rounded } from '../statistics.ts';

@@ -1,5 +1,5 @@
 import { expect } from '@playwright/test';
-import type { Pack, PackRecordInput } from '../../../shared/pack.ts';
+import type { Pack, PackRecordInput } from '../../../shared/archive/pack.ts';
 import { packForm, sampleRecord } from '../../support/packs.ts';
 import type { NodeProcess } from './nodeProcess.ts';
 

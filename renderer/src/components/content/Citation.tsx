@@ -1,7 +1,7 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useState } from 'react';
-import type { CitationFormat } from '../../../../shared/citation.ts';
+import type { CitationFormat } from '../../../../shared/archive/citation.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';

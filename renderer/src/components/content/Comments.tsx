@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { zod4Resolver } from 'mantine-form-zod-resolver';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import { type Comment, newCommentSchema } from '../../../../shared/comment.ts';
+import { type Comment, newCommentSchema } from '../../../../shared/archive/comment.ts';
 import { call } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { formatCount } from '../../format/size.ts';

@@ -21,13 +21,13 @@ import {
   IconRepeat,
   type TablerIcon,
 } from '@tabler/icons-react';
-import type { EventType } from '../../../../shared/event.ts';
-import type { DamageProblem } from '../../../../shared/fixity.ts';
-import type { Job } from '../../../../shared/job.ts';
-import type { SourceState } from '../../../../shared/source.ts';
-import type { LIST_OUTCOMES } from '../../../../shared/sourceList.ts';
-import type { StudyStatus } from '../../../../shared/study.ts';
-import type { Outcome, Tag, Verdict } from '../../../../shared/vocabulary.ts';
+import type { StudyStatus } from '../../../../shared/archive/study.ts';
+import type { Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
+import type { EventType } from '../../../../shared/collection/event.ts';
+import type { SourceState } from '../../../../shared/collection/source.ts';
+import type { LIST_OUTCOMES } from '../../../../shared/collection/sourceList.ts';
+import type { DamageProblem } from '../../../../shared/ledger/fixity.ts';
+import type { Job } from '../../../../shared/node/job.ts';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'accent' | 'quiet';
 

@@ -2,7 +2,7 @@ import { ActionIcon } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import type { JobKind } from '../../../../shared/job.ts';
+import type { JobKind } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
 import { type LocalJob, useJobs } from '../../state/jobs.ts';
 import { StateBadge } from '../data/StateBadge.tsx';

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Job, JobUnit } from '../../../../shared/job.ts';
+import type { Job, JobUnit } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
 import { ErrorNote } from './ErrorNote.tsx';
 import { JobBar } from './JobBar.tsx';

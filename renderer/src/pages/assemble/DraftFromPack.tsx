@@ -1,7 +1,7 @@
 import { Button, Group, Modal } from '@mantine/core';
 import { useCallback, useEffect } from 'react';
 import { useSearchParams } from 'react-router';
-import type { Pack } from '../../../../shared/pack.ts';
+import type { Pack } from '../../../../shared/archive/pack.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { isTouched, useDraft } from './draft.ts';

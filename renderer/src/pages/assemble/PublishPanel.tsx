@@ -1,7 +1,7 @@
 import { Button, Checkbox } from '@mantine/core';
 import { IconCircleCheck, IconPackageExport } from '@tabler/icons-react';
+import type { Tag } from '../../../../shared/archive/vocabulary.ts';
 import { MAX_PACK_BYTES, TERMS_VERSION } from '../../../../shared/limits.ts';
-import type { Tag } from '../../../../shared/vocabulary.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { Meter } from '../../components/data/Meter.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';

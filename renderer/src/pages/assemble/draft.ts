@@ -1,6 +1,6 @@
 import { create } from 'zustand';
 import { createJSONStorage, persist } from 'zustand/middleware';
-import type { License, Outcome, Verdict } from '../../../../shared/vocabulary.ts';
+import type { License, Outcome, Verdict } from '../../../../shared/archive/vocabulary.ts';
 
 export interface DraftAuthor {
   key: string;

@@ -1,9 +1,9 @@
-import { parseStrictJson } from '../../../../shared/canonicalJson.ts';
-import { compareByUtf8 } from '../../../../shared/filePath.ts';
-import { jsonPointer } from '../../../../shared/jsonPointer.ts';
+import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
+import { type PackRecord, packRecordSchema, type ResultValue } from '../../../../shared/archive/pack.ts';
 import { MAX_PACK_BYTES, PACK_FORMAT, TERMS_VERSION } from '../../../../shared/limits.ts';
-import { type PackRecord, packRecordSchema, type ResultValue } from '../../../../shared/pack.ts';
 import { type FieldError, Problem } from '../../../../shared/problems.ts';
+import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
+import { jsonPointer } from '../../../../shared/values/jsonPointer.ts';
 import { countOf } from '../../format/size.ts';
 import type { Draft, DraftResult } from './draft.ts';
 import type { DraftFile } from './files/draftFile.ts';

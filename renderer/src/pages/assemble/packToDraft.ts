@@ -1,4 +1,4 @@
-import type { Pack } from '../../../../shared/pack.ts';
+import type { Pack } from '../../../../shared/archive/pack.ts';
 import { type Draft, type DraftResult, emptyDraft, rowKey } from './draft.ts';
 
 /** A draft of a new version of a pack, with the full record of the previous one. */

@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import type { Pack, PackRecord } from '../../../../shared/pack.ts';
+import type { Pack, PackRecord } from '../../../../shared/archive/pack.ts';
 import { useJobs } from '../../state/jobs.ts';
 import { runLocalJob } from '../../state/runLocalJob.ts';
 import { type Draft, emptyDraft, useDraft } from './draft.ts';

@@ -1,4 +1,4 @@
-import { type Pack, type PackRecord, packRecordSchema } from '../../../../shared/pack.ts';
+import { type Pack, type PackRecord, packRecordSchema } from '../../../../shared/archive/pack.ts';
 import { upload } from '../../api/sendStream.ts';
 import type { DraftFile } from './files/draftFile.ts';
 

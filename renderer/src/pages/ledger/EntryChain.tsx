@@ -1,6 +1,6 @@
 import { IconLink, IconLinkOff } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import { type LedgerEntry, NO_HASH } from '../../../../shared/ledger.ts';
+import { type LedgerEntry, NO_HASH } from '../../../../shared/ledger/ledger.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { formatCount } from '../../format/size.ts';

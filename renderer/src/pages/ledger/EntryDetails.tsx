@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '../../../../shared/ledger.ts';
+import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { CopyButton } from '../../components/forms/CopyButton.tsx';
 import classes from './EntryDetails.module.css';

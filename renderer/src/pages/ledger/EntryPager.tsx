@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
-import type { LedgerEntry } from '../../../../shared/ledger.ts';
+import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
 import { formatCount } from '../../format/size.ts';
 import classes from './EntryPager.module.css';
 import { PAGE_ENTRIES } from './useLedgerPage.ts';

@@ -1,7 +1,7 @@
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import type { LedgerVerification } from '../../../../shared/ledger.ts';
+import type { LedgerVerification } from '../../../../shared/ledger/ledger.ts';
 import { DataTable } from '../../components/data/DataTable.tsx';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';

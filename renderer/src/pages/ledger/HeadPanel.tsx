@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { IconDeviceFloppy, IconFileSearch } from '@tabler/icons-react';
-import type { LedgerHead } from '../../../../shared/ledger.ts';
+import type { LedgerHead } from '../../../../shared/ledger/ledger.ts';
 import { saveFile } from '../../api/saveFile.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { formatCount } from '../../format/size.ts';

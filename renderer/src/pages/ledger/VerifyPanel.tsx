@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconDeviceLaptop, IconShieldCheck } from '@tabler/icons-react';
 import { useEffect, useState } from 'react';
-import type { LedgerHead } from '../../../../shared/ledger.ts';
+import type { LedgerHead } from '../../../../shared/ledger/ledger.ts';
 import { call } from '../../api/client.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../components/feedback/JobBar.tsx';

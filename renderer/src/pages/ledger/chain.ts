@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import { canonicalText } from '../../../../shared/canonicalJson.ts';
-import { type LedgerEntry, type LedgerHead, NO_HASH } from '../../../../shared/ledger.ts';
+import { type LedgerEntry, type LedgerHead, NO_HASH } from '../../../../shared/ledger/ledger.ts';
+import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
 
 /** The hash of an entry: the SHA-256 of the canonical JSON of its other fields. */
 export function hashOfEntry({ hash: _own, ...unsealed }: LedgerEntry): string {

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { digestSchema } from '../../../../shared/digest.ts';
 import {
   type ConsistencyProof,
   type LedgerEntry,
   type LedgerHead,
   NO_HASH,
-} from '../../../../shared/ledger.ts';
-import { instantSchema } from '../../../../shared/text.ts';
+} from '../../../../shared/ledger/ledger.ts';
+import { digestSchema } from '../../../../shared/values/digest.ts';
+import { instantSchema } from '../../../../shared/values/text.ts';
 import { formatCount } from '../../format/size.ts';
 import { hashOfEntry } from './chain.ts';
 import { provesConsistency } from './consistency.ts';

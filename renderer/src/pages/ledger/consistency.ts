@@ -1,5 +1,5 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
-import type { ConsistencyProof } from '../../../../shared/ledger.ts';
+import type { ConsistencyProof } from '../../../../shared/ledger/ledger.ts';
 import { hashOfParts } from './chain.ts';
 
 interface TreeHead {

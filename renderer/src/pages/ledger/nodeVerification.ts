@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger.ts';
+import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger/ledger.ts';
 import { call } from '../../api/client.ts';
 import { runLocalJob } from '../../state/runLocalJob.ts';
 

@@ -1,4 +1,4 @@
-import type { LedgerProblem } from '../../../../shared/ledger.ts';
+import type { LedgerProblem } from '../../../../shared/ledger/ledger.ts';
 
 /** The message for each kind of fault. */
 export const PROBLEM_TEXTS: Record<LedgerProblem['problem'], string> = {

@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import type { LedgerHead } from '../../../../shared/ledger.ts';
+import type { LedgerHead } from '../../../../shared/ledger/ledger.ts';
 import { runLocalJob } from '../../state/runLocalJob.ts';
 import { type Recomputed, recomputeChain } from './recomputeChain.ts';
 

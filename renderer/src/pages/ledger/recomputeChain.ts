@@ -1,4 +1,4 @@
-import type { LedgerEntry, LedgerHead } from '../../../../shared/ledger.ts';
+import type { LedgerEntry, LedgerHead } from '../../../../shared/ledger/ledger.ts';
 import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
 import { call } from '../../api/client.ts';
 import { ChainCheck, type ChainFault } from './chain.ts';

@@ -1,5 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import type { LedgerEntry, LedgerHead } from '../../../../shared/ledger.ts';
+import type { LedgerEntry, LedgerHead } from '../../../../shared/ledger/ledger.ts';
 import { call } from '../../api/client.ts';
 
 /** Entries per page. */

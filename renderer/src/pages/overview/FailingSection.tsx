@@ -1,5 +1,5 @@
 import { Link } from 'react-router';
-import { failureWords } from '../../../../shared/failureWords.ts';
+import { failureWords } from '../../../../shared/collection/failureWords.ts';
 import { useCall } from '../../api/useCall.ts';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';

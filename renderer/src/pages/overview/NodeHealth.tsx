@@ -1,6 +1,6 @@
 import { Link } from 'react-router';
-import type { Status } from '../../../../shared/collection.ts';
-import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger.ts';
+import type { Status } from '../../../../shared/collection/collection.ts';
+import { type LedgerVerification, ledgerVerificationSchema } from '../../../../shared/ledger/ledger.ts';
 import type { Storage } from '../../../../shared/routes/manage.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';

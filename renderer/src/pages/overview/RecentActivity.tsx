@@ -1,5 +1,5 @@
 import { Link } from 'react-router';
-import type { Event } from '../../../../shared/event.ts';
+import type { Event } from '../../../../shared/collection/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';

@@ -1,6 +1,6 @@
 import { Link } from 'react-router';
-import type { Pack } from '../../../../shared/pack.ts';
-import type { License } from '../../../../shared/vocabulary.ts';
+import type { Pack } from '../../../../shared/archive/pack.ts';
+import type { License } from '../../../../shared/archive/vocabulary.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { Facts } from '../../components/data/Facts.tsx';

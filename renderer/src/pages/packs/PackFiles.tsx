@@ -1,7 +1,7 @@
 import { ActionIcon, Drawer, Tooltip } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useState } from 'react';
-import type { PackFile } from '../../../../shared/pack.ts';
+import type { PackFile } from '../../../../shared/archive/pack.ts';
 import { urlOf } from '../../api/client.ts';
 import { FilePreview } from '../../components/content/preview/FilePreview.tsx';
 import { DigestChip } from '../../components/data/DigestChip.tsx';

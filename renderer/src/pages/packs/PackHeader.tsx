@@ -1,4 +1,4 @@
-import type { Pack } from '../../../../shared/pack.ts';
+import type { Pack } from '../../../../shared/archive/pack.ts';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import classes from './PackHeader.module.css';
 

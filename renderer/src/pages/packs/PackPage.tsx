@@ -2,7 +2,7 @@ import { Button, Spoiler } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconArrowRight, IconDownload, IconFlag, IconVersions } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
-import type { Pack } from '../../../../shared/pack.ts';
+import type { Pack } from '../../../../shared/archive/pack.ts';
 import { ApiProblem, urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Citation } from '../../components/content/Citation.tsx';

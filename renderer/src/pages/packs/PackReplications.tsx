@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { IconRepeat } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link } from 'react-router';
-import type { Pack } from '../../../../shared/pack.ts';
+import type { Pack } from '../../../../shared/archive/pack.ts';
 import { useCall } from '../../api/useCall.ts';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { Section } from '../../components/layout/Section.tsx';

@@ -1,4 +1,4 @@
-import type { ResultValue } from '../../../../shared/pack.ts';
+import type { ResultValue } from '../../../../shared/archive/pack.ts';
 import classes from './PackResults.module.css';
 
 /** Results as names and values. Numbers are shown with all their digits. */

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconPackageImport } from '@tabler/icons-react';
 import { Link, useNavigate } from 'react-router';
-import type { Pack } from '../../../../shared/pack.ts';
+import type { Pack } from '../../../../shared/archive/pack.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
 import { Pager } from '../../components/data/Pager.tsx';

@@ -1,5 +1,5 @@
-import type { Pack } from '../../../../shared/pack.ts';
-import { VERDICTS } from '../../../../shared/vocabulary.ts';
+import type { Pack } from '../../../../shared/archive/pack.ts';
+import { VERDICTS } from '../../../../shared/archive/vocabulary.ts';
 import { STATES } from '../../components/data/states.ts';
 import classes from './ReplicationCounts.module.css';
 

@@ -1,5 +1,5 @@
 import { Link, useSearchParams } from 'react-router';
-import type { FoundText } from '../../../../shared/derived.ts';
+import type { FoundText } from '../../../../shared/collection/derived.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Pager } from '../../components/data/Pager.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';

@@ -1,4 +1,4 @@
-import type { Snippet } from '../../../../shared/derived.ts';
+import type { Snippet } from '../../../../shared/collection/derived.ts';
 import { snippetParts } from './snippetParts.ts';
 
 /** A snippet as plain text, with the search words highlighted. */

@@ -1,4 +1,4 @@
-import type { Snippet } from '../../../../shared/derived.ts';
+import type { Snippet } from '../../../../shared/collection/derived.ts';
 
 export interface SnippetPart {
   /** Offset in the snippet in UTF-16 code units. */

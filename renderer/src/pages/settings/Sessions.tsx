@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type OwnerSession, SESSION_DAYS } from '../../../../shared/session.ts';
+import { type OwnerSession, SESSION_DAYS } from '../../../../shared/node/session.ts';
 import { call } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';

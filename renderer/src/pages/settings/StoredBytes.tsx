@@ -1,7 +1,7 @@
 import { IconCircleCheck, IconCircleDashed, IconShieldX } from '@tabler/icons-react';
 import { useEffect, useRef } from 'react';
 import { useLocation } from 'react-router';
-import type { Audit } from '../../../../shared/fixity.ts';
+import type { Audit } from '../../../../shared/ledger/fixity.ts';
 import { useCall } from '../../api/useCall.ts';
 import { AuditButton } from '../../components/content/fixity/AuditButton.tsx';
 import { DamagedObjects, RepairHelp } from '../../components/content/fixity/DamagedObjects.tsx';

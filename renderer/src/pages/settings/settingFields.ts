@@ -1,4 +1,4 @@
-import type { Settings } from '../../../../shared/settings.ts';
+import type { Settings } from '../../../../shared/node/settings.ts';
 
 export interface SettingField {
   name: keyof Settings;

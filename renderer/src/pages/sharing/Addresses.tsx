@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { SharingMode } from '../../../../shared/settings.ts';
+import type { SharingMode } from '../../../../shared/node/settings.ts';
 import { useCall } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { CopyButton } from '../../components/forms/CopyButton.tsx';

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { Invitation } from '../../../../shared/invitation.ts';
+import type { Invitation } from '../../../../shared/node/invitation.ts';
 import { call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
 import { type Column, DataTable } from '../../components/data/DataTable.tsx';

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useEffect, useRef } from 'react';
-import type { CreatedInvitation } from '../../../../shared/invitation.ts';
+import type { CreatedInvitation } from '../../../../shared/node/invitation.ts';
 import { CopyButton } from '../../components/forms/CopyButton.tsx';
 import classes from './SharingPage.module.css';
 

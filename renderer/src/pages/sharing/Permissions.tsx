@@ -1,4 +1,4 @@
-import type { Sharing } from '../../../../shared/settings.ts';
+import type { Sharing } from '../../../../shared/node/settings.ts';
 import { Section } from '../../components/layout/Section.tsx';
 import classes from './SharingPage.module.css';
 

@@ -1,7 +1,7 @@
 import { Switch } from '@mantine/core';
 import { IconEye, IconLock, IconPencilPlus } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { SharingMode as Mode, Sharing } from '../../../../shared/settings.ts';
+import type { SharingMode as Mode, Sharing } from '../../../../shared/node/settings.ts';
 import { call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';

@@ -1,4 +1,4 @@
-import { failureWords } from '../../../../shared/failureWords.ts';
+import { failureWords } from '../../../../shared/collection/failureWords.ts';
 import { LazyTooltip } from '../../components/feedback/LazyTooltip.tsx';
 import { countOf } from '../../format/size.ts';
 import classes from './CheckStrip.module.css';

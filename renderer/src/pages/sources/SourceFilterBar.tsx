@@ -1,5 +1,5 @@
 import { Button, Select } from '@mantine/core';
-import { SOURCE_STATES } from '../../../../shared/source.ts';
+import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
 import { STATES } from '../../components/data/states.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';

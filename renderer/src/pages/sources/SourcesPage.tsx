@@ -2,7 +2,7 @@ import { Button, Checkbox } from '@mantine/core';
 import { IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
-import { SOURCE_STATES } from '../../../../shared/source.ts';
+import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
 import { DataTable } from '../../components/data/DataTable.tsx';
 import { Pager } from '../../components/data/Pager.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type CollectionResult, collectionResultSchema } from '../../../../shared/collection.ts';
-import type { Job } from '../../../../shared/job.ts';
+import { type CollectionResult, collectionResultSchema } from '../../../../shared/collection/collection.ts';
+import type { Job } from '../../../../shared/node/job.ts';
 import { countOf } from '../../format/size.ts';
 
 const resultSchema: z.ZodType<CollectionResult> = collectionResultSchema;

@@ -1,7 +1,7 @@
 import { Checkbox } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { failureWords } from '../../../../shared/failureWords.ts';
+import { failureWords } from '../../../../shared/collection/failureWords.ts';
 import { type Column, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';

@@ -1,4 +1,4 @@
-import type { Source, WatchedSource } from '../../../../shared/source.ts';
+import type { Source, WatchedSource } from '../../../../shared/collection/source.ts';
 import { useCall } from '../../api/useCall.ts';
 import { useSession } from '../../state/session.ts';
 

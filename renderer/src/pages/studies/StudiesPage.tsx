@@ -1,7 +1,7 @@
 import { Button, Select } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
-import { type Study, studyStatusSchema } from '../../../../shared/study.ts';
+import { type Study, studyStatusSchema } from '../../../../shared/archive/study.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
 import { Pager } from '../../components/data/Pager.tsx';

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { Link, useParams } from 'react-router';
-import type { Study } from '../../../../shared/study.ts';
-import { OUTCOMES, VERDICTS } from '../../../../shared/vocabulary.ts';
+import type { Study } from '../../../../shared/archive/study.ts';
+import { OUTCOMES, VERDICTS } from '../../../../shared/archive/vocabulary.ts';
 import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { Citation } from '../../components/content/Citation.tsx';

@@ -8,7 +8,7 @@ import {
   STUDY_TRANSITIONS,
   type StudyStatus as Status,
   type Study,
-} from '../../../../shared/study.ts';
+} from '../../../../shared/archive/study.ts';
 import { call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';

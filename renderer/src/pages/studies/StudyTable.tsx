@@ -1,8 +1,8 @@
 import { Button, Checkbox, Popover, Select } from '@mantine/core';
 import { IconColumns3, IconDownload } from '@tabler/icons-react';
 import { lazy, Suspense, useMemo, useState } from 'react';
-import type { Study, StudyTable as Table } from '../../../../shared/study.ts';
-import type { Outcome, Tag } from '../../../../shared/vocabulary.ts';
+import type { Study, StudyTable as Table } from '../../../../shared/archive/study.ts';
+import type { Outcome, Tag } from '../../../../shared/archive/vocabulary.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';

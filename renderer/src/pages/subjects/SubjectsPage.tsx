@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconPlus } from '@tabler/icons-react';
 import { Link } from 'react-router';
-import type { TreeNode } from '../../../../shared/node.ts';
+import type { TreeNode } from '../../../../shared/archive/treeNode.ts';
 import { useCall } from '../../api/useCall.ts';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';

@@ -2,7 +2,7 @@ import { Autocomplete, Button, CloseButton, Select, TextInput } from '@mantine/c
 import { useMediaQuery } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
-import { EVENT_TYPES, SELF } from '../../../../shared/event.ts';
+import { EVENT_TYPES, SELF } from '../../../../shared/collection/event.ts';
 import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';

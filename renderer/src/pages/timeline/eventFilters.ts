@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '../../../../shared/event.ts';
+import { EVENT_TYPES } from '../../../../shared/collection/event.ts';
 import type { Zone } from '../../state/displaySettings.ts';
 import type { Filters } from '../../state/urlFilters.ts';
 

@@ -1,6 +1,6 @@
 import { TextDecoder } from 'node:util';
 import { CsvError, parse } from 'csv-parse/sync';
-import type { PackFile } from '../../../../shared/pack.ts';
+import type { PackFile } from '../../../../shared/archive/pack.ts';
 import { type Column, describeColumns } from './columns.ts';
 
 /** So much of a table is read, at most. */

@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import type { PackFile } from '../../../../shared/pack.ts';
+import type { PackFile } from '../../../../shared/archive/pack.ts';
 import { confirmDamage, type DamageContext, isBlobDamageError } from '../../../fixity/confirmDamage.ts';
 import { isDamaged } from '../../../fixity/damages.ts';
 import { HEAD_BYTES, isTable, parseHead, type TableDescription } from './parseHead.ts';

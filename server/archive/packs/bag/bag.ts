@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { canonicalText } from '../../../../shared/canonicalJson.ts';
-import { compareByUtf8 } from '../../../../shared/filePath.ts';
-import type { PackRecord } from '../../../../shared/pack.ts';
+import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
+import type { PackRecord } from '../../../../shared/archive/pack.ts';
+import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
 import { packIdOf } from '../record.ts';
 import { roCrateText } from './roCrate.ts';
 

@@ -1,6 +1,6 @@
-import { isDigest } from '../../../../shared/digest.ts';
-import type { PackRecord } from '../../../../shared/pack.ts';
-import type { License } from '../../../../shared/vocabulary.ts';
+import type { PackRecord } from '../../../../shared/archive/pack.ts';
+import type { License } from '../../../../shared/archive/vocabulary.ts';
+import { isDigest } from '../../../../shared/values/digest.ts';
 
 type Entity = { '@id': string; '@type': string } & Record<string, unknown>;
 type Reference = { '@id': string };

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { compareByUtf8 } from '../../../../shared/filePath.ts';
+import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
 import { Problem } from '../../../../shared/problems.ts';
 
 /**

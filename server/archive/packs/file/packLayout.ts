@@ -1,4 +1,4 @@
-import { filePathFault, pathConflicts } from '../../../../shared/filePath.ts';
+import { filePathFault, pathConflicts } from '../../../../shared/archive/filePath.ts';
 import { CRATE_FILE, DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE } from '../bag/bag.ts';
 import { ALGORITHMS, manifestKind } from '../bag/manifest.ts';
 import type { ZipMember } from '../zip/openZip.ts';

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
-import { checkBody, parseJsonBytes } from '../../../../shared/checkBody.ts';
+import { packUploadRecordSchema } from '../../../../shared/archive/pack.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES, MAX_RECORD_BYTES, MEBIBYTE } from '../../../../shared/limits.ts';
-import { packUploadRecordSchema } from '../../../../shared/pack.ts';
 import { Problem } from '../../../../shared/problems.ts';
+import { checkBody, parseJsonBytes } from '../../../../shared/values/checkBody.ts';
 import { PAYLOAD_FOLDER, RECORD_FILE } from '../bag/bag.ts';
 import {
   type BagTags,

@@ -1,5 +1,5 @@
 import mime from 'mime-types';
-import type { PackFile } from '../../../../shared/pack.ts';
+import type { PackFile } from '../../../../shared/archive/pack.ts';
 
 /** Returns whether a value is a record that omits `files`. */
 export function omitsFiles(record: unknown): record is object {

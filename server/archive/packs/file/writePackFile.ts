@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import type { PackFile, PackRecord } from '../../../../shared/pack.ts';
+import type { PackFile, PackRecord } from '../../../../shared/archive/pack.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { type Bag, bagOf, PAYLOAD_FOLDER } from '../bag/bag.ts';
 import { storedZip, storedZipBytes, type ZipPart } from '../zip/storedZip.ts';

@@ -1,6 +1,6 @@
-import { mementoTimestamp } from '../../../../shared/memento.ts';
+import { mementoTimestamp } from '../../../../shared/collection/memento.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import { isHttpUrl } from '../../../../shared/text.ts';
+import { isHttpUrl } from '../../../../shared/values/text.ts';
 import {
   type MementoRow,
   mementoBetween,

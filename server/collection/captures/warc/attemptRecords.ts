@@ -1,4 +1,4 @@
-import { SELF } from '../../../../shared/event.ts';
+import { SELF } from '../../../../shared/collection/event.ts';
 import {
   attemptWithBody,
   eventsOfAttempt,

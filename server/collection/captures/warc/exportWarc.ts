@@ -1,5 +1,5 @@
+import type { WarcQuery } from '../../../../shared/collection/warc.ts';
 import { Problem } from '../../../../shared/problems.ts';
-import type { WarcQuery } from '../../../../shared/warc.ts';
 import { confirmDamage } from '../../../fixity/confirmDamage.ts';
 import { databaseFile } from '../../../store/blobs/paths.ts';
 import { sourceById } from '../../../store/sqlite/collection/sources.ts';

@@ -1,5 +1,5 @@
-import type { ObjectText } from '../../../../shared/derived.ts';
-import type { NoiseFindings, NoiseRule } from '../../../../shared/noise.ts';
+import type { ObjectText } from '../../../../shared/collection/derived.ts';
+import type { NoiseFindings, NoiseRule } from '../../../../shared/collection/noise.ts';
 import type { MediaKind } from '../body/mediaKind.ts';
 import type { Tool } from '../extract/textTools.ts';
 

@@ -1,6 +1,6 @@
-import type { FoundText, ObjectText, SearchQuery } from '../../../../shared/derived.ts';
-import type { Slice } from '../../../../shared/list.ts';
+import type { FoundText, ObjectText, SearchQuery } from '../../../../shared/collection/derived.ts';
 import { Problem } from '../../../../shared/problems.ts';
+import type { Slice } from '../../../../shared/values/list.ts';
 import { derivedDocument } from '../../../store/sqlite/collection/derivedDocuments.ts';
 import { searchTexts } from '../../../store/sqlite/collection/documentSearch.ts';
 import { matchExpression, searchTerms } from '../../../store/sqlite/engine/search.ts';

@@ -1,4 +1,4 @@
-import type { Snippet } from '../../../../shared/derived.ts';
+import type { Snippet } from '../../../../shared/collection/derived.ts';
 import type { SearchTerms } from '../../../store/sqlite/engine/search.ts';
 
 const SNIPPET_CHARACTERS = 280;

@@ -1,5 +1,5 @@
 import { CsvError, parse } from 'csv-parse/sync';
-import { MAX_LIST_ENTRIES } from '../../../../shared/sourceList.ts';
+import { MAX_LIST_ENTRIES } from '../../../../shared/collection/sourceList.ts';
 import { countMarks } from './countMarks.ts';
 import { type ListedEntry, SourceListError } from './listedEntry.ts';
 

@@ -1,5 +1,5 @@
-import { type NewSource, newSourceSchema } from '../../../../shared/source.ts';
-import { type ListFormat, MAX_LIST_ENTRIES } from '../../../../shared/sourceList.ts';
+import { type NewSource, newSourceSchema } from '../../../../shared/collection/source.ts';
+import { type ListFormat, MAX_LIST_ENTRIES } from '../../../../shared/collection/sourceList.ts';
 import { type ListedEntry, SourceListError } from './listedEntry.ts';
 import { readCsv } from './readCsv.ts';
 import { readOpml } from './readOpml.ts';

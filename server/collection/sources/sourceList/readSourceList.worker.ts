@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { ListFormat } from '../../../../shared/sourceList.ts';
+import type { ListFormat } from '../../../../shared/collection/sourceList.ts';
 import { SourceListError } from './listedEntry.ts';
 import { readSourceList } from './readSourceList.ts';
 

@@ -1,4 +1,4 @@
-import type { Comment } from '../../../../shared/comment.ts';
+import type { Comment } from '../../../../shared/archive/comment.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 const COLUMNS = 'id, item, author, body, reply_to, at, ledger_entry FROM comments';

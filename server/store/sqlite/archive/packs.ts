@@ -1,5 +1,5 @@
-import type { PackFile } from '../../../../shared/pack.ts';
-import type { FlagReason, Outcome, Tag, Verdict } from '../../../../shared/vocabulary.ts';
+import type { PackFile } from '../../../../shared/archive/pack.ts';
+import type { FlagReason, Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 /** The row of a pack, without its record. `ledger_entry` is its key. */

@@ -1,5 +1,5 @@
-import type { StudyStatus } from '../../../../shared/study.ts';
-import type { Outcome, Tag, Verdict } from '../../../../shared/vocabulary.ts';
+import type { StudyStatus } from '../../../../shared/archive/study.ts';
+import type { Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 export interface StudyRow {

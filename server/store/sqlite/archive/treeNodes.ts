@@ -1,4 +1,4 @@
-import type { ArchiveNode } from '../../../../shared/node.ts';
+import type { ArchiveNode } from '../../../../shared/archive/treeNode.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 const COLUMNS = 'path, title, description, created_at, ledger_entry FROM nodes';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { EVENT_TYPES, type EventType } from '../../../../shared/event.ts';
+import { EVENT_TYPES, type EventType } from '../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import { lastEventId } from './events.ts';
 

@@ -1,4 +1,4 @@
-import type { EventType } from '../../../../shared/event.ts';
+import type { EventType } from '../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import { type EventIdPage, eventColumns } from './eventColumns.ts';
 import { lastEventId } from './events.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { canonicalText } from '../../../../shared/canonicalJson.ts';
-import { ID_DIGITS } from '../../../../shared/digest.ts';
-import type { NoiseRule } from '../../../../shared/noise.ts';
+import type { NoiseRule } from '../../../../shared/collection/noise.ts';
+import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
+import { ID_DIGITS } from '../../../../shared/values/digest.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 /**

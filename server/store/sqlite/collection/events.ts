@@ -1,4 +1,4 @@
-import type { Event, EventType, PageLabel } from '../../../../shared/event.ts';
+import type { Event, EventType, PageLabel } from '../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { IS_NOISE_COLUMN } from './eventNoise.ts';
 

@@ -1,5 +1,10 @@
-import type { PageLabel } from '../../../../shared/event.ts';
-import type { RecordedRetrieval, Retrieval, RetrievalError, SentRequest } from '../../../../shared/source.ts';
+import type { PageLabel } from '../../../../shared/collection/event.ts';
+import type {
+  RecordedRetrieval,
+  Retrieval,
+  RetrievalError,
+  SentRequest,
+} from '../../../../shared/collection/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { COVERING_ENTRY } from './retrievalBatches.ts';
 

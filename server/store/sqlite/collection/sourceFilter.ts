@@ -1,4 +1,4 @@
-import type { SourceState } from '../../../../shared/source.ts';
+import type { SourceState } from '../../../../shared/collection/source.ts';
 
 /** The filters of a list of watched sources; null matches all. */
 export interface SourceFilter {

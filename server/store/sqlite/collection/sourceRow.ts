@@ -1,6 +1,6 @@
-import type { EventType } from '../../../../shared/event.ts';
-import type { NoiseRule } from '../../../../shared/noise.ts';
-import type { RetrievalError, SourceState } from '../../../../shared/source.ts';
+import type { EventType } from '../../../../shared/collection/event.ts';
+import type { NoiseRule } from '../../../../shared/collection/noise.ts';
+import type { RetrievalError, SourceState } from '../../../../shared/collection/source.ts';
 
 /** The owner's settings of a source. */
 export interface SourceSettings {

@@ -1,4 +1,4 @@
-import type { RetrievalError, SourceState } from '../../../../shared/source.ts';
+import type { RetrievalError, SourceState } from '../../../../shared/collection/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { rulesDigest } from './eventNoise.ts';
 import { type SourceFilter, sourceConditions } from './sourceFilter.ts';

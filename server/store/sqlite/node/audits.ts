@@ -1,4 +1,4 @@
-import type { Audit } from '../../../../shared/fixity.ts';
+import type { Audit } from '../../../../shared/ledger/fixity.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 /** The progress of an audit. */

@@ -1,4 +1,4 @@
-import type { Damage } from '../../../../shared/fixity.ts';
+import type { Damage } from '../../../../shared/ledger/fixity.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 /** A damage when it was found. */

@@ -1,4 +1,4 @@
-import type { Invitation } from '../../../../shared/invitation.ts';
+import type { Invitation } from '../../../../shared/node/invitation.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 const COLUMNS = 'id, name, created_at, last_used_at, writes';

@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '../../../../shared/ledger.ts';
+import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 
 export function insertEntry(database: WriteDatabase, entry: LedgerEntry): void {

@@ -6,9 +6,9 @@ import { insertRetrieval, type NewRetrieval } from '../../../../server/store/sql
 import { sourceById } from '../../../../server/store/sqlite/collection/sources.ts';
 import { createBlobRowIfAbsent } from '../../../../server/store/sqlite/node/blobs.ts';
 import { openStore } from '../../../../server/store/store.ts';
-import { mementoTimestamp } from '../../../../shared/memento.ts';
+import { mementoTimestamp } from '../../../../shared/collection/memento.ts';
+import { newSourceSchema } from '../../../../shared/collection/source.ts';
 import { pathOf, ROUTES } from '../../../../shared/routes.ts';
-import { newSourceSchema } from '../../../../shared/source.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/scriptedWeb.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CaptureResult } from '../../../../shared/captures.ts';
+import type { CaptureResult } from '../../../../shared/collection/captures.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../../support/node.ts';
 import { chunked, closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/scriptedWeb.ts';

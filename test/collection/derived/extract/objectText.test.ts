@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Stats } from '../../../../shared/collection.ts';
-import type { ObjectText } from '../../../../shared/derived.ts';
+import type { Stats } from '../../../../shared/collection/collection.ts';
+import type { ObjectText } from '../../../../shared/collection/derived.ts';
 import { closeTestNodes } from '../../../support/node.ts';
 import { closeScriptedWebs } from '../../../support/scriptedWeb.ts';
 import { sha256, TextNode } from '../support.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { FoundText } from '../../../../shared/derived.ts';
+import type { FoundText } from '../../../../shared/collection/derived.ts';
 import { closeTestNodes } from '../../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconShieldSearch } from '@tabler/icons-react';
-import { auditResultSchema } from '../../../../../shared/fixity.ts';
-import type { Job } from '../../../../../shared/job.ts';
+import { auditResultSchema } from '../../../../../shared/ledger/fixity.ts';
+import type { Job } from '../../../../../shared/node/job.ts';
 import { countOf, formatBytes } from '../../../format/size.ts';
 import { TimeText } from '../../data/TimeText.tsx';
 import { ErrorNote } from '../../feedback/ErrorNote.tsx';

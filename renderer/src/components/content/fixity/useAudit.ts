@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import type { Job } from '../../../../../shared/job.ts';
+import type { Job } from '../../../../../shared/node/job.ts';
 import { call } from '../../../api/client.ts';
 import { callKey } from '../../../api/useCall.ts';
 import { useJobs } from '../../../state/jobs.ts';

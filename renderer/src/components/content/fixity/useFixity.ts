@@ -1,4 +1,4 @@
-import type { Fixity } from '../../../../../shared/fixity.ts';
+import type { Fixity } from '../../../../../shared/ledger/fixity.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { useIsOwner } from '../../../state/session.ts';
 

@@ -1,4 +1,4 @@
-import type { Pack } from '../../../../../shared/pack.ts';
+import type { Pack } from '../../../../../shared/archive/pack.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { authorsLine } from '../../../format/authors.ts';
 import { type PickerOption, type PickerProps, SearchSelect, usePickerSearch } from './SearchSelect.tsx';

@@ -1,5 +1,5 @@
 import { Select } from '@mantine/core';
-import type { TreeNode } from '../../../../../shared/node.ts';
+import type { TreeNode } from '../../../../../shared/archive/treeNode.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { clearButtonProps } from '../clearButtonProps.ts';
 import type { PickerProps } from './SearchSelect.tsx';

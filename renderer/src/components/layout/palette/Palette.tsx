@@ -11,7 +11,7 @@ import {
 } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
-import type { FoundText } from '../../../../../shared/derived.ts';
+import type { FoundText } from '../../../../../shared/collection/derived.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { authorsLine } from '../../../format/authors.ts';
 import { useNavItems } from '../navItems.ts';

@@ -1,7 +1,7 @@
 import { ActionIcon, TextInput, Tooltip } from '@mantine/core';
 import { IconAlertTriangle, IconPencil, IconX } from '@tabler/icons-react';
 import { useState } from 'react';
-import { filePathFault } from '../../../../../shared/filePath.ts';
+import { filePathFault } from '../../../../../shared/archive/filePath.ts';
 import { DigestChip } from '../../../components/data/DigestChip.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
 import { fieldId } from '../draftRecord.ts';

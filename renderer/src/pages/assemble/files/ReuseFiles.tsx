@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { IconCopy } from '@tabler/icons-react';
 import { useState } from 'react';
-import type { Pack } from '../../../../../shared/pack.ts';
+import type { Pack } from '../../../../../shared/archive/pack.ts';
 import { urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';

@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import { compareByUtf8 } from '../../../../../shared/filePath.ts';
+import { compareByUtf8 } from '../../../../../shared/archive/filePath.ts';
 import { MAX_PACK_BYTES, MAX_PACK_FILES } from '../../../../../shared/limits.ts';
 import { countOf } from '../../../format/size.ts';
 import type { HashReply } from '../../../hashing/hash.worker.ts';

@@ -1,4 +1,4 @@
-import { LICENSES, type License, OUTCOMES } from '../../../../../shared/vocabulary.ts';
+import { LICENSES, type License, OUTCOMES } from '../../../../../shared/archive/vocabulary.ts';
 import { STATES } from '../../../components/data/states.ts';
 import { useField, usePackForm } from '../formContext.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';

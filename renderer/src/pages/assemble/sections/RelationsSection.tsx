@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Checkbox, Select, Textarea, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
-import { RELATION_TYPES, VERDICTS } from '../../../../../shared/vocabulary.ts';
+import { RELATION_TYPES, VERDICTS } from '../../../../../shared/archive/vocabulary.ts';
 import { STATES } from '../../../components/data/states.ts';
 import { PackPicker } from '../../../components/forms/pickers/PackPicker.tsx';
 import { relationLabel } from '../../../format/relationLabel.ts';

@@ -8,7 +8,7 @@ import {
   IconShieldCheck,
 } from '@tabler/icons-react';
 import { useEffect, useRef, useState } from 'react';
-import type { Pack } from '../../../../../shared/pack.ts';
+import type { Pack } from '../../../../../shared/archive/pack.ts';
 import { call } from '../../../api/client.ts';
 import { DigestChip } from '../../../components/data/DigestChip.tsx';
 import { describeError } from '../../../components/feedback/ErrorNote.tsx';

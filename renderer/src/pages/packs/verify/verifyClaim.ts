@@ -1,4 +1,4 @@
-import { type Pack, type PackVerification, recordOf } from '../../../../../shared/pack.ts';
+import { type Pack, type PackVerification, recordOf } from '../../../../../shared/archive/pack.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { hashObject } from '../../../api/hashObject.ts';
 import { canonicalSha256 } from '../../../hashing/sha256.ts';

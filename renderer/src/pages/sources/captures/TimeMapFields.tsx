@@ -1,5 +1,5 @@
 import { Checkbox, NumberInput, TextInput } from '@mantine/core';
-import { DEFAULT_MEMENTOS, MAX_MEMENTOS } from '../../../../../shared/captures.ts';
+import { DEFAULT_MEMENTOS, MAX_MEMENTOS } from '../../../../../shared/collection/captures.ts';
 import { formatCount } from '../../../format/size.ts';
 import type { CaptureDraftErrors } from './captureDraft.ts';
 import type { CaptureDraft } from './captureImport.ts';

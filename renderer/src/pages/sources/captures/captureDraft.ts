@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { create } from 'zustand';
 import { createJSONStorage, persist } from 'zustand/middleware';
-import { mementoImportSchema, observerSchema } from '../../../../../shared/captures.ts';
+import { mementoImportSchema, observerSchema } from '../../../../../shared/collection/captures.ts';
 import { MAX_CAPTURE_FILE_BYTES } from '../../../../../shared/limits.ts';
 import { formatBytes } from '../../../format/size.ts';
 import type { CaptureDraft, CaptureImport } from './captureImport.ts';

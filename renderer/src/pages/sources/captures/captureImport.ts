@@ -1,4 +1,4 @@
-import type { MementoImport } from '../../../../../shared/captures.ts';
+import type { MementoImport } from '../../../../../shared/collection/captures.ts';
 
 /** The form's fields as text. */
 export interface CaptureDraft {

@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import { type CaptureResult, captureResultSchema } from '../../../../../shared/captures.ts';
+import { type CaptureResult, captureResultSchema } from '../../../../../shared/collection/captures.ts';
 import { sendStream, upload } from '../../../api/sendStream.ts';
 import { runLocalJob } from '../../../state/runLocalJob.ts';
 import type { CaptureDraft, CaptureImport } from './captureImport.ts';

@@ -1,5 +1,5 @@
-import type { CAPTURE_REFUSALS, CaptureRefusal } from '../../../../../shared/captures.ts';
-import { failureWords } from '../../../../../shared/failureWords.ts';
+import type { CAPTURE_REFUSALS, CaptureRefusal } from '../../../../../shared/collection/captures.ts';
+import { failureWords } from '../../../../../shared/collection/failureWords.ts';
 
 const REFUSALS: Record<(typeof CAPTURE_REFUSALS)[number], string> = {
   not_http: 'The URL is not a web address (for example, a DNS record).',

@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import type { SourceChange, WatchedSource } from '../../../../../shared/source.ts';
+import type { SourceChange, WatchedSource } from '../../../../../shared/collection/source.ts';
 import { call } from '../../../api/client.ts';
 import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';

@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
-import type { WatchedSource } from '../../../../../shared/source.ts';
+import type { WatchedSource } from '../../../../../shared/collection/source.ts';
 import { call } from '../../../api/client.ts';
 import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { SELF } from '../../../../../shared/event.ts';
-import { failureHint } from '../../../../../shared/failureWords.ts';
-import type { Retrieval } from '../../../../../shared/source.ts';
+import { SELF } from '../../../../../shared/collection/event.ts';
+import { failureHint } from '../../../../../shared/collection/failureWords.ts';
+import type { Retrieval } from '../../../../../shared/collection/source.ts';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { exactBytes, formatCount } from '../../../format/size.ts';

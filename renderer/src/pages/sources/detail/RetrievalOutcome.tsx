@@ -1,7 +1,7 @@
 import { IconCircleCheck, IconCircleX, IconEqual } from '@tabler/icons-react';
-import { SELF } from '../../../../../shared/event.ts';
-import { failureWords } from '../../../../../shared/failureWords.ts';
-import type { Retrieval } from '../../../../../shared/source.ts';
+import { SELF } from '../../../../../shared/collection/event.ts';
+import { failureWords } from '../../../../../shared/collection/failureWords.ts';
+import type { Retrieval } from '../../../../../shared/collection/source.ts';
 import { ObserverText } from '../../timeline/event/ObserverText.tsx';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import classes from './RetrievalOutcome.module.css';

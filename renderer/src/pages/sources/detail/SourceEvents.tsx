@@ -2,7 +2,7 @@ import { ActionIcon, Tooltip } from '@mantine/core';
 import { IconArrowRight, IconDownload, IconExternalLink } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
-import type { Event } from '../../../../../shared/event.ts';
+import type { Event } from '../../../../../shared/collection/event.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../../components/data/DataTable.tsx';
 import { Pager } from '../../../components/data/Pager.tsx';

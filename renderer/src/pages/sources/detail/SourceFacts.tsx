@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { failureHint, failureWords } from '../../../../../shared/failureWords.ts';
+import { failureHint, failureWords } from '../../../../../shared/collection/failureWords.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';

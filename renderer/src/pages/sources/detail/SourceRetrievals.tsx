@@ -1,8 +1,8 @@
 import { Drawer } from '@mantine/core';
 import { useState } from 'react';
 import { useSearchParams } from 'react-router';
-import { SELF } from '../../../../../shared/event.ts';
-import type { Retrieval } from '../../../../../shared/source.ts';
+import { SELF } from '../../../../../shared/collection/event.ts';
+import type { Retrieval } from '../../../../../shared/collection/source.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../../components/data/DataTable.tsx';
 import { Pager } from '../../../components/data/Pager.tsx';

@@ -1,8 +1,8 @@
 import { IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { failureHint, failureWords } from '../../../../../shared/failureWords.ts';
-import type { SourcePreview } from '../../../../../shared/source.ts';
+import { failureHint, failureWords } from '../../../../../shared/collection/failureWords.ts';
+import type { SourcePreview } from '../../../../../shared/collection/source.ts';
 import { DigestChip } from '../../../components/data/DigestChip.tsx';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { exactBytes, formatCount } from '../../../format/size.ts';

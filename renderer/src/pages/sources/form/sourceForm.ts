@@ -4,7 +4,7 @@ import {
   type SourceChange,
   sourceChangeSchema,
   type WatchedSource,
-} from '../../../../../shared/source.ts';
+} from '../../../../../shared/collection/source.ts';
 import { ApiProblem } from '../../../api/client.ts';
 
 /** The form's fields as text. */

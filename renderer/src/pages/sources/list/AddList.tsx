@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { ListFormat, SourceImport } from '../../../../../shared/sourceList.ts';
+import type { ListFormat, SourceImport } from '../../../../../shared/collection/sourceList.ts';
 import { sendStream } from '../../../api/sendStream.ts';
 import { callKey } from '../../../api/useCall.ts';
 import { ListFields } from './ListFields.tsx';

@@ -1,6 +1,6 @@
 import { FileButton, SegmentedControl, Textarea, UnstyledButton } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { type ListFormat, MAX_LIST_BYTES } from '../../../../../shared/sourceList.ts';
+import { type ListFormat, MAX_LIST_BYTES } from '../../../../../shared/collection/sourceList.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
 import { useFileDrop } from '../../../components/forms/useFileDrop.ts';

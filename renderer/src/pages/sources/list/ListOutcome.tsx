@@ -1,6 +1,6 @@
 import { Button, Group } from '@mantine/core';
 import { Link } from 'react-router';
-import { LIST_OUTCOMES, type SourceImport } from '../../../../../shared/sourceList.ts';
+import { LIST_OUTCOMES, type SourceImport } from '../../../../../shared/collection/sourceList.ts';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { VirtualList } from '../../../components/data/VirtualList.tsx';
 import { CopyButton } from '../../../components/forms/CopyButton.tsx';

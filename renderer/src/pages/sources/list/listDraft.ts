@@ -1,6 +1,6 @@
 import { create } from 'zustand';
 import { createJSONStorage, persist } from 'zustand/middleware';
-import type { ListFormat } from '../../../../../shared/sourceList.ts';
+import type { ListFormat } from '../../../../../shared/collection/sourceList.ts';
 
 /** Longer lists are kept only while the page is open: sessionStorage has little space. */
 const MAX_KEPT = 500_000;

@@ -1,4 +1,4 @@
-import { LIST_MEDIA_TYPES, type ListFormat } from '../../../../../shared/sourceList.ts';
+import { LIST_MEDIA_TYPES, type ListFormat } from '../../../../../shared/collection/sourceList.ts';
 import { countOf } from '../../../format/size.ts';
 
 /** The name and description of each list format. */

@@ -1,6 +1,10 @@
 import { ActionIcon, Button, Select, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
-import { MAX_NOISE_RULES, NOISE_RULE_KINDS, type NoiseRuleKind } from '../../../../../shared/noise.ts';
+import {
+  MAX_NOISE_RULES,
+  NOISE_RULE_KINDS,
+  type NoiseRuleKind,
+} from '../../../../../shared/collection/noise.ts';
 import classes from './NoiseFields.module.css';
 import { emptyRule, type NoiseErrors, RULE_KINDS, type TypedRule } from './noiseRules.ts';
 

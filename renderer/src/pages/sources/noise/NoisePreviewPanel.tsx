@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import type { NoiseRule, RuleOutcome } from '../../../../../shared/noise.ts';
-import type { NoisePreview } from '../../../../../shared/noisePreview.ts';
+import type { NoiseRule, RuleOutcome } from '../../../../../shared/collection/noise.ts';
+import type { NoisePreview } from '../../../../../shared/collection/noisePreview.ts';
 import { call } from '../../../api/client.ts';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';

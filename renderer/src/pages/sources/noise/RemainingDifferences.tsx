@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import type { NoiseRule } from '../../../../../shared/noise.ts';
+import type { NoiseRule } from '../../../../../shared/collection/noise.ts';
 import { call } from '../../../api/client.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { DiffContent } from '../../timeline/diff/EventDiff.tsx';

@@ -1,4 +1,8 @@
-import { type NoiseRule, type NoiseRuleKind, noiseRulesSchema } from '../../../../../shared/noise.ts';
+import {
+  type NoiseRule,
+  type NoiseRuleKind,
+  noiseRulesSchema,
+} from '../../../../../shared/collection/noise.ts';
 import { ApiProblem } from '../../../api/client.ts';
 
 /** A rule being typed, with a stable key for its row. */

@@ -1,5 +1,5 @@
 import { create } from 'zustand';
-import type { NoiseRun } from '../../../../../shared/noisePreview.ts';
+import type { NoiseRun } from '../../../../../shared/collection/noisePreview.ts';
 import { call } from '../../../api/client.ts';
 import { countOf, formatCount } from '../../../format/size.ts';
 

@@ -1,4 +1,4 @@
-import type { ByteParts } from '../../../../../shared/diff.ts';
+import type { ByteParts } from '../../../../../shared/collection/diff.ts';
 import { formatCount } from '../../../format/size.ts';
 import classes from './ByteDiff.module.css';
 import { hexBytes } from './diffSummary.ts';

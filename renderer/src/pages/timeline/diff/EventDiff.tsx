@@ -1,8 +1,8 @@
 import { Switch } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Diff } from '../../../../../shared/diff.ts';
-import type { Event } from '../../../../../shared/event.ts';
+import type { Diff } from '../../../../../shared/collection/diff.ts';
+import type { Event } from '../../../../../shared/collection/event.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { TimeText } from '../../../components/data/TimeText.tsx';

@@ -1,6 +1,6 @@
 import { Switch } from '@mantine/core';
 import { useState } from 'react';
-import type { Diff, DiffSide, ImageParts } from '../../../../../shared/diff.ts';
+import type { Diff, DiffSide, ImageParts } from '../../../../../shared/collection/diff.ts';
 import { urlOf } from '../../../api/client.ts';
 import { MAX_IMAGE_BYTES, previewKind } from '../../../components/content/preview/previewKind.ts';
 import { formatBytes } from '../../../format/size.ts';

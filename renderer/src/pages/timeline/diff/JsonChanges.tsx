@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import type { JsonChange } from '../../../../../shared/diff.ts';
+import type { JsonChange } from '../../../../../shared/collection/diff.ts';
 import { formatCount } from '../../../format/size.ts';
 import classes from './JsonChanges.module.css';
 

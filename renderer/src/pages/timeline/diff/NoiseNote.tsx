@@ -1,6 +1,6 @@
 import { IconFilterOff } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import type { NoiseFindings, RuleOutcome } from '../../../../../shared/noise.ts';
+import type { NoiseFindings, RuleOutcome } from '../../../../../shared/collection/noise.ts';
 import { countOf } from '../../../format/size.ts';
 import classes from './NoiseNote.module.css';
 

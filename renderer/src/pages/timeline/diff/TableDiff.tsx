@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import type { TableParts, TableRow } from '../../../../../shared/diff.ts';
+import type { TableParts, TableRow } from '../../../../../shared/collection/diff.ts';
 import { formatCount } from '../../../format/size.ts';
 import classes from './TableDiff.module.css';
 

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { Fragment, useState } from 'react';
-import type { Hunk, TextPart } from '../../../../../shared/diff.ts';
+import type { Hunk, TextPart } from '../../../../../shared/collection/diff.ts';
 import { countOf, formatCount } from '../../../format/size.ts';
 import { unchangedBefore, visibleText } from './diffSummary.ts';
 import classes from './TextHunks.module.css';

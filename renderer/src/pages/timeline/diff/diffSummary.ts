@@ -1,4 +1,4 @@
-import type { Diff, Hunk } from '../../../../../shared/diff.ts';
+import type { Diff, Hunk } from '../../../../../shared/collection/diff.ts';
 import { countOf, formatCount } from '../../../format/size.ts';
 
 type OfKind<Kind extends Diff['kind']> = Extract<Diff, { kind: Kind }>;

@@ -1,5 +1,5 @@
 import { IconInfoCircle } from '@tabler/icons-react';
-import { SELF } from '../../../../../shared/event.ts';
+import { SELF } from '../../../../../shared/collection/event.ts';
 import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
 import classes from './Corroboration.module.css';
 

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { Link } from 'react-router';
-import type { EventDetails as Details, Event } from '../../../../../shared/event.ts';
+import type { EventDetails as Details, Event } from '../../../../../shared/collection/event.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';

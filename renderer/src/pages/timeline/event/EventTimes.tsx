@@ -1,4 +1,4 @@
-import type { Event } from '../../../../../shared/event.ts';
+import type { Event } from '../../../../../shared/collection/event.ts';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 
 /**

@@ -1,4 +1,4 @@
-import type { ObjectText as Text } from '../../../../../shared/derived.ts';
+import type { ObjectText as Text } from '../../../../../shared/collection/derived.ts';
 import { ApiProblem, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
 import { TimeText } from '../../../components/data/TimeText.tsx';

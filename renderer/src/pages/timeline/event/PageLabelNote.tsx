@@ -1,5 +1,5 @@
 import { IconAlertTriangle } from '@tabler/icons-react';
-import type { PageLabel } from '../../../../../shared/event.ts';
+import type { PageLabel } from '../../../../../shared/collection/event.ts';
 import { LazyTooltip } from '../../../components/feedback/LazyTooltip.tsx';
 import classes from './PageLabelNote.module.css';
 

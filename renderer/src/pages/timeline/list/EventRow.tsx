@@ -1,7 +1,7 @@
 import { IconArrowRight } from '@tabler/icons-react';
 import { memo } from 'react';
 import { Link } from 'react-router';
-import type { Event } from '../../../../../shared/event.ts';
+import type { Event } from '../../../../../shared/collection/event.ts';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { EventTimes } from '../event/EventTimes.tsx';
 import { ObjectDigest } from '../event/ObjectDigest.tsx';

@@ -1,4 +1,4 @@
-import type { Event } from '../../../../../shared/event.ts';
+import type { Event } from '../../../../../shared/collection/event.ts';
 
 /** Rows per request. */
 export const BLOCK = 100;

@@ -1,6 +1,6 @@
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { Event } from '../../../../../shared/event.ts';
+import type { Event } from '../../../../../shared/collection/event.ts';
 import { call } from '../../../api/client.ts';
 import { BLOCK, blocksFor, type EventPage, eventAt, rankOf, sliceOf } from './eventRanks.ts';
 import { useEventStream } from './useEventStream.ts';

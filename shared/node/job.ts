@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instantSchema } from './text.ts';
+import { instantSchema } from '../values/text.ts';
 
 export const jobIdSchema = z.string().regex(/^jo_[0-9a-f]{20}$/, 'A job id is jo_ and 20 hex digits.');
 

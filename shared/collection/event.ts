@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { digestSchema, sourceIdSchema } from './digest.ts';
-import { integerParameter, listQuery, searchParameter } from './list.ts';
-import { instantSchema } from './text.ts';
+import { digestSchema, sourceIdSchema } from '../values/digest.ts';
+import { integerParameter, listQuery, searchParameter } from '../values/list.ts';
+import { instantSchema } from '../values/text.ts';
 
 export const EVENT_TYPES = ['first_seen', 'changed', 'unavailable', 'disappeared', 'recovered'] as const;
 export const eventTypeSchema = z.enum(EVENT_TYPES);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { studyIdSchema } from './digest.ts';
-import { listQuery, searchParameter } from './list.ts';
-import { nodePathSchema } from './node.ts';
-import { instantSchema, text } from './text.ts';
+import { studyIdSchema } from '../values/digest.ts';
+import { listQuery, searchParameter } from '../values/list.ts';
+import { instantSchema, text } from '../values/text.ts';
+import { nodePathSchema } from './treeNode.ts';
 import { outcomeSchema, verdictSchema } from './vocabulary.ts';
 
 export const studyStatusSchema = z.enum(['planned', 'running', 'completed', 'abandoned']);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { digestSchema } from './digest.ts';
+import { digestSchema } from '../values/digest.ts';
+import { instantSchema } from '../values/text.ts';
 import { noiseFindingsSchema } from './noise.ts';
-import { instantSchema } from './text.ts';
 
 const side = z.strictObject({
   sha256: digestSchema,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { eventTypeSchema } from './event.ts';
+import { eventTypeSchema } from '../collection/event.ts';
 
 /** The preferences of the desktop app on this machine. They are stored outside the archive. */
 export const desktopPreferencesSchema = z.strictObject({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { digestSchema, sourceIdSchema } from './digest.ts';
+import { digestSchema, sourceIdSchema } from '../values/digest.ts';
+import { listQuery, searchParameter } from '../values/list.ts';
+import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
-import { listQuery, searchParameter } from './list.ts';
 import { noiseRulesSchema } from './noise.ts';
-import { httpUrlSchema, instantSchema, text } from './text.ts';
 
 export const SOURCE_STATES = ['new', 'available', 'unavailable', 'gone'] as const;
 export const sourceStateSchema = z.enum(SOURCE_STATES);

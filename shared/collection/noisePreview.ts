@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { instantSchema } from '../values/text.ts';
 import { diffSchema } from './diff.ts';
 import { noiseFindingsSchema, noiseRulesSchema } from './noise.ts';
-import { instantSchema } from './text.ts';
 
 export const newNoisePreviewSchema = z
   .strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT, MIN_LIST_LIMIT } from './limits.ts';
+import { DEFAULT_LIST_LIMIT, MAX_LIST_LIMIT, MIN_LIST_LIMIT } from '../limits.ts';
 
 /** A query parameter that is a whole number in decimal digits. */
 export function integerParameter(min: number, max: number) {

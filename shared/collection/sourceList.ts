@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sourceIdSchema } from './digest.ts';
+import { sourceIdSchema } from '../values/digest.ts';
 
 /** The accepted media types of a list of sources. */
 export const LIST_MEDIA_TYPES = {

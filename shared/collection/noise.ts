@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text } from './text.ts';
+import { text } from '../values/text.ts';
 
 export const NOISE_RULE_KINDS = ['selector', 'pattern', 'json_path'] as const;
 export type NoiseRuleKind = (typeof NOISE_RULE_KINDS)[number];

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { type FieldError, Problem, type ProblemCode } from '../problems.ts';
 import { parseStrictJson } from './canonicalJson.ts';
 import { jsonPointer } from './jsonPointer.ts';
-import { type FieldError, Problem, type ProblemCode } from './problems.ts';
 
 /** Parses the bytes of a JSON body. @throws Problem `invalid_json` if it is not UTF-8 or not JSON; `not_canonical` */
 export function parseJsonBytes(bytes: Uint8Array): unknown {

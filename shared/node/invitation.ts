@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instantSchema, text } from './text.ts';
+import { instantSchema, text } from '../values/text.ts';
 
 export const invitationIdSchema = z
   .string()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instantSchema } from './text.ts';
+import { instantSchema } from '../values/text.ts';
 
 /** A browser is signed out if its session was not used for this many days. */
 export const SESSION_DAYS = 30;

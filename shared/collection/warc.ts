@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { booleanParameter } from '../values/list.ts';
 import { eventsQuery } from './event.ts';
-import { booleanParameter } from './list.ts';
 
 /** Selects the attempts in a WARC file, and whether its records are compressed. */
 export const warcQuery = eventsQuery

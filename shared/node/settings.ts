@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { WRITE_LIMITS } from './limits.ts';
-import { isHttpUrl } from './text.ts';
+import { WRITE_LIMITS } from '../limits.ts';
+import { isHttpUrl } from '../values/text.ts';
 
 const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
 const amount = (max: number) => z.number().min(0, 'At least 0.').max(max, `At most ${max}.`);

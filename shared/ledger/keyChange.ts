@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { digestSchema } from './digest.ts';
-import { instantSchema } from './text.ts';
+import { digestSchema } from '../values/digest.ts';
+import { instantSchema } from '../values/text.ts';
 
 const verifierKey = z
   .string()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instantSchema } from './text.ts';
+import { instantSchema } from '../values/text.ts';
 
 /** A TimeMap as JSON, with the member names used by other web archive tools. */
 export const timeMapSchema = z

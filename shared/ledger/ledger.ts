@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { digestSchema } from './digest.ts';
-import { integerParameter, listQuery } from './list.ts';
-import { instantSchema } from './text.ts';
+import { digestSchema } from '../values/digest.ts';
+import { integerParameter, listQuery } from '../values/list.ts';
+import { instantSchema } from '../values/text.ts';
 
 /** What the ledger records, by the words of the contract. */
 export const ENTRY_TYPES = [

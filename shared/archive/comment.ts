@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { packIdSchema, studyIdSchema } from './digest.ts';
-import { listQuery } from './list.ts';
-import { instantSchema, text } from './text.ts';
+import { packIdSchema, studyIdSchema } from '../values/digest.ts';
+import { listQuery } from '../values/list.ts';
+import { instantSchema, text } from '../values/text.ts';
 
 /** The id of an item, which is a pack or a study. Items can be commented on and cited. */
 export const itemIdSchema = z.union([packIdSchema, studyIdSchema]);

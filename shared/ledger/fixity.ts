@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { digestSchema } from './digest.ts';
-import { instantSchema } from './text.ts';
+import { digestSchema } from '../values/digest.ts';
+import { instantSchema } from '../values/text.ts';
 
 /** The kind of damage: the file is missing, contains other bytes, or cannot be read. */
 export const damageProblemSchema = z.enum(['missing', 'changed', 'unreadable']);

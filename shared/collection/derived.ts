@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { digestSchema, sourceIdSchema } from './digest.ts';
-import { listQuery, searchParameter } from './list.ts';
-import { instantSchema } from './text.ts';
+import { digestSchema, sourceIdSchema } from '../values/digest.ts';
+import { listQuery, searchParameter } from '../values/list.ts';
+import { instantSchema } from '../values/text.ts';
 
 /** The tool that made a derived document, and when. */
 export const derivedBySchema = z.strictObject({

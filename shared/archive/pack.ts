@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { DIGEST_PATTERN, digestSchema, packIdSchema, studyIdSchema } from './digest.ts';
+import { MAX_PACK_FILES, PACK_FORMAT, TERMS_VERSION } from '../limits.ts';
+import { DIGEST_PATTERN, digestSchema, packIdSchema, studyIdSchema } from '../values/digest.ts';
+import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
+import { httpUrlSchema, instantSchema, isHttpUrl, text } from '../values/text.ts';
 import { compareByUtf8, filePathFault, pathConflicts } from './filePath.ts';
-import { MAX_PACK_FILES, PACK_FORMAT, TERMS_VERSION } from './limits.ts';
-import { booleanParameter, listQuery, searchParameter } from './list.ts';
-import { nodePathSchema } from './node.ts';
-import { httpUrlSchema, instantSchema, isHttpUrl, text } from './text.ts';
+import { nodePathSchema } from './treeNode.ts';
 import {
   flagReasonSchema,
   licenseSchema,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { sourceIdSchema } from './digest.ts';
-import { fixitySchema } from './fixity.ts';
+import { fixitySchema } from '../ledger/fixity.ts';
+import { sourceIdSchema } from '../values/digest.ts';
+import { instantSchema } from '../values/text.ts';
 import { sourceSchema } from './source.ts';
-import { instantSchema } from './text.ts';
 
 export const statusSchema = z
   .strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { digestSchema } from '../values/digest.ts';
 import { itemIdSchema } from './comment.ts';
-import { digestSchema } from './digest.ts';
 
 /** The citation formats by their value of `format`, with their media types. */
 export const CITATION_FORMATS = {

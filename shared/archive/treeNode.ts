@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { instantSchema, text } from './text.ts';
+import { instantSchema, text } from '../values/text.ts';
 
 const SEGMENT = '[a-z0-9][a-z0-9-]{0,63}';
 
