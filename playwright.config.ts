@@ -2,7 +2,7 @@ import { defineConfig } from '@playwright/test';
 import { enableCodeCache } from './server/cli/compileCache.ts';
 import { chromiumLaunchOptions } from './test/support/chromium.ts';
 
-// For processes other than the command line: the demo, `npm start`, the stand-in for Electron.
+// For processes other than the command line: the demo, `npm start`, the fake Electron.
 enableCodeCache();
 
 export default defineConfig({

@@ -6,7 +6,7 @@ import { openCollection } from './collection/collection.ts';
 import { openDerived } from './collection/derived/derived.ts';
 import { Diffs } from './collection/diff/diffs.ts';
 import { openNoise } from './collection/noise/noise.ts';
-import { openForWriting } from './collection/record/openForWriting.ts';
+import { openArchiveForWriting } from './collection/record/openArchiveForWriting.ts';
 import { loadTimeline } from './collection/timeline/events.ts';
 import {
   DEFAULT_HOST,
@@ -80,7 +80,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   const clock = config.clock ?? systemClock;
   const log = config.log ?? createLog();
   const host = config.host ?? DEFAULT_HOST;
-  const { store, key, checkpoints, keyChange } = await openForWriting({
+  const { store, key, checkpoints, keyChange } = await openArchiveForWriting({
     folder: config.dataFolder,
     clock,
     random: config.random,

@@ -6,7 +6,7 @@ import type {
   LostAndFoundFindings,
 } from '../../shared/ledger/fixity.ts';
 import { systemClock } from '../../shared/values/clock.ts';
-import { openForWriting } from '../collection/record/openForWriting.ts';
+import { openArchiveForWriting } from '../collection/record/openArchiveForWriting.ts';
 import { auditEverything } from '../fixity/audit.ts';
 import { auditBlobs } from '../fixity/auditBlobs.ts';
 import { checkDatabase } from '../fixity/checkDatabase.ts';
@@ -73,7 +73,7 @@ async function requireAcknowledged(folder: string): Promise<void> {
 
 async function openUnlessInUse(folder: string): Promise<Store | undefined> {
   try {
-    return (await openForWriting({ folder, clock: systemClock })).store;
+    return (await openArchiveForWriting({ folder, clock: systemClock })).store;
   } catch (error) {
     if (error instanceof FolderInUseError) return undefined;
     throw error;

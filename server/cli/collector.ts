@@ -8,7 +8,7 @@ import { MAX_LIST_LIMIT } from '../../shared/limits.ts';
 import type { Job } from '../../shared/node/job.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { openCollection } from '../collection/collection.ts';
-import { openForWriting } from '../collection/record/openForWriting.ts';
+import { openArchiveForWriting } from '../collection/record/openArchiveForWriting.ts';
 import { listWatchedSources } from '../collection/sources/readSources.ts';
 import { readEvent } from '../collection/timeline/events.ts';
 import { Jobs } from '../runtime/jobs.ts';
@@ -39,7 +39,7 @@ export async function openCollector(options: NodeOptions): Promise<Collector> {
 }
 
 async function openInProcess(folder: string): Promise<Collector> {
-  const { store } = await openForWriting({ folder, clock: systemClock });
+  const { store } = await openArchiveForWriting({ folder, clock: systemClock });
   try {
     const jobs = new Jobs(systemClock, store.randomHex);
     const settings = openSettings(store);

@@ -6,7 +6,7 @@ import { Problem } from '../../shared/problems.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { addPack } from '../archive/packs/addPack.ts';
 import { stagePackFile } from '../archive/packs/file/stagePackFile.ts';
-import { openForWriting } from '../collection/record/openForWriting.ts';
+import { openArchiveForWriting } from '../collection/record/openArchiveForWriting.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { importArchive, importDump, isArchiveFile } from '../dump/importArchive.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
@@ -100,7 +100,7 @@ async function importArchiveFile(folder: string, file: string): Promise<Imported
 }
 
 async function importPackFile(folder: string, file: string): Promise<Imported> {
-  const { store } = await openForWriting({ folder, clock: systemClock });
+  const { store } = await openArchiveForWriting({ folder, clock: systemClock });
   try {
     const staged = await stagePackFile(store.blobs, createReadStream(file));
     const { id, created } = await addPack(store, staged);

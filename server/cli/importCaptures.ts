@@ -6,7 +6,7 @@ import { READ_SIZE } from '../collection/captures/captures.ts';
 import { importWarc } from '../collection/captures/importWarc.ts';
 import type { FileDescription } from '../collection/captures/readWarcFile.ts';
 import { ObjectReceiver } from '../collection/record/objectReceiver.ts';
-import { openForWriting } from '../collection/record/openForWriting.ts';
+import { openArchiveForWriting } from '../collection/record/openArchiveForWriting.ts';
 import { openSettings } from '../store/settings.ts';
 import { UsageError } from './command.ts';
 
@@ -43,7 +43,7 @@ export async function importCaptures(
   file: string,
   requested: string | undefined,
 ): Promise<ImportedCaptures> {
-  const { store } = await openForWriting({ folder, clock: systemClock });
+  const { store } = await openArchiveForWriting({ folder, clock: systemClock });
   try {
     const settingsStore = openSettings(store);
     const settings = () => settingsStore.current;

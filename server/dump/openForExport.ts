@@ -1,5 +1,5 @@
 import type { Clock } from '../../shared/values/clock.ts';
-import { openForWriting } from '../collection/record/openForWriting.ts';
+import { openArchiveForWriting } from '../collection/record/openArchiveForWriting.ts';
 import { Checkpoints } from '../ledger/checkpoints.ts';
 import { detectRollback, readKnownState, recordedKey } from '../ledger/detectRollback.ts';
 import { readNodeKey } from '../ledger/nodeKey.ts';
@@ -19,7 +19,7 @@ export async function openForExport(
   clock: Clock,
 ): Promise<ExportedArchive & { close: () => Promise<void> }> {
   try {
-    const { store, checkpoints } = await openForWriting({ folder, clock });
+    const { store, checkpoints } = await openArchiveForWriting({ folder, clock });
     return { folder, clock, checkpoints, close: () => store.close() };
   } catch (error) {
     if (!(error instanceof FolderInUseError)) throw error;

@@ -34,7 +34,7 @@ test('an accepted rollback gets a new key and an entry with both heads, and dele
   const oldKey = await keyOf(folder);
   const accepted = await run('key', '--accept-rollback', '--data', folder);
   expect(accepted.code, accepted.output).toBe(0);
-  expect(accepted.output).toContain('went to entry 2; the archive goes on after entry 1');
+  expect(accepted.output).toContain('reached entry 2 before; the archive continues after entry 1');
   const newKey = await keyOf(folder);
   expect(newKey.split('+')[0]).toBe(oldKey.split('+')[0]);
   expect(newKey).not.toBe(oldKey);

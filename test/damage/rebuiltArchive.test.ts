@@ -127,7 +127,7 @@ test('skips damaged dumps and dumps of other archives, and fails if there is no 
   await truncate(join(dumps, 'second.jsonl'), 2_000);
   const { code, output } = await run('rebuild', folder);
   expect(code, output).toBe(0);
-  expect(output).toMatch(/Passed over: .*foreign\.jsonl: It is the dump of another archive\./);
+  expect(output).toMatch(/Skipped: .*foreign\.jsonl: It is the dump of another archive\./);
   await expectAllThere();
 
   const empty = await temporaryFolder();

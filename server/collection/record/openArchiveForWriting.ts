@@ -7,7 +7,7 @@ import { coverRetrievals } from './coverRetrievals.ts';
  *
  * @throws what `openArchive` throws
  */
-export async function openForWriting(config: ArchiveConfig): Promise<OpenArchive> {
+export async function openArchiveForWriting(config: ArchiveConfig): Promise<OpenArchive> {
   const opened = await openArchive(config);
   try {
     await coverRetrievals(opened.store);
