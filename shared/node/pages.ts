@@ -23,5 +23,5 @@ export const PAGE_PATHS = [
  * written by strangers.
  */
 export function isDataPath(path: string): boolean {
-  return /^\/(api|archive|assets|log|manage|memento|sign-in|timegate|timemap)(\/|$)/.test(path);
+  return /^\/(api|archive|assets|log|manage|memento|oai|sign-in|timegate|timemap)(\/|$)/.test(path);
 }

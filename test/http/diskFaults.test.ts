@@ -38,5 +38,5 @@ test.each([
 });
 
 test('a command says what to do if the disk is full', () => {
-  expect(errorMessage(fault('ENOSPC'), serve)).toBe('The disk is full: make room on it and start again.');
+  expect(errorMessage(fault('ENOSPC'), serve)).toBe('The disk is full: free some space and try again.');
 });

@@ -331,7 +331,7 @@ describe('an archive of an earlier version', () => {
     const verified = () => runCommand(['ledger', 'verify', '--data', dataFolder]);
     expect(await verified()).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('open it with this version first'),
+      stderr: expect.stringContaining('open it once with this version'),
     });
     await runCommand(['audit', '--data', dataFolder]);
     expect(await verified()).toMatchObject({ code: 0, stderr: '' });
