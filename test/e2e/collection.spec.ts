@@ -69,6 +69,7 @@ test('sources are searched, selected, paused, edited and removed; their history 
   await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('Delta');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Delta' })).toBeVisible();
+  await expect(page.getByRole('dialog')).toBeHidden();
 
   await page
     .getByRole('link', { name: /20\d\d/ })
