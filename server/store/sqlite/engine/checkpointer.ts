@@ -19,6 +19,7 @@ const LONG_LOG_BYTES = 33_554_432;
  */
 export class Checkpointer {
   readonly #file: string;
+  readonly #warn: (error: unknown) => void;
   #timer: NodeJS.Timeout | undefined;
   #worker: Worker | undefined;
   #isBusy = false;
@@ -28,8 +29,10 @@ export class Checkpointer {
   #waitNotBefore = 0;
   #waiting: (() => void)[] = [];
 
-  constructor(databaseFile: string) {
+  /** @param warn receives the errors of checkpoints that no commit waits for; the next commit leads to another attempt. */
+  constructor(databaseFile: string, warn: (error: unknown) => void) {
     this.#file = databaseFile;
+    this.#warn = warn;
   }
 
   /** Call this after each commit. */
@@ -62,7 +65,11 @@ export class Checkpointer {
   #checkpoint(): void {
     this.#timer = undefined;
     if (this.#isBusy) return this.committed();
-    if (this.#worker || this.#logBytes() >= SMALL_LOG_BYTES) this.#begin();
+    try {
+      if (this.#worker || this.#logBytes() >= SMALL_LOG_BYTES) this.#begin();
+    } catch (error) {
+      this.#warn(error);
+    }
   }
 
   #begin(): void {

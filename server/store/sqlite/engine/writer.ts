@@ -39,8 +39,8 @@ export interface WriterOptions {
   refusal?: () => Problem | undefined;
   /** Called when a commit is on stable storage, before its changes are answered. */
   onDurable?: () => void;
-  /** Receives the errors of listeners; they cannot undo a commit. */
-  warn?: (error: unknown) => void;
+  /** Receives the errors of `whenReady` and of listeners; they neither prevent nor undo a commit. */
+  warn?: (error: unknown, message: string) => void;
 }
 
 /** No further change joins a transaction after this time, so that it does not block the event loop for long. */
@@ -74,7 +74,7 @@ export class Writer {
   readonly #lastChanges = new Set<(database: WriteDatabase) => void>();
   readonly #refusal: () => Problem | undefined;
   readonly #onDurable: () => void;
-  readonly #warn: (error: unknown) => void;
+  readonly #warn: (error: unknown, message: string) => void;
 
   constructor(database: WriteDatabase, durable: DurableCommit, options: WriterOptions = {}) {
     const { whenReady, refusal, onDurable, warn } = options;
@@ -151,13 +151,22 @@ export class Writer {
   /** Runs one transaction, or one turn of a change in steps. Changes that arrive meanwhile wait for the next turn. */
   async #turn(): Promise<void> {
     const [stepped] = this.#stepped;
-    if (!stepped?.steps) await this.#whenReady();
+    if (!stepped?.steps) await this.#awaitReadiness();
     const isSteppedTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
     if (stepped && isSteppedTurn) await this.#advance(stepped);
     else await this.#commit();
     this.#scheduled = false;
     if (this.#waiting.length + this.#stepped.length > 0) return this.#schedule();
     for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** An error does not hold back the commit, whose durability does not depend on the wait. */
+  async #awaitReadiness(): Promise<void> {
+    try {
+      await this.#whenReady();
+    } catch (error) {
+      this.#warn(error, 'The write-ahead log could not be checkpointed before a commit.');
+    }
   }
 
   async #commit(): Promise<void> {
@@ -222,7 +231,7 @@ export class Writer {
       try {
         call();
       } catch (error) {
-        this.#warn(error);
+        this.#warn(error, 'A listener for commits failed.');
       }
     }
   }
