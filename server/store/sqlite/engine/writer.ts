@@ -7,16 +7,25 @@ import { prepareTransaction, type TransactionStatements } from './transaction.ts
 /** A change must be synchronous; otherwise the transaction would end before it does. */
 type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
 
+/** Space, or an amount of a budget, that is held until the rows that count it are committed or refused. */
+export interface Reservation {
+  /** Releases what is still held; calling it again does nothing. */
+  release(): void;
+}
+
 export interface WriteOptions {
   /** Waits briefly for other changes, to share the commit with them. */
   patient?: boolean;
-  /** Called in the turn of the event loop in which readers begin to see the change. */
-  onVisible?: (() => void) | undefined;
+  /**
+   * Released in the turn of the event loop in which readers begin to see the change, so that the amount is neither
+   * missed nor counted twice. If the change fails, its caller releases it.
+   */
+  reservation?: Reservation | undefined;
 }
 
 interface Waiting {
   change: (database: WriteDatabase) => unknown;
-  onVisible: (() => void) | undefined;
+  reservation: Reservation | undefined;
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -95,10 +104,10 @@ export class Writer {
   /** Runs a change in a transaction and resolves with its result when it is durable; rejects with its error. */
   write<Result>(
     change: (database: WriteDatabase) => Synchronous<Result>,
-    { patient = false, onVisible }: WriteOptions = {},
+    { patient = false, reservation }: WriteOptions = {},
   ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.#waiting.push({ change, onVisible, resolve: resolve as (result: unknown) => void, reject });
+      this.#waiting.push({ change, reservation, resolve: resolve as (result: unknown) => void, reject });
       if (patient && !this.#scheduled && this.#waiting.length < PATIENT_BATCH)
         this.#patience ??= setTimeout(() => this.#schedule(), PATIENCE_MS);
       else this.#schedule();
@@ -236,14 +245,14 @@ export class Writer {
     }
   }
 
-  #runInSavepoint({ change, onVisible, resolve, reject }: Waiting): () => void {
+  #runInSavepoint({ change, reservation, resolve, reject }: Waiting): () => void {
     this.#run.savepoint();
     try {
       const result = change(this.#database);
       this.#run.release();
       return () => {
         try {
-          onVisible?.();
+          reservation?.release();
         } finally {
           resolve(result);
         }
