@@ -66,7 +66,7 @@ export function recordRetrieval(
       return { retrieval: id, events, isNewVersion };
     },
     // No caller waits for a single attempt, so several share one commit.
-    { patient: true, reservation: attempt.reservation },
+    { batched: true, reservation: attempt.reservation },
   );
 }
 

@@ -15,7 +15,7 @@ export interface Reservation {
 
 export interface WriteOptions {
   /** Waits briefly for other changes, to share the commit with them. */
-  patient?: boolean;
+  batched?: boolean;
   /**
    * Released in the turn of the event loop in which readers begin to see the change, so that the amount is neither
    * missed nor counted twice. If the change fails, its caller releases it.
@@ -55,9 +55,9 @@ export interface WriterOptions {
 /** No further change joins a transaction after this time, so that it does not block the event loop for long. */
 const MAX_TRANSACTION_MS = 10;
 
-/** A patient change waits this long for others, or until this many are queued. */
-const PATIENCE_MS = 20;
-const PATIENT_BATCH = 128;
+/** A batched change waits this long for others, or until this many are queued. */
+const BATCH_WAIT_MS = 20;
+const MAX_BATCH = 128;
 
 /**
  * Group commit. Changes that arrive together share one transaction, each in its own savepoint, so that the failure of
@@ -76,7 +76,7 @@ export class Writer {
   /** Whether a change in steps ran since the last shared transaction. */
   #hasStepped = false;
   #scheduled = false;
-  #patience: NodeJS.Timeout | undefined;
+  #batchTimer: NodeJS.Timeout | undefined;
   #failure: Problem | undefined;
   #idle: (() => void)[] = [];
   readonly #listeners = new Set<() => void>();
@@ -104,12 +104,12 @@ export class Writer {
   /** Runs a change in a transaction and resolves with its result when it is durable; rejects with its error. */
   write<Result>(
     change: (database: WriteDatabase) => Synchronous<Result>,
-    { patient = false, reservation }: WriteOptions = {},
+    { batched = false, reservation }: WriteOptions = {},
   ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.push({ change, reservation, resolve: resolve as (result: unknown) => void, reject });
-      if (patient && !this.#scheduled && this.#waiting.length < PATIENT_BATCH)
-        this.#patience ??= setTimeout(() => this.#schedule(), PATIENCE_MS);
+      if (batched && !this.#scheduled && this.#waiting.length < MAX_BATCH)
+        this.#batchTimer ??= setTimeout(() => this.#schedule(), BATCH_WAIT_MS);
       else this.#schedule();
     });
   }
@@ -150,8 +150,8 @@ export class Writer {
   }
 
   #schedule(): void {
-    clearTimeout(this.#patience);
-    this.#patience = undefined;
+    clearTimeout(this.#batchTimer);
+    this.#batchTimer = undefined;
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => void this.#turn());
