@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { workerUrl } from '../runtime/runWorker.ts';
+import { workerUrl } from '../runtime/workerUrl.ts';
 import type { FileToHash, HashedFile } from './hashFileSync.ts';
 
 /** A message of a thread: the bytes read since its last message and, at the end of a file, the result. */

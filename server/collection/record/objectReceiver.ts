@@ -1,4 +1,5 @@
 import type { Settings } from '../../../shared/node/settings.ts';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import { storeWithRepair } from '../../fixity/storeWithRepair.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
@@ -6,7 +7,7 @@ import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { codeOf, RetrievalFailure } from '../fetch/failure.ts';
+import { RetrievalFailure } from '../fetch/failure.ts';
 import { Backlog } from '../schedule/backlog.ts';
 import { hashBody } from '../sources/hashBody.ts';
 
@@ -73,7 +74,7 @@ export class ObjectReceiver {
         },
       };
     } catch (error) {
-      if (codeOf(error) === 'ENOSPC') throw new RetrievalFailure('storage_full', error);
+      if (errorCode(error) === 'ENOSPC') throw new RetrievalFailure('storage_full', error);
       throw error;
     }
   }
@@ -88,7 +89,7 @@ export class ObjectReceiver {
     } catch (error) {
       reservation.release();
       // The disk can become full despite the reservation.
-      if (codeOf(error) === 'ENOSPC') return { isStored: false };
+      if (errorCode(error) === 'ENOSPC') return { isStored: false };
       throw error;
     }
   }

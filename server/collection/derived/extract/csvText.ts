@@ -1,4 +1,5 @@
 import { parse } from 'csv-parse/sync';
+import { errorCode } from '../../../../shared/values/errorCode.ts';
 import { delimiterOf } from '../body/csvDelimiter.ts';
 import { MAX_TEXT_CHARACTERS } from '../limits.ts';
 import type { Extraction } from './extractedText.ts';
@@ -30,7 +31,7 @@ function rowsOf(csv: string, delimiter: string): string[][] | undefined {
       max_record_size: MAX_RECORD_CHARACTERS,
     });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) return undefined;
+    if (errorCode(error)?.startsWith('CSV_')) return undefined;
     throw error;
   }
 }

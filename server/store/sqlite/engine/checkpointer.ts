@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { workerUrl } from '../../../runtime/workerUrl.ts';
 
 export type CheckpointTask = 'checkpoint' | 'end';
 /** Whether the whole log was copied, so that the next commit starts it from the beginning. */
@@ -89,10 +90,7 @@ export class Checkpointer {
   }
 
   #start(): Worker {
-    const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-    const worker = new Worker(new URL(`./checkpoint.worker${ending}`, import.meta.url), {
-      workerData: this.#file,
-    });
+    const worker = new Worker(workerUrl('checkpoint', import.meta.url), { workerData: this.#file });
     worker.unref();
     worker.on('message', (answer: CheckpointAnswer) => {
       // `close` keeps its worker referenced to await it.
