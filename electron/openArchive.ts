@@ -1,5 +1,6 @@
 import { DEFAULT_PORT, type NodeConfig } from '../server/config.ts';
 import { openNode, type RunningNode } from '../server/node.ts';
+import { errorCode } from '../shared/values/errorCode.ts';
 
 /** Opens the node on the configured port. Without one: on the default port, or on any free port if that is in use. */
 export async function openArchive(config: NodeConfig): Promise<RunningNode> {
@@ -7,14 +8,14 @@ export async function openArchive(config: NodeConfig): Promise<RunningNode> {
   try {
     return await openNode({ ...config, port: DEFAULT_PORT });
   } catch (error) {
-    if (codeOf(error) !== 'EADDRINUSE') throw error;
+    if (errorCode(error) !== 'EADDRINUSE') throw error;
     return openNode({ ...config, port: 0 });
   }
 }
 
 /** Returns the message for a failure to open an archive: one sentence that says what to do. */
 export function errorMessage(error: unknown, port: number | undefined): string {
-  switch (codeOf(error)) {
+  switch (errorCode(error)) {
     case 'EADDRINUSE':
       return `Port ${port} is in use. Choose another with --port, or omit --port for any free port.`;
     case 'EACCES':
@@ -26,10 +27,6 @@ export function errorMessage(error: unknown, port: number | undefined): string {
     default:
       return messageOf(error);
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 function messageOf(error: unknown): string {

@@ -1,3 +1,4 @@
+import { errorCode } from '../../shared/values/errorCode.ts';
 import { type NodeConfig, VERSION } from '../config.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
 
@@ -68,7 +69,7 @@ async function overview(): Promise<string> {
 
 /** The message that is printed for an error: one sentence that says what to do, if that is known. */
 export function errorMessage(error: unknown, command: Command): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk is full: free some space and try again.';
   const message = error instanceof Error ? error.message : String(error);
   const isUsage = error instanceof UsageError || (error instanceof TypeError && 'code' in error);

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isOrigin, ORIGIN_RULE } from '../../shared/node/settings.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { errorCode } from '../../shared/values/errorCode.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { openNode, type RunningNode } from '../node.ts';
 import { createLog } from '../runtime/log.ts';
@@ -119,7 +120,7 @@ function announce(node: RunningNode, json: boolean): void {
 }
 
 function explainListenError(error: unknown, host: string, port: string): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = errorCode(error);
   if (code === 'EADDRINUSE')
     return new Error(`Port ${port} is in use. Choose another with --port, or 0 for any free port.`);
   if (code === 'EADDRNOTAVAIL')

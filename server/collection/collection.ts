@@ -4,6 +4,7 @@ import type { ListFormat, SourceImport } from '../../shared/collection/sourceLis
 import { Problem } from '../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
+import { shuttingDown } from '../runtime/shuttingDown.ts';
 import type { SettingsStore } from '../store/settings.ts';
 import type { Store } from '../store/store.ts';
 import { type Captures, openCaptures } from './captures/captures.ts';
@@ -139,8 +140,4 @@ export function openCollection({ store, settings, jobs, log, network }: Collecti
       await connections.close();
     },
   };
-}
-
-function shuttingDown(): Problem {
-  return new Problem('shutting_down', 'The node is shutting down. Try again after it has restarted.');
 }

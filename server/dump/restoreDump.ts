@@ -4,6 +4,7 @@ import type { ArchiveNode } from '../../shared/archive/treeNode.ts';
 import type { RecordedRetrieval } from '../../shared/collection/source.ts';
 import { FORMAT_WITHOUT_BATCHES } from '../../shared/ledger/dump.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+import { errorCode } from '../../shared/values/errorCode.ts';
 import { insertFlagRows } from '../archive/packs/flagPack.ts';
 import { insertPackRows } from '../archive/packs/insertPackRows.ts';
 import { checkRecord } from '../archive/packs/record.ts';
@@ -112,7 +113,7 @@ function restoreLine(database: WriteDatabase, { kind, value, number }: DumpLine)
     else throw new TypeError(`Lines of the kind ${kind} cannot be restored.`);
   } catch (error) {
     // The constraints of the tables catch what the checks do not.
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_CONSTRAINT'))
+    if (error instanceof Error && errorCode(error)?.startsWith('SQLITE_CONSTRAINT'))
       throw new DumpError(`it contradicts earlier lines (${error.message}).`, number);
     throw error;
   }

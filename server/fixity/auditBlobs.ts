@@ -1,5 +1,6 @@
 import type { DamageProblem } from '../../shared/ledger/fixity.ts';
-import { runWorker, workerUrl } from '../runtime/runWorker.ts';
+import { runWorker } from '../runtime/runWorker.ts';
+import { workerUrl } from '../runtime/workerUrl.ts';
 import type { Store } from '../store/store.ts';
 
 /** Which blobs a slice of an audit checks. */

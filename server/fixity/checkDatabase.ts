@@ -1,5 +1,6 @@
 import type { DatabaseCheck } from '../../shared/ledger/fixity.ts';
-import { runWorker, workerUrl } from '../runtime/runWorker.ts';
+import { runWorker } from '../runtime/runWorker.ts';
+import { workerUrl } from '../runtime/workerUrl.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import type { Store } from '../store/store.ts';
 

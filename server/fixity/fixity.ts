@@ -1,6 +1,6 @@
 import type { Audit, AuditResult } from '../../shared/ledger/fixity.ts';
-import { Problem } from '../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../runtime/jobs.ts';
+import { shuttingDown } from '../runtime/shuttingDown.ts';
 import { abortAudits, auditsPage } from '../store/sqlite/node/audits.ts';
 import type { Store } from '../store/store.ts';
 import { auditEverything } from './audit.ts';
@@ -29,8 +29,7 @@ export function openFixity({ jobs, ...services }: AuditScheduleServices & { jobs
       schedule.start();
     },
     startAudit() {
-      if (closing)
-        throw new Problem('shutting_down', 'The node is shutting down; try again after it has restarted.');
+      if (closing) throw shuttingDown();
       if (running) return running;
       const started = jobs.start('audit', 'bytes', (run) => auditEverything(store, run));
       running = started;

@@ -1,4 +1,5 @@
-import { runWorker, workerUrl } from '../runtime/runWorker.ts';
+import { runWorker } from '../runtime/runWorker.ts';
+import { workerUrl } from '../runtime/workerUrl.ts';
 import type { Store } from '../store/store.ts';
 
 export interface UnnamedBlobsInput {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
+import { errorCode } from '../../shared/values/errorCode.ts';
 
 /** The digests of a file, or the error code if it could not be read. */
 export type HashedFile =
@@ -20,8 +21,9 @@ export function hashFileSync({ path, algorithms }: FileToHash, onRead: (bytes: n
   try {
     return { path, ...hashOpenFile(path, algorithms, onRead) };
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error)) throw error;
-    return { path, failure: String(error.code) };
+    const failure = errorCode(error);
+    if (failure === undefined) throw error;
+    return { path, failure };
   }
 }
 

@@ -1,5 +1,6 @@
-import { runWorker, workerUrl } from '../runtime/runWorker.ts';
+import { runWorker } from '../runtime/runWorker.ts';
 import { WorkCoalescer } from '../runtime/workCoalescer.ts';
+import { workerUrl } from '../runtime/workerUrl.ts';
 import { type BlobStore, isUnreadable } from '../store/blobs/blobStore.ts';
 
 /** Hashing less than this takes less time than starting a thread. */

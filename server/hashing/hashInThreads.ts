@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { workerUrl } from '../runtime/runWorker.ts';
+import { workerUrl } from '../runtime/workerUrl.ts';
 import type { FileToHash, HashedFile } from './hashFileSync.ts';
 
 /** A message of a thread: the bytes read since its last message and, at the end of a file, the result. */
@@ -17,12 +17,15 @@ const QUEUED = 2;
 /**
  * Hashes files in threads; each free thread takes the next file. Yields the results in the order of the files. Calls
  * `onRead` with the number of bytes read.
+ *
+ * @throws the error of a thread; an Error if a thread ends early.
  */
 export async function* hashInThreads(
   files: readonly FileToHash[],
   onRead: (bytes: number) => void,
+  threadUrl = workerUrl('hashThread', import.meta.url),
 ): AsyncGenerator<HashedFile> {
-  const threads = Array.from({ length: THREADS }, () => new Worker(workerUrl('hashThread', import.meta.url)));
+  const threads = Array.from({ length: THREADS }, () => new Worker(threadUrl));
   const done = new Map<number, HashedFile>();
   let begun = 0;
   let failure: Error | undefined;
@@ -30,6 +33,10 @@ export async function* hashInThreads(
   const wake = () => {
     changed.resolve();
     changed = Promise.withResolvers();
+  };
+  const fail = (error: Error) => {
+    failure ??= error;
+    wake();
   };
   const sendNext = (thread: Worker) => {
     const file = files[begun];
@@ -44,10 +51,9 @@ export async function* hashInThreads(
       sendNext(thread);
       wake();
     });
-    thread.on('error', (error: Error) => {
-      failure = error;
-      wake();
-    });
+    thread.on('error', fail);
+    // A thread can end without an error. Its files would never be hashed.
+    thread.on('exit', (code) => fail(new Error(`A thread that hashes files ended early with code ${code}.`)));
     for (let queued = 0; queued < QUEUED; queued += 1) sendNext(thread);
   }
   try {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { PROBLEMS, Problem, type ProblemDocument } from '../../shared/problems.ts';
+import { errorCode } from '../../shared/values/errorCode.ts';
 import type { Log } from '../runtime/log.ts';
 import { isDatabaseDamage } from '../store/databaseDamage.ts';
 import { isStillSending, respondEarly } from './body/earlyResponse.ts';
@@ -73,7 +74,7 @@ function asProblem(error: unknown): Problem {
       },
     );
   }
-  if (codeOf(error) === 'EIO') {
+  if (errorCode(error) === 'EIO') {
     return new Problem(
       'storage_failed',
       'The disk failed during a read or write, and nothing was stored. Check the disk, then try again.',
@@ -97,9 +98,5 @@ function asProblem(error: unknown): Problem {
 }
 
 function isOutOfSpace(error: unknown): boolean {
-  return codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT';
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
+  return errorCode(error) === 'ENOSPC' || errorCode(error) === 'EDQUOT';
 }

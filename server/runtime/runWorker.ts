@@ -8,18 +8,6 @@ export type WorkerMessage<Result, Progress> =
   | { failure: string };
 
 /**
- * Returns the URL of a worker's code.
- *
- * @param path the path of `<path>.worker.ts` relative to the calling module, without `./`. After the build, all code is
- * in one folder.
- * @param from `import.meta.url` of the calling module
- */
-export function workerUrl(path: string, from: string): URL {
-  const isBuilt = !from.endsWith('.ts');
-  return new URL(isBuilt ? `./${basename(path)}.worker.js` : `./${path}.worker.ts`, from);
-}
-
-/**
  * Runs a worker thread and resolves with its result.
  *
  * @param url from `workerUrl`

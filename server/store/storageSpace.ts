@@ -1,13 +1,14 @@
 import { GIGABYTE } from '../../shared/limits.ts';
 import type { Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
+import { errorCode } from '../../shared/values/errorCode.ts';
 import { counter } from './sqlite/node/blobs.ts';
 import type { Store } from './store.ts';
 
 /** Whether an error means that the disk has failed or is full, so that the next write would fail too. */
 export function isStorageFailure(error: unknown): boolean {
   if (error instanceof Problem) return error.code === 'storage_failed' || error.code === 'disk_nearly_full';
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = errorCode(error) ?? '';
   return /^(ENOSPC|EDQUOT|EIO|EROFS|SQLITE_(FULL|IOERR|CORRUPT|NOTADB|CANTOPEN))/.test(code);
 }
 

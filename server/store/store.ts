@@ -139,12 +139,14 @@ export async function openStore({
     );
     if (lastRecordedAt !== undefined) steady.instant();
     const durable = new DurableCommit(database, read, log);
-    const checkpointer = new Checkpointer(databaseFile(folder));
+    const checkpointer = new Checkpointer(databaseFile(folder), (error) =>
+      warn({ error }, 'The write-ahead log could not be checkpointed.'),
+    );
     const writer = new Writer(database, durable, {
       whenReady: () => checkpointer.whenReady(),
       refusal: reserve.refusal,
       onDurable: () => head?.record(headOf(database)),
-      warn: (error) => warn({ error }, 'A listener for commits failed.'),
+      warn: (error, message) => warn({ error }, message),
     });
     writer.onCommit(checkpointer.committed);
     blobs.follow({

@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '../../shared/values/errorCode.ts';
 import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/bag.ts';
 
 /** An entry of a folder. */
@@ -23,7 +24,7 @@ export async function* walkFolder(
   try {
     entries = await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    yield { kind: 'other', path: folder, detail: `cannot be read: ${codeOf(error)}` };
+    yield { kind: 'other', path: folder, detail: `cannot be read: ${requireCode(error)}` };
     return;
   }
   if (isBag(entries) && stopAt(folder)) {
@@ -52,12 +53,13 @@ async function fileAt(path: string): Promise<WalkedEntry> {
   try {
     return { kind: 'file', path, bytes: (await stat(path)).size };
   } catch (error) {
-    return { kind: 'other', path, detail: `cannot be read: ${codeOf(error)}` };
+    return { kind: 'other', path, detail: `cannot be read: ${requireCode(error)}` };
   }
 }
 
 /** Returns the code of a system error. @throws any other error */
-function codeOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error) return String(error.code);
-  throw error;
+function requireCode(error: unknown): string {
+  const code = errorCode(error);
+  if (code === undefined) throw error;
+  return code;
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { MAX_PACK_FILES, PACK_FORMAT, TERMS_VERSION } from '../limits.ts';
-import { DIGEST_PATTERN, digestSchema, packIdSchema, studyIdSchema } from '../values/digest.ts';
+import { digestSchema, packIdSchema, studyIdSchema } from '../values/digest.ts';
 import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, isHttpUrl, text } from '../values/text.ts';
 import { compareByUtf8, filePathFault, pathConflicts } from './filePath.ts';
+import { parseRelatedIdentifier } from './relatedIdentifier.ts';
 import { nodePathSchema } from './treeNode.ts';
 import {
   flagReasonSchema,
@@ -122,8 +123,7 @@ export const packFilesSchema = z
 
 /** Accepts a DOI, an http(s) URL, or a SHA-256 digest with or without the prefix `sha256:`. */
 export function isRelatedIdentifier(value: string): boolean {
-  if (/^(doi:|https?:\/\/(dx\.)?doi\.org\/)?10\.\d{4,9}\/\S+$/i.test(value)) return true;
-  return isHttpUrl(value) || DIGEST_PATTERN.test(value.replace(/^sha256:/, ''));
+  return parseRelatedIdentifier(value).kind !== 'other' || isHttpUrl(value);
 }
 
 const relatedSchema = z.strictObject({

@@ -46,15 +46,15 @@ type Failure = (pack: NewPack, store: Store) => { pack: NewPack; store: Store };
 
 const failingKeep =
   (path: string, isDone: boolean): Failure =>
-  ({ record, staged }, store) => {
-    const changed = new Map(staged);
-    const blob = staged?.get(path) as StagedBlob;
+  (pack, store) => {
+    const changed = new Map(pack.staged);
+    const blob = pack.staged?.get(path) as StagedBlob;
     const keep = async () => {
       if (isDone) await blob.keep();
       throw LOST;
     };
     changed.set(path, { ...blob, keep, discard: () => blob.discard() });
-    return { pack: { record, staged: changed }, store };
+    return { pack: { ...pack, staged: changed }, store };
   };
 
 const failingWrite =

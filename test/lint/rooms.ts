@@ -36,9 +36,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     why: 'runtime/ runs jobs, threads and processes of any kind: it does not depend on what they do.',
   },
   'server/store': {
-    rooms: ['shared'],
+    rooms: ['server/runtime/workerUrl.ts', 'shared'],
     packages: ['node:', 'better-sqlite3'],
-    why: 'server/store is the lowest room and ensures durability: it imports only shared/, Node and better-sqlite3.',
+    why: 'server/store is the lowest room and ensures durability: it imports only shared/, the URLs of workers, Node and better-sqlite3.',
   },
   'server/hashing': {
     rooms: GROUND,

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Checkpointer } from '../../server/store/sqlite/engine/checkpointer.ts';
@@ -65,7 +65,9 @@ test('the log stays bounded under continuous writes', async () => {
   migrate(writing);
   const reading = openForReading(file);
   const log = new WriteAheadLog(file);
-  const checkpointer = new Checkpointer(file);
+  const checkpointer = new Checkpointer(file, (error) => {
+    throw error;
+  });
   const durable = new DurableCommit(writing, reading, log, { byThread: Number.POSITIVE_INFINITY });
   const writer = new Writer(writing, durable, { whenReady: () => checkpointer.whenReady() });
   writer.onCommit(checkpointer.committed);
@@ -87,6 +89,43 @@ test('the log stays bounded under continuous writes', async () => {
     "SELECT count(*) AS count FROM settings WHERE name LIKE 'row %'",
   ).get() ?? { count: 0 };
   expect(count).toBe(1_000);
+  await checkpointer.close();
+  log.close();
+  reading.close();
+  writing.close();
+});
+
+test('a log whose size cannot be read neither holds back changes nor ends the node', async () => {
+  const folder = await temporaryFolder();
+  const file = join(folder, 'strongroom.db');
+  const writing = openForWriting(file);
+  migrate(writing);
+  const reading = openForReading(file);
+  const log = new WriteAheadLog(file);
+  symlinkSync('unreadable-wal', join(folder, 'unreadable-wal'));
+  const warned: unknown[] = [];
+  const warn = (error: unknown) => void warned.push(error);
+  const checkpointer = new Checkpointer(join(folder, 'unreadable'), warn);
+  const writer = new Writer(writing, new DurableCommit(writing, reading, log), {
+    whenReady: () => checkpointer.whenReady(),
+    warn,
+  });
+  writer.onCommit(checkpointer.committed);
+  const insert = (name: string) => (database: typeof writing) => {
+    statement(database, 'INSERT INTO settings VALUES (?, ?)').run(name, ROW);
+  };
+  await writer.write(insert('first'));
+  await writer.writeInSteps(function* (database) {
+    insert('second')(database);
+    yield;
+  });
+  await writer.drained();
+  const loop = expect.objectContaining({ code: 'ELOOP' }) as unknown;
+  // Two commits, and the checkpoint that follows them.
+  await vi.waitFor(() => expect(warned).toEqual([loop, loop, loop]), 10_000);
+  expect(statement<{ name: string }>(reading, 'SELECT name FROM settings').all()).toEqual(
+    expect.arrayContaining([{ name: 'first' }, { name: 'second' }]),
+  );
   await checkpointer.close();
   log.close();
   reading.close();

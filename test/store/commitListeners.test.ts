@@ -42,12 +42,14 @@ test('a listener that throws neither keeps others from being notified nor drops 
   expect(warned).toEqual([{ error: lost }, { error: lost }, { error: lost }]);
 });
 
-test('an onVisible callback that throws does not keep other changes from being answered', async () => {
+test('a reservation that cannot be released does not keep other changes from being answered', async () => {
   const warned: object[] = [];
   const store = await opened((details) => warned.push(details));
   const failing = store.write((database) => writeSetting(database, 'first', 1), {
-    onVisible: () => {
-      throw new Error('The callback fails.');
+    reservation: {
+      release: () => {
+        throw new Error('The reservation fails.');
+      },
     },
   });
   const other = store.write((database) => writeSetting(database, 'second', 2));

@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stagePackFile } from '../../server/archive/packs/file/stagePackFile.ts';
+import { requireMatchingFiles } from '../../server/archive/packs/sameFiles.ts';
 import { BlobStore } from '../../server/store/blobs/blobStore.ts';
 import { Problem, type ProblemCode } from '../../shared/problems.ts';
 import { temporaryFolder } from './node.ts';
@@ -24,8 +25,10 @@ export async function openPool(): Promise<Pool> {
   return {
     refusalOf: async (zip) => {
       try {
-        const { staged } = await stagePackFile(blobs, chunksOf(zip));
+        const { checked, staged } = await stagePackFile(blobs, chunksOf(zip));
         for (const blob of staged.values()) await blob.discard();
+        // `addPack` does this next.
+        requireMatchingFiles(checked, staged);
         return undefined;
       } catch (error) {
         if (error instanceof Problem) return error.code;

@@ -1,5 +1,5 @@
+import { parseRelatedIdentifier } from '../../../shared/archive/relatedIdentifier.ts';
 import type { License } from '../../../shared/archive/vocabulary.ts';
-import { isDigest } from '../../../shared/values/digest.ts';
 import { type CitedAuthor, type CitedRelation, type CitedWork, dateText } from './citedWork.ts';
 import { genreOf } from './csl.ts';
 import { nameParts } from './names.ts';
@@ -128,12 +128,17 @@ function relatedIdentifier({
   relation,
   identifier,
 }: CitedRelation): DataciteRecord['relatedIdentifiers'][number] {
-  const doi = /^(?:doi:|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/\S+)$/i.exec(identifier)?.[1];
-  if (doi !== undefined) {
-    return { relatedIdentifier: doi, relatedIdentifierType: 'DOI', relationType: relation };
+  const parsed = parseRelatedIdentifier(identifier);
+  switch (parsed.kind) {
+    case 'doi':
+      return { relatedIdentifier: parsed.doi, relatedIdentifierType: 'DOI', relationType: relation };
+    case 'digest':
+      return {
+        relatedIdentifier: `urn:sha256:${parsed.digest}`,
+        relatedIdentifierType: 'URN',
+        relationType: relation,
+      };
+    case 'other':
+      return { relatedIdentifier: identifier, relatedIdentifierType: 'URL', relationType: relation };
   }
-  const digest = identifier.replace(/^sha256:/, '');
-  return isDigest(digest)
-    ? { relatedIdentifier: `urn:sha256:${digest}`, relatedIdentifierType: 'URN', relationType: relation }
-    : { relatedIdentifier: identifier, relatedIdentifierType: 'URL', relationType: relation };
 }

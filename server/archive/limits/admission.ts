@@ -1,4 +1,5 @@
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 
 /** A number of writes and of bytes in their bodies. */
 export interface Amount {
@@ -14,8 +15,8 @@ export interface AdmissionHooks {
   hold(amount: Amount): void;
   /** Counts a write with its bytes, in the transaction that records it. */
   count(database: WriteDatabase, bytes: number): void;
-  /** Counts bytes in a separate transaction, and calls `onDone` after it. */
-  record(bytes: number, onDone: () => void): void;
+  /** Counts bytes in a separate transaction, and releases their reservation after it. */
+  record(bytes: number, reservation: Reservation): void;
 }
 
 /**
@@ -24,7 +25,7 @@ export interface AdmissionHooks {
  * refused write) are counted at the end of the request and reserved until then, so budgets never appear larger than they
  * are.
  */
-export class Admission {
+export class Admission implements Reservation {
   readonly #parts: AdmissionHooks;
   readonly #endListeners: (() => void)[] = [];
   #state: 'waiting' | 'running' | 'ended' = 'waiting';
@@ -80,8 +81,8 @@ export class Admission {
     this.#parts.count(database, this.#received);
   }
 
-  /** Called when the counted amount becomes visible to readers. Its reservation ends, so that it never counts twice. */
-  committed(): void {
+  /** Ends the reservation of a counted write. Called when readers begin to see its count, so that it never counts twice. */
+  release(): void {
     if (this.#isCounted) this.end();
   }
 
@@ -112,7 +113,7 @@ export class Admission {
     if (uncounted <= 0) return;
     this.#counted = this.#received;
     this.#hold(0, uncounted - this.#heldBytes);
-    this.#parts.record(uncounted, () => this.#hold(0, -this.#heldBytes));
+    this.#parts.record(uncounted, { release: () => this.#hold(0, -this.#heldBytes) });
   }
 
   #hold(writes: number, bytes: number): void {

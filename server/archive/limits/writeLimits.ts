@@ -1,6 +1,7 @@
 import type { Log } from '../../runtime/log.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { countInvitationUse } from '../../store/sqlite/node/invitations.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import type { StorageLimit } from '../../store/storageSpace.ts';
@@ -177,8 +178,8 @@ export class WriteLimits {
         this.#days.count(database, groups, { writes: 1, bytes });
         if (who.invitation !== undefined) countInvitationUse(database, who.invitation, this.#store.instant());
       },
-      record: (bytes, onDone) => {
-        const recording = this.#record(groups, bytes, onDone).finally(() =>
+      record: (bytes, reservation) => {
+        const recording = this.#record(groups, bytes, reservation).finally(() =>
           this.#recording.delete(recording),
         );
         this.#recording.add(recording);
@@ -186,19 +187,22 @@ export class WriteLimits {
     };
   }
 
-  /** Counts the bytes of a refused write. */
-  async #record(groups: readonly string[], bytes: number, onDone: () => void): Promise<void> {
+  /** Counts the bytes of a refused write, and releases their reservation. */
+  async #record(groups: readonly string[], bytes: number, reservation: Reservation): Promise<void> {
     const count = (database: WriteDatabase) => this.#days.count(database, groups, { writes: 0, bytes });
     try {
-      await this.#store.write(count, { onVisible: onDone });
+      await this.#store.write(count, { reservation });
     } catch (error) {
-      onDone();
+      reservation.release();
       this.#log.warn({ error, bytes }, 'The bytes of a refused write could not be counted.');
     }
   }
 }
 
-/** The store for one admitted write: a change that appends to the ledger is counted with it. */
+/**
+ * The store for one admitted write: a change that appends to the ledger is counted with it. The admission takes the place
+ * of any other reservation, because it holds all that the write has reserved.
+ */
 function counting(store: Store, admission: Admission): Store {
   return {
     ...store,
@@ -210,13 +214,7 @@ function counting(store: Store, admission: Admission): Store {
           if ((lastEntry(database)?.seq ?? 0) > before) admission.count(database);
           return result;
         },
-        {
-          ...options,
-          onVisible: () => {
-            options?.onVisible?.();
-            admission.committed();
-          },
-        },
+        { ...options, reservation: admission },
       ),
   };
 }

@@ -21,14 +21,15 @@ import { requireMatchingFiles } from './sameFiles.ts';
 
 export type { StagedBlob } from '../../store/blobs/blobStore.ts';
 
-export interface NewPack {
-  /** The record as sent: parsed as strict JSON, but not checked yet. */
-  record: unknown;
+/** A record as sent, parsed as strict JSON but not checked yet; or the record of a pack file, which was checked to read it. */
+type SentRecord = { record: unknown } | { checked: CheckedRecord };
+
+export type NewPack = SentRecord & {
   /** The files sent with it, by path; absent if the archive must already hold all of them. */
   staged?: ReadonlyMap<string, StagedBlob>;
   /** Reserves space for the bytes that the archive does not hold yet, before they are stored. Throws if there is none. */
   reserveSpace?: (bytes: number) => Promise<void>;
-}
+};
 
 /** The number of blobs of one pack that are stored at once, so that a large pack does not block other uploads. */
 const MAX_CONCURRENT_BLOBS = 16;
@@ -51,12 +52,10 @@ export interface AddedPack {
  *
  * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; I/O errors.
  */
-export async function addPack(
-  store: Store,
-  { record: sent, staged, reserveSpace }: NewPack,
-): Promise<AddedPack> {
+export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
+  const { staged, reserveSpace } = pack;
   try {
-    const checked = checkRecord(sent);
+    const checked = 'checked' in pack ? pack.checked : checkRecord(pack.record);
     const { id } = checked;
     const existing = () => ({ id, created: false, text: readPackText(store.read, id) });
     if (staged) requireMatchingFiles(checked, staged);

@@ -1,7 +1,7 @@
-import type { Study } from '../../../shared/archive/study.ts';
-import type { ArchiveNode, NewNode, NodeCounts, TreeNode } from '../../../shared/archive/treeNode.ts';
+import type { ArchiveNode, NewNode, TreeNode } from '../../../shared/archive/treeNode.ts';
 import { MAX_NODE_LISTING } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
+import type { NodePage } from '../../../shared/routes/archive.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { packCounts, selectPacks } from '../../store/sqlite/archive/packLists.ts';
 import { countStudiesBelow, studyCountsByNode } from '../../store/sqlite/archive/studies.ts';
@@ -44,19 +44,14 @@ export async function createTreeNode(
   });
 }
 
-type NodeWithCounts = ArchiveNode & { counts: NodeCounts };
-
 /** The page of a tree node, without its packs, which are streamed as JSON texts. */
-export interface NodePage extends ArchiveNode {
-  counts: NodeCounts & { children: number };
-  ancestors: { path: string; title: string }[];
-  children: NodeWithCounts[];
-  /** The newest studies of the node and its subtree. */
-  studies: Study[];
-}
+type PageWithoutPacks = Omit<NodePage, 'packs'>;
 
 /** @throws Problem `not_found` */
-export function readTreeNode({ read }: ReadStore, path: string): { page: NodePage; packs: Iterable<string> } {
+export function readTreeNode(
+  { read }: ReadStore,
+  path: string,
+): { page: PageWithoutPacks; packs: Iterable<string> } {
   return read
     .transaction(() => {
       const node = treeNodeAt(read, path);
@@ -66,7 +61,7 @@ export function readTreeNode({ read }: ReadStore, path: string): { page: NodePag
         ...each,
         counts: { studies: countStudiesBelow(read, each.path), packs: packs.get(each.path) ?? 0 },
       });
-      const page: NodePage = {
+      const page: PageWithoutPacks = {
         ...node,
         counts: { ...withCounts(node).counts, children: countChildren(read, path) },
         ancestors: treeNodesAt(read, pathPrefixes(path).slice(0, -1)).map(({ path, title }) => ({

@@ -3,6 +3,7 @@ import type { CaptureResult, MementoImport } from '../../../shared/collection/ca
 import { MAX_CAPTURE_FILE_BYTES } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../../runtime/jobs.ts';
+import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import { importMementos } from './importMementos.ts';
 import { importWarc } from './importWarc.ts';
@@ -31,8 +32,7 @@ export const READ_SIZE = 262_144;
 export function openCaptures({ jobs, ...services }: CaptureServices, closing: AbortSignal): Captures {
   const { store, settings } = services;
   const requireOpen = () => {
-    if (closing.aborted)
-      throw new Problem('shutting_down', 'The node is being closed; try again when it runs.');
+    if (closing.aborted) throw shuttingDown();
   };
   return {
     async startFile(observer, chunks) {

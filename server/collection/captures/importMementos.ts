@@ -168,17 +168,16 @@ async function record(
   capture: Capture,
   tally: Tally,
 ): Promise<void> {
+  if (received === null) return;
   try {
-    await received?.keep(async (isHeld, release) => {
-      if (!isHeld) throw new RefusedCaptureError('no_room');
-      const recorded = await store.write((database) => {
-        const outcome = recordCapture(database, store.instant(), observer, capture);
-        release();
-        return outcome;
-      });
-      tally.record(recorded);
-    });
+    const { isStored, reservation } = await received.keep();
+    if (!isStored) throw new RefusedCaptureError('no_room');
+    const recorded = await store.write(
+      (database) => recordCapture(database, store.instant(), observer, capture),
+      { reservation },
+    );
+    tally.record(recorded);
   } finally {
-    await received?.discard();
+    await received.discard();
   }
 }

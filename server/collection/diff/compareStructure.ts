@@ -1,9 +1,9 @@
 import { diffArrays } from 'diff';
 import type { JsonChange, JsonParts } from '../../../shared/collection/diff.ts';
 import { jsonPointer } from '../../../shared/values/jsonPointer.ts';
+import { truncateText } from '../derived/truncate.ts';
 import { longestIncreasingSubsequence } from './longestIncreasingSubsequence.ts';
 import { isRawJson } from './parseJson.ts';
-import { dropHalfSurrogate } from './textHunks.ts';
 
 /** Limit on listed changes; all are counted. */
 const MAX_CHANGES = 1_000;
@@ -185,7 +185,5 @@ function isUnique(elements: readonly JsonObject[], name: string): boolean {
 function shown(value: unknown): JsonChange['before'] {
   if (value === undefined) return null;
   const json = JSON.stringify(value);
-  return json.length <= MAX_VALUE
-    ? { json, cut: false }
-    : { json: dropHalfSurrogate(json.slice(0, MAX_VALUE)), cut: true };
+  return json.length <= MAX_VALUE ? { json, cut: false } : { json: truncateText(json, MAX_VALUE), cut: true };
 }

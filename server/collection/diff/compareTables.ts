@@ -1,7 +1,7 @@
 import { diffArrays } from 'diff';
 import type { TableParts, TableRow } from '../../../shared/collection/diff.ts';
+import { truncateText } from '../derived/truncate.ts';
 import type { Table } from './parseTable.ts';
-import { dropHalfSurrogate } from './textHunks.ts';
 
 /** Limits on the listed rows, cells and characters; all changes are counted. */
 const MAX_ROWS = 1_000;
@@ -220,5 +220,5 @@ function shownName(name: string): string {
 }
 
 function shown(cell: string, maxLength = MAX_CELL): string {
-  return cell.length <= maxLength ? cell : `${dropHalfSurrogate(cell.slice(0, maxLength))}…`;
+  return cell.length <= maxLength ? cell : `${truncateText(cell, maxLength)}…`;
 }

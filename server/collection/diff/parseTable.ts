@@ -1,5 +1,6 @@
 import { CsvError } from 'csv-parse';
 import { parse } from 'csv-parse/sync';
+import { delimiterOf } from '../derived/body/csvDelimiter.ts';
 
 /** A parsed CSV table: the first line is the header. Rows may have any number of cells. */
 export interface Table {
@@ -10,19 +11,18 @@ export interface Table {
 /** The text cannot be compared as a table; the message states why, without a full stop. */
 export class UnreadableTableError extends Error {}
 
-const DELIMITERS = [',', ';', '\t', '|'];
 /** Limits on tables that are compared in memory. */
 const MAX_ROWS = 300_000;
 const MAX_COLUMNS = 2_000;
 
 /**
- * Parses CSV (RFC 4180) and its variants: the delimiter is the most frequent one in the first line, unclosed quotes are
- * kept as text, and lines may have more or fewer cells than the header.
+ * Parses CSV (RFC 4180) and its variants: the delimiter is guessed, unclosed quotes are kept as text, and lines may have
+ * more or fewer cells than the header.
  *
  * @throws UnreadableTableError
  */
-export function parseTable(text: string): Table {
-  const lines = readLines(text);
+export function parseTable(text: string, contentType: string | null): Table {
+  const lines = readLines(text, delimiterOf(text, contentType));
   if (lines.length > MAX_ROWS) {
     throw new UnreadableTableError(`The table has more than ${MAX_ROWS.toLocaleString('en')} rows`);
   }
@@ -33,11 +33,11 @@ export function parseTable(text: string): Table {
   return { header, rows };
 }
 
-function readLines(text: string): string[][] {
+function readLines(text: string, delimiter: string): string[][] {
   try {
     return parse(text, {
       bom: true,
-      delimiter: delimiterOf(text),
+      delimiter,
       relax_column_count: true,
       relax_quotes: true,
       skip_empty_lines: true,
@@ -47,11 +47,4 @@ function readLines(text: string): string[][] {
     if (error instanceof CsvError) throw new UnreadableTableError('This is not well-formed CSV');
     throw error;
   }
-}
-
-function delimiterOf(text: string): string {
-  const end = text.indexOf('\n');
-  const first = text.slice(0, end === -1 ? 10_000 : Math.min(end, 10_000)).replace(/"[^"]*"/g, '');
-  const counts = DELIMITERS.map((delimiter) => first.split(delimiter).length);
-  return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
 }

@@ -68,7 +68,10 @@ export async function readSides(
     case 'csv':
       return readOrAsText(texts, run, () => ({
         kind,
-        tables: ignoreInCells(run, mapPair(texts, parseTable)),
+        tables: ignoreInCells(run, {
+          from: parseTable(texts.from, bodies.from.contentType),
+          to: parseTable(texts.to, bodies.to.contentType),
+        }),
       }));
     case 'text':
       return { kind, texts: ignoreInTexts(run, texts), run, isPart: false, reason: null };

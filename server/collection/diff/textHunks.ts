@@ -1,4 +1,5 @@
 import type { Hunk, TextPart } from '../../../shared/collection/diff.ts';
+import { truncateText } from '../derived/truncate.ts';
 
 /** Characters of unchanged text shown on each side of a change. */
 const CONTEXT = 160;
@@ -72,7 +73,7 @@ class HunkCutter {
       if (this.#hunks.length >= MAX_HUNKS) return false;
       this.#begin();
     }
-    this.#push(op, text.length > room ? dropHalfSurrogate(text.slice(0, room)) : text);
+    this.#push(op, truncateText(text, room));
     return text.length <= room;
   }
 
@@ -127,9 +128,8 @@ function countLineEnds(text: string): number {
 /** Returns the beginning of a text, cut between words if possible. */
 function firstOf(text: string): string {
   if (text.length <= CONTEXT) return text;
-  const cut = text.slice(0, CONTEXT);
-  const space = cut.search(/\s\S*$/);
-  return dropHalfSurrogate(space > CONTEXT / 2 ? cut.slice(0, space) : cut);
+  const space = text.slice(0, CONTEXT).search(/\s\S*$/);
+  return truncateText(text, space > CONTEXT / 2 ? space : CONTEXT);
 }
 
 /** Returns the end of a text, cut between words if possible. */
@@ -139,9 +139,4 @@ function lastOf(text: string): string {
   const space = cut.search(/\s/);
   const begun = space !== -1 && space < CONTEXT / 2 ? cut.slice(space + 1) : cut;
   return /^[\udc00-\udfff]/.test(begun) ? begun.slice(1) : begun;
-}
-
-/** Removes the first half of a surrogate pair at the end of a text. */
-export function dropHalfSurrogate(text: string): string {
-  return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
 }

@@ -2,7 +2,7 @@ import { promises as dns, type LookupAddress } from 'node:dns';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
-import { codeOf, RetrievalFailure } from './failure.ts';
+import { networkErrorCode, RetrievalFailure } from './failure.ts';
 
 /** The rules for opening a connection. */
 export interface ConnectRules {
@@ -117,7 +117,7 @@ function opened(
 }
 
 function tcpFailure(error: unknown): RetrievalFailure {
-  const code = codeOf(error);
+  const code = networkErrorCode(error);
   if (code === 'ECONNREFUSED') return new RetrievalFailure('connection_refused', error);
   if (code === 'ETIMEDOUT') return new RetrievalFailure('timeout', error);
   if (/^(EHOST|ENET|EADDRNOTAVAIL|EACCES|EINVAL)/.test(code))

@@ -1,4 +1,5 @@
 import type { RetrievalError } from '../../../shared/collection/source.ts';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 
 /** An attempt that yielded no object. `reason` is the error code that is recorded. */
 export class RetrievalFailure extends Error {
@@ -11,8 +12,8 @@ export class RetrievalFailure extends Error {
   }
 }
 
-/** Returns the `code` of a system, DNS, TLS or HTTP client error, or an empty string. */
-export function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+/** Returns the `code` of a system, DNS, TLS or HTTP client error, or an empty string. Of several errors, the first counts. */
+export function networkErrorCode(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return networkErrorCode(error.errors[0]);
+  return errorCode(error) ?? '';
 }

@@ -1,11 +1,13 @@
 import type { Settings } from '../../../shared/node/settings.ts';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 import { isDamaged } from '../../fixity/damages.ts';
 import { storeWithRepair } from '../../fixity/storeWithRepair.ts';
 import type { StagedBlob } from '../../store/blobs/blobStore.ts';
+import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
-import { codeOf, RetrievalFailure } from '../fetch/failure.ts';
+import { RetrievalFailure } from '../fetch/failure.ts';
 import { Backlog } from '../schedule/backlog.ts';
 import { hashBody } from '../sources/hashBody.ts';
 
@@ -13,17 +15,18 @@ import { hashBody } from '../sources/hashBody.ts';
 export interface ReceivedObject {
   sha256: string;
   bytes: number;
-  /**
-   * Makes the bytes durable unless they are already, then calls `record`. Its first argument is false if there was no
-   * space for the bytes. The space stays reserved until `record` calls `release`, which it does in the same turn of the
-   * event loop in which the committed row counts the bytes.
-   */
-  keep<Result>(record: RecordObject<Result>): Promise<Result>;
-  /** Discards the bytes that were not stored. Must always be called at the end. */
+  /** Makes the bytes durable unless they are already. */
+  keep(): Promise<KeptObject>;
+  /** Discards the bytes that were not stored, and releases the space that is still held. Must always be called at the end. */
   discard(): Promise<void>;
 }
 
-export type RecordObject<Result> = (isStored: boolean, release: () => void) => Promise<Result>;
+export interface KeptObject {
+  /** False if there was no space for the bytes. */
+  isStored: boolean;
+  /** The space that the bytes take until a row counts them; pass it to the `write` of that row. Absent if none is held. */
+  reservation?: Reservation;
+}
 
 type Limits = Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>;
 
@@ -59,50 +62,46 @@ export class ObjectReceiver {
       const staged = await this.#store.blobs.stage(chunks, maxBytes);
       const { sha256, bytes } = staged;
       const done = this.#backlog.add();
+      let kept: KeptObject | undefined;
       return {
         sha256,
         bytes,
-        keep: (record) => this.#keep(staged, record),
+        keep: async () => (kept = await this.#keep(staged)),
         discard: () => {
           done();
+          kept?.reservation?.release();
           return staged.discard();
         },
       };
     } catch (error) {
-      if (codeOf(error) === 'ENOSPC') throw new RetrievalFailure('storage_full', error);
+      if (errorCode(error) === 'ENOSPC') throw new RetrievalFailure('storage_full', error);
       throw error;
     }
   }
 
-  async #keep<Result>(staged: StagedBlob, record: RecordObject<Result>): Promise<Result> {
-    if (await this.isStored(staged.sha256)) return record(true, nothing);
-    const release = await this.#reserve(staged.bytes);
-    if (release === undefined) return record(false, nothing);
-    try {
-      if (await this.#storeBytes(staged)) return await record(true, release);
-    } finally {
-      release();
-    }
-    return record(false, nothing);
-  }
-
-  /** Stores the bytes. Returns false if the disk became full despite the reservation. */
-  async #storeBytes(staged: StagedBlob): Promise<boolean> {
+  async #keep(staged: StagedBlob): Promise<KeptObject> {
+    if (await this.isStored(staged.sha256)) return { isStored: true };
+    const reservation = await this.#reserve(staged.bytes);
+    if (reservation === undefined) return { isStored: false };
     try {
       await storeWithRepair(this.#store, staged, 'journal');
-      return true;
+      return { isStored: true, reservation };
     } catch (error) {
-      if (codeOf(error) === 'ENOSPC') return false;
+      reservation.release();
+      // The disk can become full despite the reservation.
+      if (errorCode(error) === 'ENOSPC') return { isStored: false };
       throw error;
     }
   }
 
-  async #reserve(bytes: number): Promise<(() => void) | undefined> {
+  async #reserve(bytes: number): Promise<Reservation | undefined> {
     if (!(await this.reserveSpace(bytes))) return undefined;
     let left = bytes;
-    return () => {
-      this.releaseSpace(left);
-      left = 0;
+    return {
+      release: () => {
+        this.releaseSpace(left);
+        left = 0;
+      },
     };
   }
 
@@ -117,7 +116,7 @@ export class ObjectReceiver {
       this.#reserved += bytes;
       return true;
     });
-    this.#reserving = reserved.catch(nothing);
+    this.#reserving = reserved.catch(() => {});
     return reserved;
   }
 
@@ -129,7 +128,7 @@ export class ObjectReceiver {
     return {
       sha256,
       bytes,
-      keep: async (record) => record(await this.isStored(sha256), nothing),
+      keep: async () => ({ isStored: await this.isStored(sha256) }),
       discard: async () => {},
     };
   }
@@ -145,5 +144,3 @@ export class ObjectReceiver {
     return reachedStorageLimit(this.#store, this.#limits(), this.#reserved + bytes);
   }
 }
-
-function nothing(): void {}

@@ -7,6 +7,7 @@ import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collectio
 import { type SourceRow, sourceByKey, updateCheckState } from '../../store/sqlite/collection/sources.ts';
 import { replaceValidators, type Validators } from '../../store/sqlite/collection/validators.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
+import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { recordEvent } from './recordEvent.ts';
@@ -25,8 +26,8 @@ export interface RecordedAttempt {
   refusedBytes?: number | null;
   /** When the source is due again; absent if a retry follows. */
   nextCheckAt?: string;
-  /** Called in the turn of the event loop in which the committed row counts the object's bytes. */
-  onVisible?: (() => void) | undefined;
+  /** The space that is held for the object until its row counts the bytes. */
+  reservation?: Reservation | undefined;
 }
 
 export interface RecordResult {
@@ -65,7 +66,7 @@ export function recordRetrieval(
       return { retrieval: id, events, isNewVersion };
     },
     // No caller waits for a single attempt, so several share one commit.
-    { patient: true, onVisible: attempt.onVisible },
+    { batched: true, reservation: attempt.reservation },
   );
 }
 

@@ -10,7 +10,7 @@ import { type Validators, validatorsOf } from '../../store/sqlite/collection/val
 import type { Store } from '../../store/store.ts';
 import type { Attempt, FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
-import type { ObjectReceiver, ReceivedObject } from '../record/objectReceiver.ts';
+import type { KeptObject, ObjectReceiver, ReceivedObject } from '../record/objectReceiver.ts';
 import { detectPageLabel } from '../record/pageLabels.ts';
 import { type RecordResult, recordRetrieval, type SavedRetrieval } from '../record/recordRetrieval.ts';
 import type { Outcome } from '../record/transitions.ts';
@@ -126,7 +126,8 @@ async function record(
 ): Promise<SourceCheck> {
   const { received } = attempt;
   const complete = await retrievalOf(source, attempt, { round, at: store.instant() });
-  const write = async (isStored: boolean, onVisible?: () => void): Promise<SourceCheck> => {
+  try {
+    const { isStored, reservation }: KeptObject = (await received?.keep()) ?? { isStored: true };
     const retrieval = isStored ? complete : withoutObject(complete);
     const isDeferred = isLast && !attempt.answered && !isOwnRefusal(retrieval.error) && mayDefer();
     const refused = retrieval.error === 'storage_full' ? (received?.bytes ?? 0) : null;
@@ -137,7 +138,7 @@ async function record(
         outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
         validators: validatorsAfter(attempt, retrieval),
         ...(isLast ? { nextCheckAt: dueAt(attempt.retry_at) } : {}),
-        onVisible,
+        reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
       settings(),
@@ -147,12 +148,8 @@ async function record(
       recorded,
       deferred: isDeferred ? { ...retrieval, id: recorded.retrieval } : null,
     };
-  };
-  if (received === null) return write(true);
-  try {
-    return await received.keep(write);
   } finally {
-    await received.discard();
+    await received?.discard();
   }
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Problem } from '../../../shared/problems.ts';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 import type { ByteRange } from './ranges.ts';
 
 /*
@@ -21,7 +22,7 @@ export interface BlobFile {
  */
 export async function openBlobFile({ file, bytes }: BlobFile): Promise<FileHandle> {
   const handle = await open(file, 'r').catch((error: unknown) => {
-    throw isMissing(error) ? blobDamaged(error) : error;
+    throw errorCode(error) === 'ENOENT' ? blobDamaged(error) : error;
   });
   try {
     if ((await handle.stat()).size !== bytes) throw blobDamaged();
@@ -65,12 +66,8 @@ function openExisting(file: string): number {
   try {
     return openSync(file, 'r');
   } catch (error) {
-    throw isMissing(error) ? blobDamaged(error) : error;
+    throw errorCode(error) === 'ENOENT' ? blobDamaged(error) : error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
 /** Returns the problem for bytes that are lost or incomplete. */

@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import parseRange from 'range-parser';
 
+/*
+ * The `send` package serves files by their path and answers a request for several ranges with the whole file. We
+ * serve blobs only if they have the recorded size (`blobFile.ts`), and several ranges as `multipart/byteranges`.
+ */
+
 /** Bytes from `start` to `end`, both inclusive. */
 export interface ByteRange {
   start: number;

@@ -1,4 +1,5 @@
-import { runWorker, workerUrl } from '../../runtime/runWorker.ts';
+import { runWorker } from '../../runtime/runWorker.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
 import type { DescribedNode } from '../openapi/document.ts';
 
 export interface DescriptionInput {

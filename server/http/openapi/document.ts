@@ -5,6 +5,12 @@ import { PROBLEM_SCHEMA } from './responses.ts';
 import { describeSchemas } from './schemas.ts';
 import type { Method, OpenApiDocument, PathItem } from './types.ts';
 
+/*
+ * Zod converts the schemas; this folder only arranges them. `zod-openapi` and `@asteasolutions/zod-to-openapi` do that too,
+ * but from operations written in their own form (`createDocument({ paths })`, `registry.registerPath`). The route table,
+ * which also types the handlers and the client, would have to be translated into that form first.
+ */
+
 /** Properties of the node that appear in its OpenAPI document. */
 export interface DescribedNode {
   version: string;

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import pLimit from 'p-limit';
 import { Problem } from '../../../shared/problems.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 import { READER_LIMITS } from '../../config.ts';
 import type { Log } from '../../runtime/log.ts';
 import { StalledReaders } from '../delivery/stalledReaders.ts';
@@ -184,7 +185,7 @@ export class Listeners {
     try {
       return await this.#listen(address, this.#port);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      const code = errorCode(error);
       if (code === 'EADDRNOTAVAIL') return undefined;
       if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
       throw new Problem(

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { workerUrl } from '../../runtime/workerUrl.ts';
 import type { Mark } from './markers.ts';
 import type { BatchResult, BlobWriteRequest, WorkerTask, WriterData } from './writeBlobs.worker.ts';
 
@@ -30,7 +31,7 @@ export class BlobWriter {
   #shards: string[] = [];
   #idle: (() => void)[] = [];
 
-  constructor(dataFolder: string, thread = threadUrl()) {
+  constructor(dataFolder: string, thread = workerUrl('writeBlobs', import.meta.url)) {
     this.#data = { dataFolder };
     this.#thread = thread;
   }
@@ -126,12 +127,6 @@ export class BlobWriter {
     if (this.#batch.length > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
-}
-
-/** The thread's code is `.ts` in a checkout, `.js` once built. */
-function threadUrl(): URL {
-  const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-  return new URL(`./writeBlobs.worker${ending}`, import.meta.url);
 }
 
 function toError(failure: BatchResult[number]['failure']): Error | undefined {

@@ -1,12 +1,14 @@
-import { closeSync, fdatasyncSync, openSync, renameSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, renameSync, unlinkSync } from 'node:fs';
 import { readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 import { createFolder, syncFile, syncFolder } from './durableFile.ts';
 import { isMissing } from './fileErrors.ts';
 import { type JournaledBlob, journalRecord, parseJournal } from './journalRecords.ts';
 import { blobPath, journalFolder } from './paths.ts';
 import { rewriteBlobs } from './rewriteBlobs.ts';
 import type { ShardFolders } from './shardFolders.ts';
+import { writeAllSync } from './writeAllSync.ts';
 
 /** The write of one blob through the journal. */
 export interface JournaledWrite extends JournaledBlob {
@@ -129,7 +131,7 @@ export class BlobJournal {
     this.#isFlushingInBackground = true;
     void this.#flushWhile(() => this.#holds(BACKGROUND_FLUSH_BYTES))
       .catch((error: unknown) => {
-        if (!(error instanceof Error && 'code' in error)) throw error;
+        if (errorCode(error) === undefined) throw error;
       })
       .finally(() => {
         this.#isFlushingInBackground = false;
@@ -217,7 +219,7 @@ function appendTo(segment: Segment, blobs: readonly JournaledBlob[]): void {
   if (descriptor === undefined) throw new Error('This segment of the journal is closed.');
   const records = Buffer.concat(blobs.flatMap(journalRecord));
   try {
-    writeAll(descriptor, records);
+    writeAllSync(descriptor, records);
     fdatasyncSync(descriptor);
   } catch (error) {
     // The last record may be incomplete, and reading stops there, so nothing may follow it.
@@ -240,11 +242,11 @@ function writeNew(file: string, bytes: Uint8Array): boolean {
   try {
     descriptor = openSync(file, 'wx', 0o600);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (errorCode(error) === 'EEXIST') return false;
     throw error;
   }
   try {
-    writeAll(descriptor, bytes);
+    writeAllSync(descriptor, bytes);
   } catch (error) {
     unlinkSync(file);
     throw error;
@@ -252,8 +254,4 @@ function writeNew(file: string, bytes: Uint8Array): boolean {
     closeSync(descriptor);
   }
   return true;
-}
-
-function writeAll(descriptor: number, bytes: Uint8Array): void {
-  for (let rest = bytes; rest.length > 0; ) rest = rest.subarray(writeSync(descriptor, rest));
 }

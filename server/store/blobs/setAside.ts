@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { copyFile, link } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 import { digestOf } from './digestOf.ts';
 import { createFolder, syncFolder } from './durableFile.ts';
 import { isMissing } from './fileErrors.ts';
@@ -27,7 +28,7 @@ async function linkOrCopy(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    const code = errorCode(error) ?? '';
     // The same damaged bytes were linked before, or the file was removed meanwhile.
     if (code === 'EEXIST' || isMissing(error)) return;
     if (!NO_LINKS.has(code)) throw error;

@@ -1,6 +1,7 @@
-import { closeSync, fdatasync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fdatasync, openSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ShardFolders } from './shardFolders.ts';
+import { writeAllSync } from './writeAllSync.ts';
 
 /** The write of one blob. */
 export interface BlobWrite {
@@ -61,7 +62,7 @@ async function write({ file, bytes }: BlobWrite, syncFile: SyncFile): Promise<vo
   if (bytes === undefined) return;
   const descriptor = openSync(file, 'wx', 0o600);
   try {
-    for (let rest = bytes; rest.length > 0; ) rest = rest.subarray(writeSync(descriptor, rest));
+    writeAllSync(descriptor, bytes);
     await syncFile(descriptor);
   } finally {
     closeSync(descriptor);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 import { BlobJournal } from './journal.ts';
 import { type Mark, writeMarker } from './markers.ts';
 import { ShardFolders } from './shardFolders.ts';
@@ -46,7 +47,7 @@ function prepare(shards: readonly string[]): void {
     try {
       folders.make(shard);
     } catch (error) {
-      if (codeOf(error) === undefined) throw error;
+      if (errorCode(error) === undefined) throw error;
     }
   }
 }
@@ -70,7 +71,7 @@ async function writeAll(batch: readonly BlobWriteRequest[]): Promise<void> {
   const results: BatchResult = batch.map((write) => {
     const failure = (usesJournal(write) ? journalErrors : otherErrors).shift();
     return {
-      failure: failure ? { message: failure.message, code: codeOf(failure) } : null,
+      failure: failure ? { message: failure.message, code: errorCode(failure) } : null,
       mark: marks.get(write) ?? null,
     };
   });
@@ -88,10 +89,6 @@ async function flush(olderThanMs?: number): Promise<void> {
   try {
     await journal.flush(olderThanMs);
   } catch (error) {
-    if (codeOf(error) === undefined) throw error;
+    if (errorCode(error) === undefined) throw error;
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

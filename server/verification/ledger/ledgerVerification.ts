@@ -1,8 +1,9 @@
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import type { LedgerFindings } from '../../ledger/verifyLedger.ts';
-import { runWorker, workerUrl } from '../../runtime/runWorker.ts';
+import { runWorker } from '../../runtime/runWorker.ts';
 import { WorkCoalescer } from '../../runtime/workCoalescer.ts';
+import { workerUrl } from '../../runtime/workerUrl.ts';
 import { databaseFile } from '../../store/blobs/paths.ts';
 import { requireSynced } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';

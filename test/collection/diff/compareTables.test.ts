@@ -3,7 +3,7 @@ import { compareTables } from '../../../server/collection/diff/compareTables.ts'
 import { parseTable } from '../../../server/collection/diff/parseTable.ts';
 
 function compare(from: string, to: string) {
-  return compareTables(parseTable(from), parseTable(to));
+  return compareTables(parseTable(from, 'text/csv'), parseTable(to, 'text/csv'));
 }
 
 describe('comparing two tables', () => {

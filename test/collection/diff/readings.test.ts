@@ -46,6 +46,18 @@ describe('comparing two versions', () => {
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('password') });
   });
 
+  test('separates tab-separated values at tabs, even if the header has more commas', async () => {
+    const diff = await diffOf({
+      type: 'text/tab-separated-values',
+      from: 'id\tdepth, width, height\n1\t2, 3, 4\n',
+      to: 'id\tdepth, width, height\n1\t2, 3, 5\n',
+    });
+    expect(diff).toMatchObject({
+      kind: 'csv',
+      rows: [{ cells: [{ column: 'depth, width, height', before: '2, 3, 4', after: '2, 3, 5' }] }],
+    });
+  });
+
   test('decodes the content encoding; the stored bytes stay encoded', async () => {
     const compressed = (text: string) => gzipSync(Buffer.from(`<p>${text}`));
     const diff = await diffOf({

@@ -26,19 +26,17 @@ test('if the disk becomes full, an object is recorded without its bytes, and the
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
   vi.spyOn(open.blobs, 'stage').mockResolvedValueOnce({ ...staged, keep: () => Promise.reject(full) });
 
-  const record = async (isStored: boolean) => isStored;
   const refused = await receiver.receive(body('too much'), 1_000);
-  expect(await refused.keep(record)).toBe(false);
+  expect(await refused.keep()).toEqual({ isStored: false });
   await refused.discard();
   const next = await receiver.receive(body('fits'), 1_000);
-  const recordBlob = async (isStored: boolean) => {
-    const { sha256, bytes } = next;
-    await open.write((database) =>
-      createBlobRowIfAbsent(database, { sha256, bytes, stored_at: open.instant() }),
-    );
-    return isStored;
-  };
-  expect(await next.keep(recordBlob)).toBe(true);
+  const { sha256, bytes } = next;
+  const { isStored, reservation } = await next.keep();
+  expect(isStored).toBe(true);
+  await open.write(
+    (database) => createBlobRowIfAbsent(database, { sha256, bytes, stored_at: open.instant() }),
+    { reservation },
+  );
   await next.discard();
   expect(await open.blobs.bytesOf(next.sha256)).toBe(4);
 });

@@ -1,6 +1,6 @@
 import type { PackRecord } from '../../../../shared/archive/pack.ts';
+import { parseRelatedIdentifier } from '../../../../shared/archive/relatedIdentifier.ts';
 import type { License } from '../../../../shared/archive/vocabulary.ts';
-import { isDigest } from '../../../../shared/values/digest.ts';
 
 type Entity = { '@id': string; '@type': string } & Record<string, unknown>;
 type Reference = { '@id': string };
@@ -161,10 +161,15 @@ function asIri(path: string): string {
 
 /** Returns the URI of a DOI, a URL or a digest. */
 function addressOf(identifier: string): string {
-  const doi = /^(?:doi:|https?:\/\/(?:dx\.)?doi\.org\/)?(10\.\d{4,9}\/\S+)$/i.exec(identifier)?.[1];
-  if (doi !== undefined) return `https://doi.org/${encodeURI(doi)}`;
-  const digest = identifier.replace(/^sha256:/, '');
-  return isDigest(digest) ? `urn:sha256:${digest}` : (URL.parse(identifier)?.href ?? identifier);
+  const parsed = parseRelatedIdentifier(identifier);
+  switch (parsed.kind) {
+    case 'doi':
+      return `https://doi.org/${encodeURI(parsed.doi)}`;
+    case 'digest':
+      return `urn:sha256:${parsed.digest}`;
+    case 'other':
+      return URL.parse(identifier)?.href ?? identifier;
+  }
 }
 
 function unique(references: readonly Reference[]): Reference[] {

@@ -54,7 +54,8 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   const unfinished = join(dirname(file), `.${output.id}-${randomBytes(4).toString('hex')}.unfinished`);
   try {
     await pipeline(await output.open(), createWriteStream(unfinished, { flags: 'wx', flush: true }));
-    await readPackFile(unfinished, HASHER);
+    const written = await readPackFile(unfinished, HASHER);
+    requireMatchingFiles(written.checked, written.files);
     await rename(unfinished, file);
   } finally {
     await rm(unfinished, { force: true });

@@ -18,7 +18,6 @@ import {
 import type { ManifestFinding } from '../bag/manifest.ts';
 import { FileFaults } from '../fileFaults.ts';
 import { type CheckedRecord, checkRecord } from '../record.ts';
-import { requireMatchingFiles } from '../sameFiles.ts';
 import { openZip, type ZipMember } from '../zip/openZip.ts';
 import { refuse } from '../zip/readBytesAt.ts';
 import { type PackLayout, packLayout } from './packLayout.ts';
@@ -38,10 +37,9 @@ export interface PackFileReceiver<Received extends ReceivedFile> {
   discard(received: Received): Promise<void>;
 }
 
-/** A verified pack file: every manifest matches, and the files are those of the record. */
+/** A pack file that every manifest matches. Its files have the names in the record; `requireMatchingFiles` compares the rest. */
 export interface ReadPack<Received> {
   /** The record in the file. If it omits `files`, they are taken from the payload. */
-  sent: unknown;
   checked: CheckedRecord;
   /** By the path in the record. */
   files: Map<string, Received>;
@@ -71,8 +69,9 @@ export async function readPackFile<Received extends ReceivedFile>(
     checkPayloadSize(layout);
     const tags = layout.isBag ? await readBag(layout) : undefined;
     const parsed = await readRecord(layout);
-    if (omitsFiles(parsed)) checkBody(packUploadRecordSchema, parsed);
-    else requireSameNames(checkRecord(parsed), layout);
+    const complete = omitsFiles(parsed) ? undefined : checkRecord(parsed);
+    if (complete) requireSameNames(complete, layout);
+    else checkBody(packUploadRecordSchema, parsed);
     const digests = new Map<string, Digests>();
     await forEach(layout.payload, async ([path, member]) => {
       const hasher = createDigester(algorithmsOf(tags));
@@ -80,10 +79,8 @@ export async function readPackFile<Received extends ReceivedFile>(
       digests.set(PAYLOAD_FOLDER + path, hasher.digests());
     });
     if (tags) refuseMismatch(comparePayload(tags, digests));
-    const sent = omitsFiles(parsed) ? withFiles(parsed, [...layout.payload.keys()], files) : parsed;
-    const checked = checkRecord(sent);
-    requireMatchingFiles(checked, files);
-    return { sent, checked, files };
+    const checked = complete ?? checkRecord(withFiles(parsed as object, [...layout.payload.keys()], files));
+    return { checked, files };
   } catch (error) {
     await Promise.all([...files.values()].map((received) => receiver.discard(received)));
     throw error;

@@ -6,12 +6,13 @@ import {
   type StagedFile,
   TooManyBytesError,
 } from '../../../store/blobs/blobStore.ts';
+import type { CheckedRecord } from '../record.ts';
 import { readPackFile } from './readPackFile.ts';
 
-/** A staged upload, ready to be added. */
+/** A staged upload, ready for `addPack`, which compares the files with the record. */
 export interface StagedPackFile {
   /** The record in the pack file. */
-  record: unknown;
+  checked: CheckedRecord;
   /** The files, by the path in the record. */
   staged: Map<string, StagedBlob>;
 }
@@ -28,11 +29,11 @@ export async function stagePackFile(
 ): Promise<StagedPackFile> {
   const zip = await stageZip(blobs, body);
   try {
-    const { sent, files } = await readPackFile<StagedBlob>(zip.file, {
+    const { checked, files } = await readPackFile<StagedBlob>(zip.file, {
       receive: (chunks, bytes) => blobs.stage(chunks, bytes),
       discard: (staged) => staged.discard(),
     });
-    return { record: sent, staged: files };
+    return { checked, staged: files };
   } finally {
     await zip.discard();
   }

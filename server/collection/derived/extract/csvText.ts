@@ -1,8 +1,9 @@
 import { parse } from 'csv-parse/sync';
+import { errorCode } from '../../../../shared/values/errorCode.ts';
+import { delimiterOf } from '../body/csvDelimiter.ts';
 import { MAX_TEXT_CHARACTERS } from '../limits.ts';
 import type { Extraction } from './extractedText.ts';
 
-const DELIMITERS = [',', ';', '\t', '|'] as const;
 /** A longer record means an unclosed quote. */
 const MAX_RECORD_CHARACTERS = 200_000;
 /** Quotes and delimiters make a table a little longer than its text. */
@@ -30,21 +31,9 @@ function rowsOf(csv: string, delimiter: string): string[][] | undefined {
       max_record_size: MAX_RECORD_CHARACTERS,
     });
   } catch (error) {
-    if (error instanceof Error && 'code' in error && String(error.code).startsWith('CSV_')) return undefined;
+    if (errorCode(error)?.startsWith('CSV_')) return undefined;
     throw error;
   }
-}
-
-/** Returns the delimiter that occurs most often in the first line, outside quotes. */
-function delimiterOf(csv: string, contentType: string | null): string {
-  if (/^text\/tab-separated-values\b/i.test(contentType ?? '')) return '\t';
-  const first = csv
-    .slice(0, 10_000)
-    .split(/\r?\n/, 1)
-    .join('')
-    .replace(/"[^"]*"/g, '');
-  const counted = DELIMITERS.map((delimiter) => ({ delimiter, count: first.split(delimiter).length - 1 }));
-  return counted.reduce((most, other) => (other.count > most.count ? other : most)).delimiter;
 }
 
 function inOneLine(cell: string): string {

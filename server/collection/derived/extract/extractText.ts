@@ -2,6 +2,7 @@ import { decodeText } from '../body/decodeBody.ts';
 import type { MediaKind } from '../body/mediaKind.ts';
 import { MAX_LINKS, MAX_PLAIN_TEXT_BYTES, MAX_TEXT_CHARACTERS, MAX_TITLE_CHARACTERS } from '../limits.ts';
 import { NotDerivableError } from '../notDerivable.ts';
+import { truncateText } from '../truncate.ts';
 import { csvText } from './csvText.ts';
 import type { ExtractedText, Extraction, TextKind } from './extractedText.ts';
 import { htmlText } from './htmlText.ts';
@@ -84,11 +85,4 @@ function normalizeText(text: string): string {
     .replace(/\r\n?/g, '\n')
     .replace(/[\x00-\x08\x0b\x0e-\x1f\x7f\ufeff]/g, ' ')
     .toWellFormed();
-}
-
-/** Truncates a text to a number of UTF-16 code units without splitting a surrogate pair. */
-function truncateText(text: string, maxLength: number): string {
-  if (text.length <= maxLength) return text;
-  const isHalf = /[\ud800-\udbff]/.test(text.charAt(maxLength - 1));
-  return text.slice(0, isHalf ? maxLength - 1 : maxLength);
 }

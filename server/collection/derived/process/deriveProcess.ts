@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { type Child, type ChildEnd, forkChild, type StartChild } from '../../../runtime/child.ts';
 import type { Log } from '../../../runtime/log.ts';
-import { workerUrl } from '../../../runtime/runWorker.ts';
+import { workerUrl } from '../../../runtime/workerUrl.ts';
 import { NotDerivableError } from '../notDerivable.ts';
 import type { DeriveReply, DeriveRequest } from './derive.worker.ts';
 import type { DeriveTask, ResultOf } from './tasks.ts';

@@ -1,6 +1,7 @@
 import { Problem } from '../../../../shared/problems.ts';
 import type { StartChild } from '../../../runtime/child.ts';
 import type { Log } from '../../../runtime/log.ts';
+import { shuttingDown } from '../../../runtime/shuttingDown.ts';
 import { DeriveQueue, type Priority, type QueuedTask, sourceOf } from './deriveQueue.ts';
 import type { DeriveTask, ResultOf } from './tasks.ts';
 
@@ -83,8 +84,4 @@ function busy(): Problem {
   return new Problem('derivation_busy', 'Too many documents are being processed; try again in a minute.', {
     headers: { 'Retry-After': '60' },
   });
-}
-
-function shuttingDown(): Problem {
-  return new Problem('shutting_down', 'The node is being closed; try again when it runs.');
 }

@@ -1,5 +1,6 @@
 import type { Snippet } from '../../../../shared/collection/derived.ts';
 import type { SearchTerms } from '../../../store/sqlite/engine/search.ts';
+import { characterStart } from '../truncate.ts';
 
 const SNIPPET_CHARACTERS = 280;
 /** Further terms, and further words of a phrase, are ignored: a query may have thousands. */
@@ -128,8 +129,4 @@ function wordEnd(text: string, at: number): number {
   if (at === text.length) return at;
   const blank = text.slice(at - MAX_WORD_LENGTH, at + 1).search(/\s\S*$/);
   return blank === -1 ? characterStart(text, at) : at - MAX_WORD_LENGTH + blank;
-}
-
-function characterStart(text: string, at: number): number {
-  return /[\udc00-\udfff]/.test(text.charAt(at)) ? at - 1 : at;
 }

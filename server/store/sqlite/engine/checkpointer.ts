@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { workerUrl } from '../../../runtime/workerUrl.ts';
 
 export type CheckpointTask = 'checkpoint' | 'end';
 /** Whether the whole log was copied, so that the next commit starts it from the beginning. */
@@ -19,6 +20,7 @@ const LONG_LOG_BYTES = 33_554_432;
  */
 export class Checkpointer {
   readonly #file: string;
+  readonly #warn: (error: unknown) => void;
   #timer: NodeJS.Timeout | undefined;
   #worker: Worker | undefined;
   #isBusy = false;
@@ -28,8 +30,10 @@ export class Checkpointer {
   #waitNotBefore = 0;
   #waiting: (() => void)[] = [];
 
-  constructor(databaseFile: string) {
+  /** @param warn receives the errors of checkpoints that no commit waits for; the next commit leads to another attempt. */
+  constructor(databaseFile: string, warn: (error: unknown) => void) {
     this.#file = databaseFile;
+    this.#warn = warn;
   }
 
   /** Call this after each commit. */
@@ -62,7 +66,11 @@ export class Checkpointer {
   #checkpoint(): void {
     this.#timer = undefined;
     if (this.#isBusy) return this.committed();
-    if (this.#worker || this.#logBytes() >= SMALL_LOG_BYTES) this.#begin();
+    try {
+      if (this.#worker || this.#logBytes() >= SMALL_LOG_BYTES) this.#begin();
+    } catch (error) {
+      this.#warn(error);
+    }
   }
 
   #begin(): void {
@@ -82,10 +90,7 @@ export class Checkpointer {
   }
 
   #start(): Worker {
-    const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-    const worker = new Worker(new URL(`./checkpoint.worker${ending}`, import.meta.url), {
-      workerData: this.#file,
-    });
+    const worker = new Worker(workerUrl('checkpoint', import.meta.url), { workerData: this.#file });
     worker.unref();
     worker.on('message', (answer: CheckpointAnswer) => {
       // `close` keeps its worker referenced to await it.

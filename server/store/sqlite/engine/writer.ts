@@ -7,16 +7,25 @@ import { prepareTransaction, type TransactionStatements } from './transaction.ts
 /** A change must be synchronous; otherwise the transaction would end before it does. */
 type Synchronous<Result> = Result extends PromiseLike<unknown> ? never : Result;
 
+/** Space, or an amount of a budget, that is held until the rows that count it are committed or refused. */
+export interface Reservation {
+  /** Releases what is still held; calling it again does nothing. */
+  release(): void;
+}
+
 export interface WriteOptions {
   /** Waits briefly for other changes, to share the commit with them. */
-  patient?: boolean;
-  /** Called in the turn of the event loop in which readers begin to see the change. */
-  onVisible?: (() => void) | undefined;
+  batched?: boolean;
+  /**
+   * Released in the turn of the event loop in which readers begin to see the change, so that the amount is neither
+   * missed nor counted twice. If the change fails, its caller releases it.
+   */
+  reservation?: Reservation | undefined;
 }
 
 interface Waiting {
   change: (database: WriteDatabase) => unknown;
-  onVisible: (() => void) | undefined;
+  reservation: Reservation | undefined;
   resolve: (result: unknown) => void;
   reject: (error: unknown) => void;
 }
@@ -39,16 +48,16 @@ export interface WriterOptions {
   refusal?: () => Problem | undefined;
   /** Called when a commit is on stable storage, before its changes are answered. */
   onDurable?: () => void;
-  /** Receives the errors of listeners; they cannot undo a commit. */
-  warn?: (error: unknown) => void;
+  /** Receives the errors of `whenReady` and of listeners; they neither prevent nor undo a commit. */
+  warn?: (error: unknown, message: string) => void;
 }
 
 /** No further change joins a transaction after this time, so that it does not block the event loop for long. */
 const MAX_TRANSACTION_MS = 10;
 
-/** A patient change waits this long for others, or until this many are queued. */
-const PATIENCE_MS = 20;
-const PATIENT_BATCH = 128;
+/** A batched change waits this long for others, or until this many are queued. */
+const BATCH_WAIT_MS = 20;
+const MAX_BATCH = 128;
 
 /**
  * Group commit. Changes that arrive together share one transaction, each in its own savepoint, so that the failure of
@@ -67,14 +76,14 @@ export class Writer {
   /** Whether a change in steps ran since the last shared transaction. */
   #hasStepped = false;
   #scheduled = false;
-  #patience: NodeJS.Timeout | undefined;
+  #batchTimer: NodeJS.Timeout | undefined;
   #failure: Problem | undefined;
   #idle: (() => void)[] = [];
   readonly #listeners = new Set<() => void>();
   readonly #lastChanges = new Set<(database: WriteDatabase) => void>();
   readonly #refusal: () => Problem | undefined;
   readonly #onDurable: () => void;
-  readonly #warn: (error: unknown) => void;
+  readonly #warn: (error: unknown, message: string) => void;
 
   constructor(database: WriteDatabase, durable: DurableCommit, options: WriterOptions = {}) {
     const { whenReady, refusal, onDurable, warn } = options;
@@ -95,12 +104,12 @@ export class Writer {
   /** Runs a change in a transaction and resolves with its result when it is durable; rejects with its error. */
   write<Result>(
     change: (database: WriteDatabase) => Synchronous<Result>,
-    { patient = false, onVisible }: WriteOptions = {},
+    { batched = false, reservation }: WriteOptions = {},
   ): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      this.#waiting.push({ change, onVisible, resolve: resolve as (result: unknown) => void, reject });
-      if (patient && !this.#scheduled && this.#waiting.length < PATIENT_BATCH)
-        this.#patience ??= setTimeout(() => this.#schedule(), PATIENCE_MS);
+      this.#waiting.push({ change, reservation, resolve: resolve as (result: unknown) => void, reject });
+      if (batched && !this.#scheduled && this.#waiting.length < MAX_BATCH)
+        this.#batchTimer ??= setTimeout(() => this.#schedule(), BATCH_WAIT_MS);
       else this.#schedule();
     });
   }
@@ -141,8 +150,8 @@ export class Writer {
   }
 
   #schedule(): void {
-    clearTimeout(this.#patience);
-    this.#patience = undefined;
+    clearTimeout(this.#batchTimer);
+    this.#batchTimer = undefined;
     if (this.#scheduled) return;
     this.#scheduled = true;
     setImmediate(() => void this.#turn());
@@ -151,13 +160,22 @@ export class Writer {
   /** Runs one transaction, or one turn of a change in steps. Changes that arrive meanwhile wait for the next turn. */
   async #turn(): Promise<void> {
     const [stepped] = this.#stepped;
-    if (!stepped?.steps) await this.#whenReady();
+    if (!stepped?.steps) await this.#awaitReadiness();
     const isSteppedTurn = stepped?.steps || this.#waiting.length === 0 || !this.#hasStepped;
     if (stepped && isSteppedTurn) await this.#advance(stepped);
     else await this.#commit();
     this.#scheduled = false;
     if (this.#waiting.length + this.#stepped.length > 0) return this.#schedule();
     for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** An error does not hold back the commit, whose durability does not depend on the wait. */
+  async #awaitReadiness(): Promise<void> {
+    try {
+      await this.#whenReady();
+    } catch (error) {
+      this.#warn(error, 'The write-ahead log could not be checkpointed before a commit.');
+    }
   }
 
   async #commit(): Promise<void> {
@@ -222,19 +240,19 @@ export class Writer {
       try {
         call();
       } catch (error) {
-        this.#warn(error);
+        this.#warn(error, 'A listener for commits failed.');
       }
     }
   }
 
-  #runInSavepoint({ change, onVisible, resolve, reject }: Waiting): () => void {
+  #runInSavepoint({ change, reservation, resolve, reject }: Waiting): () => void {
     this.#run.savepoint();
     try {
       const result = change(this.#database);
       this.#run.release();
       return () => {
         try {
-          onVisible?.();
+          reservation?.release();
         } finally {
           resolve(result);
         }
