@@ -18,6 +18,7 @@ import type { Handlers } from '../app.ts';
 import { prepareBlob } from '../delivery/prepareBlob.ts';
 import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
 import { streamReply } from '../delivery/streamReply.ts';
+import type { Call } from '../reply.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
 import { sealed } from './objects.ts';
 
@@ -29,13 +30,13 @@ type MementoRoutes = 'readTimeMap' | 'readTimeMapLinks' | 'readTimeMapJson' | 'r
 /** Handlers for the Memento protocol (RFC 7089). */
 export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, MementoRoutes> {
   const originOf = publicAddress.originOf.bind(publicAddress);
-  const readTimeMap: Handlers['readTimeMap'] = ({ params, request }) => {
+  const linksOf = ({ params, request }: Pick<Call, 'params' | 'request'>) => {
     const observed = findObservedSource(store, params.url ?? '');
     return streamReply(LINK_FORMAT, () => timeMapLinks(store, observed, originOf(request)));
   };
   return {
-    readTimeMap,
-    readTimeMapLinks: readTimeMap,
+    readTimeMap: linksOf,
+    readTimeMapLinks: linksOf,
     readTimeMapJson: ({ params, request }) => {
       const observed = findObservedSource(store, params.url ?? '');
       return streamReply(JSON_FORMAT, () => timeMapJson(store, observed, originOf(request)));
