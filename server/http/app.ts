@@ -12,6 +12,7 @@ import { ROUTES, type RouteName, type RouteTable } from '../../shared/routes.ts'
 import type { AdmittedWrite, WriteLimits } from '../archive/limits/writeLimits.ts';
 import type { Log } from '../runtime/log.ts';
 import { checkBody, checkQuery, readJson } from './body/readJson.ts';
+import { compressText } from './delivery/compress.ts';
 import { serveRenderer } from './delivery/renderer.ts';
 import { sendText } from './delivery/sendText.ts';
 import { handleErrors } from './problems.ts';
@@ -47,6 +48,7 @@ export function createApp(config: AppConfig): Express {
   app.disable('etag');
   app.set('query parser', false);
   app.use(applyGuards(guards));
+  app.use(compressText());
 
   const routes = express.Router({ caseSensitive: true, strict: true });
   const renewIfDue = (visitor: Visitor, request: Request, response: Response) => {

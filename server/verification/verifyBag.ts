@@ -12,7 +12,8 @@ import {
   readBagTags,
   readTagFile,
 } from '../archive/packs/bag/bagCheck.ts';
-import { type ManifestFinding, manifestKind } from '../archive/packs/bag/manifest.ts';
+import { FETCH_FILE, leavesBag } from '../archive/packs/bag/fetchFile.ts';
+import { type ManifestFinding, manifestKind, withFileNames } from '../archive/packs/bag/manifest.ts';
 import { omitsFiles } from '../archive/packs/file/withFiles.ts';
 import { type CheckedRecord, checkRecord } from '../archive/packs/record.ts';
 import { type Finding, finding } from './report.ts';
@@ -35,11 +36,12 @@ export interface BagSource {
  * manifests.
  */
 export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
-  const tags = source.files.has(DECLARATION_FILE) ? await tagsOf(source.files) : undefined;
-  if (tags instanceof Problem) {
-    yield finding(source.path, 'changed', { detail: tags.message });
+  const read = source.files.has(DECLARATION_FILE) ? await tagsOf(source.files) : undefined;
+  if (read instanceof Problem) {
+    yield finding(source.path, 'changed', { detail: read.message });
     return;
   }
+  const tags = read && withNamesOf(read, source);
   const { digests, failures } = await hashAll(source, tags);
   const record = await recordOf(source);
   const verdicts = new Map<string, Finding>();
@@ -48,16 +50,25 @@ export async function* verifyBag(source: BagSource): AsyncGenerator<Finding> {
   for (const [name, failure] of failures) {
     verdicts.set(name, finding(pathOf(source, name), 'unknown', { detail: `cannot be read: ${failure}` }));
   }
+  if (tags && verdicts.size === 0) yield finding(source.path, 'intact', { detail: 'a bag without files' });
   yield* [...verdicts].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, found]) => found);
 }
 
 async function tagsOf(files: BagSource['files']): Promise<BagTags | Problem> {
   try {
-    return await readBagTags(files, Number.POSITIVE_INFINITY);
+    return await readBagTags(files, { maxBytes: Number.POSITIVE_INFINITY, rules: 'any' });
   } catch (error) {
     if (error instanceof Problem) return error;
     throw error;
   }
+}
+
+/** Gives the manifests the names of the files that they mean. */
+function withNamesOf(tags: BagTags, { files }: BagSource): BagTags {
+  const names = new Set(files.keys());
+  const manifests = tags.manifests.map((manifest) => withFileNames(manifest, names));
+  const tagManifests = tags.tagManifests.map((manifest) => withFileNames(manifest, names));
+  return { ...tags, manifests, tagManifests };
 }
 
 async function hashAll(source: BagSource, tags: BagTags | undefined) {
@@ -95,7 +106,12 @@ function* manifestFindings(
   if (!tags) return;
   const payload = new Map([...digests].filter(([name]) => name.startsWith(PAYLOAD_FOLDER)));
   const compared = comparePayload(tags, payload);
-  for (const each of [...compared, ...compareTags(tags, digests)]) yield named(source, each, digests);
+  const known: Known = { digests, warnings: warningsOf(tags) };
+  for (const each of [...compared, ...compareTags(tags, digests)]) yield named(source, each, known);
+  if (tags.fetchFault !== undefined) {
+    const found = finding(pathOf(source, FETCH_FILE), 'changed', { detail: tags.fetchFault });
+    yield { name: FETCH_FILE, found };
+  }
   if (tags.tagManifests.length > 0) yield* unlistedTagFiles(source, tags, digests);
   // If files differ, their total size adds no information.
   if (compared.every(({ state }) => state === 'intact')) yield* oxumFinding(source, tags, payload);
@@ -116,23 +132,61 @@ function* oxumFinding(
   }
 }
 
-function named(source: BagSource, compared: ManifestFinding, digests: ReadonlyMap<string, Digests>): Named {
-  const { path: name, state, manifest, expected, actual, algorithm } = compared;
-  const isUnlisted = state === 'unlisted';
-  const found = finding(pathOf(source, name), isUnlisted ? 'unknown' : state, {
+interface Known {
+  digests: ReadonlyMap<string, Digests>;
+  warnings: ReadonlyMap<string, string>;
+}
+
+function named(source: BagSource, compared: ManifestFinding, { digests, warnings }: Known): Named {
+  const { path: name, state, manifest, expected, algorithm } = compared;
+  const found = finding(pathOf(source, name), state === 'unlisted' ? 'unknown' : state, {
     sha256: digests.get(name)?.get('sha256') ?? null,
     expected: algorithm === 'sha256' ? (expected ?? null) : null,
     against: manifest,
-    detail: isUnlisted
-      ? `not in ${manifest}`
-      : algorithm === 'sha256' || state === 'intact'
-        ? null
-        : `${algorithm}: expected ${expected}, found ${actual ?? 'nothing'}`,
+    detail: detailOf(compared) ?? warnings.get(name) ?? null,
   });
   return { name, found };
 }
 
-/** Reports tag files that no tag manifest lists. Tag manifests themselves are never listed. */
+function detailOf({
+  path,
+  state,
+  manifest,
+  expected,
+  actual,
+  algorithm,
+}: ManifestFinding): string | undefined {
+  if (state === 'unlisted') return `not in ${manifest}`;
+  if (state === 'missing' && leavesBag(path)) return 'its path leaves the bag';
+  if (algorithm === 'sha256' || state === 'intact') return undefined;
+  return `${algorithm}: expected ${expected}, found ${actual ?? 'nothing'}`;
+}
+
+/** Returns peculiarities of listed files by path: in how they are listed, and names that differ only in case. */
+function warningsOf({ manifests, tagManifests }: BagTags): Map<string, string> {
+  const warnings = new Map<string, string>();
+  for (const manifest of [...manifests, ...tagManifests]) {
+    for (const path of alikeNames(manifest.digests))
+      warnings.set(path, 'another name differs only in case or normalization');
+    for (const path of manifest.digests.keys())
+      if (SYSTEM_FILE.test(path)) warnings.set(path, 'a file that operating systems create and delete');
+    for (const [path, warning] of manifest.warnings) warnings.set(path, warning);
+  }
+  return warnings;
+}
+
+/** Matches files that file managers write into the folders that they show. */
+const SYSTEM_FILE = /(?:^|\/)(?:\.DS_Store|Thumbs\.db|desktop\.ini)$/i;
+/** Larger manifests are not searched for names that are alike, to save memory. */
+const MAX_COMPARED_NAMES = 100_000;
+
+function alikeNames(digests: ReadonlyMap<string, string>): string[] {
+  if (digests.size > MAX_COMPARED_NAMES) return [];
+  const byFoldedName = Map.groupBy(digests.keys(), (path) => path.normalize('NFC').toLowerCase());
+  return [...byFoldedName.values()].flatMap((alike) => (alike.length > 1 ? alike : []));
+}
+
+/** Reports tag files that no tag manifest lists. Tag manifests and `fetch.txt` do not have to be listed. */
 function* unlistedTagFiles(
   source: BagSource,
   { tagManifests }: BagTags,
@@ -140,7 +194,8 @@ function* unlistedTagFiles(
 ) {
   for (const [name, ofFile] of digests) {
     const isListed = tagManifests.some((manifest) => manifest.digests.has(name));
-    if (isListed || name.startsWith(PAYLOAD_FOLDER) || manifestKind(name)?.of === 'tags') continue;
+    if (isListed || name.startsWith(PAYLOAD_FOLDER)) continue;
+    if (name === FETCH_FILE || manifestKind(name)?.of === 'tags') continue;
     const sha256 = ofFile.get('sha256') ?? null;
     yield { name, found: finding(pathOf(source, name), 'unknown', { sha256, detail: 'in no tag manifest' }) };
   }

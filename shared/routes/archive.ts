@@ -155,9 +155,13 @@ export const archiveRoutes = {
       'A BagIt bag (RFC 8493) of the record and its files, in a ZIP. Every node sends the same bytes.',
     responses: {
       200: { description: 'The pack file', mediaTypes: ['application/zip'] },
+      206: {
+        description: 'The requested range or ranges',
+        mediaTypes: ['application/zip', 'multipart/byteranges'],
+      },
       304: { description: 'Not modified' },
     },
-    problems: ['not_found', 'precondition_failed', 'blob_damaged'],
+    problems: ['not_found', 'precondition_failed', 'range_not_satisfiable', 'blob_damaged'],
   }),
   verifyPack: route({
     method: 'GET',

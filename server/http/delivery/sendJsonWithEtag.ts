@@ -15,7 +15,7 @@ export function sendJsonWithEtag(request: Request, json: unknown): Reply {
   requirePreconditions(request, validators);
   return {
     write: (response) => {
-      response.set({ ETag: etag, 'Cache-Control': 'no-cache' });
+      response.set({ ETag: etag, 'Cache-Control': 'no-cache' }).vary('Accept-Encoding');
       if (isFresh(request, validators)) response.status(304).end();
       else response.type('application/json').send(text);
     },

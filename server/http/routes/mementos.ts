@@ -18,22 +18,25 @@ import type { Handlers } from '../app.ts';
 import { prepareBlob } from '../delivery/prepareBlob.ts';
 import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
 import { streamReply } from '../delivery/streamReply.ts';
+import type { Call } from '../reply.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
 import { sealed } from './objects.ts';
 
 const LINK_FORMAT = { 'Content-Type': 'application/link-format; charset=utf-8' };
 const JSON_FORMAT = { 'Content-Type': 'application/json; charset=utf-8' };
 
-type MementoRoutes = 'readTimeMap' | 'readTimeMapJson' | 'readTimeGate' | 'readMemento';
+type MementoRoutes = 'readTimeMap' | 'readTimeMapLinks' | 'readTimeMapJson' | 'readTimeGate' | 'readMemento';
 
 /** Handlers for the Memento protocol (RFC 7089). */
 export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, MementoRoutes> {
   const originOf = publicAddress.originOf.bind(publicAddress);
+  const linksOf = ({ params, request }: Pick<Call, 'params' | 'request'>) => {
+    const observed = findObservedSource(store, params.url ?? '');
+    return streamReply(LINK_FORMAT, () => timeMapLinks(store, observed, originOf(request)));
+  };
   return {
-    readTimeMap: ({ params, request }) => {
-      const observed = findObservedSource(store, params.url ?? '');
-      return streamReply(LINK_FORMAT, () => timeMapLinks(store, observed, originOf(request)));
-    },
+    readTimeMap: linksOf,
+    readTimeMapLinks: linksOf,
     readTimeMapJson: ({ params, request }) => {
       const observed = findObservedSource(store, params.url ?? '');
       return streamReply(JSON_FORMAT, () => timeMapJson(store, observed, originOf(request)));

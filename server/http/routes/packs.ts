@@ -1,6 +1,7 @@
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { packFileOf } from '../../archive/packs/file/packFileOf.ts';
+import { PackFileSummaries } from '../../archive/packs/file/packFileSummaries.ts';
 import { flagPack } from '../../archive/packs/flagPack.ts';
 import { listPacks } from '../../archive/packs/listPacks.ts';
 import { readPackText } from '../../archive/packs/readPack.ts';
@@ -15,6 +16,7 @@ type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verif
 
 export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
   const addressOf = (id: string) => pathOf(ROUTES.readPack.path, { id });
+  const summaries = new PackFileSummaries();
   return {
     listPacks: ({ query, request }) => pageOfTexts(request, query, listPacks(store, query)),
     addPack: async ({ request, admitted }) => {
@@ -28,7 +30,7 @@ export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
     readPack: ({ params }) => okText(readPackText(store.read, params.id ?? '')),
     readPackFile: ({ params: { id = '' }, request }) => {
       const output = packFileOf(store, id);
-      return { write: (response) => sendPackFile(request, response, output) };
+      return { write: (response) => sendPackFile(request, response, output, summaries) };
     },
     verifyPack: async ({ params }) => ok(await verifyPack(store, params.id ?? '')),
     flagPack: async ({ params: { id = '' }, body, admitted }) => {

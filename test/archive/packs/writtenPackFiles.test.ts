@@ -22,7 +22,7 @@ async function packFile(record: PackRecord, files: Files): Promise<Buffer> {
     yield Buffer.from(files[path] ?? '');
   });
   const chunks: Buffer[] = [];
-  for await (const chunk of await output.open()) chunks.push(chunk as Buffer);
+  for await (const chunk of output.zip(await output.check()).read()) chunks.push(Buffer.from(chunk));
   const bytes = Buffer.concat(chunks);
   expect(bytes.length).toBe(output.bytes);
   return bytes;
@@ -96,8 +96,8 @@ test('the stream fails if a file changes between the two reads', async () => {
     readings += 1;
     yield Buffer.from(readings === 1 ? 'first' : 'other');
   });
-  const stream = await output.open();
-  await expect(text(stream)).rejects.toThrow('changed while it was being packed');
+  const zip = output.zip(await output.check());
+  await expect(text(zip.read())).rejects.toThrow('changed while it was being packed');
 });
 
 const RECEIVER = {

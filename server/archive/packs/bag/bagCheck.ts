@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Problem } from '../../../../shared/problems.ts';
 import { DECLARATION_FILE, INFO_FILE } from './bag.ts';
+import { type BagRules, type Declaration, parseDeclaration } from './declaration.ts';
+import { FETCH_FILE, fetchFault } from './fetchFile.ts';
 import {
   ALGORITHMS,
   compareManifest,
@@ -17,11 +19,20 @@ export type { BagFile } from './tagFileLines.ts';
 export type Digests = ReadonlyMap<string, string>;
 
 /** The parsed tag files of a bag. */
-export interface BagTags {
+export interface BagTags extends Declaration {
   manifests: Manifest[];
   tagManifests: Manifest[];
   /** The size of the payload according to `bag-info.txt`, if given. */
   oxum: { bytes: number; files: number } | undefined;
+  /** What is wrong with `fetch.txt`, if anything. */
+  fetchFault: string | undefined;
+}
+
+/** How strictly a bag is read. */
+export interface BagReading {
+  /** The maximum size of a manifest. */
+  maxBytes: number;
+  rules: BagRules;
 }
 
 /** Manifests of 5,000 files with the longest paths are 6 MiB. */
@@ -29,8 +40,8 @@ export const MAX_PACK_TAG_BYTES = 16 * 1_048_576;
 /** The maximum size of `bagit.txt` and of `bag-info.txt`, which are read into memory. */
 const MAX_INFO_BYTES = 1_048_576;
 
-/** BagIt 1.0 is RFC 8493. Most existing bags are 0.97, which has no relevant differences. */
-const VERSIONS: ReadonlySet<string> = new Set(['0.97', '1.0']);
+/** The name of `bag-info.txt` before BagIt 0.96. */
+const OLD_INFO_FILE = 'package-info.txt';
 
 /**
  * Reads the tag files that are needed to check a bag. Manifests are read line by line, up to `maxBytes` each.
@@ -40,26 +51,44 @@ const VERSIONS: ReadonlySet<string> = new Set(['0.97', '1.0']);
  */
 export async function readBagTags(
   tagFiles: ReadonlyMap<string, BagFile>,
-  maxBytes: number,
+  { maxBytes, rules }: BagReading,
 ): Promise<BagTags> {
-  const tags: BagTags = { manifests: [], tagManifests: [], oxum: undefined };
+  const { version, encoding } = parseDeclaration(await allLines(DECLARATION_FILE, tagFiles), rules);
+  const tags: BagTags = {
+    version,
+    encoding,
+    manifests: [],
+    tagManifests: [],
+    oxum: undefined,
+    fetchFault: undefined,
+  };
   for (const [name, file] of tagFiles) {
     const kind = manifestKind(name);
     if (!kind || !Object.hasOwn(ALGORITHMS, kind.algorithm)) continue;
-    const manifest = await parseManifest(name, kind.algorithm, tagFileLines(name, file, maxBytes));
+    const lines = tagFileLines(name, file, maxBytes, encoding);
+    const manifest = await parseManifest(name, kind.algorithm, lines, {
+      decodesPercent: version === '1.0',
+      isLenient: rules === 'any',
+    });
     (kind.of === 'tags' ? tags.tagManifests : tags.manifests).push(manifest);
   }
-  checkDeclaration(await allLines(DECLARATION_FILE, tagFiles));
   if (tags.manifests.length === 0) throw new Problem('manifest_mismatch', 'The bag has no payload manifest.');
-  tags.oxum = oxumOf(await allLines(INFO_FILE, tagFiles));
+  const infoFile = tagFiles.has(INFO_FILE) ? INFO_FILE : OLD_INFO_FILE;
+  tags.oxum = oxumOf(await allLines(infoFile, tagFiles, encoding));
+  const fetchFile = tagFiles.get(FETCH_FILE);
+  if (fetchFile) tags.fetchFault = await fetchFault(tagFileLines(FETCH_FILE, fetchFile, maxBytes, encoding));
   return tags;
 }
 
 /** Returns the lines of a small tag file; none if it does not exist. */
-async function allLines(name: string, tagFiles: ReadonlyMap<string, BagFile>): Promise<string[]> {
+async function allLines(
+  name: string,
+  tagFiles: ReadonlyMap<string, BagFile>,
+  encoding?: string,
+): Promise<string[]> {
   const file = tagFiles.get(name);
   const lines: string[] = [];
-  if (file) for await (const some of tagFileLines(name, file, MAX_INFO_BYTES)) lines.push(...some);
+  if (file) for await (const some of tagFileLines(name, file, MAX_INFO_BYTES, encoding)) lines.push(...some);
   return lines;
 }
 
@@ -87,14 +116,20 @@ export function compareTags(
   });
 }
 
-/** Compares the payload files with each payload manifest. Paths start with `data/`. */
+/**
+ * Compares the payload files with each payload manifest. Paths start with `data/`. Before BagIt 1.0, a file has to be in
+ * one manifest only.
+ */
 export function comparePayload(
-  { manifests }: BagTags,
+  { version, manifests }: BagTags,
   digests: ReadonlyMap<string, Digests>,
 ): ManifestFinding[] {
-  return manifests.flatMap((manifest) =>
+  const findings = manifests.flatMap((manifest) =>
     compareManifest(manifest, digestsBy(manifest.algorithm, digests), true),
   );
+  if (version === '1.0') return findings;
+  const isListed = (path: string) => manifests.some((manifest) => manifest.digests.has(path));
+  return findings.filter(({ state, path }) => state !== 'unlisted' || !isListed(path));
 }
 
 function digestsBy(algorithm: string, digests: ReadonlyMap<string, Digests>): Map<string, string> {
@@ -130,16 +165,6 @@ export async function readTagFile(name: string, file: BagFile, maxBytes: number)
   const chunks: Uint8Array[] = [];
   for await (const chunk of file.read()) chunks.push(chunk);
   return Buffer.concat(chunks);
-}
-
-function checkDeclaration(lines: readonly string[]): void {
-  const version = /^BagIt-Version: (\d+\.\d+)[ \t]*$/.exec(lines[0] ?? '')?.[1];
-  const isUtf8 = /^Tag-File-Character-Encoding: UTF-8[ \t]*$/i.test(lines[1] ?? '');
-  if (lines.length === 2 && version !== undefined && VERSIONS.has(version) && isUtf8) return;
-  throw new Problem(
-    'invalid_pack_file',
-    'bagit.txt must contain the lines BagIt-Version: 1.0 (or 0.97) and Tag-File-Character-Encoding: UTF-8.',
-  );
 }
 
 function oxumOf(info: readonly string[]): BagTags['oxum'] {

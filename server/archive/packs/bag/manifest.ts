@@ -16,6 +16,17 @@ export interface Manifest {
   name: string;
   algorithm: string;
   digests: Map<string, string>;
+  /** The paths as they are written, if they contain a percent sign. */
+  written: Map<string, string>;
+  /** Peculiarities that other readers may not accept, by path. */
+  warnings: Map<string, string>;
+}
+
+export interface ManifestRules {
+  /** Whether `%25` stands for a percent sign, as in BagIt 1.0. */
+  decodesPercent: boolean;
+  /** Whether a path may begin with `./`, and be listed again with the same digest. */
+  isLenient: boolean;
 }
 
 /** The result of comparing one file with a manifest. */
@@ -37,7 +48,7 @@ export function manifestKind(name: string): { of: 'payload' | 'tags'; algorithm:
 }
 
 /**
- * Parses a manifest. Each line has a digest, white space and a path.
+ * Parses a manifest. Each line has a digest, white space and a path, before which `md5sum` may have written an asterisk.
  *
  * @throws Problem `manifest_mismatch` for an invalid line or a duplicate path.
  */
@@ -45,31 +56,78 @@ export async function parseManifest(
   name: string,
   algorithm: string,
   lines: AsyncIterable<readonly string[]>,
+  rules: ManifestRules = { decodesPercent: true, isLenient: false },
 ): Promise<Manifest> {
-  const digests = new Map<string, string>();
+  const manifest: Manifest = {
+    name,
+    algorithm,
+    digests: new Map(),
+    written: new Map(),
+    warnings: new Map(),
+  };
   let number = 0;
   for await (const some of lines) {
     for (const line of some) {
       number += 1;
-      const [, digest, path] = /^([0-9a-fA-F]+)[ \t]+\*?(.+)$/su.exec(line) ?? [];
+      const [, digest, prefix, path] = (rules.isLenient ? LENIENT_LINE : LINE).exec(line) ?? [];
       if (digest?.length !== ALGORITHMS[algorithm] || digest === undefined || path === undefined) {
         throw new Problem('manifest_mismatch', `Line ${number} of ${name} is not a digest and a path.`);
       }
-      const decoded = decodePath(path);
-      if (digests.has(decoded)) {
-        throw new Problem('manifest_mismatch', `${name} lists ${JSON.stringify(decoded)} twice.`);
-      }
-      digests.set(decoded, digest.toLowerCase());
+      const decoded = decodePath(path, rules.decodesPercent);
+      if (prefix) manifest.warnings.set(decoded, `listed with ${prefix} before its path`);
+      if (path.includes('%')) manifest.written.set(decoded, path);
+      addDigest(manifest, decoded, digest.toLowerCase(), rules);
     }
   }
-  return { name, algorithm, digests };
+  return manifest;
 }
 
-/** In manifests BagIt percent-encodes only line breaks and the percent sign itself. */
-function decodePath(path: string): string {
-  return path.replace(/%(0A|0D|25)/gi, (_whole, code: string) =>
+const LINE = /^([0-9a-fA-F]+)[ \t]+(\*?)(.+)$/su;
+const LENIENT_LINE = /^([0-9a-fA-F]+)[ \t]+(\*?(?:\.\/)*)(.+)$/su;
+
+function addDigest(
+  { name, digests, warnings }: Manifest,
+  path: string,
+  digest: string,
+  rules: ManifestRules,
+): void {
+  const earlier = digests.get(path);
+  if (earlier !== undefined) {
+    if (!rules.isLenient || earlier !== digest) {
+      throw new Problem('manifest_mismatch', `${name} lists ${JSON.stringify(path)} twice.`);
+    }
+    warnings.set(path, 'listed twice');
+  }
+  digests.set(path, digest);
+}
+
+/** In manifests BagIt percent-encodes only line breaks and, since 1.0, the percent sign itself. */
+function decodePath(path: string, decodesPercent: boolean): string {
+  return path.replace(decodesPercent ? /%(0A|0D|25)/gi : /%(0A|0D)/gi, (_whole, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16)),
   );
+}
+
+/**
+ * Returns a manifest whose paths are the names of existing files. A path without a file may mean a file whose name has
+ * another Unicode normalization, or percent signs that the writer of the manifest encoded by the rules of another version
+ * of BagIt. A file that the manifest lists by its exact name is never meant.
+ */
+export function withFileNames(manifest: Manifest, files: ReadonlySet<string>): Manifest {
+  const { digests, written } = manifest;
+  if ([...digests.keys()].every((path) => files.has(path))) return manifest;
+  const unlisted = [...files].filter((name) => !digests.has(name));
+  const normalized = new Map(unlisted.map((name) => [name.normalize('NFC'), name]));
+  const renamed = new Map<string, string>();
+  const warnings = new Map(manifest.warnings);
+  for (const [path, digest] of digests) {
+    const raw = written.get(path) ?? path;
+    const names = [path, raw, decodePath(raw, true)].map((name) => normalized.get(name.normalize('NFC')));
+    const meant = files.has(path) ? path : names.find((name) => name !== undefined && !renamed.has(name));
+    if (meant !== undefined && meant !== path) warnings.set(meant, `listed as ${JSON.stringify(path)}`);
+    renamed.set(meant ?? path, digest);
+  }
+  return { ...manifest, digests: renamed, warnings };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Problem } from '../../../../shared/problems.ts';
+import { tagDecoder } from './tagEncoding.ts';
 
 /** A readable file of a bag, in a folder or in a ZIP. */
 export interface BagFile {
@@ -12,18 +13,23 @@ const BYTE_ORDER_MARK = '\ufeff';
 
 /**
  * Returns the lines of a tag file in batches, as it is read. Lines end with LF, CR or CRLF; the last line end is optional.
- * BagIt does not allow a byte order mark, and only UTF-8 is supported.
+ * BagIt does not allow a byte order mark in UTF-8.
  *
- * @throws Problem `invalid_pack_file` if the file is larger than `maxBytes` or is not valid UTF-8.
+ * @throws Problem `invalid_pack_file` if the file is larger than `maxBytes` or is not valid in its encoding.
  */
-export async function* tagFileLines(name: string, file: BagFile, maxBytes: number): AsyncGenerator<string[]> {
+export async function* tagFileLines(
+  name: string,
+  file: BagFile,
+  maxBytes: number,
+  encoding = 'UTF-8',
+): AsyncGenerator<string[]> {
   requireAtMost(name, file, maxBytes);
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  const decoder = tagDecoder(encoding);
   const decode = (chunk?: Uint8Array): string => {
     try {
-      return decoder.decode(chunk, { stream: chunk !== undefined });
+      return decoder?.(chunk) ?? '';
     } catch (error) {
-      throw notText(name, error);
+      throw notText(name, encoding, error);
     }
   };
   let isFirst = true;
@@ -31,7 +37,7 @@ export async function* tagFileLines(name: string, file: BagFile, maxBytes: numbe
   let rest = '';
   for await (const chunk of file.read()) {
     const text = decode(chunk);
-    if (isFirst && text.startsWith(BYTE_ORDER_MARK)) throw notText(name);
+    if (isFirst && text.startsWith(BYTE_ORDER_MARK)) throw notText(name, encoding);
     isFirst &&= text === '';
     rest += text;
     // A CR at the end may be the first half of CRLF.
@@ -58,8 +64,10 @@ export function requireAtMost(name: string, { bytes }: BagFile, maxBytes: number
   throw new Problem('invalid_pack_file', `${name} can have at most ${maxBytes} bytes.`);
 }
 
-function notText(name: string, cause?: unknown): Problem {
-  return new Problem('invalid_pack_file', `${name} must be UTF-8 without a byte order mark.`, { cause });
+function notText(name: string, encoding: string, cause?: unknown): Problem {
+  return new Problem('invalid_pack_file', `${name} must be ${encoding} without a byte order mark.`, {
+    cause,
+  });
 }
 
 function lineTooLong(name: string): Problem {

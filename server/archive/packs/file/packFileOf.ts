@@ -8,7 +8,7 @@ import { type PackFileOutput, writePackFile } from './writePackFile.ts';
 /**
  * Returns the pack file of a pack in the archive.
  *
- * @throws Problem `not_found`; `blob_damaged`, here or from `open`, if the record or a file is damaged. A damaged file is
+ * @throws Problem `not_found`; `blob_damaged`, here or from `check`, if the record or a file is damaged. A damaged file is
  * recorded as damaged, and no pack file is written from it.
  */
 export function packFileOf(store: DamageContext, id: string): PackFileOutput {
@@ -20,10 +20,10 @@ export function packFileOf(store: DamageContext, id: string): PackFileOutput {
   }
   /** The file being read. Files are read one after the other. */
   let current: string | undefined;
-  const output = writePackFile(record, async function* ({ sha256 }) {
+  const output = writePackFile(record, async function* ({ sha256 }, range) {
     current = sha256;
     try {
-      yield* store.blobs.createReadStream(sha256) as AsyncIterable<Uint8Array>;
+      yield* store.blobs.createReadStream(sha256, range) as AsyncIterable<Uint8Array>;
     } catch (error) {
       if (!isBlobDamageError(error)) throw error;
       await confirmDamage(store, [sha256]);
@@ -36,8 +36,8 @@ export function packFileOf(store: DamageContext, id: string): PackFileOutput {
   });
   return {
     ...output,
-    open: () =>
-      output.open().catch(async (error: unknown) => {
+    check: () =>
+      output.check().catch(async (error: unknown) => {
         if (current !== undefined && isBlobDamageError(error)) await confirmDamage(store, [current]);
         throw error;
       }),

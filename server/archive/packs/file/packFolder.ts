@@ -48,12 +48,17 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   const sent = omitsFiles(record) ? withFiles(record, paths, files) : record;
   const checked = checkRecord(sent);
   requireMatchingFiles(checked, files);
-  const output = writePackFile(checked.record, ({ path }) => createReadStream(join(folder, path)));
+  const output = writePackFile(checked.record, ({ path }, range) =>
+    createReadStream(join(folder, path), range),
+  );
   if (output.bytes > MAX_PACK_BYTES) throw packFileTooLarge();
   const file = fileOf(output.id);
   const unfinished = join(dirname(file), `.${output.id}-${randomBytes(4).toString('hex')}.unfinished`);
   try {
-    await pipeline(await output.open(), createWriteStream(unfinished, { flags: 'wx', flush: true }));
+    await pipeline(
+      output.zip(await output.check()).read(),
+      createWriteStream(unfinished, { flags: 'wx', flush: true }),
+    );
     const written = await readPackFile(unfinished, HASHER);
     requireMatchingFiles(written.checked, written.files);
     await rename(unfinished, file);

@@ -100,7 +100,7 @@ function checkPayloadSize({ payload }: PackLayout): void {
 
 /** Checks a bag as far as possible without reading its payload. */
 async function readBag({ tagFiles, payload }: PackLayout): Promise<BagTags> {
-  const tags = await readBagTags(tagFiles, MAX_PACK_TAG_BYTES);
+  const tags = await readBagTags(tagFiles, { maxBytes: MAX_PACK_TAG_BYTES, rules: 'pack' });
   const algorithms = new Set(tags.tagManifests.map(({ algorithm }) => algorithm));
   const digests = new Map<string, Digests>();
   for (const [name, member] of tagFiles) {

@@ -1,22 +1,23 @@
 import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import type { PackFile, PackRecord } from '../../../../shared/archive/pack.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { type Bag, bagOf, PAYLOAD_FOLDER } from '../bag/bag.ts';
-import { storedZip, storedZipBytes, type ZipPart } from '../zip/storedZip.ts';
+import { type ByteRange, type StoredZip, storedZip, storedZipBytes } from '../zip/storedZip.ts';
 
 /** A pack file to be written. Its size is known in advance. */
 export interface PackFileOutput {
   id: string;
   digest: string;
   bytes: number;
-  /** Opens the stream of bytes. Every file is read once before, so that damage is found before anything is sent. */
-  open(): Promise<Readable>;
+  /** Reads every file once and returns their CRCs. @throws Problem `blob_damaged` if the bytes do not match the record. */
+  check(): Promise<Uint32Array>;
+  /** Returns the pack file. Its files are read while it is read. */
+  zip(crcs: Uint32Array): StoredZip;
 }
 
-/** Reads a file of the pack from the start. It is called twice for each file. */
-export type ReadFile = (file: PackFile) => AsyncIterable<Uint8Array>;
+/** Reads bytes of a file of the pack, or all of them. */
+export type ReadFile = (file: PackFile, range?: ByteRange) => AsyncIterable<Uint8Array>;
 
 /** Returns the pack file of a record. The same record gives the same bytes on every machine. */
 export function writePackFile(record: PackRecord, readFile: ReadFile): PackFileOutput {
@@ -26,13 +27,18 @@ export function writePackFile(record: PackRecord, readFile: ReadFile): PackFileO
     id,
     digest,
     bytes: storedZipBytes([...tagParts(bag), ...payloadNames(id, record)]),
-    open: async () => {
-      const payload: ZipPart[] = [];
-      for (const file of record.files) {
-        const crc = await crcOf(file, readFile);
-        const name = payloadName(id, file);
-        payload.push({ name, bytes: file.bytes, crc, read: () => readFile(file) });
-      }
+    check: async () => {
+      const crcs = new Uint32Array(record.files.length);
+      for (const [index, file] of record.files.entries()) crcs[index] = await crcOf(file, readFile);
+      return crcs;
+    },
+    zip: (crcs) => {
+      const payload = record.files.map((file, index) => ({
+        name: payloadName(id, file),
+        bytes: file.bytes,
+        crc: crcs[index] ?? 0,
+        read: (range: ByteRange) => readFile(file, range),
+      }));
       return storedZip([...tagParts(bag), ...emptyPayload(id, record), ...payload]);
     },
   };
@@ -43,8 +49,8 @@ function tagParts({ id, tagFiles }: Bag) {
     name: `${id}/${name}`,
     bytes: bytes.length,
     crc: crc32(bytes),
-    async *read() {
-      yield bytes;
+    async *read({ start, end }: ByteRange) {
+      yield bytes.subarray(start, end + 1);
     },
   }));
 }

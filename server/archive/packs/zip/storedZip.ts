@@ -1,18 +1,29 @@
-import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { ZipFile } from 'yazl';
+
+/** Bytes from `start` to `end`, both inclusive. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
 
 /** A part of a ZIP: a folder, or a file whose size and CRC are known in advance. */
 export type ZipPart =
   | { name: string; folder: true }
-  | { name: string; bytes: number; crc: number; read: () => AsyncIterable<Uint8Array> };
+  | { name: string; bytes: number; crc: number; read: (range: ByteRange) => AsyncIterable<Uint8Array> };
+
+/** A ZIP whose layout is known before any file is read. */
+export interface StoredZip {
+  bytes: number;
+  /** Reads a range, or all bytes. Only the files in the range are read. A file with another size or CRC is an error. */
+  read(range?: ByteRange): AsyncGenerator<Uint8Array>;
+}
 
 /** The fixed lengths of a local header, a central directory record and the end record. */
 const LOCAL_HEADER = 30;
 const CENTRAL_RECORD = 46;
 const END_RECORD = 22;
 
-/** Returns the size of the ZIP that `storedZip` writes. */
+/** Returns the size of the ZIP that `storedZip` returns. */
 export function storedZipBytes(parts: Iterable<{ name: string; bytes?: number }>): number {
   let total = END_RECORD;
   for (const { name, bytes = 0 } of parts) {
@@ -21,62 +32,99 @@ export function storedZipBytes(parts: Iterable<{ name: string; bytes?: number }>
   return total;
 }
 
-/**
- * Streams a ZIP whose bytes depend only on its parts. Nothing is compressed, because versions of zlib produce different
- * output. Each entry has the date 1980-01-01 and mode 0644, and no extra fields. Files are read lazily. A file with a
- * different size or CRC than declared makes the stream fail.
- */
-export function storedZip(parts: readonly ZipPart[]): Readable {
-  const zip = new ZipFile();
-  const output = zip.outputStream as Readable;
-  const declare = declarer(zip);
-  let open: Readable | undefined;
-  zip.on('error', (error: Error) => output.destroy(error));
-  output.on('close', () => open?.destroy());
-  for (const part of parts) {
-    if ('folder' in part) {
-      zip.addEmptyDirectory(part.name, { ...SAME_EVERYWHERE, mode: 0o40755 });
-      continue;
-    }
-    declare(part);
-    const options = { ...SAME_EVERYWHERE, mode: 0o100644, compress: false, size: part.bytes };
-    zip.addReadStreamLazy(part.name, options, (provide) => {
-      open = Readable.from(checked(part), { objectMode: false });
-      open.on('error', (error) => output.destroy(error));
-      provide(undefined, open);
-    });
-  }
-  zip.end();
-  return output;
-}
-
-const SAME_EVERYWHERE = { mtime: new Date(0), forceDosTimestamp: true };
+/** Bytes in memory, or a file. */
+type Segment = Buffer | Extract<ZipPart, { bytes: number }>;
 
 /**
- * For streamed files yazl writes size and CRC after the data. Some readers (Java's ZipInputStream, 7-Zip 9) do not
- * support that for uncompressed entries. Here both are known in advance, so they are set on the entry when yazl queues
- * it, before it can write the header. yazl then treats the entry like a buffer.
+ * Returns a ZIP whose bytes depend only on its parts (APPNOTE.TXT 6.3, without ZIP64). Nothing is compressed, because
+ * versions of zlib produce different output. Each entry has the date 1980-01-01 and mode 0644, and no extra fields. Size
+ * and CRC are in the local header, because some readers (Java's ZipInputStream, 7-Zip 9) do not support them after the
+ * data of uncompressed entries.
  */
-function declarer(zip: ZipFile): (part: { bytes: number; crc: number }) => void {
-  const { entries } = zip as unknown as { entries: object[] };
-  return ({ bytes, crc }) => {
-    entries.push = (entry) => {
-      Object.assign(entry, { crc32: crc, compressedSize: bytes, crcAndFileSizeKnown: true });
-      entries.push = Array.prototype.push;
-      return entries.push(entry);
-    };
+export function storedZip(parts: readonly ZipPart[]): StoredZip {
+  const segments: { start: number; bytes: number; content: Segment }[] = [];
+  let bytes = 0;
+  const add = (content: Segment) => {
+    const length = Buffer.isBuffer(content) ? content.length : content.bytes;
+    segments.push({ start: bytes, bytes: length, content });
+    bytes += length;
+  };
+  const records = parts.map((part) => {
+    const record = centralRecord(part, bytes);
+    add(localHeader(part));
+    if (!('folder' in part)) add(part);
+    return record;
+  });
+  const directory = Buffer.concat(records);
+  add(Buffer.concat([directory, endRecord(parts.length, directory.length, bytes)]));
+  return {
+    bytes,
+    async *read({ start, end } = { start: 0, end: bytes - 1 }) {
+      for (const segment of segments) {
+        const from = Math.max(start - segment.start, 0);
+        const to = Math.min(end - segment.start, segment.bytes - 1);
+        if (from > to) continue;
+        if (Buffer.isBuffer(segment.content)) yield segment.content.subarray(from, to + 1);
+        else yield* checked(segment.content, { start: from, end: to });
+      }
+    },
   };
 }
 
-/** Reads the bytes of a part. @throws Error if they do not match the declared size and CRC. */
-async function* checked(part: { bytes: number; crc: number; read: () => AsyncIterable<Uint8Array> }) {
-  let bytes = 0;
-  let crc = 0;
-  for await (const chunk of part.read()) {
-    bytes += chunk.length;
-    crc = crc32(chunk, crc);
-    if (bytes > part.bytes) break;
+/** Reads bytes of a file. @throws Error if there are fewer or more, or if the whole file has another CRC */
+async function* checked({ bytes, crc, read }: Extract<ZipPart, { bytes: number }>, range: ByteRange) {
+  let missing = range.end - range.start + 1;
+  const isWhole = missing === bytes;
+  let actual = 0;
+  for await (const chunk of read(range)) {
+    missing -= chunk.length;
+    if (isWhole) actual = crc32(chunk, actual);
+    if (missing < 0) break;
     yield chunk;
   }
-  if (bytes !== part.bytes || crc !== part.crc) throw new Error('A file changed while it was being packed.');
+  if (missing !== 0 || (isWhole && actual !== crc))
+    throw new Error('A file changed while it was being packed.');
+}
+
+/** Version 2.0 is needed to extract; names are UTF-8; nothing is compressed; the date is 1980-01-01. */
+function commonFields(part: ZipPart): Buffer {
+  const { crc, bytes } = 'folder' in part ? { crc: 0, bytes: 0 } : part;
+  const fields = Buffer.alloc(26);
+  fields.writeUInt16LE(20, 0);
+  fields.writeUInt16LE(0x0800, 2);
+  fields.writeUInt16LE((1 << 5) | 1, 8);
+  fields.writeUInt32LE(crc, 10);
+  fields.writeUInt32LE(bytes, 14);
+  fields.writeUInt32LE(bytes, 18);
+  fields.writeUInt16LE(Buffer.byteLength(part.name), 22);
+  return fields;
+}
+
+function localHeader(part: ZipPart): Buffer {
+  return Buffer.concat([Buffer.from('PK\x03\x04'), commonFields(part), Buffer.from(part.name)]);
+}
+
+function centralRecord(part: ZipPart, offset: number): Buffer {
+  /** Made by version 6.3 on Unix. */
+  const madeBy = Buffer.from([63, 3]);
+  const fields = Buffer.alloc(14);
+  fields.writeUInt32LE((('folder' in part ? 0o40755 : 0o100644) << 16) >>> 0, 6);
+  fields.writeUInt32LE(offset, 10);
+  return Buffer.concat([
+    Buffer.from('PK\x01\x02'),
+    madeBy,
+    commonFields(part),
+    fields,
+    Buffer.from(part.name),
+  ]);
+}
+
+function endRecord(entries: number, directoryBytes: number, directoryStart: number): Buffer {
+  const record = Buffer.alloc(END_RECORD);
+  record.write('PK\x05\x06', 'latin1');
+  record.writeUInt16LE(entries, 8);
+  record.writeUInt16LE(entries, 10);
+  record.writeUInt32LE(directoryBytes, 12);
+  record.writeUInt32LE(directoryStart, 16);
+  return record;
 }

@@ -130,7 +130,7 @@ function objectOf({ read, blobs }: Pick<Store, 'read' | 'blobs'>, row: MementoRo
 export function mementoAddresses(origin: string, url: string) {
   return {
     timegate: `${origin}/timegate/${url}`,
-    timemap: `${origin}/timemap/${url}`,
+    timemap: `${origin}/timemap/link/${url}`,
     timemapJson: `${origin}/timemap/json/${url}`,
     memento: (moment: string) => `${origin}/memento/${mementoTimestamp(moment)}/${url}`,
   };

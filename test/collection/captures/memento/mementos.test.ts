@@ -104,16 +104,16 @@ const RETRIEVAL: Omit<NewRetrieval, 'source_key' | 'observed_at' | 'original_obs
   page_label: null,
 };
 
-describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
+describe('GET /timemap/link/<url> (RFC 7089, section 5)', () => {
   test('lists every observation, including those of unchanged bytes, but no error page', async () => {
     const url = await observed();
-    const answer = await node.node.fetch(`/timemap/${url}`);
+    const answer = await node.node.fetch(`/timemap/link/${url}`);
     expect(answer.headers.get('Content-Type')).toMatch(/^application\/link-format\b/);
     const text = await answer.text();
     expect(linksOf(text).map(({ rel, uri, datetime }) => [rel, uri, datetime])).toEqual([
       ['original', url, undefined],
       ['timegate', `${node.node.url}/timegate/${url}`, undefined],
-      ['self', `${node.node.url}/timemap/${url}`, undefined],
+      ['self', `${node.node.url}/timemap/link/${url}`, undefined],
       ['first memento', memento(STAMPS[0], url), 'Fri, 20 Nov 2026 10:00:00 GMT'],
       ['memento', memento(STAMPS[1], url), 'Fri, 20 Nov 2026 11:00:00 GMT'],
       ['last memento', memento(STAMPS[2], url), 'Fri, 20 Nov 2026 12:00:00 GMT'],
@@ -150,7 +150,7 @@ describe('GET /timemap/<url> (RFC 7089, section 5)', () => {
       'nonsense',
       'http%3A%2F%2Fx%zz',
     ]) {
-      for (const way of ['timemap', 'timemap/json', 'timegate', `memento/${STAMPS[0]}`]) {
+      for (const way of ['timemap', 'timemap/link', 'timemap/json', 'timegate', `memento/${STAMPS[0]}`]) {
         const answer = await node.node.fetch(`/${way}/${url}`, { headers: { Accept: 'text/html' } });
         expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([404, 'not_found']);
       }
@@ -202,7 +202,7 @@ describe('GET /timegate/<url> (RFC 7089, section 4)', () => {
     expect(linksOf(answer.headers.get('Link') ?? '').map(({ rel, uri }) => [rel, uri])).toEqual([
       ['original', url],
       ['timegate', `${node.node.url}/timegate/${url}`],
-      ['timemap', `${node.node.url}/timemap/${url}`],
+      ['timemap', `${node.node.url}/timemap/link/${url}`],
       ['first prev memento', memento(STAMPS[0], url)],
       ['memento', memento(STAMPS[1], url)],
       ['last next memento', memento(STAMPS[2], url)],

@@ -1,0 +1,62 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { constants } from 'node:zlib';
+import compression from 'compression';
+import type { RequestHandler } from 'express';
+
+/** Smaller answers fit into one packet anyway. */
+const MIN_BYTES = 1024;
+const TEXT_TYPE =
+  /^(?:text\/(?!event-stream)|application\/(?:[\w.+-]+\+)?(?:json|ndjson|xml|javascript|link-format|linkset)\b|image\/svg\+xml)/;
+/** Addresses of recorded bytes, which are sent as they were recorded, and of tiles, which have their own coding. */
+const RECORDED_BYTES = /^\/(?:archive|memento|log|api\/blobs)\//;
+/** Built files are the same for everyone and contain no secret. */
+const BUILT_FILES = /^\/assets\//;
+
+/**
+ * Compresses whole answers of text when the client accepts it, as `br` or `gzip`. Streamed answers, which have no length,
+ * are sent as they are, so that back-pressure and the limits for stalled readers work on the connection itself.
+ */
+export function compressText(): RequestHandler {
+  const compress = compression({
+    threshold: MIN_BYTES,
+    filter: isCompressible,
+    level: 4,
+    brotli: {
+      params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 18 },
+    },
+  });
+  return (request, response, next) => {
+    if (RECORDED_BYTES.test(request.path)) return next();
+    if (acceptsCoding(request)) return compress(request, response, next);
+    // A cache must not give this answer to clients that accept a coding.
+    response.vary('Accept-Encoding');
+    next();
+  };
+}
+
+/** Called when the head is about to be sent. If it returns true, the answer has `Vary: Accept-Encoding`. */
+function isCompressible(request: IncomingMessage, response: ServerResponse): boolean {
+  const type = String(response.getHeader('Content-Type') ?? '');
+  const isText = TEXT_TYPE.test(type) && Number(response.getHeader('Content-Length')) >= MIN_BYTES;
+  const isExact = response.statusCode === 206 || response.hasHeader('Repr-Digest');
+  if (!isText || isExact || mayHoldSecret(request, response)) return false;
+  // The two codings of one representation must not share a strong entity tag (RFC 9110, section 8.8.3).
+  const etag = response.getHeader('ETag');
+  if (typeof etag === 'string' && etag.startsWith('"')) response.setHeader('ETag', `W/${etag}`);
+  if (request.method === 'HEAD') response.removeHeader('Content-Length');
+  return true;
+}
+
+/**
+ * Returns whether an answer may hold a secret. The length of a compressed answer would reveal a secret next to text that
+ * an attacker chooses (BREACH), so nothing is compressed for signed-in clients.
+ */
+function mayHoldSecret({ headers, url = '' }: IncomingMessage, response: ServerResponse): boolean {
+  if (BUILT_FILES.test(url)) return false;
+  const isSignedIn = headers.cookie !== undefined || headers.authorization !== undefined;
+  return isSignedIn || response.hasHeader('Set-Cookie') || /^\/(?:manage|sign-in)(?:\/|\?|$)/.test(url);
+}
+
+function acceptsCoding({ headers }: IncomingMessage): boolean {
+  return /\b(?:br|gzip|\*)/.test(String(headers['accept-encoding'] ?? ''));
+}

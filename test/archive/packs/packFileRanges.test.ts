@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { blobPath } from '../../../server/store/blobs/paths.ts';
+import { EXTRACTORS, isInstalled, run } from '../../support/extract.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
+import { SAMPLE_FILES } from '../../support/packFiles.ts';
+import { problemOf, sha256Of, uploadNewPack } from '../../support/packs.ts';
+
+afterEach(closeTestNodes);
+
+async function published(files = SAMPLE_FILES): Promise<{ node: TestNode; path: string; bytes: Buffer }> {
+  const node = await openTestNode();
+  const { id } = await uploadNewPack(node, {}, files);
+  const path = `/api/packs/${id}/file`;
+  const bytes = Buffer.from(await (await node.fetch(path)).arrayBuffer());
+  return { node, path, bytes };
+}
+
+const withRange = (range: string, more: Record<string, string> = {}) => ({
+  headers: { Range: range, ...more },
+});
+const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
+
+test('a pack file has the digest of all its bytes, for GET, HEAD and ranges', async () => {
+  const { node, path, bytes } = await published();
+  const digest = `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`;
+  for (const init of [{}, { method: 'HEAD' }, withRange('bytes=5-9')]) {
+    const { headers } = await node.fetch(path, init);
+    expect(headers.get('Repr-Digest')).toBe(digest);
+    expect(headers.get('Accept-Ranges')).toBe('bytes');
+  }
+});
+
+test('every range of a pack file has the bytes of the whole', async () => {
+  const { node, path, bytes } = await published();
+  const step = Math.floor(bytes.length / 40);
+  for (let start = 0; start < bytes.length; start += step) {
+    const end = Math.min(start + 2 * step, bytes.length - 1);
+    const response = await node.fetch(path, withRange(`bytes=${start}-${end}`));
+    expect(response.status).toBe(206);
+    expect(response.headers.get('Content-Range')).toBe(`bytes ${start}-${end}/${bytes.length}`);
+    expect(response.headers.get('Content-Length')).toBe(String(end - start + 1));
+    expect((await bytesOf(response)).equals(bytes.subarray(start, end + 1))).toBe(true);
+  }
+  const suffix = await node.fetch(path, withRange('bytes=-22'));
+  expect(await bytesOf(suffix)).toEqual(bytes.subarray(-22));
+});
+
+test('several ranges are sent as multipart/byteranges', async () => {
+  const { node, path, bytes } = await published();
+  const response = await node.fetch(path, withRange('bytes=0-3,10-13'));
+  expect(response.status).toBe(206);
+  const boundary = sha256Of(bytes);
+  expect(response.headers.get('Content-Type')).toBe(`multipart/byteranges; boundary=${boundary}`);
+  const part = (start: number, end: number) =>
+    Buffer.concat([
+      Buffer.from(
+        `--${boundary}\r\nContent-Type: application/zip\r\nContent-Range: bytes ${start}-${end}/${bytes.length}\r\n\r\n`,
+      ),
+      bytes.subarray(start, end + 1),
+      Buffer.from('\r\n'),
+    ]);
+  const expected = Buffer.concat([part(0, 3), part(10, 13), Buffer.from(`--${boundary}--\r\n`)]);
+  expect(response.headers.get('Content-Length')).toBe(String(expected.length));
+  expect((await bytesOf(response)).equals(expected)).toBe(true);
+});
+
+test('If-Range decides whether a range is sent, and a range outside is 416', async () => {
+  const { node, path, bytes } = await published();
+  const etag = (await node.fetch(path, { method: 'HEAD' })).headers.get('ETag') ?? '';
+  expect((await node.fetch(path, withRange('bytes=1-2', { 'If-Range': etag }))).status).toBe(206);
+  for (const other of ['"other"', `W/${etag}`]) {
+    const whole = await node.fetch(path, withRange('bytes=1-2', { 'If-Range': other }));
+    expect(whole.status).toBe(200);
+    expect(await bytesOf(whole)).toEqual(bytes);
+  }
+  const outside = await node.fetch(path, withRange(`bytes=${bytes.length}-`));
+  expect(outside.headers.get('Content-Range')).toBe(`bytes */${bytes.length}`);
+  expect(await problemOf(outside)).toMatchObject({ status: 416, code: 'range_not_satisfiable' });
+  const malformed = await node.fetch(path, withRange('bytes=b-a'));
+  expect(malformed.status).toBe(200);
+});
+
+test('a range reads only the files in it', async () => {
+  const { node, path, bytes } = await published({ 'data.bin': 'x'.repeat(100_000), 'z.txt': 'last' });
+  await rm(blobPath(node.dataFolder, sha256Of('x'.repeat(100_000))));
+  const end = await node.fetch(path, withRange('bytes=-300'));
+  expect(end.status).toBe(206);
+  expect((await bytesOf(end)).equals(bytes.subarray(-300))).toBe(true);
+  const middle = bytes.indexOf('xxxxxxxx');
+  const damaged = node.fetch(path, withRange(`bytes=${middle}-${middle + 9}`));
+  expect(await problemOf(damaged)).toMatchObject({ status: 500, code: 'blob_damaged' });
+  expect(await problemOf(node.fetch(path))).toMatchObject({ status: 500, code: 'blob_damaged' });
+});
+
+test('curl and wget resume a download, and other programs extract it', async ({ skip }) => {
+  skip(!(await isInstalled('curl')), 'curl is not installed');
+  const { node, path, bytes } = await published();
+  const folder = await temporaryFolder();
+  const programs: [string, string[]][] = [
+    ['curl', ['-sS', '-f', '-C', '-', '-o', 'x.pack.zip', node.url + path]],
+    ['wget', ['-q', '-c', '-O', 'x.pack.zip', node.url + path]],
+  ];
+  for (const [program, args] of programs) {
+    if (!(await isInstalled(program))) continue;
+    await writeFile(join(folder, 'x.pack.zip'), bytes.subarray(0, 1_000));
+    await run(program, args, folder);
+    expect((await readFile(join(folder, 'x.pack.zip'))).equals(bytes)).toBe(true);
+  }
+  for (const [program, argsOf] of Object.entries(EXTRACTORS)) {
+    if (!(await isInstalled(program))) continue;
+    const into = await temporaryFolder();
+    await writeFile(join(into, 'x.pack.zip'), bytes);
+    await run(program, argsOf('x.pack.zip'), into);
+  }
+});
