@@ -231,6 +231,8 @@ export const objectMetadataSchema = z
         time: instantSchema,
         status: z.int().nullable(),
         content_type: z.string().nullable(),
+        /** The content codings of the stored bytes, such as `gzip`. Null if they are not encoded. */
+        content_encoding: z.string().nullable(),
         observer: z.string(),
         original_observed_at: instantSchema.nullable(),
         /** Whether the stored bytes matched their digest at the time of this response. */

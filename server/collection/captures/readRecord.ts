@@ -42,7 +42,7 @@ export interface RecordServices {
   maxBytesOf: (url: string) => number;
 }
 
-const SAME_PAYLOAD = /\/revisit\/identical-payload-digest\/?$/;
+const SAME_PAYLOAD = /\/revisit\/(?:uri-agnostic-)?identical-payload-digest\/?$/;
 const NOT_MODIFIED = /\/revisit\/server-not-modified\/?$/;
 
 /**
@@ -53,7 +53,8 @@ const NOT_MODIFIED = /\/revisit\/server-not-modified\/?$/;
 export async function readRecord(services: RecordServices, record: WarcRecord): Promise<CaptureRecord> {
   const url = parseCaptureUrl(stripAngleBrackets(record.field('warc-target-uri') ?? ''));
   const at = parseCaptureDate(record.field('warc-date'));
-  if (record.field('warc-truncated') !== undefined) throw new RefusedCaptureError('truncated');
+  // A revisit is truncated by definition: it leaves out the payload that it refers to (ISO 28500, section 6.7.2).
+  if (record.type !== 'revisit' && record.field('warc-truncated') !== undefined) throw new RefusedCaptureError('truncated');
   if (record.field('warc-segment-number') !== undefined) throw new RefusedCaptureError('segmented');
   const stated = parseStatedDigest(record.field('warc-payload-digest'));
   const common = {

@@ -98,18 +98,22 @@ async function responseRecord(
 }
 
 function revisit(source: WarcSource, row: WarcRow, sha256: string, written: WrittenObject): WarcRecord {
+  const head = row.status === null ? Buffer.alloc(0) : responseHead(row, null);
+  const isShortened = row.status !== 304 && head.length > 0;
   return {
     ...common(source, row, 'revisit'),
     fields: {
       ...about(source, row),
       'WARC-Profile': row.status === 304 ? NOT_MODIFIED : SAME_PAYLOAD,
+      // ISO 28500, section 6.7.2, requires it if the payload is left out of a block.
+      'WARC-Truncated': isShortened ? 'length' : undefined,
       'WARC-Refers-To': written.record,
       'WARC-Refers-To-Target-URI': written.url,
       'WARC-Refers-To-Date': written.date,
       'WARC-Payload-Digest': `sha256:${sha256}`,
     },
     contentType: 'application/http; msgtype=response',
-    head: row.status === null ? Buffer.alloc(0) : responseHead(row, null),
+    head,
   };
 }
 

@@ -126,16 +126,18 @@ export function recentChecks(
 /** The data of a retrieval in the metadata of its object. */
 export type ObjectRetrieval = Pick<
   Retrieval,
-  'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type'
+  'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type' | 'headers'
 >;
 
 /** Returns all retrievals of an object, newest first. */
 export function retrievalsOfObject(database: ReadDatabase, sha256: string): ObjectRetrieval[] {
-  return statement<ObjectRetrieval>(
+  return statement<Omit<ObjectRetrieval, 'headers'> & { headers: string }>(
     database,
-    `SELECT url, observer, observed_at, original_observed_at, status, content_type FROM retrievals
+    `SELECT url, observer, observed_at, original_observed_at, status, content_type, headers FROM retrievals
      WHERE sha256 = ? ORDER BY id DESC`,
-  ).all(sha256);
+  )
+    .all(sha256)
+    .map((row) => ({ ...row, headers: JSON.parse(row.headers) as [string, string][] }));
 }
 
 /** Whether any retrieval has this object. */
