@@ -1,6 +1,7 @@
 import type { PageLabel } from '../../../../shared/collection/event.ts';
 import type {
   RecordedRetrieval,
+  Redirect,
   Retrieval,
   RetrievalError,
   SentRequest,
@@ -14,7 +15,7 @@ export interface NewRetrieval {
   round: number | null;
   url: string;
   final_url: string;
-  redirects: { url: string; status: number }[];
+  redirects: Redirect[];
   observer: string;
   observed_at: string;
   original_observed_at: string | null;
@@ -49,7 +50,7 @@ export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval
        @page_label)`,
   ).run({
     ...retrieval,
-    redirects: JSON.stringify(redirects.map(({ status, url }) => ({ status, url }))),
+    redirects: JSON.stringify(redirects.map(({ headers, status, url }) => ({ headers, status, url }))),
     headers: JSON.stringify(retrieval.headers),
     request: request ? JSON.stringify({ headers: request.headers, method: request.method }) : null,
     page_label: page_label && JSON.stringify({ label: page_label.label, reason: page_label.reason }),
