@@ -10,6 +10,7 @@ import {
   captureIdentitySchema,
   newSourceSchema,
   recordedRetrievalSchema,
+  redirectSchema,
   retrievalErrorSchema,
   sourceStateSchema,
 } from '../../shared/collection/source.ts';
@@ -197,7 +198,7 @@ const retrieved = {
   round: number.nullable(),
   url: sourceUrl,
   final_url: httpUrl,
-  redirects: z.array(z.strictObject({ url: httpUrl, status })),
+  redirects: z.array(redirectSchema.extend({ url: httpUrl, status })),
   observer,
   observed_at: instantSchema,
   original_observed_at: instantSchema.nullable(),

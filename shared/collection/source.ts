@@ -157,6 +157,15 @@ export const sentRequestSchema = z.strictObject({
 });
 export type SentRequest = z.output<typeof sentRequestSchema>;
 
+/** A redirect that was followed. Retrievals of earlier versions have no headers. */
+export const redirectSchema = z.strictObject({
+  url: z.string(),
+  status: z.int(),
+  /** Without cookies and credentials. Only `Location` if there are too many. */
+  headers: z.array(z.tuple([z.string(), z.string()])).optional(),
+});
+export type Redirect = z.output<typeof redirectSchema>;
+
 /** How the record of a third party's capture identifies itself. */
 export const captureIdentitySchema = z.strictObject({
   record_id: z.string().nullable(),
@@ -173,7 +182,7 @@ export const recordedRetrievalSchema = z
     round: z.int().nullable(),
     url: z.string(),
     final_url: z.string(),
-    redirects: z.array(z.strictObject({ url: z.string(), status: z.int() })),
+    redirects: z.array(redirectSchema),
     observer: z.string(),
     observed_at: instantSchema,
     original_observed_at: instantSchema.nullable(),
@@ -231,6 +240,8 @@ export const objectMetadataSchema = z
         time: instantSchema,
         status: z.int().nullable(),
         content_type: z.string().nullable(),
+        /** The content codings of the stored bytes, such as `gzip`. Null if they are not encoded. */
+        content_encoding: z.string().nullable(),
         observer: z.string(),
         original_observed_at: instantSchema.nullable(),
         /** Whether the stored bytes matched their digest at the time of this response. */

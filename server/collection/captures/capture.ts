@@ -1,6 +1,6 @@
 import type { CaptureRefusal } from '../../../shared/collection/captures.ts';
 import type { PageLabel } from '../../../shared/collection/event.ts';
-import { type RetrievalError, watchedUrlSchema } from '../../../shared/collection/source.ts';
+import { type Redirect, type RetrievalError, watchedUrlSchema } from '../../../shared/collection/source.ts';
 import { isHttpUrl } from '../../../shared/values/text.ts';
 import { normalizeUrl } from '../sources/sources.ts';
 
@@ -19,7 +19,7 @@ export interface Capture extends CapturedAnswer {
   url: string;
   /** The address that the capture was fetched from; `url` unless a web archive served it. */
   final_url: string;
-  redirects: { url: string; status: number }[];
+  redirects: Redirect[];
   /** When the third party captured it. */
   original_observed_at: string;
   sha256: string;

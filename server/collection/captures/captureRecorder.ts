@@ -5,6 +5,7 @@ import type { SpooledCapture } from '../../store/sqlite/collection/captureSpool.
 import type { ReferredCapture } from '../../store/sqlite/collection/captures.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Capture, CapturedAnswer } from './capture.ts';
+import { followRedirects } from './followRedirects.ts';
 import type { PendingCaptures } from './readWarcFile.ts';
 import { type RecordedCapture, recordCapture } from './recordCapture.ts';
 import { resolveRevisit, type SpooledRecord } from './resolveRevisit.ts';
@@ -74,8 +75,7 @@ export class CaptureRecorder {
   async #store(batch: SpooledCapture[]): Promise<StoredBatch> {
     const captures: Capture[] = [];
     for (const [index, spooled] of batch.entries()) {
-      const capture = this.#resolve(spooled);
-      if (capture) captures.push(capture);
+      captures.push(...this.#resolve(spooled));
       if (index % YIELD_EVERY === YIELD_EVERY - 1) await nextTurn();
     }
     let writes: Promise<StagedBlob | undefined>[] = [];
@@ -118,9 +118,46 @@ export class CaptureRecorder {
     }
   }
 
+  /**
+   * Returns the captures of an address that a record brings; none if it is refused. A redirect whose target is in the
+   * file is a capture of that target, as for the node's own retrievals. If it has a body, it is one of its own too.
+   */
+  #resolve(spooled: SpooledCapture): Capture[] {
+    const { spool } = this.#pending;
+    const chain = followRedirects(spool, spooled);
+    if (!chain || this.#isNotGet(spooled) || this.#isNotGet(chain.target))
+      return [this.#resolveOne(spooled)].filter((capture) => capture !== undefined);
+    const { url, bytes } = JSON.parse(spooled.record) as SpooledRecord;
+    const reached = this.#read(chain.target);
+    const isReached = reached !== undefined && reached !== 'digest_mismatch';
+    const captures = bytes || !isReached ? [this.#resolveOne(spooled)] : [];
+    if (isReached)
+      captures.push({
+        ...reached,
+        url,
+        redirects: chain.redirects,
+        original_observed_at: spooled.at,
+        // The record is that of the redirect, the digest that of the target.
+        record_id: null,
+      });
+    return captures.filter((capture) => capture !== undefined);
+  }
+
+  #isNotGet({ record, record_id }: SpooledCapture): boolean {
+    const { concurrent } = JSON.parse(record) as SpooledRecord;
+    return this.#pending.spool.isNotGet([...concurrent, ...(record_id === null ? [] : [record_id])]);
+  }
+
   /** Returns the capture that a record holds or refers to; undefined if it is refused. */
-  #resolve(spooled: SpooledCapture): Capture | undefined {
-    const { url, bytes, answer, concurrent } = JSON.parse(spooled.record) as SpooledRecord;
+  #resolveOne(spooled: SpooledCapture): Capture | undefined {
+    const read = this.#isNotGet(spooled) ? 'not_get' : (this.#read(spooled) ?? 'unresolved_revisit');
+    if (typeof read !== 'string') return read;
+    this.#tally.refuse(read);
+    return undefined;
+  }
+
+  #read(spooled: SpooledCapture): Capture | 'digest_mismatch' | undefined {
+    const { url, bytes, answer } = JSON.parse(spooled.record) as SpooledRecord;
     const { at, record_id, payload_digest, sha256 } = spooled;
     const common = {
       url,
@@ -131,16 +168,9 @@ export class CaptureRecorder {
       record_id,
       payload_digest,
     };
-    if (this.#pending.spool.isNotGet([...concurrent, ...(record_id === null ? [] : [record_id])])) {
-      this.#tally.refuse('not_get');
-      return undefined;
-    }
     if (sha256 !== null && bytes !== null && answer !== null) return { ...common, ...answer, sha256, bytes };
     const referred = resolveRevisit(this.#pending.spool, this.#services.store.read, spooled);
-    if (referred === undefined || referred === 'digest_mismatch') {
-      this.#tally.refuse(referred ?? 'unresolved_revisit');
-      return undefined;
-    }
+    if (referred === undefined || referred === 'digest_mismatch') return referred;
     return { ...common, ...answerOfRevisit(answer, referred) };
   }
 

@@ -1,12 +1,21 @@
-import { createGunzip, type Gunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import { DamagedCaptureFileError } from './captureFileErrors.ts';
+import { Inflater, OUTPUT_BYTES } from './inflater.ts';
 
 /** Opens a file from its first byte; may be called more than once. */
 export type OpenBytes = () => AsyncIterable<Buffer>;
 
 const GZIP_MAGIC = [0x1f, 0x8b] as const;
-/** Size of the inflater's output buffer. */
-const OUTPUT_BYTES = 65_536;
+
+/** Whether a file begins like gzip. */
+export async function isGzip(open: OpenBytes): Promise<boolean> {
+  const bytes = new PeekableStream(open());
+  try {
+    return await bytes.beginsWith(GZIP_MAGIC);
+  } finally {
+    await bytes.close();
+  }
+}
 
 /**
  * Yields a file's bytes, decompressed if they are gzip: one member or several in sequence, as in WARC files (ISO 28500,
@@ -18,10 +27,10 @@ export async function* decompress(open: OpenBytes): AsyncGenerator<Buffer, void,
   const bytes = new PeekableStream(open());
   if (!(await bytes.beginsWith(GZIP_MAGIC))) return yield* bytes;
   let yielded = 0;
-  const inflater = new Inflater();
+  const inflater = new Inflater(createGunzip({ chunkSize: OUTPUT_BYTES }));
   try {
     for await (const piece of bytes) {
-      for await (const chunk of inflater.write(piece)) {
+      for await (const chunk of inflate(inflater, piece)) {
         yielded += chunk.length;
         yield chunk;
       }
@@ -46,7 +55,7 @@ async function* remainder(
   open: OpenBytes,
   { yielded, intact }: { yielded: number; intact: number },
 ): AsyncGenerator<Buffer, void, undefined> {
-  const inflater = new Inflater();
+  const inflater = new Inflater(createGunzip({ chunkSize: OUTPUT_BYTES }));
   let decompressedBytes = 0;
   try {
     for await (const piece of open()) {
@@ -54,7 +63,7 @@ async function* remainder(
       const steps = intactLength > 0 ? [piece.subarray(0, intactLength)] : [];
       for (let at = intactLength; at < piece.length; at += 1) steps.push(piece.subarray(at, at + 1));
       for (const step of steps) {
-        for await (const chunk of inflater.write(step)) {
+        for await (const chunk of inflate(inflater, step)) {
           const fresh = chunk.subarray(Math.max(0, yielded - decompressedBytes));
           decompressedBytes += chunk.length;
           if (fresh.length > 0) yield fresh;
@@ -69,55 +78,11 @@ async function* remainder(
   }
 }
 
-/** A gzip inflater that takes one piece at a time and yields all of its output before taking the next. */
-class Inflater {
-  readonly #gunzip: Gunzip = createGunzip({ chunkSize: OUTPUT_BYTES });
-  #wake: () => void = () => {};
-  #failure: Error | undefined;
-  /** Compressed bytes written without an error. */
-  consumed = 0;
-
-  constructor() {
-    this.#gunzip.on('readable', () => this.#wake());
-    this.#gunzip.on('end', () => this.#wake());
-    this.#gunzip.on('error', (error) => {
-      this.#failure = error;
-      this.#wake();
-    });
-  }
-
-  async *write(piece: Buffer): AsyncGenerator<Buffer, void, undefined> {
-    let written = false;
-    this.#gunzip.write(piece, () => {
-      written = true;
-      this.#wake();
-    });
-    yield* this.#drain(() => written);
-    this.consumed += piece.length;
-    if (this.#gunzip.bytesWritten < this.consumed)
-      throw new DamagedCaptureFileError('Other bytes follow the gzip data.');
-  }
-
-  async *end(): AsyncGenerator<Buffer, void, undefined> {
-    this.#gunzip.end();
-    yield* this.#drain(() => this.#gunzip.readableEnded);
-  }
-
-  async *#drain(isDone: () => boolean): AsyncGenerator<Buffer, void, undefined> {
-    for (;;) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake = resolve;
-      if (this.#failure) throw this.#failure;
-      const chunk = this.#gunzip.read() as Buffer | null;
-      if (chunk) yield chunk;
-      else if (isDone()) return;
-      else await promise;
-    }
-  }
-
-  close(): void {
-    this.#gunzip.destroy();
-  }
+/** @throws DamagedCaptureFileError if the data ends within the piece. */
+async function* inflate(inflater: Inflater, piece: Buffer): AsyncGenerator<Buffer, void, undefined> {
+  yield* inflater.write(piece);
+  if (inflater.excess > 0)
+    throw new DamagedCaptureFileError('Other bytes follow the gzip data.', { endsFile: true });
 }
 
 /** A stream whose first bytes can be inspected before it is read. */
@@ -138,6 +103,10 @@ class PeekableStream {
     return magic.every((byte, index) => this.#first[index] === byte);
   }
 
+  async close(): Promise<void> {
+    await this.#rest.return?.();
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer, void, undefined> {
     try {
       if (this.#first.length > 0) yield this.#first;
@@ -147,7 +116,7 @@ class PeekableStream {
         yield value;
       }
     } finally {
-      await this.#rest.return?.();
+      await this.close();
     }
   }
 }
@@ -156,13 +125,16 @@ function isCorrupt(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'Z_DATA_ERROR';
 }
 
-function damageOf(error: unknown): unknown {
+/** Turns an error of zlib into damage of the file. */
+export function damageOf(error: unknown): unknown {
   if (!(error instanceof Error) || !('code' in error) || !String(error.code).startsWith('Z_')) return error;
   const isCut = error.code === 'Z_BUF_ERROR';
+  const isChecksum = /incorrect (data|length) check/.test(error.message);
   return new DamagedCaptureFileError(
     isCut ? 'The gzip data is cut short.' : `The gzip data is corrupt: ${error.message}.`,
     {
-      invalidatesLast: /incorrect (data|length) check/.test(error.message),
+      invalidatesLast: isChecksum,
+      endsFile: !isChecksum,
       cause: error,
     },
   );

@@ -10,7 +10,7 @@ import { sourceIdOf } from '../sources/sources.ts';
 import { DamagedCaptureFileError } from './captureFileErrors.ts';
 import { CaptureRecorder } from './captureRecorder.ts';
 import { CaptureSpace } from './captureSpace.ts';
-import { decompress, type OpenBytes } from './decompress.ts';
+import type { OpenBytes } from './decompress.ts';
 import { type FileDescription, type PendingCaptures, readWarcFile } from './readWarcFile.ts';
 import type { WarcServices } from './services.ts';
 import { Tally } from './tally.ts';
@@ -51,7 +51,7 @@ export async function importWarc(
       receiver,
       maxUnpackedBytes: MAX_CAPTURE_UNPACKED_BYTES,
     };
-    const description = await readWarcFile(reading, pending, tally, decompress(open), signal);
+    const description = await readWarcFile(reading, pending, tally, open, signal);
     await new CaptureRecorder(services, pending, tally, observer(description)).run(signal, onProgress);
   } catch (error) {
     if (error instanceof DamagedCaptureFileError)

@@ -12,7 +12,7 @@ import { decodeChunked, TruncatedChunksError } from './decodeChunked.ts';
 import { type HttpHead, headerOf, MalformedHttpError, splitHead } from './httpMessage.ts';
 import { discardPayload, type Payload, readPayload } from './readPayload.ts';
 import type { WarcRecord } from './readWarc.ts';
-import { DigestVerifier, formatDigest, parseStatedDigest } from './recordDigest.ts';
+import { DigestVerifier, formatDigest, isDigestOfNothing, parseStatedDigest } from './recordDigest.ts';
 
 /** The capture that a revisit refers to. */
 export interface RevisitReference {
@@ -42,7 +42,7 @@ export interface RecordServices {
   maxBytesOf: (url: string) => number;
 }
 
-const SAME_PAYLOAD = /\/revisit\/identical-payload-digest\/?$/;
+const SAME_PAYLOAD = /\/revisit\/(?:uri-agnostic-)?identical-payload-digest\/?$/;
 const NOT_MODIFIED = /\/revisit\/server-not-modified\/?$/;
 
 /**
@@ -53,7 +53,9 @@ const NOT_MODIFIED = /\/revisit\/server-not-modified\/?$/;
 export async function readRecord(services: RecordServices, record: WarcRecord): Promise<CaptureRecord> {
   const url = parseCaptureUrl(stripAngleBrackets(record.field('warc-target-uri') ?? ''));
   const at = parseCaptureDate(record.field('warc-date'));
-  if (record.field('warc-truncated') !== undefined) throw new RefusedCaptureError('truncated');
+  // A revisit is truncated by definition: it leaves out the payload that it refers to (ISO 28500, section 6.7.2).
+  if (record.type !== 'revisit' && record.field('warc-truncated') !== undefined)
+    throw new RefusedCaptureError('truncated');
   if (record.field('warc-segment-number') !== undefined) throw new RefusedCaptureError('segmented');
   const stated = parseStatedDigest(record.field('warc-payload-digest'));
   const common = {
@@ -63,7 +65,10 @@ export async function readRecord(services: RecordServices, record: WarcRecord): 
     payload_digest: stated ? formatDigest(stated) : null,
     concurrent: record.fields('warc-concurrent-to').map(stripAngleBrackets),
   };
-  const block = new DigestVerifier(parseStatedDigest(record.field('warc-block-digest')));
+  const ofBlock = parseStatedDigest(record.field('warc-block-digest'));
+  // wget states the digest of an empty block for each revisit, although it writes the HTTP head.
+  const isUnhashed = record.type === 'revisit' && isDigestOfNothing(ofBlock);
+  const block = new DigestVerifier(isUnhashed ? undefined : ofBlock);
   const bytes = block.through(record.block);
   const read = await refuseOnContentError(() => readBlock(services, record, bytes, url));
   try {

@@ -8,6 +8,8 @@ export interface WarcRecord {
   field(name: string): string | undefined;
   /** Returns every value of a field. */
   fields(name: string): string[];
+  /** Where the record begins in the decompressed bytes. */
+  start: number;
   /** The stated length of the block. */
   length: number;
   /** Throws DamagedCaptureFileError if it is cut short. Unread bytes are skipped. */
@@ -27,18 +29,23 @@ const VERSION = /^WARC\/(0\.1[78]|1\.0|1\.1)$/;
  * if a head has no fields.
  *
  * @param bytes the decompressed file. @param maxBytes limit on its size.
+ * @param progress where the last record begins of which any byte was read; updated while reading.
  * @throws DamagedCaptureFileError, CaptureFileTooLargeError; whatever `bytes` throws.
  */
 export async function* readWarc(
   bytes: AsyncIterable<Uint8Array>,
   maxBytes: number,
+  progress = { start: 0 },
 ): AsyncGenerator<WarcRecord, void, undefined> {
   const metered = new Metered(inPieces(bytes), maxBytes);
   const reader = new AsyncIterReader(metered, null);
   const parser = new WARCParser(reader, { keepHeadersCase: true, parseHttp: false });
   for (;;) {
+    const start = reader.getReadOffset();
     metered.beginHead();
-    const record = await parser.parse();
+    const record = await parser.parse().finally(() => {
+      if (metered.read > start) progress.start = start;
+    });
     metered.endHead();
     if (!record) return;
     const { statusline, headers } = record.warcHeaders;
@@ -53,6 +60,7 @@ export async function* readWarc(
       type: (field('warc-type') ?? '').toLowerCase(),
       field,
       fields: (name) => fields.filter(([known]) => known === name).map(([, value]) => value),
+      start,
       length: Number(length),
       block,
     };
@@ -121,6 +129,8 @@ class Metered implements AsyncIterable<Uint8Array> {
   readonly #maxBytes: number;
   #left: number;
   #headLeft = Number.POSITIVE_INFINITY;
+  /** The number of bytes read. */
+  read = 0;
 
   constructor(bytes: AsyncIterable<Uint8Array>, maxBytes: number) {
     this.#bytes = bytes;
@@ -138,6 +148,7 @@ class Metered implements AsyncIterable<Uint8Array> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, undefined> {
     for await (const chunk of this.#bytes) {
+      this.read += chunk.length;
       this.#left -= chunk.length;
       this.#headLeft -= chunk.length;
       if (this.#left < 0) throw new CaptureFileTooLargeError(this.#maxBytes);

@@ -1,3 +1,4 @@
+import type { CaptureRefusal } from '../../../shared/collection/captures.ts';
 import type { BlobStore, StagedBlob } from '../../store/blobs/blobStore.ts';
 import type { CaptureSpool } from '../../store/sqlite/collection/captureSpool.ts';
 import type { ObjectReceiver } from '../record/objectReceiver.ts';
@@ -5,6 +6,8 @@ import { sourceIdOf } from '../sources/sources.ts';
 import { RefusedCaptureError } from './capture.ts';
 import { CaptureFileTooLargeError, DamagedCaptureFileError } from './captureFileErrors.ts';
 import type { CaptureSpace } from './captureSpace.ts';
+import { decompress, isGzip, type OpenBytes } from './decompress.ts';
+import { gzipMembers } from './gzipMembers.ts';
 import { splitHead } from './httpMessage.ts';
 import { discardPayload, type Payload } from './readPayload.ts';
 import { type CaptureRecord, type RecordServices, readRecord, stripAngleBrackets } from './readRecord.ts';
@@ -37,9 +40,13 @@ export interface FileDescription {
 const MAX_INFO_BYTES = 65_536;
 const KEPT_TYPES: ReadonlySet<string> = new Set(['response', 'resource', 'revisit']);
 
+/** A file with more damaged records is not read further. */
+const MAX_DAMAGED_RECORDS = 10_000;
+
 /**
- * Reads all records of a WARC file and adds its captures to `pending`. If the file is cut off or corrupt, the captures
- * before the damage are kept and the damage is counted.
+ * Reads all records of a WARC file and adds its captures to `pending`. Damage is counted. If each record is a gzip member
+ * of its own, a damaged one is left out and reading goes on with the next member. Otherwise the captures before the
+ * damage are kept: in an uncompressed file, what looks like the next record may be part of a captured page.
  *
  * @throws DamagedCaptureFileError if not even one record could be read; the signal's reason.
  */
@@ -47,60 +54,146 @@ export async function readWarcFile(
   services: ReadServices,
   pending: PendingCaptures,
   tally: Tally,
-  bytes: AsyncIterable<Uint8Array>,
+  open: OpenBytes,
   signal: AbortSignal,
 ): Promise<FileDescription> {
-  const description: FileDescription = { records: 0, info: new Map() };
-  // Added once the next record begins: until then the gzip checksum may still show that the record is corrupt.
-  let last: CaptureRecord | undefined;
-  const settle = async () => {
-    const read = last;
-    last = undefined;
-    if (read) await add(services, pending, tally, read);
-  };
+  const reading = new FileReading(services, pending, tally, signal);
   try {
-    for await (const record of readWarc(bytes, services.maxUnpackedBytes)) {
-      signal.throwIfAborted();
-      await settle();
-      description.records += 1;
-      last = await readAny(services, pending.spool, tally, description, record);
-    }
-    if (description.records === 0) throw new DamagedCaptureFileError('The file holds no record.');
-    await settle();
+    await reading.read(decompress(open), services.maxUnpackedBytes);
+    if (reading.description.records === 0) throw new DamagedCaptureFileError('The file holds no record.');
   } catch (error) {
-    if (last && error instanceof DamagedCaptureFileError && error.invalidatesLast) {
-      if (last.payload) await discardPayload(last.payload);
-      last = undefined;
-    }
-    const isEnd = error instanceof DamagedCaptureFileError || error instanceof CaptureFileTooLargeError;
-    if (!isEnd || description.records === 0) throw error;
-    await settle();
-    tally.refuse(error instanceof CaptureFileTooLargeError ? 'file_too_large' : 'damaged');
+    if (!isEnd(error) || reading.description.records === 0) throw error;
+    const canGoOn = error instanceof DamagedCaptureFileError && !error.endsFile && (await isGzip(open));
+    if (!canGoOn || !(await reading.readMembers(open))) await reading.end(error);
   }
-  return description;
+  return reading.description;
 }
 
-/** Reads a record of any type. Returns it if it holds a capture. */
-async function readAny(
-  services: ReadServices,
-  spool: CaptureSpool,
-  tally: Tally,
-  description: FileDescription,
-  record: WarcRecord,
-): Promise<CaptureRecord | undefined> {
-  if (!KEPT_TYPES.has(record.type) || isWgetMetadata(record)) {
-    if (record.type === 'continuation') tally.refuse('segmented');
-    else tally.skipped += 1;
-    if (record.type === 'request') await noteOtherMethod(spool, record);
-    if (record.type === 'warcinfo' && description.info.size === 0) description.info = await readInfo(record);
-    return undefined;
+function isEnd(error: unknown): error is DamagedCaptureFileError | CaptureFileTooLargeError {
+  return error instanceof DamagedCaptureFileError || error instanceof CaptureFileTooLargeError;
+}
+
+/** What a record brought, before it counts. */
+type Outcome = { start: number } & (
+  | { capture: CaptureRecord }
+  | { refused: CaptureRefusal }
+  | { skipped: true }
+);
+
+class FileReading {
+  readonly description: FileDescription = { records: 0, info: new Map() };
+  readonly #services: ReadServices;
+  readonly #pending: PendingCaptures;
+  readonly #tally: Tally;
+  readonly #signal: AbortSignal;
+  /** Counts once the next record begins: until then the gzip checksum may still show that the record is corrupt. */
+  #last: Outcome | undefined;
+  readonly #progress = { start: 0 };
+
+  constructor(services: ReadServices, pending: PendingCaptures, tally: Tally, signal: AbortSignal) {
+    this.#services = services;
+    this.#pending = pending;
+    this.#tally = tally;
+    this.#signal = signal;
   }
-  try {
-    return await readRecord(services, record);
-  } catch (error) {
-    if (!(error instanceof RefusedCaptureError)) throw error;
-    tally.refuse(error.reason);
-    return undefined;
+
+  /** Reads records to the end. */
+  async read(bytes: AsyncIterable<Uint8Array>, maxBytes: number, progress = this.#progress): Promise<void> {
+    for await (const record of readWarc(bytes, maxBytes, progress)) {
+      this.#signal.throwIfAborted();
+      await this.#settle();
+      this.description.records += 1;
+      this.#last = { start: record.start, ...(await this.#readAny(record)) };
+    }
+    await this.#settle();
+  }
+
+  /**
+   * Reads the damaged record and all after it again, each gzip member by itself.
+   *
+   * @returns false, and reads nothing, if the damaged record is not the beginning of a member.
+   */
+  async readMembers(open: OpenBytes): Promise<boolean> {
+    const from = this.#progress.start;
+    let hasBegun = false;
+    let damaged = 0;
+    try {
+      for await (const { start, bytes } of gzipMembers(open)) {
+        this.#signal.throwIfAborted();
+        if (start < from) continue;
+        if (!hasBegun && start !== from) return false;
+        if (!hasBegun) await this.#forgetFrom(from);
+        hasBegun = true;
+        if (await this.#readMember(bytes, this.#services.maxUnpackedBytes - start)) continue;
+        damaged += 1;
+        if (damaged >= MAX_DAMAGED_RECORDS) return true;
+      }
+    } catch (error) {
+      if (!hasBegun || !isEnd(error)) throw error;
+      await this.end(error);
+    }
+    return hasBegun;
+  }
+
+  /** Returns whether the member is intact. */
+  async #readMember(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<boolean> {
+    try {
+      await this.read(bytes, maxBytes, { start: 0 });
+      return true;
+    } catch (error) {
+      if (!(error instanceof DamagedCaptureFileError)) throw error;
+      await this.end(error);
+      return false;
+    }
+  }
+
+  /** Counts damage after the last record, or in it. */
+  async end(error: DamagedCaptureFileError | CaptureFileTooLargeError): Promise<void> {
+    if (error instanceof DamagedCaptureFileError && error.invalidatesLast) await this.#discardLast();
+    await this.#settle();
+    this.#tally.refuse(error instanceof CaptureFileTooLargeError ? 'file_too_large' : 'damaged');
+  }
+
+  /** Counts the last record, unless it is the one that is read again. */
+  async #forgetFrom(start: number): Promise<void> {
+    if (this.#last && this.#last.start >= start) {
+      await this.#discardLast();
+      this.description.records -= 1;
+    } else await this.#settle();
+  }
+
+  async #discardLast(): Promise<void> {
+    const last = this.#last;
+    this.#last = undefined;
+    if (last && 'capture' in last && last.capture.payload) await discardPayload(last.capture.payload);
+  }
+
+  async #settle(): Promise<void> {
+    const last = this.#last;
+    this.#last = undefined;
+    if (!last) return;
+    if ('capture' in last) await add(this.#services, this.#pending, this.#tally, last.capture);
+    else if ('refused' in last) this.#tally.refuse(last.refused);
+    else this.#tally.skipped += 1;
+  }
+
+  /** Reads a record of any type. */
+  async #readAny(
+    record: WarcRecord,
+  ): Promise<{ capture: CaptureRecord } | { refused: CaptureRefusal } | { skipped: true }> {
+    if (!KEPT_TYPES.has(record.type) || isWgetMetadata(record)) {
+      if (record.type === 'continuation') return { refused: 'segmented' };
+      if (record.type === 'request') await noteOtherMethod(this.#pending.spool, record);
+      if (record.type === 'warcinfo' && this.description.info.size === 0)
+        this.description.info = await readInfo(record);
+      return { skipped: true };
+    }
+    try {
+      return { capture: await readRecord(this.#services, record) };
+    } catch (error) {
+      if (!(error instanceof RefusedCaptureError)) throw error;
+      return { refused: error.reason };
+    }
   }
 }
 

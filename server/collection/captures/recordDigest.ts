@@ -50,6 +50,11 @@ export function formatDigest({ algorithm, hex }: StatedDigest): string | null {
   return hex === null ? null : `${algorithm}:${hex}`;
 }
 
+/** Whether a stated digest is that of no bytes at all. */
+export function isDigestOfNothing(stated: StatedDigest | undefined): boolean {
+  return stated !== undefined && createHash(stated.algorithm).digest('hex') === stated.hex;
+}
+
 /** Hashes bytes as they pass and compares them with a stated digest, if there is one. */
 export class DigestVerifier {
   readonly #stated: StatedDigest | undefined;

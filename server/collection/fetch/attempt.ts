@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import type { RetrievalError, SentRequest } from '../../../shared/collection/source.ts';
+import type { Redirect, RetrievalError, SentRequest } from '../../../shared/collection/source.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import type { Validators } from '../../store/sqlite/collection/validators.ts';
 import type { HostRateLimiter } from '../schedule/hostRateLimiter.ts';
@@ -33,7 +33,7 @@ export interface ObjectRequest<Received> {
 /** The result of one attempt. */
 export interface Attempt<Received> {
   final_url: string;
-  redirects: { url: string; status: number }[];
+  redirects: Redirect[];
   status: number | null;
   error: RetrievalError | null;
   content_type: string | null;

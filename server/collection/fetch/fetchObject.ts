@@ -5,7 +5,7 @@ import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';
 import type { HttpResponse } from './exchange.ts';
 import { RetrievalFailure } from './failure.ts';
 import { fetchRobotsTxt } from './fetchRobotsTxt.ts';
-import { isRedirect, redirectTarget } from './redirects.ts';
+import { isRedirect, redirectHeaders, redirectTarget } from './redirects.ts';
 import { Requester } from './requester.ts';
 import { conditionalHeaders, redactOwnerHeaders } from './requestHeaders.ts';
 
@@ -117,7 +117,8 @@ class Fetch<Received> {
       attempt.content_type = response.header('content-type') ?? null;
       if (isRedirect(response)) {
         const to = redirectTarget(url, response);
-        attempt.redirects.push({ url: url.href, status: response.status });
+        const kept = redirectHeaders(response.headers);
+        attempt.redirects.push({ url: url.href, status: response.status, headers: kept });
         return to;
       }
       if (response.status === 304) {

@@ -3,6 +3,20 @@ import { RetrievalFailure } from './failure.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
+/** Headers that are not kept of a redirect, because they may be secrets of a session. */
+const WITHHELD_HEADERS =
+  /^(set-cookie2?|cookie|authorization|proxy-authorization|(proxy-)?authentication-info)$/i;
+/** Longer headers are not kept, except `Location`: each check may follow ten redirects. */
+const MAX_HEADER_CHARACTERS = 16_384;
+
+/** Returns the headers of a redirect that are kept. */
+export function redirectHeaders(headers: readonly [string, string][]): [string, string][] {
+  const kept = headers.filter(([name]) => !WITHHELD_HEADERS.test(name));
+  const length = kept.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+  if (length <= MAX_HEADER_CHARACTERS) return kept;
+  return kept.filter(([name]) => name.toLowerCase() === 'location').slice(0, 1);
+}
+
 export function isRedirect({ status }: Pick<HttpResponse, 'status'>): boolean {
   return REDIRECTS.has(status);
 }

@@ -19,7 +19,7 @@ export function storedRetrievalLeaf(row: StoredRetrieval): Buffer {
       `"headers":${row.headers},"id":${row.id},"observed_at":${textOf(row.observed_at)},` +
       `"observer":${textOf(row.observer)},"original_observed_at":${textOf(row.original_observed_at)},` +
       `"page_label":${canonicalOf(row.page_label, '{"label":')},` +
-      `"redirects":${row.redirects === '[]' ? '[]' : canonicalOf(row.redirects, '[{"status":')},` +
+      `"redirects":${row.redirects === '[]' ? '[]' : canonicalOf(row.redirects, '[{"status":', '[{"headers":')},` +
       `"request":${canonicalOf(row.request, '{"headers":')},"round":${textOf(row.round)},` +
       `"sha256":${textOf(row.sha256)},"source":${textOf(row.source)},"status":${textOf(row.status)},` +
       `"url":${textOf(row.url)}}`,
@@ -36,13 +36,13 @@ function captureText({ captured, record_id, payload_digest }: StoredRetrieval): 
 }
 
 /**
- * Returns stored JSON in canonical form. Text that begins with `opening` was written by `insertRetrieval` and is
+ * Returns stored JSON in canonical form. Text that begins with an opening was written by `insertRetrieval` and is
  * canonical already; rows of earlier versions have another order of members. Invalid JSON was written by another
  * program: it is hashed unchanged and matches no leaf.
  */
-function canonicalOf(text: string | null, opening: string): string {
+function canonicalOf(text: string | null, ...openings: string[]): string {
   if (text === null) return 'null';
-  if (text.startsWith(opening)) return text;
+  if (openings.some((opening) => text.startsWith(opening))) return text;
   try {
     return canonicalText(JSON.parse(text));
   } catch (error) {

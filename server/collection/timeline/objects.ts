@@ -1,3 +1,4 @@
+import { contentEncodingOf } from '../../../shared/collection/contentEncoding.ts';
 import type { ObjectMetadata } from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { isDigest } from '../../../shared/values/digest.ts';
@@ -40,6 +41,7 @@ export async function readObjectMetadata(store: DamageContext, sha256: string): 
     time: retrieval.observed_at,
     status: retrieval.status,
     content_type: retrieval.content_type,
+    content_encoding: contentEncodingOf(retrieval.headers),
     observer: retrieval.observer,
     original_observed_at: retrieval.original_observed_at,
     intact,

@@ -6,6 +6,7 @@ import {
   neighboursOf,
   readMemento,
 } from '../../collection/captures/memento/mementos.ts';
+import { sentEncoding } from '../../collection/captures/memento/sentEncoding.ts';
 import {
   httpDate,
   linkHeader,
@@ -20,7 +21,7 @@ import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
 import { streamReply } from '../delivery/streamReply.ts';
 import type { Call } from '../reply.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
-import { sealed } from './objects.ts';
+import { SEALED, sealed } from './objects.ts';
 
 const LINK_FORMAT = { 'Content-Type': 'application/link-format; charset=utf-8' };
 const JSON_FORMAT = { 'Content-Type': 'application/json; charset=utf-8' };
@@ -60,11 +61,16 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
       };
     },
     readMemento: async ({ params, request }) => {
-      const { observed, object, ...place } = readMemento(store, params.time ?? '', params.url ?? '');
+      const { observed, object, contentEncoding, ...place } = readMemento(store, params.time ?? '', params.url ?? '');
       await requireIntact(store, object);
       const { blob, options } = sealed(object)(request);
+      const encoding = await sentEncoding(object.file, contentEncoding);
       const headers = {
         ...options.headers,
+        ...(encoding !== undefined && {
+          'Content-Encoding': encoding,
+          Vary: `${SEALED.Vary}, Accept-Encoding`,
+        }),
         'Memento-Datetime': httpDate(place.moment),
         Link: linkHeader(observed, originOf(request), place),
         // The bytes never change, but the links to neighbours do.

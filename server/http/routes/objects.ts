@@ -8,7 +8,7 @@ import { sendStoredBlob } from '../delivery/sendStoredBlob.ts';
 import { ok } from '../reply.ts';
 
 /** The policy prevents an archived page from running scripts or loading anything when a browser shows it. */
-const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'", Vary: 'Sec-Fetch-Dest' };
+export const SEALED = { 'Content-Security-Policy': "sandbox; default-src 'none'", Vary: 'Sec-Fetch-Dest' };
 /** The policy only works for documents. If a page loads an object as a script, its type is hidden, so browsers refuse it. */
 const PASSIVE_USES: ReadonlySet<unknown> = new Set(['document', 'empty', 'image', 'audio', 'video', 'track']);
 

@@ -60,6 +60,64 @@ describe('a revisit', () => {
     });
   });
 
+  test.each(['http://netpreserve.org/warc/1.1', 'http://netpreserve.org/warc/1.0'])(
+    'is resolved by digest at another address (%s)',
+    async (format) => {
+      const fields = {
+        'WARC-Profile': `${format}/revisit/uri-agnostic-identical-payload-digest`,
+        'WARC-Payload-Digest': sha1('same'),
+      };
+      const elsewhere = revisit(fields, { uri: 'http://other.example/' });
+      await imported(node, Buffer.concat([elsewhere, first()]));
+      const later = revisit(fields, { uri: 'http://third.example/', date: '2020-07-01T00:00:00Z' });
+      expect(await imported(node, later)).toMatchObject({ captures: 1, refused: [] });
+      for (const url of ['http://other.example/', 'http://third.example/']) {
+        const { id } = await sourceNamed(node, url);
+        expect(await node.retrievals(id)).toMatchObject([
+          { sha256: sha256('same'), status: 200, error: null },
+        ]);
+      }
+    },
+  );
+
+  test('is resolved by its SHA-256 to an object of the node itself', async () => {
+    await imported(node, response('same'));
+    const fields = { 'WARC-Payload-Digest': `sha256:${sha256('same')}` };
+    const elsewhere = revisit(fields, { uri: 'http://other.example/' });
+    expect(await imported(node, elsewhere)).toMatchObject({ captures: 1, refused: [] });
+  });
+
+  test('is resolved by address and time under the other scheme', async () => {
+    const fields = {
+      'WARC-Refers-To-Target-URI': 'https://example.com/',
+      'WARC-Refers-To-Date': '2020-01-01T12:00:00Z',
+    };
+    const secure = revisit(fields, { uri: 'https://example.com/' });
+    expect(await imported(node, Buffer.concat([first(), secure]))).toMatchObject({
+      captures: 2,
+      refused: [],
+    });
+  });
+
+  test('is read if it says that its payload is left out and gives the digest of an empty block', async () => {
+    const fields = {
+      'WARC-Refers-To': FIRST,
+      'WARC-Truncated': 'length',
+      'WARC-Block-Digest': sha1(''),
+      'WARC-Payload-Digest': sha1('same'),
+    };
+    const block = http('', { headers: { 'Content-Type': 'text/plain', 'Content-Length': '4' } });
+    expect(await imported(node, Buffer.concat([first(), revisit(fields, { block })]))).toMatchObject({
+      captures: 2,
+      refused: [],
+    });
+    const wrong = revisit(
+      { ...fields, 'WARC-Block-Digest': sha1('x') },
+      { block, date: '2020-08-01T00:00:00Z' },
+    );
+    expect(await imported(node, wrong)).toMatchObject({ refused: [{ reason: 'digest_mismatch', count: 1 }] });
+  });
+
   test('of a revisit is resolved to the original capture', async () => {
     const chain = [first(), revisit({ 'WARC-Refers-To': FIRST }, { id: '<urn:uuid:second>' })];
     const last = revisit({ 'WARC-Refers-To': '<urn:uuid:second>' }, { date: '2020-07-01T00:00:00Z' });

@@ -2,6 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { chunked, closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/scriptedWeb.ts';
@@ -49,16 +50,36 @@ test.skipIf(!hasWget())(
       const node = await openCollectingNode();
       const result = await imported(node, await readFile(join(folder, file)), { observer: 'wget' });
       expect(result).toMatchObject({ captures: 5, refused: [] });
-      expect(result.events).toHaveLength(3);
+      expect(result.events).toHaveLength(4);
       const attemptsOn = async (path: string) => {
         const retrievals = await node.retrievals((await sourceNamed(node, web.url(path))).id);
         return retrievals.map(({ status, error, sha256: digest }) => [status, error, digest]);
       };
       expect(await attemptsOn('/chunks')).toEqual([[200, null, sha256('one two')]]);
-      expect(await attemptsOn('/old')).toEqual([[302, 'redirected', sha256('')]]);
+      expect(await attemptsOn('/old')).toEqual([[200, null, sha256('another')]]);
       expect(await attemptsOn('/missing')).toEqual([[404, 'http_error', sha256('Not here.')]]);
       expect(await attemptsOn('/page')).toEqual([[200, null, sha256('<title>Levels</title>12.7')]]);
       await node.node.close();
     }
   },
 );
+
+test.skipIf(!hasWget())('imports the revisits of wget --warc-dedup (skipped without wget)', async () => {
+  const web = await ScriptedWeb.open();
+  web.script('/page', page('<title>Levels</title>12.7'));
+  const folder = await temporaryFolder();
+  const save = (...more: string[]) =>
+    run('wget', ['-q', '-O', '/dev/null', ...more, web.url('/page')], { cwd: folder });
+  await save('--warc-cdx', '--warc-file=first');
+  await save('--warc-dedup=first.cdx', '--warc-file=second');
+  const second = await readFile(join(folder, 'second.warc.gz'));
+  expect(gunzipSync(second).toString('latin1')).toContain('WARC-Type: revisit');
+  const node = await openCollectingNode();
+  await imported(node, await readFile(join(folder, 'first.warc.gz')), { observer: 'first' });
+  expect(await imported(node, second, { observer: 'second' })).toMatchObject({ captures: 1, refused: [] });
+  const retrievals = await node.retrievals((await sourceNamed(node, web.url('/page'))).id);
+  expect(retrievals.map(({ status, sha256: digest }) => [status, digest])).toEqual([
+    [200, sha256('<title>Levels</title>12.7')],
+    [200, sha256('<title>Levels</title>12.7')],
+  ]);
+});

@@ -160,6 +160,7 @@ describe('/archive/<sha256>/metadata', () => {
       time: expect.stringMatching(/^\d{4}-.*Z$/),
       status: 200,
       content_type: 'text/plain',
+      content_encoding: null,
       observer: 'self',
       original_observed_at: null,
       intact: true,

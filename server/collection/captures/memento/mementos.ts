@@ -1,3 +1,4 @@
+import { contentEncodingOf } from '../../../../shared/collection/contentEncoding.ts';
 import { mementoTimestamp } from '../../../../shared/collection/memento.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import { isHttpUrl } from '../../../../shared/values/text.ts';
@@ -7,6 +8,7 @@ import {
   momentBefore,
   momentsAfter,
 } from '../../../store/sqlite/collection/mementos.ts';
+import { firstHeadersOfObject } from '../../../store/sqlite/collection/retrievals.ts';
 import { sourceById } from '../../../store/sqlite/collection/sources.ts';
 import { blobBytes } from '../../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../../store/store.ts';
@@ -32,6 +34,8 @@ export interface Memento {
   observed: ObservedSource;
   moment: string;
   object: ArchivedObject;
+  /** The content codings of the stored bytes, or null. */
+  contentEncoding: string | null;
   previous: string | undefined;
   next: string | undefined;
 }
@@ -94,7 +98,7 @@ export function readMemento(store: Pick<Store, 'read' | 'blobs'>, stamp: string,
       'not_found',
       'This address was not observed at that time. Its TimeMap lists the times of its observations.',
     );
-  return { observed, object: objectOf(store, found), ...neighboursOf(store, observed, found.moment) };
+  return { observed, object: objectOf(store, found), contentEncoding: encodingOf(store, found), ...neighboursOf(store, observed, found.moment) };
 }
 
 /** Returns a moment with the one before it and the one after it. */
@@ -114,6 +118,15 @@ function rangeOf(stamp: string): [string, string] | [] {
   const [, year, month, day, hour, minute, second, milliseconds] = digits;
   const toSeconds = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
   return [`${toSeconds}.${milliseconds ?? '000'}Z`, `${toSeconds}.${milliseconds ?? '999'}Z`];
+}
+
+/** A 304 and a revisit without a head do not repeat how the stored bytes are encoded. */
+function encodingOf({ read }: Pick<Store, 'read'>, { sha256, status, headers }: MementoRow): string | null {
+  const isRepeated = status === 304 || (status !== null && headers.length === 0);
+  const own = contentEncodingOf(headers);
+  return own === null && isRepeated
+    ? contentEncodingOf(firstHeadersOfObject(read, sha256)?.headers ?? [])
+    : own;
 }
 
 function objectOf({ read, blobs }: Pick<Store, 'read' | 'blobs'>, row: MementoRow): ArchivedObject {

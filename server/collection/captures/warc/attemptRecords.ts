@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { SELF } from '../../../../shared/collection/event.ts';
 import {
   attemptWithBody,
@@ -28,7 +29,7 @@ export interface WarcSource {
 }
 
 /**
- * Yields the records of one attempt: the response, the request, and metadata. The response is left out unless all of it
+ * Yields the records of one attempt: the redirects, the response, the request, and metadata. The response is left out unless all of it
  * is held. An object already in the file is referred to, not repeated. A 304 refers to an earlier object: if the file
  * does not contain it yet, the attempt that brought it is written first.
  */
@@ -40,6 +41,7 @@ export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): Async
     const origin = attemptWithBody(database, row);
     if (origin) yield* recordsOfAttempt(source, origin);
   }
+  yield* redirectRecords(source, row);
   const main = await mainRecord(source, row);
   if (main) yield main;
   const block = requestBlock(row);
@@ -57,6 +59,35 @@ export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): Async
     contentType: 'application/warc-fields',
     head: Buffer.from(formatNamedFields(metadataOf(source, row, main !== undefined))),
   };
+}
+
+const SHA256_OF_NOTHING = createHash('sha256').digest('hex');
+
+/**
+ * Yields a response for each redirect, without its body, which is not kept. Attempts of earlier versions have no headers
+ * of redirects: `Location` is then the address that was requested next.
+ */
+function* redirectRecords(source: WarcSource, row: WarcRow): Generator<WarcRecord> {
+  if (!isRedirectedFrom(row)) return;
+  for (const [index, { url, status, headers }] of row.redirects.entries()) {
+    const next = row.redirects[index + 1]?.url ?? row.final_url;
+    const known: [string, string][] = next === url ? [] : [['Location', next]];
+    yield {
+      ...common(source, row, 'response', `redirect:${index}`),
+      fields: {
+        ...about(source, row),
+        'WARC-Target-URI': url,
+        'WARC-Payload-Digest': `sha256:${SHA256_OF_NOTHING}`,
+      },
+      contentType: 'application/http; msgtype=response',
+      head: responseHead({ status, headers: headers ?? known }, 0),
+    };
+  }
+}
+
+/** Whether the redirects begin at the address itself. Those of a memento are between addresses of its archive. */
+function isRedirectedFrom({ url, redirects }: WarcRow): boolean {
+  return redirects[0]?.url === url;
 }
 
 async function mainRecord(source: WarcSource, row: WarcRow): Promise<WarcRecord | undefined> {
@@ -98,23 +129,32 @@ async function responseRecord(
 }
 
 function revisit(source: WarcSource, row: WarcRow, sha256: string, written: WrittenObject): WarcRecord {
+  const head = row.status === null ? Buffer.alloc(0) : responseHead(row, null);
+  const isShortened = row.status !== 304 && head.length > 0;
   return {
     ...common(source, row, 'revisit'),
     fields: {
       ...about(source, row),
       'WARC-Profile': row.status === 304 ? NOT_MODIFIED : SAME_PAYLOAD,
+      // ISO 28500, section 6.7.2, requires it if the payload is left out of a block.
+      'WARC-Truncated': isShortened ? 'length' : undefined,
       'WARC-Refers-To': written.record,
       'WARC-Refers-To-Target-URI': written.url,
       'WARC-Refers-To-Date': written.date,
       'WARC-Payload-Digest': `sha256:${sha256}`,
     },
     contentType: 'application/http; msgtype=response',
-    head: row.status === null ? Buffer.alloc(0) : responseHead(row, null),
+    head,
   };
 }
 
-function common<Type extends WarcRecord['type']>({ nodeKey }: WarcSource, row: WarcRow, type: Type) {
-  const name = `urn:strongroom:${nodeKey}:retrieval:${row.id}:${type}`;
+function common<Type extends WarcRecord['type']>(
+  { nodeKey }: WarcSource,
+  row: WarcRow,
+  type: Type,
+  part: string = type,
+) {
+  const name = `urn:strongroom:${nodeKey}:retrieval:${row.id}:${part}`;
   return { type, id: recordId(name), date: row.original_observed_at ?? row.observed_at };
 }
 
@@ -123,8 +163,8 @@ function about({ warcinfo }: WarcSource, row: WarcRow): Record<string, string> {
 }
 
 /** Returns the address that the bytes belong to: for a third party's capture the captured one, not its archive's. */
-function targetOf({ observer, url, final_url }: WarcRow): string {
-  return observer === SELF ? final_url : url;
+function targetOf(row: WarcRow): string {
+  return row.observer === SELF || isRedirectedFrom(row) ? row.final_url : row.url;
 }
 
 /** Returns what the archive knows about an attempt beyond the HTTP messages. */

@@ -10,7 +10,10 @@ const WITHHELD = '[withheld]';
  *
  * @param bytes the length of the body that follows, or null if there is none.
  */
-export function responseHead({ status, headers }: WarcRow, bytes: number | null): Buffer {
+export function responseHead(
+  { status, headers }: Pick<WarcRow, 'status' | 'headers'>,
+  bytes: number | null,
+): Buffer {
   const code = status ?? 200;
   const isDecoded = headers.some(([name]) => isNamed(name, 'transfer-encoding'));
   const lines: string[] = [];

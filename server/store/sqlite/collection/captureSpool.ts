@@ -109,8 +109,19 @@ export class CaptureSpool {
     return this.#one('source = ? AND at = ?', [source, at]);
   }
 
-  byPayload(source: string, digest: string): SpooledCapture | undefined {
-    return this.#one('payload_digest = ? AND source = ? AND sha256 IS NOT NULL', [digest, source]);
+  /** Returns a capture whose payload has this digest, at one address or at any. */
+  byPayload(digest: string, source?: string): SpooledCapture | undefined {
+    return source === undefined
+      ? this.#one('payload_digest = ? AND sha256 IS NOT NULL', [digest])
+      : this.#one('payload_digest = ? AND source = ? AND sha256 IS NOT NULL', [digest, source]);
+  }
+
+  /** Returns the first capture of an address between two times, both inclusive. */
+  firstWithin(source: string, from: string, until: string): SpooledCapture | undefined {
+    return this.#statement(
+      `SELECT ${COLUMNS} FROM captures WHERE source = ? AND at BETWEEN ? AND ?
+       ORDER BY at, sha256 IS NULL, n LIMIT 1`,
+    ).get(source, from, until) as SpooledCapture | undefined;
   }
 
   /** Prefers captures with an object: a revisit never refers to another revisit. */

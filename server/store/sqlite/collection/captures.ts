@@ -99,18 +99,31 @@ export function captureByMoment(
   );
 }
 
-/** Returns the first capture of an address whose payload has this digest. */
+/** Returns the first capture whose payload has this digest, at one address or at any. Prefers observations. */
 export function captureByPayload(
   database: ReadDatabase,
-  sourceId: string,
   digest: string,
+  sourceId: string | null = null,
 ): ReferredCapture | undefined {
   return fromStored(
     statement<Stored>(
       database,
       `${REFERRED} JOIN captures c ON c.retrieval = r.id
-       WHERE c.payload_digest = ? AND r.source_key = (SELECT key FROM sources WHERE id = ?) ORDER BY r.id LIMIT 1`,
-    ).get(digest, sourceId),
+       WHERE c.payload_digest = @digest
+         AND (@sourceId IS NULL OR r.source_key = (SELECT key FROM sources WHERE id = @sourceId))
+       ORDER BY r.error IS NOT NULL, r.id LIMIT 1`,
+    ).get({ digest, sourceId }),
+  );
+}
+
+/** Returns the first retrieval of an object by any observer, this node included. Prefers observations. */
+export function captureOfObject(database: ReadDatabase, sha256: string): ReferredCapture | undefined {
+  return fromStored(
+    statement<Stored>(
+      database,
+      `${REFERRED} LEFT JOIN captures c ON c.retrieval = r.id
+       WHERE r.sha256 = ? ORDER BY r.error IS NOT NULL, r.id LIMIT 1`,
+    ).get(sha256),
   );
 }
 

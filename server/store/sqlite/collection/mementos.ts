@@ -6,6 +6,8 @@ export interface MementoRow {
   moment: string;
   sha256: string;
   content_type: string | null;
+  status: number | null;
+  headers: [string, string][];
 }
 
 /** The same expression as in the index `observations_by_moment`. */
@@ -20,11 +22,12 @@ export function mementoBetween(
   from: string,
   until: string,
 ): MementoRow | undefined {
-  return statement<MementoRow>(
+  const row = statement<Omit<MementoRow, 'headers'> & { headers: string }>(
     database,
-    `SELECT id, ${MOMENT} AS moment, sha256, content_type FROM ${OBSERVATIONS}
+    `SELECT id, ${MOMENT} AS moment, sha256, content_type, status, headers FROM ${OBSERVATIONS}
      AND ${MOMENT} BETWEEN ? AND ? ORDER BY ${MOMENT}, id DESC LIMIT 1`,
   ).get(sourceKey, from, until);
+  return row && { ...row, headers: JSON.parse(row.headers) as [string, string][] };
 }
 
 /** Returns the distinct moments of a source's observations after a moment, in order. */

@@ -1,6 +1,7 @@
 import type { PageLabel } from '../../../../shared/collection/event.ts';
 import type {
   RecordedRetrieval,
+  Redirect,
   Retrieval,
   RetrievalError,
   SentRequest,
@@ -14,7 +15,7 @@ export interface NewRetrieval {
   round: number | null;
   url: string;
   final_url: string;
-  redirects: { url: string; status: number }[];
+  redirects: Redirect[];
   observer: string;
   observed_at: string;
   original_observed_at: string | null;
@@ -49,7 +50,7 @@ export function insertRetrieval(database: WriteDatabase, retrieval: NewRetrieval
        @page_label)`,
   ).run({
     ...retrieval,
-    redirects: JSON.stringify(redirects.map(({ status, url }) => ({ status, url }))),
+    redirects: JSON.stringify(redirects.map(({ headers, status, url }) => ({ headers, status, url }))),
     headers: JSON.stringify(retrieval.headers),
     request: request ? JSON.stringify({ headers: request.headers, method: request.method }) : null,
     page_label: page_label && JSON.stringify({ label: page_label.label, reason: page_label.reason }),
@@ -126,16 +127,18 @@ export function recentChecks(
 /** The data of a retrieval in the metadata of its object. */
 export type ObjectRetrieval = Pick<
   Retrieval,
-  'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type'
+  'url' | 'observer' | 'observed_at' | 'original_observed_at' | 'status' | 'content_type' | 'headers'
 >;
 
 /** Returns all retrievals of an object, newest first. */
 export function retrievalsOfObject(database: ReadDatabase, sha256: string): ObjectRetrieval[] {
-  return statement<ObjectRetrieval>(
+  return statement<Omit<ObjectRetrieval, 'headers'> & { headers: string }>(
     database,
-    `SELECT url, observer, observed_at, original_observed_at, status, content_type FROM retrievals
+    `SELECT url, observer, observed_at, original_observed_at, status, content_type, headers FROM retrievals
      WHERE sha256 = ? ORDER BY id DESC`,
-  ).all(sha256);
+  )
+    .all(sha256)
+    .map((row) => ({ ...row, headers: JSON.parse(row.headers) as [string, string][] }));
 }
 
 /** Whether any retrieval has this object. */

@@ -95,6 +95,7 @@ describe('exporting a source as WARC', () => {
     expect(again?.field('WARC-Refers-To-Target-URI')).toBe(web.url('/page'));
     expect(again?.field('WARC-Refers-To-Date')).toBe('2026-11-20T10:00:00.123Z');
     expect(again?.field('WARC-Payload-Digest')).toBe(sha256('one'));
+    expect(again?.field('WARC-Truncated')).toBe('length');
     expect(again?.payload).toHaveLength(0);
   });
 
@@ -165,14 +166,15 @@ describe('exporting a source as WARC', () => {
     web.script('/page', redirect(other.url('/to')), cutShort(100, 'some'));
     const id = await checked('/page', 2);
     const records = await recordsOf(await exported(node.node, `source=${id}`));
-    expect(typesOf(records)).toBe('warcinfo, response request metadata, metadata');
-    expect(records[1]?.head).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
-    expect(records[1]?.field('WARC-Target-URI')).toBe(other.url('/to'));
-    expect(metadataIn(records[3])).toMatchObject({
+    expect(typesOf(records)).toBe('warcinfo, response response request metadata, metadata');
+    expect(records[1]?.field('WARC-Target-URI')).toBe(web.url('/page'));
+    expect(records[2]?.head).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
+    expect(records[2]?.field('WARC-Target-URI')).toBe(other.url('/to'));
+    expect(metadataIn(records[4])).toMatchObject({
       error: 'http_error',
       redirects: `302 ${web.url('/page')}`,
     });
-    expect(metadataIn(records[4])).toMatchObject({ error: 'body_cut_short' });
+    expect(metadataIn(records[5])).toMatchObject({ error: 'body_cut_short' });
   });
 
   test('reports a damaged object and leaves out its bytes', async () => {
