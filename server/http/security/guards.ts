@@ -77,7 +77,7 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
  * can open a sign-in link in a browser on another machine.
  */
 function requireLocalClient(request: IncomingMessage, path: string, secrets: Secrets): void {
-  if (path === '/api/health' || path.startsWith('/sign-in/')) return;
+  if (path === '/api/health' || path === '/robots.txt' || path.startsWith('/sign-in/')) return;
   if (secrets.publicAddress.peerOf(request).loopback) return;
   if (!identify(request, secrets).owner) throw notShared('The owner does not share this node.');
 }
