@@ -208,7 +208,8 @@ export const packSchema = z
     }),
     flags: z.array(z.strictObject({ reason: flagReasonSchema, note: z.string(), at: instantSchema })),
     original_had_method: z.boolean().nullable().meta({
-      description: 'For a replication: whether the replicated pack was replicable at that time. Otherwise null.',
+      description:
+        'For a replication: whether the replicated pack was replicable at that time. Otherwise null.',
     }),
     ledger_entry: z.int().meta({ description: 'The number of the ledger entry that recorded it.' }),
   })
