@@ -22,8 +22,8 @@ export interface PageDescription {
 
 export type DescribePage = (path: string, origin: string) => PageDescription;
 
-/** The number of pages that are cached, at a few kilobytes each. */
-const MAX_CACHED = 500;
+/** The number of pages that are cached, at a few kilobytes each; a pack of many files takes about 50. */
+const MAX_CACHED = 100;
 const ITEM_PAGE = /^\/(packs|studies|sources|timeline)\/([^/]+)$/;
 const FEED = ROUTES.readEventFeed.path;
 
