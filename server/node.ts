@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../shared/values/clock.ts';
 import { WriteLimits } from './archive/limits/writeLimits.ts';
@@ -21,6 +21,7 @@ import { createApp } from './http/app.ts';
 import { blobFastPath } from './http/delivery/blobFastPath.ts';
 import { CLOSING } from './http/delivery/eventStream.ts';
 import { Exports } from './http/delivery/exports.ts';
+import { pageDescriptions } from './http/delivery/itemPages.ts';
 import { blobsHandlers } from './http/routes/blobs.ts';
 import { captureHandlers } from './http/routes/captures.ts';
 import { citationsHandlers } from './http/routes/citations.ts';
@@ -55,6 +56,7 @@ import { OwnerSessions } from './owner/sessions.ts';
 import { SharingSwitch } from './owner/sharing.ts';
 import { Jobs } from './runtime/jobs.ts';
 import { createLog } from './runtime/log.ts';
+import { isMissing } from './store/blobs/fileErrors.ts';
 import { writeEndpointFile } from './store/endpointFile.ts';
 import { openSettings } from './store/settings.ts';
 
@@ -114,8 +116,8 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const app = createApp({
       handlers: {
         ...nodesHandlers(store),
-        ...studiesHandlers(store),
-        ...packsHandlers(store),
+        ...studiesHandlers(store, publicAddress),
+        ...packsHandlers(store, publicAddress),
         ...commentsHandlers(store),
         ...citationsHandlers(store, nodeName, publicAddress),
         ...harvestingHandlers(store, settings, nodeName, publicAddress),
@@ -151,8 +153,11 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       secrets,
       guards,
       writeLimits,
-      rendererFolder,
-      hasInterface: () => existsSync(join(rendererFolder, 'index.html')),
+      interface: {
+        folder: rendererFolder,
+        readDocument: () => readInterfaceDocument(rendererFolder),
+        describePage: pageDescriptions(store, nodeName),
+      },
       log,
     });
     close = async () => {
@@ -190,6 +195,16 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   } catch (error) {
     // Stop what was started, so that a node that could not be opened neither listens nor keeps its process alive.
     await close();
+    throw error;
+  }
+}
+
+/** Returns the document of the built interface, or undefined if there is none. It may be built while the node runs. */
+function readInterfaceDocument(folder: string): string | undefined {
+  try {
+    return readFileSync(join(folder, 'index.html'), 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }

@@ -21,10 +21,22 @@ function createQueryClient(): QueryClient {
   });
 }
 
+const FIRST_PATH = window.location.pathname;
+
+/**
+ * Removes what the node wrote into the head about the first page, once another page is shown. Otherwise a citation
+ * manager in the browser would save the wrong item.
+ */
+function removeItemElements(path: string): void {
+  if (path === FIRST_PATH) return;
+  for (const element of document.head.querySelectorAll('[data-item]')) element.remove();
+}
+
 /** The root component. */
 export function App() {
   const [queryClient] = useState(createQueryClient);
   const [router] = useState(() => createBrowserRouter(pageRoutes));
+  useEffect(() => router.subscribe(({ location }) => removeItemElements(location.pathname)), [router]);
   // The desktop menu opens pages by their path.
   useEffect(() => desktop()?.onGoTo((path) => void router.navigate(path)), [router]);
   return (

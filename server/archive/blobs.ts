@@ -1,5 +1,6 @@
 import { Problem } from '../../shared/problems.ts';
 import { isDigest } from '../../shared/values/digest.ts';
+import { packsWithBlob } from '../store/sqlite/archive/citations.ts';
 import { blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 
@@ -19,4 +20,13 @@ export function readBlob({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha256:
   const row = blobRow(read, sha256);
   if (!row) throw new Problem('not_found', 'The archive has no blob with this digest.');
   return { file: blobs.fileOf(sha256), sha256, bytes: row.bytes, storedAt: row.stored_at };
+}
+
+/** A blob in more packs has no links to them. */
+const MAX_LINKED_PACKS = 5;
+
+/** Returns the ids of the packs with this blob, oldest first; none if there are more than a few. */
+export function packsOfBlob({ read }: Pick<Store, 'read'>, sha256: string): string[] {
+  const packs = packsWithBlob(read, sha256, MAX_LINKED_PACKS + 1);
+  return packs.length > MAX_LINKED_PACKS ? [] : packs;
 }

@@ -13,7 +13,7 @@ import type { AdmittedWrite, WriteLimits } from '../archive/limits/writeLimits.t
 import type { Log } from '../runtime/log.ts';
 import { checkBody, checkQuery, readJson } from './body/readJson.ts';
 import { compressText } from './delivery/compress.ts';
-import { serveRenderer } from './delivery/renderer.ts';
+import { type Interface, serveRenderer } from './delivery/renderer.ts';
 import { sendText } from './delivery/sendText.ts';
 import { handleErrors } from './problems.ts';
 import type { Handler, Reply } from './reply.ts';
@@ -30,9 +30,8 @@ export interface AppConfig {
   handlers: Handlers;
   secrets: Secrets;
   guards: Guards;
-  rendererFolder: string;
-  /** Returns whether the web interface was built into that folder. */
-  hasInterface: () => boolean;
+  /** The web interface and the descriptions of its pages. */
+  interface: Omit<Interface, 'mayFillPage' | 'publicAddress'>;
   log: Log;
   /** The limits for writes to the data-pack archive. */
   writeLimits: WriteLimits;
@@ -40,7 +39,7 @@ export interface AppConfig {
 
 /** Creates the HTTP application: guards, then the routes of the table, then the pages of the web interface. */
 export function createApp(config: AppConfig): Express {
-  const { handlers, secrets, guards, rendererFolder, hasInterface, log, writeLimits } = config;
+  const { handlers, secrets, guards, log, writeLimits } = config;
   const { invitations, cookieName, publicAddress } = secrets;
   const app = express();
   app.setMaxListeners(0);
@@ -82,9 +81,9 @@ export function createApp(config: AppConfig): Express {
   }
   app.use(routes);
   app.use(
-    signIn(secrets, hasInterface),
+    signIn(secrets, () => config.interface.readDocument() !== undefined),
     acceptInvitation(invitations, cookieName, publicAddress),
-    serveRenderer(rendererFolder, hasInterface),
+    serveRenderer({ ...config.interface, mayFillPage: guards.mayFillPage, publicAddress }),
   );
   app.use(() => {
     throw new Problem('not_found', 'There is nothing at this path.');

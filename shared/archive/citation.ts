@@ -69,3 +69,17 @@ export const citationQuery = z.strictObject({
         'One format. Overrides `Accept`. `croissant` and `frictionless` describe packs with a table (CSV or TSV).',
     }),
 });
+
+/** The media types of a linkset (RFC 9264) by their value of `format`. */
+export const LINKSET_FORMATS = {
+  json: 'application/linkset+json',
+  text: 'application/linkset',
+} as const;
+export type LinksetFormat = keyof typeof LINKSET_FORMATS;
+
+export const linksetQuery = z.strictObject({
+  format: z
+    .string()
+    .optional()
+    .meta({ enum: Object.keys(LINKSET_FORMATS), description: 'One format. Overrides `Accept`.' }),
+});

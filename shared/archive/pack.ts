@@ -191,7 +191,7 @@ export const packSchema = z
     files: z.array(packFileSchema),
     id: packIdSchema,
     digest: digestSchema,
-    tag: tagSchema,
+    tag: tagSchema.meta({ description: '`replicable` if the record declares its method complete.' }),
     replications: z.array(
       z.strictObject({ pack: packIdSchema, verdict: verdictSchema, received_at: instantSchema }),
     ),
@@ -202,12 +202,16 @@ export const packSchema = z
       reproduced: z.int(),
       partial: z.int(),
       failed: z.int(),
-      /** The newest pack whose `supersedes` is this pack. */
-      superseded_by: packIdSchema.nullable(),
+      superseded_by: packIdSchema
+        .nullable()
+        .meta({ description: 'The newest pack whose `supersedes` is this pack.' }),
     }),
     flags: z.array(z.strictObject({ reason: flagReasonSchema, note: z.string(), at: instantSchema })),
-    original_had_method: z.boolean().nullable(),
-    ledger_entry: z.int(),
+    original_had_method: z.boolean().nullable().meta({
+      description:
+        'For a replication: whether the replicated pack was replicable at that time. Otherwise null.',
+    }),
+    ledger_entry: z.int().meta({ description: 'The number of the ledger entry that recorded it.' }),
   })
   .meta({ id: 'Pack' });
 export type Pack = z.output<typeof packSchema>;

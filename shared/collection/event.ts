@@ -26,16 +26,21 @@ export const eventSchema = z
       tags: z.array(z.string()),
     }),
     event_type: eventTypeSchema,
-    observer: z.string(),
+    observer: z.string().meta({
+      description: '`self` for objects that the node retrieved itself; else the name of the archive.',
+    }),
     observed_at: instantSchema,
     original_observed_at: instantSchema.nullable(),
     sha256: digestSchema.nullable(),
     previous_sha256: digestSchema.nullable(),
-    /** The id of the event with which this digest first appeared, if the source returned to an older version. */
-    reverts_to: z.int().nullable(),
+    reverts_to: z.int().nullable().meta({
+      description:
+        'The id of the event with which this digest first appeared, if the source returned to an older version.',
+    }),
     page_label: pageLabelSchema.nullable(),
-    /** Whether the source's noise rules explain the whole change; null if none were applied. */
-    is_noise: z.boolean().nullable(),
+    is_noise: z.boolean().nullable().meta({
+      description: 'Whether the source’s noise rules explain the whole change; null if none were applied.',
+    }),
     ledger_entry: z.int(),
   })
   .meta({ id: 'Event' });
@@ -44,8 +49,9 @@ export type Event = z.output<typeof eventSchema>;
 /** An event with the other observers of the same version. */
 export const eventDetailsSchema = eventSchema
   .extend({
-    /** Other observers that retrieved the same object from the same source. */
-    corroborated_by: z.array(z.string()),
+    corroborated_by: z.array(z.string()).meta({
+      description: 'Other observers that retrieved the same object from the same source.',
+    }),
   })
   .meta({ id: 'EventDetails' });
 export type EventDetails = z.output<typeof eventDetailsSchema>;

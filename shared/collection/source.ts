@@ -64,8 +64,7 @@ export const sourceChangeSchema = z
   .strictObject({
     ...sourceFields,
     paused: z.boolean(),
-    /** Whether the source may be at a private address. */
-    allow_private: z.boolean(),
+    allow_private: z.boolean().meta({ description: 'Whether the source may be at a private address.' }),
   })
   .partial()
   .meta({ id: 'SourceChange' });
@@ -81,8 +80,7 @@ export const sourceSchema = z
     tags: z.array(z.string()),
     last_checked_at: instantSchema.nullable(),
     state: sourceStateSchema,
-    /** Null if the node's default interval applies. */
-    every_minutes: z.int().nullable(),
+    every_minutes: z.int().nullable().meta({ description: 'Null if the node’s default interval applies.' }),
     paused: z.boolean(),
     added_at: instantSchema,
     last_sha256: digestSchema.nullable(),
@@ -98,14 +96,17 @@ export const RECENT_CHECKS = 30;
 export const watchedSourceSchema = sourceSchema
   .extend({
     last_event_at: instantSchema.nullable(),
-    /** This node's last attempts, oldest first: null for a success, else the error. */
-    recent_checks: z.array(z.string().nullable()).max(RECENT_CHECKS),
+    recent_checks: z.array(z.string().nullable()).max(RECENT_CHECKS).meta({
+      description: 'This node’s last attempts, oldest first: null for a success, else the error.',
+    }),
     max_object_mb: z.number().nullable(),
     ignore_robots: z.boolean(),
     headers: z.record(z.string(), z.string()),
     noise_rules: noiseRulesSchema,
-    /** Whether the source may be at a private, loopback or link-local address. Decided when it was added. */
-    allow_private: z.boolean(),
+    allow_private: z.boolean().meta({
+      description:
+        'Whether the source may be at a private, loopback or link-local address. Decided when it was added.',
+    }),
     next_check_at: instantSchema.nullable(),
     last_status: z.int().nullable(),
     last_error: z.string().nullable(),

@@ -23,5 +23,7 @@ export const PAGE_PATHS = [
  * written by strangers.
  */
 export function isDataPath(path: string): boolean {
-  return /^\/(api|archive|assets|log|manage|memento|oai|sign-in|timegate|timemap)(\/|$)/.test(path);
+  return /^\/(api|archive|assets|log|manage|memento|oai|robots\.txt|sign-in|sitemap|sitemap\.xml|timegate|timemap)(\/|$)/.test(
+    path,
+  );
 }

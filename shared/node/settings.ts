@@ -34,24 +34,38 @@ const collection = {
   collection_concurrency: z.int().min(1, 'At least 1.').max(1000, 'At most 1000.'),
   request_timeout_seconds: z.number().min(0.1, 'At least 0.1.').max(3600, 'At most 3600.'),
   max_object_mb: z.number().gt(0, 'More than 0.').max(10_000, 'At most 10000.'),
-  /** 0 disables scheduled audits. */
-  audit_every_days: z.int().min(0, 'At least 0.').max(3650, 'At most ten years.'),
-  /** The User-Agent header, with a contact for site operators. Its product name selects the rules of robots.txt. */
+  audit_every_days: z
+    .int()
+    .min(0, 'At least 0.')
+    .max(3650, 'At most ten years.')
+    .meta({ description: '0 disables scheduled audits.' }),
   user_agent: z
     .string()
-    .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/, 'Printable ASCII, at most 200 characters.'),
+    .regex(/^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/, 'Printable ASCII, at most 200 characters.')
+    .meta({
+      description:
+        'The User-Agent header, with a contact for site operators. Its product name selects the rules of robots.txt.',
+    }),
 };
 
 const reach = {
-  /** The public URL of the node behind a TLS-terminating proxy; empty if there is none. */
   public_url: z
     .string()
     .max(300, 'At most 300 characters.')
-    .refine((url) => url === '' || isOrigin(url), ORIGIN_RULE),
-  /** The IP address of that proxy if it runs on another machine. A proxy on this machine is always trusted. */
-  trusted_proxy: z.union([z.literal(''), z.ipv4(), z.ipv6()], 'Give an IP address, or leave it empty.'),
-  /** The e-mail address for harvesters (OAI-PMH, `adminEmail`). Every reader of the node can see it. */
-  contact_email: z.union([z.literal(''), z.email().max(254)], 'Give an e-mail address, or leave it empty.'),
+    .refine((url) => url === '' || isOrigin(url), ORIGIN_RULE)
+    .meta({
+      description: 'The public URL of the node behind a TLS-terminating proxy; empty if there is none.',
+    }),
+  trusted_proxy: z.union([z.literal(''), z.ipv4(), z.ipv6()], 'Give an IP address, or leave it empty.').meta({
+    description:
+      'The IP address of that proxy if it runs on another machine. A proxy on this machine is always trusted.',
+  }),
+  contact_email: z
+    .union([z.literal(''), z.email().max(254)], 'Give an e-mail address, or leave it empty.')
+    .meta({
+      description:
+        'The e-mail address for harvesters (OAI-PMH, `adminEmail`). Every reader of the node can see it.',
+    }),
 };
 
 export const settingsSchema = z.strictObject({ ...limits, ...collection, ...reach }).meta({ id: 'Settings' });

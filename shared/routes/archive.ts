@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { CITATION_FORMATS, citationQuery, citationSchema, DESCRIPTOR_FORMATS } from '../archive/citation.ts';
+import {
+  CITATION_FORMATS,
+  citationQuery,
+  citationSchema,
+  DESCRIPTOR_FORMATS,
+  LINKSET_FORMATS,
+  linksetQuery,
+} from '../archive/citation.ts';
 import { commentSchema, commentsQuery, newCommentSchema } from '../archive/comment.ts';
 import {
   newFlagSchema,
@@ -279,6 +286,18 @@ export const archiveRoutes = {
         mediaTypes: [...Object.values(CITATION_FORMATS), ...Object.values(DESCRIPTOR_FORMATS)],
       },
     },
+    problems: ['not_found', 'invalid_format', 'not_acceptable'],
+  }),
+  readLinkset: route({
+    method: 'GET',
+    path: '/api/items/{id}/linkset',
+    access: 'read',
+    tag: 'Citations',
+    summary: 'Read the typed links of a pack or a study',
+    description:
+      'All links of the Signposting profile FAIR, as a linkset (RFC 9264). Choose the format with `format` or with `Accept`. The default is `application/linkset+json`.',
+    query: linksetQuery,
+    responses: { 200: { description: 'The linkset', mediaTypes: Object.values(LINKSET_FORMATS) } },
     problems: ['not_found', 'invalid_format', 'not_acceptable'],
   }),
   readBlob: route({

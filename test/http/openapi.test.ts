@@ -2,8 +2,11 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { JsonSchema, OpenApiDocument, Operation } from '../../server/http/openapi/types.ts';
+import { EXAMPLES } from '../../server/http/openapi/examples.ts';
+import type { JsonSchema, MediaType, OpenApiDocument, Operation } from '../../server/http/openapi/types.ts';
 import { PROBLEMS } from '../../shared/problems.ts';
 import type { RouteSpec } from '../../shared/routes/route.ts';
 import { ROUTES } from '../../shared/routes.ts';
@@ -123,6 +126,29 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
     expect(AuthorInput?.required).toEqual(['name']);
   });
 
+  test('every example is valid by its schema, and every main route has one', () => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
+    formats.default(ajv, ['date-time', 'date', 'uri', 'email']);
+    ajv.addSchema(document, 'description');
+    const found: string[] = [];
+    const check = (place: string, content: Record<string, MediaType> = {}) => {
+      const example = content['application/json']?.example;
+      if (example === undefined) return;
+      found.push(place.split(' ', 1)[0] ?? '');
+      const schema = withAbsoluteReferences(content['application/json']?.schema ?? {});
+      const isValid = ajv.compile(schema);
+      expect(isValid(example) ? [] : isValid.errors, place).toEqual([]);
+    };
+    for (const [name, spec] of routes) {
+      const operation = operationOf(document, spec);
+      check(`${name} request`, operation.requestBody?.content);
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        check(`${name} ${status}`, content);
+      }
+    }
+    expect([...new Set(found)].sort()).toEqual(Object.keys(EXAMPLES).sort());
+  });
+
   test('HEAD responds like GET, and parameters are refused', async () => {
     const node = await openTestNode();
     const head = await node.fetch('/api/openapi.json', { method: 'HEAD' });
@@ -133,6 +159,11 @@ describe('GET /api/openapi.json (contract, section 1: Description)', () => {
 
 /** The result of a job depends on its kind. The paths of the document are defined by OpenAPI itself. */
 const MAY_BE_ANYTHING = /^(Job\/properties\/result|\/api\/openapi\.json\/.*additionalProperties)$/;
+
+/** A schema of the document, to be compiled by itself. */
+function withAbsoluteReferences(schema: JsonSchema): JsonSchema {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"description#/')) as JsonSchema;
+}
 
 function operationOf(document: OpenApiDocument, { method, path }: RouteSpec): Operation {
   const item = document.paths[path.replace('{+', '{')] as Record<string, Operation>;

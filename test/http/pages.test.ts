@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isDataPath, PAGE_PATHS } from '../../shared/node/pages.ts';
 import { ROUTES } from '../../shared/routes.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 
@@ -19,19 +20,35 @@ async function nodeWithInterface() {
 describe('the HTML document of the web interface', () => {
   test('is sent for the path of every page, including those of single packs and nodes', async () => {
     const node = await nodeWithInterface();
-    for (const path of [
-      '/',
-      '/packs',
-      '/packs/pk_0',
-      '/assemble',
-      '/nodes/a/b/c',
-      '/timeline/7',
-      '/settings',
-    ]) {
+    const pack = await uploadNewPack(node);
+    for (const path of ['/', '/packs', `/packs/${pack.id}`, '/assemble', '/nodes/a/b/c', '/settings']) {
       const response = await node.fetch(path, BROWSER);
       expect(response.status, path).toBe(200);
+      expect(await response.text()).toMatch(/<title>(.* · )?Strongroom<\/title>/);
+    }
+  });
+
+  test('is sent with 404 for a pack, study, source or event that does not exist', async () => {
+    const node = await nodeWithInterface();
+    const pack = await uploadNewPack(node);
+    const paths = ['/packs/pk_0', `/studies/${pack.id}`, '/sources/so_0', '/timeline/7', '/timeline/x'];
+    for (const path of paths) {
+      const response = await node.fetch(path, BROWSER);
+      expect([response.status, response.headers.get('Cache-Control')], path).toEqual([404, 'no-store']);
       expect(await response.text()).toContain('<title>Strongroom</title>');
     }
+  });
+
+  test('is revalidated by its entity tag, which changes with what is said of the page', async () => {
+    const node = await nodeWithInterface();
+    const pack = await uploadNewPack(node);
+    const first = await node.fetch(`/packs/${pack.id}`, BROWSER);
+    const etag = first.headers.get('ETag') ?? '';
+    const ask = () =>
+      node.fetch(`/packs/${pack.id}`, { headers: { ...BROWSER.headers, 'If-None-Match': etag } });
+    expect((await ask()).status).toBe(304);
+    await uploadNewPack(node, { title: 'Second version', supersedes: pack.id });
+    expect((await ask()).status).toBe(200);
   });
 
   test('is sent with 404 to browsers at other paths; programs get the problem', async () => {
@@ -39,6 +56,7 @@ describe('the HTML document of the web interface', () => {
     const lost = await node.fetch('/no/such/page', BROWSER);
     expect(lost.status).toBe(404);
     expect(lost.headers.get('Content-Type')).toContain('text/html');
+    expect((await node.fetch('/no/such/page', { ...BROWSER, method: 'HEAD' })).status).toBe(404);
     const program = await node.fetch('/no/such/page');
     expect(program.status).toBe(404);
     expect(await program.json()).toMatchObject({ code: 'not_found' });

@@ -20,18 +20,22 @@ const MAX_PARTS = 500;
 
 /** @throws Problem `not_found` */
 export function readCitedWork(database: ReadDatabase, id: string, from: CitationContext): CitedWork {
-  return database
-    .transaction(() => {
-      requireItem(database, id);
-      return packById(database, id)
-        ? citedPack(database, readPack(database, id), from)
-        : citedStudy(database, requireStudy(database, id), from);
-    })
-    .deferred();
+  return readCitedItem(database, id, from).work;
 }
 
-/** A pack as it is cited, and its files. @throws Problem `not_found`, also for a study. */
+/** Returns a pack as it is cited, and its files. @throws Problem `not_found`, also for a study. */
 export function readCitedPack(
+  database: ReadDatabase,
+  id: string,
+  from: CitationContext,
+): { work: CitedWork; files: PackFile[] } {
+  const cited = readCitedItem(database, id, from);
+  if (cited.work.kind === 'study') throw new Problem('not_found', `${id} is a study, which has no files.`);
+  return cited;
+}
+
+/** Returns a pack or a study as it is cited, and the files of a pack. @throws Problem `not_found` */
+export function readCitedItem(
   database: ReadDatabase,
   id: string,
   from: CitationContext,
@@ -39,7 +43,9 @@ export function readCitedPack(
   return database
     .transaction(() => {
       requireItem(database, id);
-      if (!packById(database, id)) throw new Problem('not_found', `${id} is a study, which has no files.`);
+      if (!packById(database, id)) {
+        return { work: citedStudy(database, requireStudy(database, id), from), files: [] };
+      }
       const pack = readPack(database, id);
       return { work: citedPack(database, pack, from), files: pack.files };
     })

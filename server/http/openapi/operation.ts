@@ -6,9 +6,10 @@ import { jobIdSchema } from '../../../shared/node/job.ts';
 import type { Access, BodySpec, RouteSpec } from '../../../shared/routes/route.ts';
 import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../../../shared/values/digest.ts';
 import { httpUrlSchema } from '../../../shared/values/text.ts';
+import { EXAMPLES, type Example } from './examples.ts';
 import { describeResponses } from './responses.ts';
 import type { DescribedSchemas, SchemaUse } from './schemas.ts';
-import type { MediaType, Operation, Parameter } from './types.ts';
+import type { ApiResponse, MediaType, Operation, Parameter } from './types.ts';
 
 /** Returns every schema that a route uses, and whether it describes input or output. */
 export function* schemasOf(spec: RouteSpec): Generator<SchemaUse> {
@@ -27,6 +28,7 @@ export function* schemasOf(spec: RouteSpec): Generator<SchemaUse> {
 
 export function operationOf(name: string, spec: RouteSpec, schemas: DescribedSchemas): Operation {
   const parameters = parametersOf(spec, schemas);
+  const example = EXAMPLES[name];
   return {
     operationId: name,
     tags: [spec.tag],
@@ -34,9 +36,34 @@ export function operationOf(name: string, spec: RouteSpec, schemas: DescribedSch
     description: [spec.description, WHO_MAY[spec.access]].filter(Boolean).join('\n\n'),
     security: SECURITY[spec.access],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(spec.body ? { requestBody: requestBodyOf(spec.body, schemas) } : {}),
-    responses: describeResponses(spec, schemas),
+    ...(spec.body ? { requestBody: withExample(requestBodyOf(spec.body, schemas), example?.request) } : {}),
+    responses: example
+      ? withExamples(describeResponses(spec, schemas), example)
+      : describeResponses(spec, schemas),
   };
+}
+
+/** Adds an example to the JSON of a body. */
+function withExample<Described extends { content?: Record<string, MediaType> }>(
+  described: Described,
+  example: unknown,
+): Described {
+  const json = described.content?.['application/json'];
+  if (example === undefined || json === undefined) return described;
+  return { ...described, content: { ...described.content, 'application/json': { ...json, example } } };
+}
+
+/** Adds the example to the first successful response. */
+function withExamples(
+  responses: Record<string, ApiResponse>,
+  { response }: Example,
+): Record<string, ApiResponse> {
+  return Object.fromEntries(
+    Object.entries(responses).map(([status, described]) => [
+      status,
+      status.startsWith('2') ? withExample(described, response) : described,
+    ]),
+  );
 }
 
 const WHO_MAY: Record<Access, string> = {

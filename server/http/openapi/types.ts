@@ -3,6 +3,7 @@ export type JsonSchema = { [keyword: string]: unknown };
 
 export interface MediaType {
   schema?: JsonSchema;
+  example?: unknown;
 }
 
 export interface Parameter {

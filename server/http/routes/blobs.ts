@@ -1,4 +1,4 @@
-import { readBlob } from '../../archive/blobs.ts';
+import { packsOfBlob, readBlob } from '../../archive/blobs.ts';
 import { requireIntact } from '../../fixity/requireIntact.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
@@ -24,6 +24,11 @@ export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob'> {
 
 /** Returns how a blob is sent, which is the same for all requests. @throws Problem like `readBlob` */
 export function storedBlob(store: Store, sha256: string): () => BlobResponse {
-  const stored = { blob: readBlob(store, sha256), options: AS_BYTES };
+  const blob = readBlob(store, sha256);
+  const packs = packsOfBlob(store, sha256);
+  // The URLs are relative, so that the response is the same at every address of the node.
+  const link = packs.map((id) => `</packs/${id}>; rel="collection"; type="text/html"`).join(', ');
+  const headers = { ...AS_BYTES.headers, ...(link ? { Link: link } : {}) };
+  const stored = { blob, options: { ...AS_BYTES, headers } };
   return () => stored;
 }

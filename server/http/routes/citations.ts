@@ -4,11 +4,15 @@ import {
   type CitationFormat,
   DESCRIPTOR_FORMATS,
   type DescriptorFormat,
+  LINKSET_FORMATS,
+  type LinksetFormat,
 } from '../../../shared/archive/citation.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { cite, citeAs, describeTables } from '../../archive/citations/citations.ts';
+import { readLinkset } from '../../archive/citations/signposts.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
+import { linksetJson, linksetText } from '../delivery/typedLinks.ts';
 import { ok } from '../reply.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
 
@@ -16,11 +20,15 @@ export function citationsHandlers(
   store: Store,
   nodeName: string,
   publicAddress: PublicAddress,
-): Pick<Handlers, 'readCitation'> {
+): Pick<Handlers, 'readCitation' | 'readLinkset'> {
+  const contextOf = (request: Request) => ({
+    origin: publicAddress.originOf(request),
+    publisher: nodeName,
+  });
   return {
     readCitation: async ({ params, query, request }) => {
       const id = params.id ?? '';
-      const from = { origin: publicAddress.originOf(request), publisher: nodeName };
+      const from = contextOf(request);
       const form = query.format === undefined ? acceptedForm(request) : formatOf(query.format);
       if (form === 'all') return { ...ok(cite(store, id, from)), headers: { Vary: 'Accept' } };
       const text = isDescriptor(form)
@@ -39,7 +47,38 @@ export function citationsHandlers(
         },
       };
     },
+    readLinkset: ({ params: { id = '' }, query, request }) => {
+      const format = query.format === undefined ? acceptedLinkset(request) : linksetFormatOf(query.format);
+      const linkset = readLinkset(store, id, contextOf(request));
+      const text = format === 'json' ? JSON.stringify(linksetJson(linkset)) : linksetText(linkset);
+      return {
+        write: (response) => {
+          response.set({ 'Cache-Control': 'no-store', Vary: 'Accept' });
+          response.setHeader('Content-Type', LINKSET_FORMATS[format]);
+          response.end(text);
+        },
+      };
+    },
   };
+}
+
+const LINKSET_NAMES = Object.keys(LINKSET_FORMATS) as LinksetFormat[];
+
+function linksetFormatOf(format: string): LinksetFormat {
+  const known = LINKSET_NAMES.find((each) => each === format);
+  if (known) return known;
+  throw new Problem('invalid_format', `Set format to ${LINKSET_NAMES.join(' or ')}, or omit it.`);
+}
+
+/** A client that accepts any JSON gets a linkset as JSON. */
+function acceptedLinkset(request: Request): LinksetFormat {
+  const accepted = request.accepts([...Object.values(LINKSET_FORMATS), 'application/json']);
+  if (accepted === LINKSET_FORMATS.text) return 'text';
+  if (accepted !== false) return 'json';
+  throw new Problem(
+    'not_acceptable',
+    `The available formats are ${Object.values(LINKSET_FORMATS).join(' and ')}.`,
+  );
 }
 
 type Form = CitationFormat | DescriptorFormat;

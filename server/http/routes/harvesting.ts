@@ -2,13 +2,20 @@ import type { Request } from 'express';
 import { MEBIBYTE } from '../../../shared/limits.ts';
 import { Problem } from '../../../shared/problems.ts';
 import { harvest } from '../../archive/harvesting/harvest.ts';
+import { robotsTxt } from '../../archive/harvesting/robotsTxt.ts';
+import { readSitemap, sitemapIndex } from '../../archive/harvesting/sitemap.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { readBytes, requireMediaType } from '../body/readJson.ts';
 import { bodyChunks } from '../body/requestBody.ts';
-import type { WrittenReply } from '../reply.ts';
+import { streamReply } from '../delivery/streamReply.ts';
+import { plainText, type WrittenReply } from '../reply.ts';
 import type { PublicAddress } from '../security/publicAddress.ts';
+
+type HarvestingRoutes = 'harvest' | 'harvestByForm' | 'readRobotsTxt' | 'readSitemapIndex' | 'readSitemap';
+
+const XML_HEADERS = { 'Cache-Control': 'no-cache', 'Content-Type': 'application/xml; charset=utf-8' };
 
 /** The packs by OAI-PMH, for as long as the node is shared: a private archive is nobody's to harvest. */
 export function harvestingHandlers(
@@ -16,7 +23,7 @@ export function harvestingHandlers(
   settings: SettingsStore,
   nodeName: string,
   publicAddress: PublicAddress,
-): Pick<Handlers, 'harvest' | 'harvestByForm'> {
+): Pick<Handlers, HarvestingRoutes> {
   const answer = (request: Request, search: URLSearchParams): WrittenReply => {
     const email = settings.current.contact_email || NO_ADDRESS;
     const provider = { origin: publicAddress.originOf(request), publisher: nodeName, email };
@@ -43,6 +50,20 @@ export function harvestingHandlers(
       requireMediaType(request, ['application/x-www-form-urlencoded']);
       const body = await readBytes(bodyChunks(request), MEBIBYTE);
       return answer(request, new URLSearchParams(body.toString()));
+    },
+    readRobotsTxt: ({ request }) => {
+      const isShared = settings.sharing.mode !== 'off';
+      return plainText(robotsTxt({ isShared, origin: publicAddress.originOf(request) }));
+    },
+    readSitemapIndex: ({ request }) => {
+      requireShared();
+      const xml = sitemapIndex(store, publicAddress.originOf(request));
+      return { write: (response) => void response.status(200).set(XML_HEADERS).end(xml) };
+    },
+    readSitemap: ({ params: { name = '' }, request }) => {
+      requireShared();
+      const pieces = readSitemap(store, name, publicAddress.originOf(request));
+      return streamReply(XML_HEADERS, () => pieces);
     },
   };
 }

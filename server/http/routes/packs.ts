@@ -1,4 +1,5 @@
 import { pathOf, ROUTES } from '../../../shared/routes.ts';
+import { readSignposts } from '../../archive/citations/signposts.ts';
 import { addPack } from '../../archive/packs/addPack.ts';
 import { packFileOf } from '../../archive/packs/file/packFileOf.ts';
 import { PackFileSummaries } from '../../archive/packs/file/packFileSummaries.ts';
@@ -10,11 +11,13 @@ import type { Store } from '../../store/store.ts';
 import type { Handlers } from '../app.ts';
 import { readPackUpload } from '../body/packUpload.ts';
 import { sendPackFile } from '../delivery/sendPackFile.ts';
+import { linkHeader } from '../delivery/typedLinks.ts';
 import { createdText, ok, okText, pageOfTexts } from '../reply.ts';
+import type { PublicAddress } from '../security/publicAddress.ts';
 
 type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verifyPack' | 'flagPack';
 
-export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
+export function packsHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, PackRoutes> {
   const addressOf = (id: string) => pathOf(ROUTES.readPack.path, { id });
   const summaries = new PackFileSummaries();
   return {
@@ -27,7 +30,10 @@ export function packsHandlers(store: Store): Pick<Handlers, PackRoutes> {
       });
       return created ? createdText(text, addressOf(id)) : okText(text);
     },
-    readPack: ({ params }) => okText(readPackText(store.read, params.id ?? '')),
+    readPack: ({ params: { id = '' }, request }) => ({
+      ...okText(readPackText(store.read, id)),
+      headers: { Link: linkHeader(readSignposts(store, id, publicAddress.originOf(request))) },
+    }),
     readPackFile: ({ params: { id = '' }, request }) => {
       const output = packFileOf(store, id);
       return { write: (response) => sendPackFile(request, response, output, summaries) };

@@ -75,6 +75,11 @@ export function mayContribute(visitor: Visitor, { mode, require_invitation }: Sh
   return mode === 'contribute' && (!require_invitation || visitor.invitation !== undefined);
 }
 
+/** Returns whether `authorize` lets this visitor read in the current sharing mode. */
+export function mayRead({ owner, loopback, wrongToken }: Visitor, { mode }: Sharing): boolean {
+  return owner || (!wrongToken && (loopback || mode !== 'off'));
+}
+
 /**
  * Checks access by section 4 of the contract.
  *

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Access } from '../../../shared/routes/route.ts';
 import type { SettingsStore } from '../../store/settings.ts';
-import { authorize, identify, notShared, type Secrets, type Visitor } from './access.ts';
+import { authorize, identify, mayRead, notShared, type Secrets, type Visitor } from './access.ts';
 import { hostGuard } from './hostGuard.ts';
 import { SECURITY_HEADERS } from './securityHeaders.ts';
 
@@ -21,6 +21,11 @@ export interface Guards {
    * @throws Problem like `authorize`
    */
   allow(request: IncomingMessage, access: Access): Visitor;
+  /**
+   * Returns whether a page may contain data of the archive: the client may read it and, while the node is not shared, the
+   * page was not opened from another site.
+   */
+  mayFillPage(request: IncomingMessage): boolean;
 }
 
 export interface GuardsConfig {
@@ -62,6 +67,8 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
       authorize(access, visitor, settings.sharing);
       return visitor;
     },
+    mayFillPage: (request) =>
+      (isShared() || !isFromOtherSite(request)) && mayRead(identify(request, secrets), settings.sharing),
   };
 }
 
@@ -70,7 +77,7 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
  * can open a sign-in link in a browser on another machine.
  */
 function requireLocalClient(request: IncomingMessage, path: string, secrets: Secrets): void {
-  if (path === '/api/health' || path.startsWith('/sign-in/')) return;
+  if (path === '/api/health' || path === '/robots.txt' || path.startsWith('/sign-in/')) return;
   if (secrets.publicAddress.peerOf(request).loopback) return;
   if (!identify(request, secrets).owner) throw notShared('The owner does not share this node.');
 }
@@ -79,13 +86,20 @@ function requireLocalClient(request: IncomingMessage, path: string, secrets: Sec
  * While the node is not shared, pages of other sites may not read from it. They may only link to the web interface,
  * whose HTML contains no data. While the node is shared, all pages may read from it without credentials.
  */
-function refuseOtherSites({ method, headers }: IncomingMessage, path: string): void {
-  const site = headers['sec-fetch-site'];
-  if (site !== 'cross-site' && site !== 'same-site') return;
+function refuseOtherSites(request: IncomingMessage, path: string): void {
+  const { method, headers } = request;
+  if (!isFromOtherSite(request)) return;
   const opensInterface = !isData(path) && method === 'GET' && headers['sec-fetch-mode'] === 'navigate';
   if (!opensInterface) throw notShared('This node is private: pages of other sites may not read from it.');
 }
 
+function isFromOtherSite({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  return site === 'cross-site' || site === 'same-site';
+}
+
 function isData(path: string): boolean {
-  return /^\/(api|archive|log|manage|memento|oai|timegate|timemap)(\/|$)/.test(path);
+  return /^\/(api|archive|log|manage|memento|oai|timegate|timemap|sitemap|robots\.txt|sitemap\.xml)(\/|$)/.test(
+    path,
+  );
 }

@@ -1,0 +1,42 @@
+import type { LinkContext, TypedLink } from '../../archive/citations/signposts.ts';
+
+/** Proxies refuse responses with long headers; nginx reads 4 KiB or 8 KiB of them. */
+const MAX_HEADER = 3_000;
+
+/**
+ * Returns the value of a `Link` header (RFC 8288). All links of one relation type are in it, or none of them: types that
+ * make it longer than `MAX_HEADER` characters are left out, so the most important links come first.
+ */
+export function linkHeader(links: readonly TypedLink[]): string {
+  const written: string[] = [];
+  let length = 0;
+  for (const group of Map.groupBy(links, ({ rel }) => rel).values()) {
+    const texts = group.map((link) => linkText(link));
+    const added = texts.join(', ').length + 2;
+    if (length + added > MAX_HEADER) continue;
+    written.push(...texts);
+    length += added;
+  }
+  return written.join(', ');
+}
+
+/** Returns a linkset as `application/linkset` (RFC 9264, section 4.1). */
+export function linksetText(contexts: readonly LinkContext[]): string {
+  const texts = contexts.flatMap(({ anchor, links }) => links.map((link) => linkText(link, anchor)));
+  return `${texts.join(',\n')}\n`;
+}
+
+/** Returns a linkset as `application/linkset+json` (RFC 9264, section 4.2). */
+export function linksetJson(contexts: readonly LinkContext[]): object {
+  const linkset = contexts.map(({ anchor, links }) => {
+    const byRel = Map.groupBy(links, ({ rel }) => rel);
+    const targets = [...byRel].map(([rel, group]) => [rel, group.map(({ rel: _rel, ...target }) => target)]);
+    return { anchor, ...(Object.fromEntries(targets) as object) };
+  });
+  return { linkset };
+}
+
+function linkText({ href, rel, type }: TypedLink, anchor?: string): string {
+  const parameters = Object.entries({ rel, type, anchor }).filter(([, value]) => value !== undefined);
+  return [`<${href}>`, ...parameters.map(([name, value]) => `${name}="${value}"`)].join('; ');
+}

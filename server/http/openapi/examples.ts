@@ -1,0 +1,122 @@
+/** A request body and the body of the successful response, as JSON. */
+export interface Example {
+  request?: unknown;
+  response?: unknown;
+}
+
+const SHA256 = '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae';
+const PACK = 'pk_3b1f0c5d7e9a2468ace0';
+const STUDY = 'st_9f86d081884c7d659a2f';
+const SOURCE = 'so_60303ae22b998861bce3';
+const AT = '2026-11-20T10:14:21.000Z';
+
+const newRecord = {
+  pack_format: 1,
+  terms_version: '2026-10-01',
+  title: 'Sea level at Cuxhaven, 2015 to 2025',
+  summary: 'Hourly levels, and the daily mean.',
+  authors: [{ name: 'Ada Lovelace', orcid: '0000-0002-1825-0097', affiliation: 'Tide Institute' }],
+  license: 'CC-BY-4.0',
+  outcome: 'positive',
+  method: { text: 'Read the gauge every hour.', link: null, complete: true },
+  results: { mean_level_cm: 502.4 },
+  keywords: ['sea level'],
+  node: null,
+  study: STUDY,
+  replicates: null,
+  supersedes: null,
+  related: [{ relation: 'References', identifier: 'doi:10.1234/tides.2014' }],
+  files: [{ path: 'levels.csv', sha256: SHA256, bytes: 3, media_type: 'text/csv' }],
+};
+
+const pack = {
+  ...newRecord,
+  id: PACK,
+  digest: '3b1f0c5d7e9a2468ace03b1f0c5d7e9a2468ace03b1f0c5d7e9a2468ace03b1f',
+  tag: 'replicable',
+  replications: [],
+  evidence: {
+    received_at: AT,
+    bytes: 3,
+    files: 1,
+    reproduced: 0,
+    partial: 0,
+    failed: 0,
+    superseded_by: null,
+  },
+  flags: [],
+  original_had_method: null,
+  ledger_entry: 12,
+};
+
+const newStudy = { title: 'Tides', question: 'Does the sea level rise?', status: 'running' };
+const study = {
+  id: STUDY,
+  title: 'Tides',
+  question: 'Does the sea level rise?',
+  description: '',
+  node: null,
+  status: 'running',
+  status_history: [{ status: 'running', at: AT, note: '' }],
+  created_at: AT,
+  ledger_entry: 11,
+  counts: {
+    packs: 1,
+    by_outcome: { positive: 1, negative: 0, null: 0, mixed: 0 },
+    by_verdict: { reproduced: 0, partial: 0, failed: 0 },
+  },
+};
+
+const source = {
+  id: SOURCE,
+  url: 'https://www.example.org/levels.csv',
+  name: 'Daily levels',
+  agency: 'Example Agency',
+  tags: ['sea'],
+  last_checked_at: AT,
+  state: 'available',
+  every_minutes: null,
+  paused: false,
+  added_at: AT,
+  last_sha256: SHA256,
+  last_event_type: 'first_seen',
+};
+
+const event = {
+  id: 7,
+  source: { id: SOURCE, url: source.url, name: source.name, agency: source.agency, tags: source.tags },
+  event_type: 'first_seen',
+  observer: 'self',
+  observed_at: AT,
+  original_observed_at: null,
+  sha256: SHA256,
+  previous_sha256: null,
+  reverts_to: null,
+  page_label: null,
+  is_noise: null,
+  ledger_entry: 13,
+};
+
+const pageOf = (item: object) => ({ items: [item], total: 1, limit: 50, offset: 0, next: null });
+
+/** Examples by the name of the route. A test validates each against its schema. */
+export const EXAMPLES: Readonly<Record<string, Example>> = {
+  addPack: { request: newRecord, response: pack },
+  readPack: { response: pack },
+  listPacks: { response: pageOf(pack) },
+  flagPack: { request: { reason: 'other', note: 'The second column is in feet.' } },
+  createStudy: { request: newStudy, response: study },
+  readStudy: { response: study },
+  listStudies: { response: pageOf(study) },
+  setStudyStatus: { request: { status: 'completed', note: 'All gauges are read.' } },
+  addComment: { request: { author: 'Grace Hopper', body: 'Which datum do the levels refer to?' } },
+  listSources: { response: pageOf(source) },
+  readSource: { response: source },
+  addSource: {
+    request: { url: source.url, name: source.name, agency: source.agency, tags: source.tags },
+  },
+  listEvents: { response: pageOf(event) },
+  readEvent: { response: { ...event, corroborated_by: ['Internet Archive'] } },
+  changeSettings: { request: { collection_every_minutes: 30, contact_email: 'archive@example.org' } },
+  setSharing: { request: { mode: 'read', require_invitation: false } },
+};
