@@ -8,7 +8,7 @@ import type { CaptureSpace } from './captureSpace.ts';
 import { splitHead } from './httpMessage.ts';
 import { discardPayload, type Payload } from './readPayload.ts';
 import { type CaptureRecord, type RecordServices, readRecord, stripAngleBrackets } from './readRecord.ts';
-import { readWarc, type WarcRecord } from './readWarc.ts';
+import type { WarcRecord } from './readWarc.ts';
 import type { SpooledRecord } from './resolveRevisit.ts';
 import type { Tally } from './tally.ts';
 
@@ -59,6 +59,8 @@ export async function readWarcFile(
     if (read) await add(services, pending, tally, read);
   };
   try {
+    // Loads the WARC library with the first import.
+    const { readWarc } = await import('./readWarc.ts');
     for await (const record of readWarc(bytes, services.maxUnpackedBytes)) {
       signal.throwIfAborted();
       await settle();
