@@ -36,6 +36,9 @@ Symbolic links in folders are reported and not followed. A symbolic link given a
 
 Exit code: 0 if all is intact, 1 if anything is not, 2 if the files could not be verified.`;
 
+/** Lines may wait this long for others. */
+const PRINT_INTERVAL_MS = 50;
+
 export const verify: Command = {
   name: 'verify',
   summary: 'verify files, folders, pack files, bags, dumps and lists, offline',
@@ -45,6 +48,7 @@ export const verify: Command = {
     if (paths.length === 0 && values.sums === undefined) throw new UsageError('Name the files to verify.');
     const tally = new Tally();
     const progress = openProgress(process.stderr);
+    const lines = new LineBuffer(() => progress.clear());
     try {
       const findings = verifyPaths({
         paths,
@@ -54,11 +58,11 @@ export const verify: Command = {
       });
       for await (const found of findings) {
         tally.add(found);
-        progress.clear();
-        print(values.json ? JSON.stringify(found) : formatFinding(found));
+        lines.add(values.json ? JSON.stringify(found) : formatFinding(found));
       }
     } finally {
       progress.clear();
+      lines.flush();
     }
     const { summary } = tally;
     print(values.json ? JSON.stringify({ summary }) : formatSummary(summary));
@@ -71,6 +75,31 @@ async function listFrom(file: string): Promise<ChecksumFile> {
     return await openChecksumFile(file);
   } catch {
     throw new UsageError(`The list ${escapeForTerminal(file)} cannot be read.`);
+  }
+}
+
+/** Prints lines together, because a write for each line of many takes longer than hashing a small file. */
+class LineBuffer {
+  readonly #beforePrint: () => void;
+  #lines: string[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(beforePrint: () => void) {
+    this.#beforePrint = beforePrint;
+  }
+
+  add(line: string): void {
+    this.#lines.push(line);
+    this.#timer ??= setTimeout(() => this.flush(), PRINT_INTERVAL_MS);
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#lines.length === 0) return;
+    this.#beforePrint();
+    print(this.#lines.join('\n'));
+    this.#lines = [];
   }
 }
 

@@ -1,31 +1,37 @@
+import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { workerUrl } from '../runtime/workerUrl.ts';
 import type { FileToHash, HashedFile } from './hashFileSync.ts';
 
-/** A message of a thread: the bytes read since its last message and, at the end of a file, the result. */
+/** A message of a thread: the bytes read since its last message and, at the end of a batch, the results. */
 interface ThreadMessage {
   read: number;
-  index?: number;
-  hashed?: HashedFile;
+  /** The index of the first file of the batch. */
+  start?: number;
+  hashed?: HashedFile[];
 }
 
-/** Two threads hash as fast as most disks read. */
-const THREADS = 2;
-/** The number of files queued at each thread, so that it never waits for the next. */
+/** More threads hash faster than disks read. */
+const MAX_THREADS = 8;
+/** The number of batches queued at each thread, so that it never waits for the next. */
 const QUEUED = 2;
+/** A batch ends at either limit. A message for each small file would take longer than hashing it. */
+const BATCH_FILES = 100;
+const BATCH_BYTES = 1_048_576;
 
 /**
- * Hashes files in threads; each free thread takes the next file. Yields the results in the order of the files. Calls
- * `onRead` with the number of bytes read.
+ * Hashes files in threads, one for each core; each free thread takes the next batch of files. Yields the results in the
+ * order of the files. Calls `onRead` with the number of bytes read.
  *
  * @throws the error of a thread; an Error if a thread ends early.
  */
 export async function* hashInThreads(
-  files: readonly FileToHash[],
+  files: readonly (FileToHash & { bytes: number })[],
   onRead: (bytes: number) => void,
   threadUrl = workerUrl('hashThread', import.meta.url),
 ): AsyncGenerator<HashedFile> {
-  const threads = Array.from({ length: THREADS }, () => new Worker(threadUrl));
+  const count = Math.min(availableParallelism(), MAX_THREADS);
+  const threads = Array.from({ length: count }, () => new Worker(threadUrl));
   const done = new Map<number, HashedFile>();
   let begun = 0;
   let failure: Error | undefined;
@@ -39,15 +45,15 @@ export async function* hashInThreads(
     wake();
   };
   const sendNext = (thread: Worker) => {
-    const file = files[begun];
-    if (file) thread.postMessage({ index: begun, file });
-    begun += 1;
+    const batch = batchFrom(files, begun);
+    if (batch.length > 0) thread.postMessage({ start: begun, files: batch });
+    begun += batch.length;
   };
   for (const thread of threads) {
-    thread.on('message', ({ read, index, hashed }: ThreadMessage) => {
+    thread.on('message', ({ read, start, hashed }: ThreadMessage) => {
       onRead(read);
-      if (index === undefined || !hashed) return;
-      done.set(index, hashed);
+      if (start === undefined || !hashed) return;
+      for (const [offset, each] of hashed.entries()) done.set(start + offset, each);
       sendNext(thread);
       wake();
     });
@@ -68,4 +74,17 @@ export async function* hashInThreads(
   } finally {
     await Promise.all(threads.map((thread) => thread.terminate()));
   }
+}
+
+/** Returns the files of the next batch, without the members that threads do not need. */
+function batchFrom(files: readonly (FileToHash & { bytes: number })[], start: number): FileToHash[] {
+  const batch: FileToHash[] = [];
+  let bytes = 0;
+  while (batch.length < BATCH_FILES && bytes < BATCH_BYTES) {
+    const file = files[start + batch.length];
+    if (!file) break;
+    batch.push({ path: file.path, algorithms: file.algorithms });
+    bytes += file.bytes;
+  }
+  return batch;
 }

@@ -178,7 +178,8 @@ class Verifier {
       }
       const sha256 = hashed.digests.sha256 ?? '';
       const state = expected === null ? 'unknown' : sha256 === expected ? 'intact' : 'changed';
-      yield await this.#lookUp(finding(reportedPath, state, { sha256, expected, against, detail }), bytes);
+      const found = finding(reportedPath, state, { sha256, expected, against, detail });
+      yield this.#holder ? await this.#lookUp(found, bytes) : found;
     }
   }
 

@@ -5,10 +5,12 @@ import { collector } from './collector.bench.ts';
 import { dump } from './dump.bench.ts';
 import { ledger } from './ledger.bench.ts';
 import { packs } from './packs.bench.ts';
+import { start } from './start.bench.ts';
 import { timeline } from './timeline.bench.ts';
 import { upload } from './upload.bench.ts';
+import { verify } from './verify.bench.ts';
 
-const BENCHES = [upload, blobs, ledger, dump, packs, timeline, collector, captures];
+const BENCHES = [upload, blobs, ledger, dump, packs, timeline, collector, captures, verify, start];
 
 /** `npm run bench` runs all benches; `npm run bench -- ledger` runs the named ones. */
 const wanted = process.argv.slice(2);

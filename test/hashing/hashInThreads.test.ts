@@ -15,6 +15,7 @@ async function filesIn(folder: string, count: number) {
   const files = Array.from({ length: count }, (_, number) => ({
     path: join(folder, `${number}.txt`),
     algorithms: ['sha256'],
+    bytes: contentOf(number).length,
   }));
   for (const [number, { path }] of files.entries()) await writeFile(path, contentOf(number));
   return files;

@@ -11,7 +11,7 @@ import { gzipMembers } from './gzipMembers.ts';
 import { splitHead } from './httpMessage.ts';
 import { discardPayload, type Payload } from './readPayload.ts';
 import { type CaptureRecord, type RecordServices, readRecord, stripAngleBrackets } from './readRecord.ts';
-import { readWarc, type WarcRecord } from './readWarc.ts';
+import type { WarcRecord } from './readWarc.ts';
 import type { SpooledRecord } from './resolveRevisit.ts';
 import type { Tally } from './tally.ts';
 
@@ -99,6 +99,8 @@ class FileReading {
 
   /** Reads records to the end. */
   async read(bytes: AsyncIterable<Uint8Array>, maxBytes: number, progress = this.#progress): Promise<void> {
+    // Loads the WARC library with the first import.
+    const { readWarc } = await import('./readWarc.ts');
     for await (const record of readWarc(bytes, maxBytes, progress)) {
       this.#signal.throwIfAborted();
       await this.#settle();

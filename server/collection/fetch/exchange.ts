@@ -1,6 +1,7 @@
 import { errors } from 'undici';
-import { type Connection, type ConnectionPool, type ConnectionRules, openConnection } from './connections.ts';
+import type { Connection, ConnectionPool, ConnectionRules } from './connections.ts';
 import { RetrievalFailure } from './failure.ts';
+import { openConnection } from './openConnection.ts';
 
 /** An HTTP response. The body has not been read yet. */
 export interface HttpResponse {

@@ -1,7 +1,7 @@
 import { MAX_BACKOFF_MS } from '../schedule/hostRateLimiter.ts';
 import type { Attempt, FetchServices, ObjectRequest } from './attempt.ts';
 import { Deadline } from './deadline.ts';
-import { exchange, type HttpResponse } from './exchange.ts';
+import type { HttpResponse } from './exchange.ts';
 import { requestHeaders } from './requestHeaders.ts';
 import { parseRetryAfter } from './retryAfter.ts';
 
@@ -43,6 +43,8 @@ export class Requester {
     const { rateLimiter, clock, connections, lookup, isPrivateAddress } = this.#services;
     const { signal, timeoutMs, userAgent } = this.#rules;
     return rateLimiter.run(url.hostname, signal, async () => {
+      // Loads the HTTP client with the first request, because a node at rest does not need it.
+      const { exchange } = await import('./exchange.ts');
       // Before the timeout starts, because `headers` waits for this node's disk.
       const given = await headers();
       const started = clock.now();

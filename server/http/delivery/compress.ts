@@ -26,8 +26,14 @@ export function compressText(): RequestHandler {
     },
   });
   return (request, response, next) => {
-    if (RECORDED_BYTES.test(request.path)) return next();
-    if (acceptsCoding(request)) return compress(request, response, next);
+    if (RECORDED_BYTES.test(request.path)) {
+      next();
+      return;
+    }
+    if (acceptsCoding(request)) {
+      compress(request, response, next);
+      return;
+    }
     // A cache must not give this answer to clients that accept a coding.
     response.vary('Accept-Encoding');
     next();

@@ -1,7 +1,7 @@
 import { Problem } from '../../../shared/problems.ts';
 import { eventsCsv } from '../../collection/timeline/eventCsv.ts';
 import { readEventDensity } from '../../collection/timeline/eventDensity.ts';
-import { type EventFeed, readEventFeed } from '../../collection/timeline/eventFeed.ts';
+import type { EventFeed } from '../../collection/timeline/eventFeed.ts';
 import {
   listEvents,
   readEventDetails,
@@ -34,6 +34,8 @@ export function eventHandlers(
     },
     readEventFeed: async ({ query, request }) => {
       const origin = publicAddress.originOf(request);
+      // Loads the feed library with the first feed.
+      const { readEventFeed } = await import('../../collection/timeline/eventFeed.ts');
       return feed(await readEventFeed(store, query, { origin, self: request.originalUrl, nodeName }));
     },
     readEventDensity: async ({ query }) => ok(await readEventDensity(store, query)),

@@ -37,7 +37,7 @@ export async function startNode(dataFolder: string): Promise<OwnerNode> {
 }
 
 /** Reads a value from `/proc/<pid>/status`. */
-async function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
+export async function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024;
 }

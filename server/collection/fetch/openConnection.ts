@@ -1,0 +1,44 @@
+import type { Socket } from 'node:net';
+import { Client, errors } from 'undici';
+import { connector } from './connect.ts';
+import type { Connection, ConnectionRules } from './connections.ts';
+
+/** The maximum size of a response's headers. */
+const MAX_HEADER_BYTES = 65_536;
+/** Shorter than the keep-alive timeout of any common server, so that a reused connection is rarely closed already. */
+const KEEP_ALIVE_MS = 250;
+
+/** Prepares a connection to an origin. The first request opens it. */
+export function openConnection(origin: string, rules: ConnectionRules): Connection {
+  const onConnected = (socket: Socket) => {
+    Object.assign(connection, { address: socket.remoteAddress ?? '', isOpen: true });
+    socket.on('error', (error) => {
+      // UndiciError only means that the client itself closed the connection.
+      if (!(error instanceof errors.UndiciError)) connection.broken = error;
+    });
+  };
+  const client = new Client(origin, {
+    // Reads `connection.rules` late, so that a reconnect follows the rules of the request that causes it.
+    connect: (options, callback) => connector({ ...connection.rules, onConnected })(options, callback),
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The caller enforces timeouts, because it measures the transfer rate.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS,
+  });
+  const connection: Connection = {
+    client,
+    rules,
+    address: '',
+    broken: undefined,
+    isOpen: false,
+    isUsed: false,
+    onClosed: () => {},
+  };
+  client.on('disconnect', () => {
+    connection.isOpen = false;
+    connection.onClosed();
+  });
+  return connection;
+}

@@ -1,0 +1,122 @@
+import { type SpawnOptions, spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, open, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Bench, type Measurement, median, timed } from './bench.ts';
+
+const SMALL_FOLDERS = 100;
+const SMALL_FILES = 300;
+const SMALL_BYTES = 4_096;
+const LARGE_FILES = 4;
+const LARGE_BYTES = 268_435_456;
+const REPETITIONS = 5;
+
+/**
+ * Runs `strongroom verify` as users do, through npm, and so counts its start-up. Small files are compared with
+ * sha256sum in two processes, large ones with one `openssl dgst` that reads the same files one after another. Two of
+ * those at the same time show what the machine can reach.
+ */
+export const verify: Bench = {
+  name: 'verify',
+  async run(folder): Promise<Measurement[]> {
+    return [...(await small(join(folder, 'small'))), ...(await large(join(folder, 'large')))];
+  },
+};
+
+async function small(folder: string): Promise<Measurement[]> {
+  const sums: string[] = [];
+  for (let index = 0; index < SMALL_FOLDERS; index += 1) {
+    await mkdir(join(folder, String(index)), { recursive: true });
+    for (let file = 0; file < SMALL_FILES; file += 1) {
+      const name = `${index}/${file}.bin`;
+      const content = randomBytes(SMALL_BYTES);
+      await writeFile(join(folder, name), content);
+      sums.push(`${createHash('sha256').update(content).digest('hex')}  ${name}\n`);
+    }
+  }
+  await writeFile(join(folder, 'SHA256SUMS'), sums.join(''));
+  const ours: number[] = [];
+  const peer: number[] = [];
+  const start: number[] = [];
+  for (let repetition = 0; repetition < REPETITIONS; repetition += 1) {
+    ours.push(await timed(() => strongroom('verify', folder)));
+    peer.push(
+      await timed(() => runs('sh', ['-c', `find '${folder}' -type f -print0 | xargs -0 -P2 sha256sum`])),
+    );
+    start.push(await timed(() => strongroom('--version')));
+  }
+  const ratio = median(ours) / median(peer);
+  return [
+    {
+      what: `${SMALL_FOLDERS * SMALL_FILES} files of ${SMALL_BYTES} bytes verified`,
+      ours: `${Math.round(median(ours))} ms, of which ${Math.round(median(start))} ms are the start through npm`,
+      peer: `find | xargs -P2 sha256sum: ${Math.round(median(peer))} ms`,
+      ratio,
+      target: 'at most 1 times',
+      holds: ratio <= 1,
+    },
+  ];
+}
+
+async function large(folder: string): Promise<Measurement[]> {
+  await mkdir(folder);
+  const files: string[] = [];
+  const sums: string[] = [];
+  for (let index = 0; index < LARGE_FILES; index += 1) {
+    const name = `${index}.bin`;
+    files.push(join(folder, name));
+    sums.push(`${await fill(join(folder, name))}  ${name}\n`);
+  }
+  await writeFile(join(folder, 'SHA256SUMS'), sums.join(''));
+  const half = files.length / 2;
+  const ours: number[] = [];
+  const peer: number[] = [];
+  const both: number[] = [];
+  const digest = (some: string[]) => runs('openssl', ['dgst', '-sha256', ...some]);
+  for (let repetition = 0; repetition < REPETITIONS; repetition += 1) {
+    ours.push(await timed(() => strongroom('verify', folder)));
+    peer.push(await timed(() => digest(files)));
+    both.push(await timed(() => Promise.all([digest(files.slice(0, half)), digest(files.slice(half))])));
+  }
+  const shown = (ms: number) => `${Math.round((LARGE_FILES * LARGE_BYTES) / ms / 1e3)} MB/s`;
+  const ratio = median(peer) / median(ours);
+  return [
+    {
+      what: `${LARGE_FILES} files of ${LARGE_BYTES / 2 ** 20} MiB verified`,
+      ours: shown(median(ours)),
+      peer: `openssl dgst: ${shown(median(peer))}, two at the same time: ${shown(median(both))}`,
+      ratio,
+      target: 'at least 1.6 times one openssl',
+      holds: ratio >= 1.6,
+    },
+  ];
+}
+
+/** Fills a file with random bytes and returns its SHA-256 digest. */
+async function fill(path: string): Promise<string> {
+  const piece = 2 ** 24;
+  const hash = createHash('sha256');
+  const file = await open(path, 'w');
+  try {
+    for (let written = 0; written < LARGE_BYTES; written += piece) {
+      const bytes = randomBytes(piece);
+      hash.update(bytes);
+      await file.writeFile(bytes);
+    }
+  } finally {
+    await file.close();
+  }
+  return hash.digest('hex');
+}
+
+function strongroom(...args: string[]): Promise<void> {
+  return runs('npm', ['run', '-s', 'strongroom', '--', ...args]);
+}
+
+/** Runs a program and discards its output. @throws Error if it fails */
+async function runs(command: string, args: string[]): Promise<void> {
+  const stdio: SpawnOptions['stdio'] = ['ignore', 'ignore', 'inherit'];
+  const [code] = (await once(spawn(command, args, { stdio }), 'close')) as [number | null];
+  if (code !== 0) throw new Error(`${command} ended with code ${code}.`);
+}
