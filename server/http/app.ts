@@ -83,7 +83,11 @@ export function createApp(config: AppConfig): Express {
   app.use(
     signIn(secrets, () => config.interface.readDocument() !== undefined),
     acceptInvitation(invitations, cookieName, publicAddress),
-    serveRenderer({ ...config.interface, mayFillPage: guards.mayFillPage, publicAddress }),
+    serveRenderer({
+      ...config.interface,
+      mayFillPage: (request) => guards.mayFillPage(request),
+      publicAddress,
+    }),
   );
   app.use(() => {
     throw new Problem('not_found', 'There is nothing at this path.');

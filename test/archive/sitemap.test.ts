@@ -114,8 +114,8 @@ describe('robots.txt', () => {
 
   test('allows nothing while the node is not shared, and says so to strangers too', async () => {
     await node.sendJson('PATCH', '/manage/settings', { public_url: 'https://archive.example' });
-    for (const headers of [{}, { 'X-Forwarded-For': '203.0.113.7' }]) {
-      const { rules } = await rulesOf(headers);
+    const stranger = { 'X-Forwarded-For': '203.0.113.7' };
+    for (const { rules } of [await rulesOf(), await rulesOf(stranger)]) {
       expect(isAllowedBy(rules, new URL('/', node.url))).toBe(false);
     }
   });

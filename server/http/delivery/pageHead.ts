@@ -70,9 +70,9 @@ function element(name: string, attributes: Readonly<Record<string, string>>): st
   return `<${name}${written.join('')} />`;
 }
 
+/** A cut never leaves half of a surrogate pair. */
 function cut(text: string, most: number): string {
-  const characters = [...text];
-  return characters.length <= most ? text : `${characters.slice(0, most - 1).join('')}…`;
+  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 const UNSAFE = /[<>&\u2028\u2029]/g;
