@@ -61,7 +61,11 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
       };
     },
     readMemento: async ({ params, request }) => {
-      const { observed, object, contentEncoding, ...place } = readMemento(store, params.time ?? '', params.url ?? '');
+      const { observed, object, contentEncoding, ...place } = readMemento(
+        store,
+        params.time ?? '',
+        params.url ?? '',
+      );
       await requireIntact(store, object);
       const { blob, options } = sealed(object)(request);
       const encoding = await sentEncoding(object.file, contentEncoding);

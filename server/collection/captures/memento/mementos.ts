@@ -98,7 +98,12 @@ export function readMemento(store: Pick<Store, 'read' | 'blobs'>, stamp: string,
       'not_found',
       'This address was not observed at that time. Its TimeMap lists the times of its observations.',
     );
-  return { observed, object: objectOf(store, found), contentEncoding: encodingOf(store, found), ...neighboursOf(store, observed, found.moment) };
+  return {
+    observed,
+    object: objectOf(store, found),
+    contentEncoding: encodingOf(store, found),
+    ...neighboursOf(store, observed, found.moment),
+  };
 }
 
 /** Returns a moment with the one before it and the one after it. */
