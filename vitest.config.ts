@@ -4,9 +4,24 @@ import { enableCodeCache } from './server/cli/compileCache.ts';
 // Threads and processes started by tests use the compile cache, as the command line does.
 enableCodeCache();
 
-/** Tests that measure response times under load. They run alone. */
-const MEASURED = ['test/**/hostile.test.ts', 'test/netns/*.test.ts'];
+/** Tests that load both processors. They run alone. */
+const HEAVY = ['test/**/hostile.test.ts', 'test/netns/*.test.ts'];
 const BROWSER_AND_BENCH = ['test/e2e/**', 'test/bench/**'];
+/** Tests that need programs besides Node and Python. `npm run peers` runs them. */
+const PEERS = ['test/**/*.peer.test.ts'];
+const isLinux = process.platform === 'linux';
+/** Mounting a disk and creating a network namespace need root on Linux. */
+const PRIVILEGED = ['test/netns/*.test.ts', 'test/damage/fullDisk.test.ts'];
+/** Other systems respond at only one loopback address. */
+const ON_LINUX = ['test/http/security/listeners.test.ts'];
+/** Windows has no signals to end npm with. */
+const ON_UNIX = ['test/cli/checkout.test.ts'];
+const NOT_HERE = [
+  ...PEERS,
+  ...(isLinux && process.getuid?.() === 0 ? [] : PRIVILEGED),
+  ...(isLinux ? [] : ON_LINUX),
+  ...(process.platform === 'win32' ? ON_UNIX : []),
+];
 
 export default defineConfig({
   test: {
@@ -24,7 +39,7 @@ export default defineConfig({
         test: {
           name: 'together',
           include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
-          exclude: [...BROWSER_AND_BENCH, ...MEASURED],
+          exclude: [...BROWSER_AND_BENCH, ...HEAVY, ...NOT_HERE],
           // Tests spend much of their time waiting for disks and processes.
           maxWorkers: '100%',
           sequence: { groupOrder: 0 },
@@ -32,7 +47,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'alone', include: MEASURED, maxWorkers: 1, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'alone',
+          include: HEAVY,
+          exclude: NOT_HERE,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

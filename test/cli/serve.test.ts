@@ -81,9 +81,8 @@ describe('strongroom serve (contract, section 6)', () => {
     socket.write(sent);
     // The node has accepted the connection by then.
     expect((await fetch(`${node.url}/api/health`)).status).toBe(200);
-    const before = performance.now();
+    // Waiting for the connection to time out would exceed the timeout of the test.
     expect(await end(node, 'SIGTERM')).toBe(0);
-    expect(performance.now() - before).toBeLessThan(5000);
     socket.destroy();
   });
 
@@ -116,12 +115,14 @@ describe('strongroom serve (contract, section 6)', () => {
     expect(await end(node, 'SIGTERM')).toBe(0);
   });
 
-  // Root can write to every file.
-  test.skipIf(process.getuid?.() === 0)('names a database file that it cannot write to', async () => {
+  test('names a database file that it cannot write to', async () => {
     const data = await temporaryFolder();
     const file = join(data, 'strongroom.db');
     await writeFile(file, '', { mode: 0o400 });
-    const { code, stderr } = await runCommand(['serve', '--port', '0', '--data', data]);
+    // Root can write to every file, unless it gives up this capability.
+    const before = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override'] : [];
+    const args = ['serve', '--port', '0', '--data', data];
+    const { code, stderr } = await runCommand(args, undefined, {}, before);
     expect(code).toBe(2);
     expect(stderr).toMatch(/^Nothing can be written to .*strongroom\.db\. .*\n$/);
   });

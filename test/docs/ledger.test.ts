@@ -1,26 +1,8 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterEach, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { nodeKeyOf, privateKeyOfSeed, signCheckpoint } from '../../server/ledger/checkpoint.ts';
 import { GrowingTree, leafHash } from '../../server/ledger/merkle.ts';
 import { codeBlocksOf } from '../support/docs.ts';
-import { GO_OF_DEBIAN, GO_TAKES_MS, goFolder, requireGo } from '../support/go.ts';
-import { closeTestNodes, openTestNode } from '../support/node.ts';
-
-afterEach(closeTestNodes);
-
-const run = promisify(execFile);
-const PROGRAM = 'opencheckpoint.go';
-
-/** A folder that holds the document’s Go program, and the environment that Go is run in. */
-async function programFolder(): Promise<{ cwd: string; env: NodeJS.ProcessEnv }> {
-  const folder = await goFolder();
-  await writeFile(join(folder.cwd, PROGRAM), (await codeBlocksOf('ledger.md', 'go')).get(PROGRAM) ?? '');
-  return folder;
-}
 
 test('the test vector in ledger.md is valid', async () => {
   const seed = Buffer.from(Array.from({ length: 32 }, (_, index) => index));
@@ -35,35 +17,4 @@ test('the test vector in ledger.md is valid', async () => {
       .update(files.get('vector.checkpoint') ?? '')
       .digest('hex'),
   ).toBe('95dbce205ddeb88375ab88d9ceb11c560cafb478c19383f650d15f581de5c857');
-});
-
-describe('Go’s own package opens checkpoints', () => {
-  test('the test vector, and only unaltered', { timeout: GO_TAKES_MS }, async ({ skip }) => {
-    await requireGo(skip);
-    const { cwd, env } = await programFolder();
-    const files = await codeBlocksOf('ledger.md', 'text');
-    for (const [name, text] of files) await writeFile(join(cwd, name), text);
-    const altered = (files.get('vector.checkpoint') ?? '').replace('\n3\n', '\n4\n');
-    await writeFile(join(cwd, 'altered.checkpoint'), altered);
-    await run('go', ['build', '-o', 'opener', PROGRAM], { cwd, env: { ...env, ...GO_OF_DEBIAN } });
-
-    const { stdout } = await run('./opener', ['vector.key', 'vector.checkpoint'], { cwd });
-    expect(stdout).toBe('node.local/strongroom\n3\nNmQuc8JUCrEh46a/lUWwokmCzYMOsT080Z3jzmwCHsE=\n');
-    await expect(run('./opener', ['vector.key', 'altered.checkpoint'], { cwd })).rejects.toThrow(
-      'invalid signature',
-    );
-  });
-
-  test('the checkpoint of a node with the key of the node', { timeout: GO_TAKES_MS }, async ({ skip }) => {
-    await requireGo(skip);
-    const node = await openTestNode();
-    for (const path of ['a', 'b']) await node.sendJson('POST', '/api/nodes', { path, title: path });
-    const { cwd, env } = await programFolder();
-    const commands = (await codeBlocksOf('ledger.md', 'sh')).get('go') ?? 'exit 9';
-    const { stdout } = await run('sh', ['-ec', commands], { cwd, env: { ...env, NODE: node.url } });
-    const { head } = (await (await node.fetch('/api/ledger')).json()) as { head: { root: string } };
-    const [name, size, root] = stdout.split('\n');
-    expect(name).toMatch(/^node-/);
-    expect([size, Buffer.from(root ?? '', 'base64').toString('hex')]).toEqual(['2', head.root]);
-  });
 });

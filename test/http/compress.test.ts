@@ -8,8 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { compressText } from '../../server/http/delivery/compress.ts';
 import { sendJsonWithEtag } from '../../server/http/delivery/sendJsonWithEtag.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
-import { isInstalled, run } from '../support/extract.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 import { SAMPLE_FILES } from '../support/packFiles.ts';
 import { uploadNewPack } from '../support/packs.ts';
 
@@ -111,14 +110,4 @@ test('HEAD does not give the length of the uncompressed answer', async () => {
   const head = await node.fetch('/api/packs', { method: 'HEAD', headers: { 'Accept-Encoding': 'br' } });
   expect(head.headers.get('Content-Length')).toBeNull();
   expect(head.headers.get('Vary')).toMatch(/Accept-Encoding/i);
-});
-
-test('curl decodes what it asked for', async ({ skip }) => {
-  skip(!(await isInstalled('curl')), 'curl is not installed');
-  const answer = await run(
-    'curl',
-    ['-sS', '-f', '--compressed', `${node.url}/api/packs`],
-    await temporaryFolder(),
-  );
-  expect(JSON.parse(answer)).toMatchObject({ total: 3 });
 });

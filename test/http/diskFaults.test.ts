@@ -2,8 +2,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { afterEach, expect, test } from 'vitest';
-import { errorMessage } from '../../server/cli/main.ts';
-import { serve } from '../../server/cli/serve.ts';
 import { handleErrors } from '../../server/http/problems.ts';
 import { createLog } from '../../server/runtime/log.ts';
 
@@ -35,8 +33,4 @@ test.each([
   const document = (await answer.json()) as { code: string; detail: string };
   expect(document.code).toBe(problem);
   expect(document.detail).not.toContain('reported by the system');
-});
-
-test('a command says what to do if the disk is full', () => {
-  expect(errorMessage(fault('ENOSPC'), serve)).toBe('The disk is full: free some space and try again.');
 });

@@ -17,14 +17,16 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** Runs `strongroom` with these arguments in its own process and waits for its exit. */
+/** Runs `strongroom` with these arguments in its own process, started by another program if one is given, until it exits. */
 export async function runCommand(
   args: string[],
   cwd?: string,
   more: NodeJS.ProcessEnv = {},
+  starter: readonly string[] = [],
 ): Promise<CommandResult> {
   const env = { ...process.env, ...more };
-  const child = spawn(process.execPath, [CLI, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [program, ...words] = [...starter, process.execPath, CLI, ...args] as [string, ...string[]];
+  const child = spawn(program, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));

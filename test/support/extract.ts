@@ -21,16 +21,6 @@ export async function run(program: string, args: string[], cwd: string): Promise
   return stdout;
 }
 
-/** Returns whether a program is installed. */
-export async function isInstalled(program: string): Promise<boolean> {
-  try {
-    await execute(process.platform === 'win32' ? 'where' : 'which', [program]);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Extracts a ZIP in this process. */
 export async function extract(zip: string, folder: string): Promise<void> {
   const opened = await openZip(zip, { maxEntries: 100_000, maxBytes: 1_000_000_000 });

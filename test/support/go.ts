@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isInstalled } from './extract.ts';
 import { temporaryFolder } from './node.ts';
+import { requirePrograms, requireThat } from './requirements.ts';
 
 /** How long a test may take that builds a Go program. */
 export const GO_TAKES_MS = 120_000;
 
-/** Skips a test where Go, or its library of signed notes and logs, is not on this machine. */
-export async function requireGo(skip: (condition: boolean, why: string) => void): Promise<void> {
-  skip(!(await isInstalled('go')), 'go is not installed');
+/** Skips a test, or fails it where `CI` is set, if Go or its library of signed notes and logs is not installed. */
+export async function requireGo(skip: (isSkipped: boolean, why: string) => void): Promise<void> {
+  await requirePrograms(['go'], skip);
   const library = '/usr/share/gocode/src/golang.org/x/mod/sumdb/note';
-  skip(!existsSync(library), 'golang-golang-x-mod-dev is not installed');
+  requireThat(existsSync(library), 'Install golang-golang-x-mod-dev to run this test.', skip);
 }
 
 /** A folder for a Go program, and the environment to run Go in. */

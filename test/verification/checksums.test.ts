@@ -1,12 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isChecksumList, parseChecksums } from '../../server/verification/checksums.ts';
-import { isInstalled, run } from '../support/extract.ts';
-import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-
-afterEach(closeTestNodes);
 
 const DIGEST = 'ab'.repeat(32);
 
@@ -43,22 +36,3 @@ test('a checksum list is recognised by its content', () => {
   expect(isChecksumList('time,level\n1,2.5\n')).toBe(false);
   expect(isChecksumList('')).toBe(false);
 });
-
-test.for<string[]>([[], ['--tag']])(
-  'the output of sha256sum %j is parsed for any file name',
-  async (options, { skip }) => {
-    skip(!(await isInstalled('sha256sum')), 'sha256sum is not installed');
-    const folder = await temporaryFolder();
-    const name = fc
-      .string({ unit: 'binary', minLength: 1, maxLength: 20 })
-      .filter((text) => text.isWellFormed() && !/[\0/]/.test(text) && text !== '.' && text !== '..');
-    const names = fc
-      .sample(fc.uniqueArray(name, { minLength: 30, maxLength: 30 }), { numRuns: 1, seed: 7 })
-      .flat();
-    names.push('a\nb', 'back\\slash', ' leading', 'trailing ', '*star', 'c\rd', '\\', '(x) = y');
-    for (const each of names) await writeFile(join(folder, each), each);
-    const { entries, faults } = parseChecksums(await run('sha256sum', [...options, '--', ...names], folder));
-    expect(faults).toEqual([]);
-    expect(entries.map((entry) => entry.name)).toEqual(names);
-  },
-);

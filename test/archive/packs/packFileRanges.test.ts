@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { blobPath } from '../../../server/store/blobs/paths.ts';
-import { EXTRACTORS, isInstalled, run } from '../../support/extract.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 import { SAMPLE_FILES } from '../../support/packFiles.ts';
 import { problemOf, sha256Of, uploadNewPack } from '../../support/packs.ts';
 
@@ -93,26 +91,4 @@ test('a range reads only the files in it', async () => {
   const damaged = node.fetch(path, withRange(`bytes=${middle}-${middle + 9}`));
   expect(await problemOf(damaged)).toMatchObject({ status: 500, code: 'blob_damaged' });
   expect(await problemOf(node.fetch(path))).toMatchObject({ status: 500, code: 'blob_damaged' });
-});
-
-test('curl and wget resume a download, and other programs extract it', async ({ skip }) => {
-  skip(!(await isInstalled('curl')), 'curl is not installed');
-  const { node, path, bytes } = await published();
-  const folder = await temporaryFolder();
-  const programs: [string, string[]][] = [
-    ['curl', ['-sS', '-f', '-C', '-', '-o', 'x.pack.zip', node.url + path]],
-    ['wget', ['-q', '-c', '-O', 'x.pack.zip', node.url + path]],
-  ];
-  for (const [program, args] of programs) {
-    if (!(await isInstalled(program))) continue;
-    await writeFile(join(folder, 'x.pack.zip'), bytes.subarray(0, 1_000));
-    await run(program, args, folder);
-    expect((await readFile(join(folder, 'x.pack.zip'))).equals(bytes)).toBe(true);
-  }
-  for (const [program, argsOf] of Object.entries(EXTRACTORS)) {
-    if (!(await isInstalled(program))) continue;
-    const into = await temporaryFolder();
-    await writeFile(join(into, 'x.pack.zip'), bytes);
-    await run(program, argsOf('x.pack.zip'), into);
-  }
 });

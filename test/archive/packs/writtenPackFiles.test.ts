@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
@@ -7,56 +7,40 @@ import { bagOf } from '../../../server/archive/packs/bag/bag.ts';
 import { readPackFile } from '../../../server/archive/packs/file/readPackFile.ts';
 import { writePackFile } from '../../../server/archive/packs/file/writePackFile.ts';
 import { filePathFault, foldedPath } from '../../../shared/archive/filePath.ts';
-import type { PackRecord } from '../../../shared/archive/pack.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
-import { EXTRACTORS, isInstalled, run } from '../../support/extract.ts';
+import { extract } from '../../support/extract.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { FULL_RECORD, recordFor, SAMPLE_FILES } from '../../support/packFiles.ts';
 import { type Files, sha256Of } from '../../support/packs.ts';
+import { writtenPackFile } from '../../support/writtenPackFile.ts';
 
 afterEach(closeTestNodes);
 
-/** Returns the bytes of a pack file. */
-async function packFile(record: PackRecord, files: Files): Promise<Buffer> {
-  const output = writePackFile(record, async function* ({ path }) {
-    yield Buffer.from(files[path] ?? '');
-  });
-  const chunks: Buffer[] = [];
-  for await (const chunk of output.zip(await output.check()).read()) chunks.push(Buffer.from(chunk));
-  const bytes = Buffer.concat(chunks);
-  expect(bytes.length).toBe(output.bytes);
-  return bytes;
-}
-
 test('a record gives these bytes, on every machine and in every release that writes version 2 (decision 7)', async () => {
-  const bytes = await packFile(FULL_RECORD, SAMPLE_FILES);
+  const bytes = await writtenPackFile(FULL_RECORD, SAMPLE_FILES);
   expect(sha256Of(bytes)).toBe('097ae96760180061ea197c1dfc35cf06184041b76ca20bf204be0cec75355625');
 });
 
-test.for(Object.keys(EXTRACTORS))(
-  'a bag extracted with %s passes every check of its manifests',
-  async (name, { skip }) => {
-    skip(!(await isInstalled(name)), `${name} is not installed`);
-    const folder = await temporaryFolder();
-    await writeFile(join(folder, 'x.pack.zip'), await packFile(FULL_RECORD, SAMPLE_FILES));
-    await run(name, EXTRACTORS[name]?.('x.pack.zip') ?? [], folder);
-    const bag = join(folder, bagOf(FULL_RECORD).id);
-    for (const manifest of ['manifest-sha256.txt', 'tagmanifest-sha256.txt']) {
-      const lines = (await run('sha256sum', ['-c', '--strict', manifest], bag)).trim().split('\n');
-      expect(lines).toHaveLength(manifest.startsWith('tag') ? 5 : 3);
-      expect(lines.every((line) => line.endsWith(': OK'))).toBe(true);
-      if (await isInstalled('rhash')) await run('rhash', ['-c', manifest], bag);
+test('the manifests of a bag list the digest of every other file', async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, 'x.pack.zip'), await writtenPackFile(FULL_RECORD, SAMPLE_FILES));
+  await extract(join(folder, 'x.pack.zip'), folder);
+  const bag = join(folder, bagOf(FULL_RECORD).id);
+  for (const [manifest, count] of [
+    ['manifest-sha256.txt', 3],
+    ['tagmanifest-sha256.txt', 5],
+  ] as const) {
+    const lines = (await readFile(join(bag, manifest), 'utf8')).trimEnd().split('\n');
+    expect(lines).toHaveLength(count);
+    for (const line of lines) {
+      const [digest, path = ''] = line.split('  ');
+      expect(sha256Of(await readFile(join(bag, path))), path).toBe(digest);
     }
-    if (await isInstalled('hashdeep')) {
-      const known = await run('hashdeep', ['-c', 'sha256', '-l', '-r', 'data'], bag);
-      for (const { path, sha256, bytes } of FULL_RECORD.files)
-        expect(known).toContain(`${bytes},${sha256},data/${path}\n`);
-    }
-  },
-);
+  }
+});
 
 test('every entry is uncompressed, dated 1980, without extra fields, with CRC and sizes before its data', async () => {
-  const bytes = await packFile(FULL_RECORD, SAMPLE_FILES);
+  const bytes = await writtenPackFile(FULL_RECORD, SAMPLE_FILES);
   let at = 0;
   let entries = 0;
   for (; bytes.readUInt32LE(at) === 0x04034b50; entries += 1) {
@@ -75,18 +59,18 @@ test('a record without files gives a bag with an empty data/', async () => {
   const record = recordFor({});
   const folder = await temporaryFolder();
   const file = join(folder, 'x.zip');
-  const bytes = await packFile(record, {});
+  const bytes = await writtenPackFile(record, {});
   await writeFile(file, bytes);
   expect(bytes.includes(`${bagOf(record).id}/data/`)).toBe(true);
   expect((await readPackFile(file, RECEIVER)).checked.record).toEqual(record);
 });
 
 test('does not write a pack file if a file does not match the record', async () => {
-  await expect(packFile(FULL_RECORD, { ...SAMPLE_FILES, 'notes.txt': 'Other bytes.' })).rejects.toMatchObject(
-    {
-      code: 'blob_damaged',
-    },
-  );
+  await expect(
+    writtenPackFile(FULL_RECORD, { ...SAMPLE_FILES, 'notes.txt': 'Other bytes.' }),
+  ).rejects.toMatchObject({
+    code: 'blob_damaged',
+  });
 });
 
 test('the stream fails if a file changes between the two reads', async () => {
@@ -153,8 +137,8 @@ test('any record and files can be read back unchanged, and give the same bytes w
   await fc.assert(
     fc.asyncProperty(fields, files, async (some, contents) => {
       const record = recordFor(contents, some);
-      const bytes = await packFile(record, contents);
-      expect(bytes.equals(await packFile(record, contents))).toBe(true);
+      const bytes = await writtenPackFile(record, contents);
+      expect(bytes.equals(await writtenPackFile(record, contents))).toBe(true);
       const file = join(folder, 'x.zip');
       await writeFile(file, bytes);
       const { checked, files: taken } = await readPackFile(file, RECEIVER);

@@ -50,9 +50,9 @@ describe('hostile images', () => {
     const huge = png(2, 2);
     huge.writeUInt32BE(50_000, 16);
     huge.writeUInt32BE(50_000, 20);
-    const started = performance.now();
-    expect(() => compareImages(huge, Buffer.from(huge))).toThrow(UndecodableImageError);
-    expect(performance.now() - started).toBeLessThan(200);
+    const compare = () => compareImages(huge, Buffer.from(huge));
+    expect(compare).toThrow(UndecodableImageError);
+    expect(compare).toThrow('million pixels');
   });
 
   test('that are cut off or of another format are refused', () => {

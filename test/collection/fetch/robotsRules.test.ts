@@ -107,15 +107,14 @@ describe('special characters (section 2.2.3)', () => {
 describe('hostile rules', () => {
   const long = `/${'a'.repeat(15_000)}`;
 
-  test('250 rules of 1,000 wildcards on a path of 15,000 characters take little time', () => {
+  // Without the limit, each call takes more than 15 seconds, and all of them exceed the timeout.
+  test('250 rules of 1,000 wildcards on a path of 15,000 characters are matched', () => {
     const rules = parseRobotsTxt(
       forAll(...Array<string>(250).fill(`Disallow: /${'*a'.repeat(1_000)}*b`)),
       'x',
     );
-    const started = process.cpuUsage();
-    for (let times = 0; times < 5; times += 1) isAllowedBy(rules, new URL(long, 'https://example.com'));
-    // Without the limit, each call takes more than 15 seconds.
-    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(5_000);
+    for (let times = 0; times < 5; times += 1)
+      expect(isAllowedBy(rules, new URL(long, 'https://example.com'))).toBe(true);
   });
 
   test('rules that take too many steps throw', () => {

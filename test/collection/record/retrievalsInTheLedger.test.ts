@@ -10,18 +10,16 @@ import { rootFromInclusion } from '../../../server/ledger/proofs.ts';
 import { retrievalsAfter } from '../../../server/store/sqlite/collection/retrievalBatches.ts';
 import { retrievalById } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { openForReading } from '../../../server/store/sqlite/engine/open.ts';
-import { runLedgerVerification } from '../../../server/verification/ledger/ledgerVerification.ts';
 import type { RetrievalProof } from '../../../shared/collection/source.ts';
-import type { LedgerEntry, LedgerVerification } from '../../../shared/ledger/ledger.ts';
+import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
-import { systemClock } from '../../../shared/values/clock.ts';
 import { runCommand } from '../../support/cli.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
-import { olderArchive } from '../../support/olderArchive.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { response } from '../../support/warcFiles.ts';
 import { imported } from '../captures/support.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
+import { alter, problems } from './alteredArchive.ts';
 
 let dataFolder: string;
 let node: CollectingNode;
@@ -74,33 +72,6 @@ async function reopen(): Promise<void> {
   node = await openCollectingNode({}, { dataFolder });
 }
 
-const TABLES = ['retrievals', 'captures', 'retrieval_batches', 'retrieval_leaves'];
-
-/** Alters the database directly, after dropping the triggers that protect it. */
-function alter(sql: string): void {
-  const database = new Database(join(dataFolder, 'strongroom.db'));
-  try {
-    const triggers = database
-      .prepare<[], string>(
-        `SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('${TABLES.join("', '")}')`,
-      )
-      .pluck()
-      .all();
-    database.pragma('foreign_keys = OFF');
-    for (const trigger of triggers) database.exec(`DROP TRIGGER ${trigger}`);
-    database.exec(sql);
-  } finally {
-    database.close();
-  }
-}
-
-/** Returns the problems that verification finds. It works with and without a running node. */
-async function problems(): Promise<LedgerVerification['problems']> {
-  const found = await runLedgerVerification({ folder: dataFolder, clock: systemClock });
-  expect(found.ok).toBe(found.problems.length === 0);
-  return found.problems;
-}
-
 function inHex(base64: string): string {
   return Buffer.from(base64, 'base64').toString('hex');
 }
@@ -110,7 +81,7 @@ describe('the ledger covers every retrieval', () => {
 
   test('with an entry at the end of its transaction', async () => {
     expect(batches.map(({ subject }) => subject)).toEqual(['1-1', '2-2', '3-3', '4-4', '5-6']);
-    expect(await problems()).toEqual([]);
+    expect(await problems(dataFolder)).toEqual([]);
     const covered = (await node.retrievals(source)).map(({ ledger_entry }) => ledger_entry);
     expect(covered).toEqual(batches.slice(0, 4).map(({ seq }) => seq));
   });
@@ -190,8 +161,8 @@ const CHANGED_COLUMNS: [string, string][] = [
 
 describe('verification reports a retrieval', () => {
   test.each(CHANGED_COLUMNS)('whose %s was changed', async (_column, set) => {
-    alter(`UPDATE retrievals SET ${set} WHERE id = 2`);
-    const found = await problems();
+    alter(dataFolder, `UPDATE retrievals SET ${set} WHERE id = 2`);
+    const found = await problems(dataFolder);
     expect(found.map(({ seq, problem, subject }) => [seq, problem, subject])).toEqual([
       [batches[1]?.seq, 'wrong_digest', 'retrieval 2'],
     ]);
@@ -202,26 +173,29 @@ describe('verification reports a retrieval', () => {
     ['deleted', 'DELETE FROM captures WHERE retrieval = 6'],
     ['inserted', "INSERT INTO captures VALUES (3, 'urn:forged', NULL)"],
   ])('whose capture was %s', async (change, sql) => {
-    alter(sql);
+    alter(dataFolder, sql);
     await reopen();
     const id = change === 'inserted' ? 3 : 6;
-    expect((await problems()).map(({ subject }) => subject)).toEqual([`retrieval ${id}`]);
+    expect((await problems(dataFolder)).map(({ subject }) => subject)).toEqual([`retrieval ${id}`]);
   });
 
   test.each([3, 6])('%d that was deleted, and its id is not reused', async (id) => {
-    alter(`DELETE FROM retrievals WHERE id = ${id}`);
+    alter(dataFolder, `DELETE FROM retrievals WHERE id = ${id}`);
     await reopen();
     const missing = [expect.objectContaining({ problem: 'missing_subject', subject: `retrieval ${id}` })];
-    expect(await problems()).toEqual(missing);
+    expect(await problems(dataFolder)).toEqual(missing);
     await node.check([source]);
     expect((await node.retrievals(source)).at(-1)?.id).toBe(7);
-    expect(await problems()).toEqual(missing);
+    expect(await problems(dataFolder)).toEqual(missing);
   });
 
   test('that was inserted, even if it is marked as waiting to be covered', async () => {
-    alter(`UPDATE counters SET value = 99 WHERE name = 'retrievals_to_cover'; INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
+    alter(
+      dataFolder,
+      `UPDATE counters SET value = 99 WHERE name = 'retrievals_to_cover'; INSERT INTO retrievals SELECT 7, source_key, round, url, final_url, redirects, observer, observed_at,
       original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request
-      FROM retrievals WHERE id = 1`);
+      FROM retrievals WHERE id = 1`,
+    );
     const { code, stderr } = await runCommand(['ledger', 'verify', '--data', dataFolder]);
     expect([code, stderr]).toEqual([1, expect.stringContaining('No entry (retrieval 7): missing entry')]);
     await reopen();
@@ -236,17 +210,20 @@ describe('verification reports a retrieval', () => {
       [7, false],
       [8, true],
     ]);
-    expect((await problems()).map(({ seq, problem, subject }) => [seq, problem, subject])).toEqual([
+    expect((await problems(dataFolder)).map(({ seq, problem, subject }) => [seq, problem, subject])).toEqual([
       [0, 'missing_entry', 'retrieval 7'],
     ]);
   });
 
   test('or its batch, if the stored leaf was altered with it', async () => {
     const seq = batches[4]?.seq;
-    alter(`UPDATE retrievals SET status = 404 WHERE id = 6; UPDATE retrieval_leaves SET leaf =
-      x'${'00'.repeat(32)}' WHERE retrieval = 6`);
-    alter(`UPDATE retrieval_leaves SET leaf = x'${leafNow(6)}' WHERE retrieval = 6`);
-    expect(await problems()).toEqual([
+    alter(
+      dataFolder,
+      `UPDATE retrievals SET status = 404 WHERE id = 6; UPDATE retrieval_leaves SET leaf =
+      x'${'00'.repeat(32)}' WHERE retrieval = 6`,
+    );
+    alter(dataFolder, `UPDATE retrieval_leaves SET leaf = x'${leafNow(6)}' WHERE retrieval = 6`);
+    expect(await problems(dataFolder)).toEqual([
       expect.objectContaining({ seq, problem: 'wrong_root', subject: '5-6' }),
       expect.objectContaining({ seq, problem: 'wrong_digest', subject: '5-6' }),
     ]);
@@ -269,8 +246,8 @@ describe('verification reports a retrieval', () => {
       `UPDATE retrieval_batches SET last = ${Number.MAX_SAFE_INTEGER} WHERE first = 5`,
     ],
   ])('%s', async (_what, sql) => {
-    alter(sql);
-    expect((await problems()).length).toBeGreaterThan(0);
+    alter(dataFolder, sql);
+    expect((await problems(dataFolder)).length).toBeGreaterThan(0);
   });
 
   function leafNow(id: number): string {
@@ -290,57 +267,4 @@ test.each(['retrieval_batches', 'retrieval_leaves'])('%s is append-only', (table
   ])
     expect(() => database.exec(sql)).toThrow('append-only');
   database.close();
-});
-
-describe('an archive of an earlier version', () => {
-  beforeEach(async () => {
-    dataFolder = join(await temporaryFolder(), 'older');
-    await olderArchive(dataFolder);
-  });
-
-  async function total(path: string): Promise<number> {
-    return (await node.read<{ total: number }>(path)).total;
-  }
-
-  test('opens completely, and one entry covers its retrievals', async () => {
-    await reopen();
-    const all = await entries();
-    expect(all).toHaveLength(32);
-    expect(all.at(-1)).toMatchObject({ type: 'retrievals.recorded', subject: '1-16' });
-    expect(await problems()).toEqual([]);
-    expect([await total('/api/packs'), await total('/api/events'), await total('/api/studies')]).toEqual([
-      2, 12, 1,
-    ]);
-    const { items } = await node.read<{ items: { id: string }[] }>('/manage/sources');
-    const covered = await Promise.all(items.map(({ id }) => node.retrievals(id)));
-    expect(new Set(covered.flat().map(({ ledger_entry }) => ledger_entry))).toEqual(new Set([32]));
-    await node.node.close();
-    await reopen();
-    expect(await entries()).toHaveLength(32);
-  });
-
-  test('covers new retrievals with a batch for each transaction', async () => {
-    await reopen();
-    await node.check();
-    const added = (await entries()).slice(32).filter(({ type }) => type === 'retrievals.recorded');
-    expect(added[0]?.subject).toMatch(/^17-/);
-    expect(await problems()).toEqual([]);
-  });
-
-  test('is covered by every command that opens it for writing, and cannot be verified before', async () => {
-    const verified = () => runCommand(['ledger', 'verify', '--data', dataFolder]);
-    expect(await verified()).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('open it once with this version'),
-    });
-    await runCommand(['audit', '--data', dataFolder]);
-    expect(await verified()).toMatchObject({ code: 0, stderr: '' });
-  });
-
-  test('is verified for later alterations', async () => {
-    await reopen();
-    await node.node.close();
-    alter('UPDATE retrievals SET status = 500 WHERE id = 4');
-    expect((await problems()).map(({ subject }) => subject)).toEqual(['retrieval 4']);
-  });
 });

@@ -157,9 +157,8 @@ describe('closing', () => {
         : node.node.fetchAsOwner('/manage/collections', { method: 'POST' });
       await round;
       await web.asked('/page');
-      const started = performance.now();
+      // Waiting for the request to end by itself would exceed the timeout of the test.
       await node.node.close();
-      expect(performance.now() - started).toBeLessThan(5_000);
       expect(await readdir(join(node.node.dataFolder, 'tmp'))).toEqual([]);
     },
   );

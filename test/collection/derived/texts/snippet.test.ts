@@ -32,13 +32,13 @@ describe('a snippet', () => {
     expect(snippetOf('', searchTerms('title'))).toEqual({ text: '', marks: [] });
   });
 
-  test('of a long text is fast for a query of thousands of words', () => {
+  // Searching for each word separately takes half a minute, which exceeds the timeout.
+  test('of a long text is found for a query of thousands of words', { timeout: 10_000 }, () => {
     const text = 'apple pear plum '.repeat(12_500);
     const words = Array.from({ length: 3_000 }, (_, at) => `w${at}`).join(' ');
-    const since = performance.now();
-    snippetOf(text, searchTerms(`${words} "${words}"`));
-    // Searching for each word separately would take half a minute.
-    expect(performance.now() - since).toBeLessThan(2_000);
+    const snippet = snippetOf(text, searchTerms(`${words} "${words}"`));
+    expect(snippet.text).toMatch(/^apple pear plum .*…$/);
+    expect(snippet.marks).toEqual([]);
   });
 
   test('is one short, well-formed line for any text and any query', () => {

@@ -1,0 +1,61 @@
+import { afterEach, expect, test } from 'vitest';
+import type { Event } from '../../../shared/collection/event.ts';
+import { closeTestNodes } from '../../support/node.ts';
+import { response } from '../../support/warcFiles.ts';
+import { imported } from '../captures/support.ts';
+import { type CollectingNode, openCollectingNode } from '../support.ts';
+
+afterEach(closeTestNodes);
+
+/** More than are loaded in one turn of the event loop. */
+const EVENTS = 10_500;
+
+/** Returns a WARC file with captures of `count` new addresses. */
+function captures(name: string, count: number): Buffer {
+  return Buffer.concat(
+    Array.from({ length: count }, (_, n) => response(`${name} ${n}`, { uri: `http://${name}.example/${n}` })),
+  );
+}
+
+/** Opens an archive of many events; none of them is loaded. */
+async function openLargeArchive(): Promise<CollectingNode> {
+  const node = await openCollectingNode();
+  await imported(node, captures('early', EVENTS), { observer: 'early' });
+  await node.node.close();
+  return openCollectingNode({}, { dataFolder: node.node.dataFolder });
+}
+
+async function list(node: CollectingNode, query: string): Promise<{ items: Event[]; total: number }> {
+  return node.read(`/api/events?${query}`);
+}
+
+test('lists contain the events that are added while the timeline is loaded and after it', async () => {
+  const node = await openLargeArchive();
+  const [first, second] = await Promise.all([
+    list(node, 'offset=1&limit=1'),
+    list(node, 'observer=early&limit=1'),
+    imported(node, captures('during', 20), { observer: 'during' }),
+  ]);
+  expect(first.total).toBeGreaterThanOrEqual(EVENTS);
+  expect(second.total).toBe(EVENTS);
+  await imported(node, captures('after', 30), { observer: 'after' });
+  const totals = [
+    'observer=early',
+    'observer=during',
+    'observer=after',
+    'event_type=first_seen',
+    'offset=1',
+  ].map(async (query) => (await list(node, `${query}&limit=1`)).total);
+  expect(await Promise.all(totals)).toEqual([EVENTS, 20, 30, EVENTS + 50, EVENTS + 50]);
+  const { items } = await list(node, `event_type=first_seen&offset=${EVENTS + 40}&limit=100`);
+  expect(items).toHaveLength(10);
+}, 60_000);
+
+test('a node closes while it loads its timeline', async () => {
+  const node = await openLargeArchive();
+  const listed = node.node.fetch('/api/events?offset=1').catch(() => undefined);
+  await node.node.close();
+  await listed;
+  const again = await openCollectingNode({}, { dataFolder: node.node.dataFolder });
+  expect((await list(again, 'offset=1&limit=1')).total).toBe(EVENTS);
+}, 60_000);
