@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { route } from './route.ts';
 
-/** What harvesters send, in the query or as a form; which of it belongs together is told in the answer's own terms. */
+/** The arguments of harvesters, in the query or as a form. Invalid combinations are reported in the XML. */
 const harvestQuery = z.strictObject({
   verb: z.string().optional(),
   identifier: z.string().optional(),
@@ -17,11 +17,11 @@ const shared = {
   access: 'read',
   tag: 'Harvesting',
   description:
-    'Packs in `oai_dc` and `oai_datacite`, in sets by licence and subject. What is wrong with a request is told in the XML, with status 200. While the node is not shared, the answer is 404.',
+    'Packs in `oai_dc` and `oai_datacite`, in sets by licence and subject. Errors in a request are reported in the XML, with status 200. While the node is not shared, the answer is 404.',
   responses: { 200: { description: 'The answer of OAI-PMH', mediaTypes: ['text/xml'] } },
 } as const;
 
-/** The packs as harvesters collect them. */
+/** Harvesting of packs. */
 export const harvestingRoutes = {
   harvest: route({
     ...shared,

@@ -10,23 +10,23 @@ import { entryAt } from '../../store/sqlite/node/ledger.ts';
 import type { ListSelection } from './request.ts';
 import { packSets } from './sets.ts';
 
-/** A pack as a list of OAI-PMH has it. */
+/** A pack in a list of OAI-PMH. */
 export interface HarvestedPack {
   id: string;
-  /** The second of the ledger entry that last changed what is said of the pack. */
+  /** The second of the ledger entry that last changed the pack's metadata. */
   datestamp: string;
   sets: string[];
-  /** Where it stands in the order of changes. */
+  /** Its position in the order of changes. */
   entry: number;
   place: number;
 }
 
-/** So many packs are asked for at once. */
+/** The number of packs read at once. */
 const BATCH = 200;
 
 /**
- * The packs of a selection in the order in which they last changed. A pack is told of at its last change alone, so one
- * that changes while a harvester goes from page to page comes later, and is not missed.
+ * Returns the packs of a selection in the order of their last changes. Each pack is listed only at its last change, so
+ * one that changes during a harvest moves to a later page and is not missed.
  */
 export function* changedPacks(database: ReadDatabase, selection: ListSelection): Generator<HarvestedPack> {
   const { from, until, set, position } = selection;
@@ -56,20 +56,20 @@ export function* changedPacks(database: ReadDatabase, selection: ListSelection):
   }
 }
 
-/** One pack as a header names it. */
+/** Returns the header of one pack. */
 export function harvestedPack(database: ReadDatabase, id: string): HarvestedPack | undefined {
   const entry = lastChangeOf(database, id);
   if (entry === undefined) return undefined;
   return { id, sets: setsOf(database, id), datestamp: datestampAt(database, entry), entry, place: 0 };
 }
 
-/** No datestamp is, or will be, before this; undefined where nothing is recorded. */
+/** Returns the earliest datestamp, now and in future; undefined if nothing is recorded. */
 export function firstDatestamp(database: ReadDatabase): string | undefined {
   const first = entryAt(database, 1);
   return first && secondOf(first.at);
 }
 
-/** The packs of which something new is said once this one is there, each once. */
+/** Returns the packs whose metadata changes when this pack is added, without duplicates. */
 function changedBy({ id, supersedes, replicates }: AddedPack): string[] {
   return [...new Set([supersedes, replicates, id].filter((each) => each !== null))];
 }
@@ -83,7 +83,7 @@ function datestampAt(database: ReadDatabase, entry: number): string {
   return secondOf(entryAt(database, entry)?.at ?? '');
 }
 
-/** The second that an instant lies in. */
+/** Returns the second of an instant. */
 export function secondOf(instant: string): string {
   return `${instant.slice(0, 19)}Z`;
 }
@@ -92,7 +92,7 @@ function startOf(second: string): string {
   return second.replace('Z', '.000Z');
 }
 
-/** The first instant after a second. */
+/** Returns the first instant after a second. */
 function endOf(second: string): string {
   return new Date(Date.parse(second) + 1_000).toISOString();
 }

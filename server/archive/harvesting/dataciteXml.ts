@@ -6,7 +6,7 @@ const ENVELOPE = 'http://schema.datacite.org/oai/oai-1.1/';
 const KERNEL = 'http://datacite.org/schema/kernel-4';
 const VERSION = '4.6';
 
-/** The work by the DataCite Metadata Schema 4.6 as XML, in the envelope that DataCite's own provider puts around it. */
+/** Returns a work as XML of the DataCite Metadata Schema 4.6, in the envelope that DataCite's provider uses. */
 export function dataciteEnvelope(work: CitedWork): Xml {
   return element(
     'oai_datacite',

@@ -4,7 +4,7 @@ import { element, type Xml } from './xml.ts';
 
 const OAI_DC = 'http://www.openarchives.org/OAI/2.0/oai_dc/';
 
-/** The work in the fifteen elements of unqualified Dublin Core, which every harvester reads. */
+/** Returns a work in the fifteen elements of unqualified Dublin Core, which every harvester reads. */
 export function dublinCore(work: CitedWork): Xml {
   const license = work.license ? LICENSES_CITED[work.license] : undefined;
   const fields: [name: string, values: (string | undefined)[]][] = [

@@ -1,4 +1,4 @@
-/** The errors of OAI-PMH 2.0 (section 3.6) that can come to pass here; every pack has metadata, and there are sets. */
+/** The errors of OAI-PMH 2.0 (section 3.6) that can occur: every pack has metadata, and sets are supported. */
 export type HarvestErrorCode =
   | 'badArgument'
   | 'badResumptionToken'
@@ -7,7 +7,7 @@ export type HarvestErrorCode =
   | 'idDoesNotExist'
   | 'noRecordsMatch';
 
-/** What a harvester asked that cannot be answered; the answer to it is OAI-PMH's own, with status 200. */
+/** An invalid OAI-PMH request. It is answered with an OAI-PMH error and status 200. */
 export class HarvestError extends Error {
   readonly code: HarvestErrorCode;
 

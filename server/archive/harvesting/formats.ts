@@ -11,7 +11,7 @@ interface Format {
 }
 export type MetadataPrefix = Format['prefix'];
 
-/** The formats in which every pack is to be had. */
+/** The metadata formats of every pack. */
 export const FORMATS: readonly [Format, Format] = [
   {
     prefix: 'oai_dc',

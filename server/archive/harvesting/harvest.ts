@@ -17,23 +17,23 @@ import {
 import { allSets } from './sets.ts';
 import { element, type Xml } from './xml.ts';
 
-/** Who answers a harvester. */
+/** The provider that answers a harvester. */
 export interface Provider extends CitationContext {
-  /** Whom harvesters write to. */
+  /** The e-mail address for harvesters. */
   email: string;
 }
 
-/** So many records, headers or sets are in one answer. */
+/** The number of records, headers or sets in one response. */
 const PAGE = 50;
 
 const OAI_PMH = 'http://www.openarchives.org/OAI/2.0/';
 
 /**
- * Answers a request of OAI-PMH 2.0 (https://www.openarchives.org/OAI/openarchivesprotocol.html) with the text of its
- * XML, of one snapshot. What is wrong with the request is told in it, by the protocol's own codes.
+ * Returns the XML that answers an OAI-PMH 2.0 request (https://www.openarchives.org/OAI/openarchivesprotocol.html), from
+ * one snapshot. Errors are part of it, with the codes of the protocol.
  *
- * The date of the answer is the second of the newest ledger entry that it could see. Whoever asks next from that date
- * on misses nothing: what is recorded later bears no earlier time, also where it was under way when this was answered.
+ * The response date is the second of the newest visible ledger entry. A harvest that continues from that date misses
+ * nothing: later entries have no earlier time, even if their commit was in progress.
  */
 export function harvest(
   { read, instant }: Pick<Store, 'read' | 'instant'>,
@@ -56,7 +56,7 @@ export function harvest(
   return `<?xml version="1.0" encoding="UTF-8"?>\n${answer.deferred().text}\n`;
 }
 
-/** The element that repeats the request, which has no arguments where they are not the protocol's; and the answer. */
+/** Returns the element that repeats the request, without invalid arguments, and the answer. */
 function answerOrError(
   database: ReadDatabase,
   search: URLSearchParams,
@@ -106,7 +106,7 @@ function identify({ database, provider, asOf }: Asked): Xml[] {
     ['protocolVersion', '2.0'],
     ['adminEmail', provider.email],
     ['earliestDatestamp', firstDatestamp(database) ?? asOf],
-    // Nothing is ever deleted; a deletion would be told of for ever.
+    // Nothing is ever deleted; a deletion would be listed permanently.
     ['deletedRecord', 'persistent'],
     ['granularity', 'YYYY-MM-DDThh:mm:ssZ'],
   ];
@@ -158,7 +158,7 @@ function listPacks(
   return [...packs.slice(0, PAGE).map((pack) => write(pack, selection.prefix)), ...tokenXml(cursor, token)];
 }
 
-/** A list that came in parts ends with an empty token; one that came whole has none. */
+/** A list in parts ends with an empty token. A complete list has none. */
 function tokenXml(cursor: number, token: string | undefined): Xml[] {
   if (cursor === 0 && token === undefined) return [];
   return [element('resumptionToken', { cursor: String(cursor) }, [token])];
@@ -178,7 +178,7 @@ function requirePack(database: ReadDatabase, identifier: string, provider: Provi
   throw new HarvestError('idDoesNotExist', 'No pack here has this identifier.');
 }
 
-/** The same pack in another archive is another record: its datestamps and relations differ. */
+/** The same pack in another archive is another record, because its datestamps and relations differ. */
 function identifierOf(id: string, { publisher }: Provider): string {
   return `oai:${encodeURIComponent(publisher)}:${id}`;
 }

@@ -12,7 +12,7 @@ export const VERBS = [
 ] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** What a verb takes: what it needs and what it may have. A resumption token stands alone. */
+/** The required and the optional arguments of a verb. A resumption token excludes all others. */
 const ARGUMENTS: Record<Verb, { needed: readonly string[]; possible: readonly string[] }> = {
   GetRecord: { needed: ['identifier', 'metadataPrefix'], possible: [] },
   Identify: { needed: [], possible: [] },
@@ -22,7 +22,7 @@ const ARGUMENTS: Record<Verb, { needed: readonly string[]; possible: readonly st
   ListSets: { needed: [], possible: ['resumptionToken'] },
 };
 
-/** A request whose verb and arguments are those of the protocol; their values are not looked at yet. */
+/** A request with a valid verb and valid names of arguments. The values are not checked yet. */
 export interface HarvestRequest {
   verb: Verb;
   arguments: Readonly<Partial<Record<string, string>>>;
@@ -53,17 +53,17 @@ export function parseRequest(search: URLSearchParams): HarvestRequest {
   return { verb, arguments: given };
 }
 
-/** A list that is asked for: what it is narrowed to, and where in it the answer begins. */
+/** A requested list: its filters, and the position at which the response begins. */
 export interface ListSelection {
   prefix: MetadataPrefix;
-  /** Seconds in UTC, both included; `from` has no say any more once a position is known. */
+  /** Seconds in UTC, inclusive. `from` is not used once a position is known. */
   from: string | undefined;
   until: string | undefined;
   set: string | undefined;
   position: ListPosition | undefined;
 }
 
-/** Where a list goes on: at a change of the ledger, and how many records came before. */
+/** The position at which a list continues: a change in the ledger, and the number of earlier records. */
 export interface ListPosition {
   entry: number;
   place: number;
@@ -92,7 +92,7 @@ export function parseSelection({ verb, arguments: given }: HarvestRequest): List
   };
 }
 
-/** As the protocol's schema has it. */
+/** As in the schema of the protocol. */
 const SET_SPEC = /^[A-Za-z0-9\-_.!~*'()]+(?::[A-Za-z0-9\-_.!~*'()]+)*$/;
 
 export function requirePrefix(prefix: string): MetadataPrefix {
@@ -102,7 +102,7 @@ export function requirePrefix(prefix: string): MetadataPrefix {
   throw new HarvestError('cannotDisseminateFormat', `Metadata comes as ${prefixes}.`);
 }
 
-/** A second in UTC; a day stands for its first or its last. @throws HarvestError `badArgument` */
+/** Parses a second in UTC. A day means its first or last second. @throws HarvestError `badArgument` */
 function asSecond(name: string, date: string, ofDay: string): string {
   const second = /^\d{4}-\d\d-\d\d$/.test(date) ? date + ofDay : date;
   if (!isSecond(second)) {
@@ -111,7 +111,7 @@ function asSecond(name: string, date: string, ofDay: string): string {
   return second;
 }
 
-/** A day that its month has not is read as one of the next month. */
+/** JavaScript reads a day beyond the end of a month as a day of the next month. */
 function isSecond(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)) return false;
   const instant = Date.parse(text);
@@ -130,7 +130,7 @@ const listToken = z.tuple([
 ]);
 const setsToken = z.tuple([z.literal('ListSets'), whole]);
 
-/** A token says all that is needed to go on: nothing is kept for a harvester, so none ever expires. */
+/** A token contains everything needed to continue. The node stores nothing for a harvester, so tokens never expire. */
 export function listTokenOf(verb: Verb, selection: ListSelection, { entry, place, cursor }: ListPosition) {
   const { prefix, until, set } = selection;
   return encode([verb, prefix, until ?? null, set ?? null, entry, place, cursor]);
@@ -140,7 +140,7 @@ export function setsTokenOf(cursor: number): string {
   return encode(['ListSets', cursor]);
 }
 
-/** How many sets came before. @throws HarvestError `badResumptionToken` */
+/** Returns the number of earlier sets. @throws HarvestError `badResumptionToken` */
 export function readSetsToken(token: string): number {
   const [, cursor] = decode(setsToken, token);
   return cursor;

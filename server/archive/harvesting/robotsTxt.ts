@@ -1,7 +1,6 @@
 /**
- * What crawlers leave out: exports, whole files and searches, which are many or expensive and lead to nothing new; lists
- * that go on where another ended; and the pages that are the owner's. The longest matching rule wins (RFC 9309), and what
- * no rule matches is allowed.
+ * The paths that crawlers must skip: exports, files and searches, which are expensive and lead to nothing new; later
+ * pages of lists; and the owner's pages. The longest matching rule wins (RFC 9309). Paths without a rule are allowed.
  */
 const DISALLOWED = [
   '/api/dump.jsonl',

@@ -8,7 +8,7 @@ export interface HarvestSet {
   name: string;
 }
 
-/** Every set: one for each licence, and the tree of subjects, each subject below the one that it hangs from. */
+/** Returns all sets: one for each licence, and the tree of subjects, each below its parent. */
 export function allSets(database: ReadDatabase): HarvestSet[] {
   return [
     { spec: 'license', name: 'Packs by licence' },
@@ -18,7 +18,7 @@ export function allSets(database: ReadDatabase): HarvestSet[] {
   ];
 }
 
-/** The narrowest sets that a pack belongs to; it is in those above them too. */
+/** Returns the most specific sets of a pack. It also belongs to their parents. */
 export function packSets({ license, node }: { license: string; node: string | null }): string[] {
   return [`license:${license}`, ...(node === null ? [] : [subjectSet(node)])];
 }

@@ -11,7 +11,7 @@ import { element, type Xml } from './xml.ts';
 
 /** The maximum number of URLs in a sitemap (https://www.sitemaps.org/protocol.html). */
 const MAX_URLS = 50_000;
-/** The number of URLs that are read at once, so that other requests are answered between them. */
+/** The number of URLs read at once, so that other requests are answered in between. */
 const BATCH = 1_000;
 const KINDS: readonly SitemapKind[] = ['packs', 'studies'];
 

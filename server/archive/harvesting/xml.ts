@@ -1,4 +1,4 @@
-/** XML that is written already; a string beside it is text, and is escaped. */
+/** Serialized XML. A plain string is text and is escaped. */
 export class Xml {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Xml {
 
 export type XmlContent = Xml | string | undefined;
 
-/** An element; what is undefined is left out, attributes too. */
+/** Returns an element. Undefined children and attributes are omitted. */
 export function element(
   name: string,
   attributes: Readonly<Record<string, string | undefined>> = {},
@@ -26,7 +26,7 @@ export function element(
   return new Xml(inner === '' ? `<${name}${opening}/>` : `<${name}${opening}>${inner}</${name}>`);
 }
 
-/** An element around a list of elements; none where the list is empty. */
+/** Returns an element around a list of elements, or nothing if the list is empty. */
 export function listElement(name: string, elements: readonly Xml[]): Xml | undefined {
   return elements.length === 0 ? undefined : element(name, {}, elements);
 }
@@ -41,7 +41,7 @@ const ESCAPED: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 };
 
-/** Text of an element or an attribute. What XML 1.0 cannot hold, escaped or not, becomes U+FFFD. */
+/** Escapes the text of an element or an attribute. Characters that XML 1.0 forbids become U+FFFD. */
 export function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD')

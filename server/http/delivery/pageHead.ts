@@ -1,6 +1,6 @@
 import { escapeHtml } from '../docs/html.ts';
 
-/** What the head of a page tells programs. */
+/** The metadata in the head of a page. */
 export interface PageHead {
   /** The absolute URL of the page. */
   canonical: string;

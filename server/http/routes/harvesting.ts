@@ -17,7 +17,7 @@ type HarvestingRoutes = 'harvest' | 'harvestByForm' | 'readRobotsTxt' | 'readSit
 
 const XML_HEADERS = { 'Cache-Control': 'no-cache', 'Content-Type': 'application/xml; charset=utf-8' };
 
-/** The packs by OAI-PMH, for as long as the node is shared: a private archive is nobody's to harvest. */
+/** Serves the packs by OAI-PMH while the node is shared. */
 export function harvestingHandlers(
   store: Store,
   settings: SettingsStore,
@@ -38,7 +38,7 @@ export function harvestingHandlers(
   };
   const requireShared = () => {
     if (settings.sharing.mode !== 'off') return;
-    throw new Problem('not_found', 'Nothing is harvested from this node until its owner shares it.');
+    throw new Problem('not_found', 'This node cannot be harvested until its owner shares it.');
   };
   return {
     harvest: ({ request }) => {
@@ -68,5 +68,5 @@ export function harvestingHandlers(
   };
 }
 
-/** The protocol insists on an address; this one can be nobody's (RFC 2606). */
+/** The protocol requires an address. This one cannot exist (RFC 2606). */
 const NO_ADDRESS = 'no-address-given@strongroom.invalid';

@@ -140,7 +140,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
       {
         name: 'contact_email',
         label: 'Contact e-mail',
-        meaning: 'Told to harvesters (OAI-PMH) while the node is shared, and visible to everyone.',
+        meaning: 'Published to harvesters (OAI-PMH) while the node is shared, and visible to everyone.',
         unit: '',
         isWide: true,
       },

@@ -1,18 +1,18 @@
-/** What all values of a column are, by the words of the Table Schema. */
+/** The type of a column, in the terms of Table Schema. */
 export type ColumnType = 'integer' | 'number' | 'boolean' | 'date' | 'datetime' | 'string';
 
 export interface Column {
-  /** As it stands in the header. */
+  /** The name in the header. */
   name: string;
   type: ColumnType;
 }
 
-/** How a value is written that stands for none; R writes `NA`. */
+/** How missing values are written; R writes `NA`. */
 const NOT_AVAILABLE = 'NA';
 
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?$/;
 
-/** The first that fits every value is the column's type. What begins with a needless zero is a code, not a number. */
+/** The first type that fits every value is the type of the column. A value with a leading zero is a code, not a number. */
 const TYPES: [ColumnType, (value: string) => boolean][] = [
   ['integer', (value) => /^[+-]?(?:0|[1-9]\d*)$/.test(value) && Number.isSafeInteger(Number(value))],
   ['number', (value) => /^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:e[+-]?\d{1,3})?$/i.test(value)],
@@ -25,8 +25,8 @@ const TYPES: [ColumnType, (value: string) => boolean][] = [
 ];
 
 /**
- * The columns of a table by its header and its first rows, and how it writes missing values; undefined where the header
- * names no columns: a name that is empty, or one that comes twice, is no name that a reader could ask for.
+ * Returns the columns of a table and how it writes missing values, from its header and first rows. Returns undefined if
+ * the header has an empty or a repeated name, because readers select columns by name.
  */
 export function describeColumns(
   header: readonly string[],
@@ -52,7 +52,7 @@ function typeOf(values: readonly string[]): ColumnType {
   return TYPES.find(([, fits]) => values.every(fits))?.[0] ?? 'string';
 }
 
-/** A day that its month has not is read as one of the next month. */
+/** JavaScript reads a day beyond the end of a month as a day of the next month. */
 function isDay(date: string): boolean {
   const instant = Date.parse(`${date}T00:00:00Z`);
   return !Number.isNaN(instant) && new Date(instant).toISOString().startsWith(date);

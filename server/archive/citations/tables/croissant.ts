@@ -7,7 +7,7 @@ import { type DescribedFile, uniqueSlugs } from './readTables.ts';
 
 export const CROISSANT_VERSION = 'http://mlcommons.org/croissant/1.0';
 
-/** What the terms that are used here mean (Croissant 1.0, appendix 1); no language is claimed of texts that say none. */
+/** The context of the terms used here (Croissant 1.0, appendix 1), without a default language. */
 const CONTEXT = {
   '@vocab': 'https://schema.org/',
   sc: 'https://schema.org/',
@@ -34,15 +34,15 @@ const DATA_TYPES: Record<ColumnType, string> = {
   string: 'sc:Text',
 };
 
-/** What readers of Croissant part cells by follows from the media type alone. */
+/** Readers of Croissant choose the delimiter by the media type alone. */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   ',': 'text/csv',
   '\t': 'text/tab-separated-values',
 };
 
 /**
- * A pack as a Croissant 1.0 dataset (https://docs.mlcommons.org/croissant/docs/croissant-spec.html), in JSON-LD: every
- * file with its address and digest, and a record set for each table whose cells Croissant can find.
+ * Returns a pack as a Croissant 1.0 dataset (https://docs.mlcommons.org/croissant/docs/croissant-spec.html) in JSON-LD:
+ * every file with its address and digest, and a record set for each table that Croissant can read.
  */
 export function croissantDescriptor(
   work: CitedWork,

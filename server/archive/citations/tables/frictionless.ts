@@ -8,8 +8,8 @@ import type { DescribedFile } from './readTables.ts';
 const PROFILES = 'https://datapackage.org/profiles/2.0';
 
 /**
- * `datapackage.json` of a pack: a Data Package 2.0 (https://datapackage.org) that readers of version 1 take as well.
- * Every file is a resource, found by its digest; tables have a schema.
+ * Returns `datapackage.json` of a pack: a Data Package 2.0 (https://datapackage.org) that readers of version 1 also
+ * accept. Every file is a resource, addressed by its digest; tables have a schema.
  */
 export function frictionlessDescriptor(
   work: CitedWork,
@@ -68,7 +68,7 @@ function resourceOf({ file, slug, table }: DescribedFile, blobAt: (sha256: strin
 
 function tableMembers({ delimiter, columns, missing }: TableDescription): object {
   return {
-    // With tabs too: not every reader knows `tsv`, and each parts cells as the dialect says.
+    // Also for tabs: not every reader knows `tsv`, and all of them split cells by the dialect.
     format: 'csv',
     encoding: 'utf-8',
     ...(delimiter === ',' ? {} : { dialect: { delimiter, doubleQuote: true } }),
@@ -80,7 +80,7 @@ function tableMembers({ delimiter, columns, missing }: TableDescription): object
   };
 }
 
-/** Only `any` takes every form of ISO 8601 with every reader. */
+/** Only `any` makes every reader accept every form of ISO 8601. */
 function fieldOf({ name, type }: Column): object {
   return { name, type, ...(type === 'datetime' ? { format: 'any' } : {}) };
 }

@@ -3,7 +3,7 @@ import { CsvError, parse } from 'csv-parse/sync';
 import type { PackFile } from '../../../../shared/archive/pack.ts';
 import { type Column, describeColumns } from './columns.ts';
 
-/** So much of a table is read, at most. */
+/** The maximum number of bytes read of a table. */
 export const HEAD_BYTES = 65_536;
 const MAX_ROWS = 100;
 const MAX_COLUMNS = 1_000;
@@ -11,13 +11,13 @@ const MAX_COLUMNS = 1_000;
 export interface TableDescription {
   delimiter: string;
   columns: Column[];
-  /** What stands in place of a value that is missing. */
+  /** How missing values are written. */
   missing: string[];
 }
 
 const MEDIA_TYPES = ['text/csv', 'application/csv', 'text/tab-separated-values'];
 
-/** Whether a file is a table, by its media type or the end of its name. */
+/** Returns whether a file is a table, by its media type or the extension of its name. */
 export function isTable({ path, media_type }: Pick<PackFile, 'path' | 'media_type'>): boolean {
   return MEDIA_TYPES.includes(baseType(media_type)) || /\.(?:csv|tsv|tab)$/i.test(path);
 }
@@ -27,8 +27,8 @@ function baseType(mediaType: string): string {
 }
 
 /**
- * What the first bytes of a table tell of its columns. The first line is the header, unless the media type says that
- * there is none (RFC 4180, section 3). Undefined for what is not UTF-8, no CSV, or names no columns.
+ * Returns the columns of a table from its first bytes. The first line is the header, unless the media type says that
+ * there is none (RFC 4180, section 3). Returns undefined if the bytes are not UTF-8 or not CSV, or name no columns.
  */
 export function parseHead(
   file: Pick<PackFile, 'path' | 'media_type' | 'bytes'>,
@@ -44,7 +44,7 @@ export function parseHead(
   return described && { delimiter, ...described };
 }
 
-/** A character that is cut at the end of the head is left out. */
+/** Drops a character that is cut at the end of the head. */
 function decode(head: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
@@ -55,7 +55,7 @@ function decode(head: Uint8Array): string | undefined {
   }
 }
 
-/** The records that the head holds whole; what comes before a fault counts, unless the fault is in the header. */
+/** Returns the complete records of the head. Records before an error count, unless the error is in the header. */
 function firstRecords(text: string, delimiter: string, isCut: boolean): string[][] {
   const records: string[][] = [];
   try {
@@ -71,14 +71,14 @@ function firstRecords(text: string, delimiter: string, isCut: boolean): string[]
     if (!(error instanceof CsvError)) throw error;
     return records;
   }
-  // The last record of a head that is cut may be half of one.
+  // The last record of a truncated head may be incomplete.
   if (isCut && records.length <= MAX_ROWS) records.pop();
   return records;
 }
 
 const DELIMITERS = [',', ';', '\t', '|'];
 
-/** Tabs where the file says so; else what the first line has most of. */
+/** Returns a tab if the file declares tabs, else the delimiter that is most frequent in the first line. */
 function delimiterOf({ path, media_type }: Pick<PackFile, 'path' | 'media_type'>, text: string): string {
   if (baseType(media_type) === 'text/tab-separated-values' || /\.(?:tsv|tab)$/i.test(path)) return '\t';
   const first = (/^[^\r\n]*/.exec(text)?.[0] ?? '').replace(/"[^"]*"/g, '');

@@ -4,18 +4,18 @@ import { confirmDamage, type DamageContext, isBlobDamageError } from '../../../f
 import { isDamaged } from '../../../fixity/damages.ts';
 import { HEAD_BYTES, isTable, parseHead, type TableDescription } from './parseHead.ts';
 
-/** Of more tables than these the columns are not described, so that one request reads a few megabytes at most. */
+/** The maximum number of tables that are read, so that one request reads a few megabytes at most. */
 const MAX_TABLES = 50;
 
-/** A file of a pack, and what is known of its columns where it is a table. */
+/** A file of a pack, with its columns if it is a table. */
 export interface DescribedFile {
   file: PackFile;
-  /** A name of its own among the files, of letters that every format takes. */
+  /** A unique name among the files, of characters that every format accepts. */
   slug: string;
   table: TableDescription | undefined;
 }
 
-/** The files of a pack with the columns of its tables; undefined where none of them is a table. */
+/** Returns the files of a pack with the columns of its tables, or undefined if none is a table. */
 export async function readTables(
   store: DamageContext,
   files: readonly PackFile[],
@@ -35,7 +35,7 @@ export async function readTables(
   return described;
 }
 
-/** Bytes that are damaged say nothing of the table. */
+/** Damaged bytes are not parsed. */
 async function readTable(store: DamageContext, file: PackFile): Promise<TableDescription | undefined> {
   if (file.bytes === 0 || isDamaged(store.read, file.sha256)) return undefined;
   try {
@@ -48,7 +48,7 @@ async function readTable(store: DamageContext, file: PackFile): Promise<TableDes
   }
 }
 
-/** Names of `a-z`, `0-9`, `.`, `_` and `-` for these texts, each once; where nothing of a text is left, `fallback`. */
+/** Returns unique names of `a-z`, `0-9`, `.`, `_` and `-` for these texts, or `fallback` if nothing of a text remains. */
 export function uniqueSlugs(texts: readonly string[], fallback: string): string[] {
   const taken = new Set<string>();
   return texts.map((text) => {

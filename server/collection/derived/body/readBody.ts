@@ -21,7 +21,7 @@ const READ_SIZE = 1_048_576;
  * bytes. Blocks its process; runs in the derive process only.
  *
  * @param maxBytes limit on the stored and on the decoded bytes. Larger objects are cut. Larger encoded objects are
- * refused, because a cut one cannot be told from a damaged one.
+ * refused, because a cut one cannot be distinguished from a damaged one.
  * @throws NotDerivableError `object_missing`, `object_damaged`, and what `decodeBody` throws.
  */
 export function readBody(object: ObjectToRead, maxBytes: number): DecodedBody {
