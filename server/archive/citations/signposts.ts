@@ -85,9 +85,11 @@ export function readLinkset({ read }: Pick<Store, 'read'>, id: string, from: Cit
       license: work.license,
       files,
       hasTable: files.some(isTable),
-      parts: work.relations.flatMap(({ relation, identifier }) =>
-        relation === 'HasPart' ? [identifier] : [],
-      ),
+      // The parts of a study are packs of this node. Those of a pack are whatever its uploader wrote.
+      parts:
+        work.kind === 'study'
+          ? work.relations.flatMap(({ relation, identifier }) => (relation === 'HasPart' ? [identifier] : []))
+          : [],
     },
     from.origin,
   );

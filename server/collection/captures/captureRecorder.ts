@@ -136,7 +136,8 @@ export class CaptureRecorder {
         ...reached,
         url,
         redirects: chain.redirects,
-        original_observed_at: spooled.at,
+        // The content was observed when the target answered, which may be a retry later.
+        original_observed_at: chain.target.at,
         // The record is that of the redirect, the digest that of the target.
         record_id: null,
       });
@@ -171,7 +172,10 @@ export class CaptureRecorder {
     if (sha256 !== null && bytes !== null && answer !== null) return { ...common, ...answer, sha256, bytes };
     const referred = resolveRevisit(this.#pending.spool, this.#services.store.read, spooled);
     if (referred === undefined || referred === 'digest_mismatch') return referred;
-    return { ...common, ...answerOfRevisit(answer, referred) };
+    // A digest that nobody compared with the bytes must not lead later revisits to them.
+    const isVerified = [referred.payload_digest, `sha256:${referred.sha256}`].includes(payload_digest);
+    const verified = { ...common, payload_digest: isVerified ? payload_digest : null };
+    return { ...verified, ...answerOfRevisit(answer, referred) };
   }
 
   async #record({ captures, blobs }: StoredBatch): Promise<void> {

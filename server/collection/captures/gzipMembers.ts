@@ -1,5 +1,5 @@
 import { crc32, createInflateRaw } from 'node:zlib';
-import { DamagedCaptureFileError } from './captureFileErrors.ts';
+import { CaptureFileTooLargeError, DamagedCaptureFileError } from './captureFileErrors.ts';
 import { damageOf, type OpenBytes } from './decompress.ts';
 import { Inflater, OUTPUT_BYTES } from './inflater.ts';
 
@@ -21,9 +21,14 @@ const FLAGS = { headerChecksum: 2, extra: 4, name: 8, comment: 16 };
  * and the iteration goes on, because the end of the member is known. Corrupt data ends both: the next member could only
  * be guessed, and a captured file may contain gzip members that look like records.
  *
- * @throws DamagedCaptureFileError if something other than a member follows.
+ * @param maxBytes the limit on all decompressed bytes, skipped ones included.
+ * @throws DamagedCaptureFileError if something other than a member follows; CaptureFileTooLargeError; the signal's reason.
  */
-export async function* gzipMembers(open: OpenBytes): AsyncGenerator<GzipMember, void, undefined> {
+export async function* gzipMembers(
+  open: OpenBytes,
+  maxBytes: number,
+  signal: AbortSignal,
+): AsyncGenerator<GzipMember, void, undefined> {
   const input = new Input(open());
   let member: Member | undefined;
   try {
@@ -31,7 +36,7 @@ export async function* gzipMembers(open: OpenBytes): AsyncGenerator<GzipMember, 
       await skipHeader(input);
       member = new Member(input);
       yield { start, bytes: member };
-      await member.skip();
+      await member.skip(maxBytes - start, signal);
       if (!member.isWhole) return;
       start += member.size;
     }
@@ -58,9 +63,12 @@ class Member implements AsyncIterable<Buffer> {
   }
 
   /** Skips the rest. Its damage does not matter any more. */
-  async skip(): Promise<void> {
+  async skip(maxBytes: number, signal: AbortSignal): Promise<void> {
     try {
-      while (!(await this.#chunks.next()).done);
+      while (!(await this.#chunks.next()).done) {
+        signal.throwIfAborted();
+        if (this.size > maxBytes) throw new CaptureFileTooLargeError(maxBytes);
+      }
     } catch (error) {
       if (!(error instanceof DamagedCaptureFileError)) throw error;
     }

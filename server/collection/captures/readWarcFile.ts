@@ -120,7 +120,7 @@ class FileReading {
     let hasBegun = false;
     let damaged = 0;
     try {
-      for await (const { start, bytes } of gzipMembers(open)) {
+      for await (const { start, bytes } of gzipMembers(open, this.#services.maxUnpackedBytes, this.#signal)) {
         this.#signal.throwIfAborted();
         if (start < from) continue;
         if (!hasBegun && start !== from) return false;

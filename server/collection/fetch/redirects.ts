@@ -11,11 +11,16 @@ const MAX_HEADER_CHARACTERS = 16_384;
 
 /** Returns the headers of a redirect that are kept. */
 export function redirectHeaders(headers: readonly [string, string][]): [string, string][] {
-  const kept = headers.filter(([name]) => !WITHHELD_HEADERS.test(name));
+  const kept = headers
+    .filter(([name]) => !WITHHELD_HEADERS.test(name))
+    .map(([name, value]): [string, string] => [name, value.replace(USER_INFORMATION, '$1')]);
   const length = kept.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
   if (length <= MAX_HEADER_CHARACTERS) return kept;
   return kept.filter(([name]) => name.toLowerCase() === 'location').slice(0, 1);
 }
+
+/** A user name and password in a URL. */
+const USER_INFORMATION = /(\/\/)[^/?#@\s]{1,1000}@/g;
 
 export function isRedirect({ status }: Pick<HttpResponse, 'status'>): boolean {
   return REDIRECTS.has(status);

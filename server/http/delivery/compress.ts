@@ -57,8 +57,11 @@ function isCompressible(request: IncomingMessage, response: ServerResponse): boo
  * Returns whether an answer may hold a secret. The length of a compressed answer would reveal a secret next to text that
  * an attacker chooses (BREACH), so nothing is compressed for signed-in clients.
  */
-function mayHoldSecret({ headers, url = '' }: IncomingMessage, response: ServerResponse): boolean {
-  if (BUILT_FILES.test(url)) return false;
+function mayHoldSecret(
+  { headers, url = '', originalUrl }: IncomingMessage & { originalUrl?: string },
+  response: ServerResponse,
+): boolean {
+  if (BUILT_FILES.test(originalUrl ?? url)) return false;
   const isSignedIn = headers.cookie !== undefined || headers.authorization !== undefined;
   return isSignedIn || response.hasHeader('Set-Cookie') || /^\/(?:manage|sign-in)(?:\/|\?|$)/.test(url);
 }

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
-import type { PackFileSummaries, PackFileSummary } from '../../archive/packs/file/packFileSummaries.ts';
+import type { PackFileSummaries } from '../../archive/packs/file/packFileSummaries.ts';
 import type { PackFileOutput } from '../../archive/packs/file/writePackFile.ts';
 import type { StoredZip } from '../../archive/packs/zip/storedZip.ts';
 import { ifRangeMatches, isFresh, requirePreconditions, type Validators } from './conditions.ts';
@@ -15,7 +15,7 @@ const TYPE = 'application/zip';
 
 /**
  * Sends a pack file, or ranges of it, while it is written. The bytes are determined by the record, and so is the entity
- * tag. Before a whole pack file, all its files are checked; a range reads only the files in it.
+ * tag. All files are checked before the first byte is sent.
  *
  * @throws Problem `precondition_failed`, `range_not_satisfiable`; `blob_damaged` before anything is sent. Damage found
  * later closes the connection.
@@ -31,27 +31,24 @@ export async function sendPackFile(
     lastModified: undefined,
   };
   requirePreconditions(request, validators);
-  response.set({ ETag: validators.etag, 'Cache-Control': 'no-cache', 'Accept-Ranges': 'bytes' });
-  if (isFresh(request, validators)) return void response.status(304).end();
+  const caching = { ETag: validators.etag, 'Cache-Control': 'no-cache', 'Accept-Ranges': 'bytes' };
+  if (isFresh(request, validators)) return void response.status(304).set(caching).end();
   const ranges = ifRangeMatches(request, validators) ? rangesOf(request, output.bytes) : undefined;
   if (ranges === 'unsatisfiable') throw unsatisfiable(output.bytes);
   const summary = await summaries.of(output);
   const body = rangeBody({ bytes: output.bytes, type: TYPE, sha256: summary.sha256 }, ranges);
   const length = body.parts.reduce((sum, part) => sum + part.before.length + sizeOf(part), body.after.length);
   const headers = {
+    ...caching,
     ...body.headers,
     'Content-Length': String(length),
     'Repr-Digest': `sha-256=:${Buffer.from(summary.sha256, 'hex').toString('base64')}:`,
     'Content-Disposition': `attachment; filename="${output.id}.pack.zip"`,
   };
   if (request.method === 'HEAD') return void response.set(headers).end();
-  const zip = output.zip(await crcsFor(body, output, summary));
+  // Every file is checked before the first byte, so that no range has damaged bytes beside the digest of intact ones.
+  const zip = output.zip(await output.check());
   await send(response, { body, headers, chunks: chunksOf(body, zip) });
-}
-
-/** Checks every file before all bytes are sent, because a damaged file must not be found in the middle. */
-function crcsFor({ status }: RangeBody, output: PackFileOutput, { crcs }: PackFileSummary) {
-  return status === 200 ? output.check() : crcs;
 }
 
 async function* chunksOf({ parts, after }: RangeBody, zip: StoredZip): AsyncGenerator<Uint8Array> {

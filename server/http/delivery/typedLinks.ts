@@ -36,7 +36,13 @@ export function linksetJson(contexts: readonly LinkContext[]): object {
   return { linkset };
 }
 
+/** Characters that would end a link and begin another. */
+const UNSAFE_IN_LINK = /[<>"\s\\^`{|}]/g;
+
 function linkText({ href, rel, type }: TypedLink, anchor?: string): string {
   const parameters = Object.entries({ rel, type, anchor }).filter(([, value]) => value !== undefined);
-  return [`<${href}>`, ...parameters.map(([name, value]) => `${name}="${value}"`)].join('; ');
+  return [
+    `<${href.replace(UNSAFE_IN_LINK, encodeURIComponent)}>`,
+    ...parameters.map(([name, value]) => `${name}="${value}"`),
+  ].join('; ');
 }

@@ -43,6 +43,7 @@ export function citationsHandlers(
             Vary: 'Accept',
           });
           response.setHeader('Content-Type', mediaType);
+          response.setHeader('Content-Length', Buffer.byteLength(text));
           response.end(text);
         },
       };
@@ -55,6 +56,7 @@ export function citationsHandlers(
         write: (response) => {
           response.set({ 'Cache-Control': 'no-store', Vary: 'Accept' });
           response.setHeader('Content-Type', LINKSET_FORMATS[format]);
+          response.setHeader('Content-Length', Buffer.byteLength(text));
           response.end(text);
         },
       };

@@ -32,7 +32,11 @@ export function harvestingHandlers(
       write: (response) =>
         void response
           .status(200)
-          .set({ 'Cache-Control': 'no-store', 'Content-Type': 'text/xml; charset=utf-8' })
+          .set({
+            'Cache-Control': 'no-store',
+            'Content-Length': String(Buffer.byteLength(xml)),
+            'Content-Type': 'text/xml; charset=utf-8',
+          })
           .end(xml),
     };
   };

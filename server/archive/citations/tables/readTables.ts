@@ -51,11 +51,15 @@ async function readTable(store: DamageContext, file: PackFile): Promise<TableDes
 /** Returns unique names of `a-z`, `0-9`, `.`, `_` and `-` for these texts, or `fallback` if nothing of a text remains. */
 export function uniqueSlugs(texts: readonly string[], fallback: string): string[] {
   const taken = new Set<string>();
+  // Where to go on counting for each base, so that thousands of equal ones take linear time.
+  const counts = new Map<string, number>();
   return texts.map((text) => {
     const plain = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
     const base = plain.replace(/[^a-z0-9._]+/g, '-').replace(/^[-.]+|[-.]+$/g, '') || fallback;
     let slug = base;
-    for (let count = 2; taken.has(slug); count += 1) slug = `${base}-${count}`;
+    let count = counts.get(base) ?? 2;
+    for (; taken.has(slug); count += 1) slug = `${base}-${count}`;
+    counts.set(base, count);
     taken.add(slug);
     return slug;
   });
