@@ -62,7 +62,7 @@ export interface Store {
   close: () => Promise<void>;
 }
 
-/** The store for whoever writes nothing. */
+/** A store without the operations that write. */
 export type ReadStore = Omit<Store, 'write' | 'writeInSteps'>;
 
 export interface StoreConfig {

@@ -160,7 +160,7 @@ describe('GET /api/items/<id>/cite?format=croissant|frictionless', () => {
       ...field.map((each) => each['@id']),
     ]);
     expect(new Set([...ids, ...files.keys()]).size).toBe(ids.length + files.size);
-    // What is parted by semicolons no reader of Croissant can part: the file alone is described.
+    // Croissant cannot declare semicolons as delimiters, so that file has no record set.
     expect(croissant.recordSet.map(({ name }) => name)).toEqual(['data/Über Größe.tsv', 'readings.csv']);
     for (const { field } of croissant.recordSet) {
       const [source] = field.map((each) => each.source);

@@ -127,7 +127,7 @@ class Input {
     return this.#held.length > 0 || this.#load();
   }
 
-  /** Returns the next bytes, as many as are at hand; undefined at the end. */
+  /** Returns the next available bytes, or undefined at the end. */
   async piece(): Promise<Buffer | undefined> {
     if (!(await this.hasMore())) return undefined;
     const piece = this.#held;

@@ -4,8 +4,8 @@ import type { LinkContext, TypedLink } from '../../archive/citations/signposts.t
 const MAX_HEADER = 3_000;
 
 /**
- * Returns the value of a `Link` header (RFC 8288). All links of one relation type are in it, or none of them: types that
- * make it longer than `MAX_HEADER` characters are left out, so the most important links come first.
+ * Returns the value of a `Link` header (RFC 8288), of at most `MAX_HEADER` characters. A relation type that does not fit
+ * is omitted with all its links. Pass the most important types first.
  */
 export function linkHeader(links: readonly TypedLink[]): string {
   const written: string[] = [];

@@ -54,7 +54,7 @@ export async function createHeadFile(folder: string, head: RecordedHead): Promis
  * Records the last ledger entry in a file beside the database. SQLite silently drops the end of a write-ahead log that
  * is damaged or cut off; the next opening compares the database with this file and notices the loss.
  *
- * A head is written after its commit is on stable storage and before anyone is told of the commit. The write goes to
+ * A head is written after its commit is on stable storage and before the commit is acknowledged. The write goes to
  * the page cache, which survives the end of this process. It is synced a little later, in the background. So after a
  * power cut the head may be behind the database, but never ahead of it.
  */

@@ -17,7 +17,7 @@ function captures(name: string, count: number): Buffer {
   );
 }
 
-/** Opens an archive of many events; none of them is loaded. */
+/** Opens an archive of many events before they are loaded into memory. */
 async function openLargeArchive(): Promise<CollectingNode> {
   const node = await openCollectingNode();
   await imported(node, captures('early', EVENTS), { observer: 'early' });

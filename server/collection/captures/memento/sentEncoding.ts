@@ -23,7 +23,7 @@ export async function sentEncoding(file: string, recorded: string | null): Promi
   return start && isEncodedAs(start, last) ? recorded : undefined;
 }
 
-/** Returns the first bytes of a file; undefined if it cannot be read, which whoever sends it reports. */
+/** Returns the first bytes of a file, or undefined if it cannot be read. Sending the file then reports the error. */
 async function startOf(file: string): Promise<Uint8Array | undefined> {
   let handle: FileHandle | undefined;
   try {
