@@ -5,9 +5,9 @@ import { Problem } from '../../../shared/problems.ts';
 import type { Jobs, RunningJob } from '../../runtime/jobs.ts';
 import { shuttingDown } from '../../runtime/shuttingDown.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
-import { importMementos } from './importMementos.ts';
-import { importWarc } from './importWarc.ts';
+import { importMementos } from './mementoImport/importMementos.ts';
 import type { MementoServices } from './services.ts';
+import { importWarc } from './warcImport/importWarc.ts';
 
 export interface CaptureServices extends MementoServices {
   jobs: Jobs;

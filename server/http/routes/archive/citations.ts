@@ -1,0 +1,133 @@
+import type { Request } from 'express';
+import {
+  CITATION_FORMATS,
+  type CitationFormat,
+  DESCRIPTOR_FORMATS,
+  type DescriptorFormat,
+  LINKSET_FORMATS,
+  type LinksetFormat,
+} from '../../../../shared/archive/citation.ts';
+import { Problem } from '../../../../shared/problems.ts';
+import { cite, citeAs, describeTables } from '../../../archive/citations/citations.ts';
+import { readLinkset } from '../../../archive/citations/signposts.ts';
+import type { Store } from '../../../store/store.ts';
+import type { Handlers } from '../../app.ts';
+import { linksetJson, linksetText } from '../../delivery/typedLinks.ts';
+import { ok } from '../../reply.ts';
+import type { PublicAddress } from '../../security/publicAddress.ts';
+
+export function citationsHandlers(
+  store: Store,
+  nodeName: string,
+  publicAddress: PublicAddress,
+): Pick<Handlers, 'readCitation' | 'readLinkset'> {
+  const contextOf = (request: Request) => ({
+    origin: publicAddress.originOf(request),
+    publisher: nodeName,
+  });
+  return {
+    readCitation: async ({ params, query, request }) => {
+      const id = params.id ?? '';
+      const from = contextOf(request);
+      const form = query.format === undefined ? acceptedForm(request) : formatOf(query.format);
+      if (form === 'all') return { ...ok(cite(store, id, from)), headers: { Vary: 'Accept' } };
+      const text = isDescriptor(form)
+        ? await describeTables(store, id, from, form)
+        : citeAs(store, id, from, form);
+      const { ending, mediaType } = FILES[form];
+      return {
+        write: (response) => {
+          response.set({
+            'Cache-Control': 'no-store',
+            'Content-Disposition': `inline; filename="${id}${ending}"`,
+            Vary: 'Accept',
+          });
+          response.setHeader('Content-Type', mediaType);
+          response.setHeader('Content-Length', Buffer.byteLength(text));
+          response.end(text);
+        },
+      };
+    },
+    readLinkset: ({ params: { id = '' }, query, request }) => {
+      const format = query.format === undefined ? acceptedLinkset(request) : linksetFormatOf(query.format);
+      const linkset = readLinkset(store, id, contextOf(request));
+      const text = format === 'json' ? JSON.stringify(linksetJson(linkset)) : linksetText(linkset);
+      return {
+        write: (response) => {
+          response.set({ 'Cache-Control': 'no-store', Vary: 'Accept' });
+          response.setHeader('Content-Type', LINKSET_FORMATS[format]);
+          response.setHeader('Content-Length', Buffer.byteLength(text));
+          response.end(text);
+        },
+      };
+    },
+  };
+}
+
+const LINKSET_NAMES = Object.keys(LINKSET_FORMATS) as LinksetFormat[];
+
+function linksetFormatOf(format: string): LinksetFormat {
+  const known = LINKSET_NAMES.find((each) => each === format);
+  if (known) return known;
+  throw new Problem('invalid_format', `Set format to ${LINKSET_NAMES.join(' or ')}, or omit it.`);
+}
+
+/** A client that accepts any JSON gets a linkset as JSON. */
+function acceptedLinkset(request: Request): LinksetFormat {
+  const accepted = request.accepts([...Object.values(LINKSET_FORMATS), 'application/json']);
+  if (accepted === LINKSET_FORMATS.text) return 'text';
+  if (accepted !== false) return 'json';
+  throw new Problem(
+    'not_acceptable',
+    `The available formats are ${Object.values(LINKSET_FORMATS).join(' and ')}.`,
+  );
+}
+
+type Form = CitationFormat | DescriptorFormat;
+
+const UTF_8 = '; charset=utf-8';
+const FILES: Record<Form, { ending: string; mediaType: string }> = {
+  bibtex: { ending: '.bib', mediaType: CITATION_FORMATS.bibtex + UTF_8 },
+  ris: { ending: '.ris', mediaType: CITATION_FORMATS.ris + UTF_8 },
+  'csl-json': { ending: '.csl.json', mediaType: CITATION_FORMATS['csl-json'] },
+  apa: { ending: '.txt', mediaType: CITATION_FORMATS.apa + UTF_8 },
+  datacite: { ending: '.datacite.json', mediaType: CITATION_FORMATS.datacite },
+  croissant: {
+    ending: '.croissant.json',
+    mediaType: `${DESCRIPTOR_FORMATS.croissant}; profile="http://mlcommons.org/croissant/1.0"`,
+  },
+  frictionless: { ending: '.datapackage.json', mediaType: DESCRIPTOR_FORMATS.frictionless },
+};
+
+const FORMATS = Object.keys(FILES) as Form[];
+
+function isDescriptor(form: Form): form is DescriptorFormat {
+  return Object.hasOwn(DESCRIPTOR_FORMATS, form);
+}
+
+function formatOf(format: string): Form {
+  const known = FORMATS.find((each) => each === format);
+  if (known) return known;
+  throw new Problem('invalid_format', `Set format to ${FORMATS.join(', ')}, or omit it to get all formats.`);
+}
+
+const MEDIA_TYPES: Record<Form, string> = { ...CITATION_FORMATS, ...DESCRIPTOR_FORMATS };
+
+/** The media types in order of preference. */
+const OFFERED: readonly (readonly [string, Form | 'all'])[] = [
+  ['application/json', 'all'],
+  ...FORMATS.map((format) => [MEDIA_TYPES[format], format] as const),
+  // The form that content negotiation of DOIs uses to select a style.
+  ['text/x-bibliography;style=apa', 'apa'],
+  ['text/x-bibliography;style=apa;locale=en-US', 'apa'],
+];
+
+function acceptedForm(request: Request): Form | 'all' {
+  const accepted = request.accepts(OFFERED.map(([mediaType]) => mediaType));
+  const offer = OFFERED.find(([mediaType]) => mediaType === accepted);
+  if (offer) return offer[1];
+  throw new Problem(
+    'not_acceptable',
+    `The available formats are application/json, ${Object.values(MEDIA_TYPES).join(', ')}.`,
+  );
+}

@@ -1,0 +1,67 @@
+import { LIST_MEDIA_TYPES, MAX_LIST_BYTES } from '../../../../shared/collection/sourceList.ts';
+import type { Collection } from '../../../collection/collection.ts';
+import { proveRetrieval } from '../../../collection/record/proveRetrieval.ts';
+import {
+  listRetrievals,
+  listSources,
+  listWatchedSources,
+  readSource,
+  readWatchedSource,
+} from '../../../collection/sources/readSources.ts';
+import { changeSource, removeSource } from '../../../collection/sources/sources.ts';
+import type { Store } from '../../../store/store.ts';
+import type { Handlers } from '../../app.ts';
+import { readBytes, requireMediaType } from '../../body/readJson.ts';
+import { bodyChunks } from '../../body/requestBody.ts';
+import { accepted, created, noContent, ok, page } from '../../reply.ts';
+
+type SourceRoutes =
+  | 'listSources'
+  | 'readSource'
+  | 'listWatchedSources'
+  | 'addSource'
+  | 'previewSource'
+  | 'importSources'
+  | 'readWatchedSource'
+  | 'listRetrievals'
+  | 'proveRetrieval'
+  | 'changeSource'
+  | 'removeSource'
+  | 'collect';
+
+/** Handlers for sources, for visitors and for the owner. */
+export function sourceHandlers(store: Store, collection: Collection): Pick<Handlers, SourceRoutes> {
+  return {
+    listSources: ({ query, request }) => page(request, query, listSources(store, query)),
+    readSource: ({ params }) => ok(readSource(store, params.id ?? '')),
+    listWatchedSources: ({ query, request }) => page(request, query, listWatchedSources(store, query)),
+    addSource: async ({ body }) => {
+      const source = await collection.add(body);
+      return created(source, `/manage/sources/${source.id}`);
+    },
+    previewSource: async ({ body }) => ok(await collection.preview(body.url)),
+    importSources: async ({ request }) => {
+      const mediaType = requireMediaType(request, Object.keys(LIST_MEDIA_TYPES));
+      const bytes = await readBytes(bodyChunks(request), MAX_LIST_BYTES);
+      const form = LIST_MEDIA_TYPES[mediaType as keyof typeof LIST_MEDIA_TYPES];
+      return ok(await collection.importSources(form, bytes));
+    },
+    readWatchedSource: ({ params }) => ok(readWatchedSource(store, params.id ?? '')),
+    listRetrievals: ({ params, query, request }) =>
+      page(request, query, listRetrievals(store, params.id ?? '', query)),
+    proveRetrieval: async ({ params }) => ok(await proveRetrieval(store, params.id ?? '')),
+    changeSource: async ({ params, body }) => {
+      const source = await changeSource(store, params.id ?? '', body);
+      collection.wake();
+      return ok(source);
+    },
+    removeSource: async ({ params }) => {
+      await removeSource(store, params.id ?? '');
+      return noContent;
+    },
+    collect: async ({ query, body }) => {
+      const { job, finished } = collection.startRound(body?.sources);
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+  };
+}
