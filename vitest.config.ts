@@ -14,8 +14,8 @@ const isLinux = process.platform === 'linux';
 const PRIVILEGED = ['test/netns/*.test.ts', 'test/damage/fullDisk.test.ts'];
 /** Other systems respond at only one loopback address. */
 const ON_LINUX = ['test/http/security/listeners.test.ts'];
-/** Windows has no signals to end npm with. */
-const ON_UNIX = ['test/cli/checkout.test.ts'];
+/** Windows has no signals to end npm with, and does not sync folders. */
+const ON_UNIX = ['test/cli/checkout.test.ts', 'test/damage/failingDisk.test.ts'];
 const NOT_HERE = [
   ...PEERS,
   ...(isLinux && process.getuid?.() === 0 ? [] : PRIVILEGED),
@@ -30,8 +30,10 @@ export default defineConfig({
     pool: 'forks',
     // Modules have no side effects on import, so test files can share a process. This is five times as fast.
     isolate: false,
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // A loaded machine may take longer than the default of a second.
+    expect: { poll: { timeout: 10_000 } },
     passWithNoTests: false,
     projects: [
       {

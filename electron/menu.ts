@@ -50,9 +50,7 @@ export function setUpMenu(node: RunningNode, window: DesktopWindow, preferences:
     { role: 'windowMenu' },
     {
       role: 'help',
-      submenu: [
-        { label: 'The Node’s Interface', click: () => void shell.openExternal(`${node.url}/api/docs`) },
-      ],
+      submenu: [{ label: 'API Documentation', click: () => void shell.openExternal(`${node.url}/api/docs`) }],
     },
   ];
   Menu.setApplicationMenu(Menu.buildFromTemplate(template));

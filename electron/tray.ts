@@ -41,10 +41,11 @@ async function readState(nodeUrl: string): Promise<string> {
   }
 }
 
-function describeStatus({ ok, sources, storage }: Status): string {
+function describeStatus({ reason, sources, storage }: Status): string {
   if (storage !== null) return 'nothing new is stored: the disk or the archive is full';
-  if (sources.total === 0) return 'no sources are watched yet';
+  if (reason === 'no_sources') return 'no sources are watched yet';
   const counted = `${sources.total} ${sources.total === 1 ? 'source' : 'sources'}`;
-  if (!ok) return `${counted}, none checked within a day`;
+  if (reason === 'overdue') return `${counted}, none checked within a day`;
+  if (reason === 'not_yet') return `${counted}, not checked yet`;
   return sources.failing === 0 ? `${counted}, all well` : `${counted}, ${sources.failing} failing`;
 }

@@ -18,6 +18,8 @@ export interface NodeConfig {
   collect?: boolean;
   /** Whether stored bytes are re-hashed on schedule. */
   audit?: boolean;
+  /** Whether copies are kept up to date in the background. */
+  copy?: boolean;
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;

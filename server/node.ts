@@ -5,9 +5,12 @@ import { WriteLimits } from './archive/limits/writeLimits.ts';
 import { openCollection } from './collection/collection.ts';
 import { openDerived } from './collection/derived/derived.ts';
 import { Diffs } from './collection/diff/diffs.ts';
+import { FileDiffs } from './collection/diff/fileDiffs.ts';
+import { Summaries } from './collection/diff/summaries.ts';
 import { openNoise } from './collection/noise/noise.ts';
 import { openArchiveForWriting } from './collection/record/openArchiveForWriting.ts';
 import { loadTimeline } from './collection/timeline/events.ts';
+import { Pages } from './collection/view/pages.ts';
 import {
   DEFAULT_HOST,
   DEFAULT_PORT,
@@ -16,6 +19,7 @@ import {
   READER_LIMITS,
   VERSION,
 } from './config.ts';
+import { Copies } from './copies/copies.ts';
 import { openFixity } from './fixity/fixity.ts';
 import { createApp } from './http/app.ts';
 import { blobFastPath } from './http/delivery/blobFastPath.ts';
@@ -26,6 +30,7 @@ import { blobsHandlers } from './http/routes/archive/blobs.ts';
 import { citationsHandlers } from './http/routes/archive/citations.ts';
 import { commentsHandlers } from './http/routes/archive/comments.ts';
 import { harvestingHandlers } from './http/routes/archive/harvesting.ts';
+import { packComparisonHandlers } from './http/routes/archive/packComparison.ts';
 import { packsHandlers } from './http/routes/archive/packs.ts';
 import { studiesHandlers } from './http/routes/archive/studies.ts';
 import { nodesHandlers } from './http/routes/archive/treeNodes.ts';
@@ -37,11 +42,13 @@ import { eventHandlers } from './http/routes/collection/events.ts';
 import { mementoHandlers } from './http/routes/collection/mementos.ts';
 import { objectHandlers } from './http/routes/collection/objects.ts';
 import { sourceHandlers } from './http/routes/collection/sources.ts';
+import { viewHandlers } from './http/routes/collection/views.ts';
 import { warcHandlers } from './http/routes/collection/warc.ts';
 import { dumpHandlers } from './http/routes/ledger/dump.ts';
 import { fixityHandlers } from './http/routes/ledger/fixity.ts';
 import { ledgerHandlers } from './http/routes/ledger/ledger.ts';
 import { tileHandlers } from './http/routes/ledger/tiles.ts';
+import { copyHandlers } from './http/routes/node/copies.ts';
 import { descriptionHandlers } from './http/routes/node/description.ts';
 import { invitationsHandlers } from './http/routes/node/invitations.ts';
 import { nodeHandlers } from './http/routes/node/node.ts';
@@ -50,6 +57,7 @@ import { createGuards } from './http/security/guards.ts';
 import { normalizeRequestTarget } from './http/security/hostHeader.ts';
 import { Listeners } from './http/security/listeners.ts';
 import { PublicAddress } from './http/security/publicAddress.ts';
+import { isReadOnly } from './ledger/readOnly.ts';
 import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { OwnerSessions } from './owner/sessions.ts';
@@ -104,8 +112,9 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log, network: config.network });
-    const derived = openDerived({ store, log, startChild: config.startChild });
+    const derived = openDerived({ store, log, jobs, startChild: config.startChild });
     const diffs = new Diffs(store, derived.deriver);
+    const summaries = new Summaries({ store, diffs, log });
     const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log });
     const sessions = new OwnerSessions(store, log);
     const cookieName = sessionCookie(nodeName);
@@ -113,11 +122,13 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const guards = createGuards({ listenHost: host, settings, secrets });
     const rendererFolder = config.rendererFolder ?? defaultRendererFolder();
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
+    const copies = new Copies({ store, checkpoints, jobs, log });
     const app = createApp({
       handlers: {
         ...nodesHandlers(store),
         ...studiesHandlers(store, publicAddress),
         ...packsHandlers(store, publicAddress),
+        ...packComparisonHandlers(store, new FileDiffs(store, derived.deriver)),
         ...commentsHandlers(store),
         ...citationsHandlers(store, nodeName, publicAddress),
         ...harvestingHandlers(store, settings, nodeName, publicAddress),
@@ -128,13 +139,15 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...sourceHandlers(store, collection),
         ...captureHandlers(collection.captures),
         ...collectionHandlers(store, settings),
-        ...eventHandlers(store, nodeName, { exports, publicAddress }),
+        ...eventHandlers(store, nodeName, { exports, publicAddress, summaries }),
         ...objectHandlers(store),
         ...mementoHandlers(store, publicAddress),
         ...warcHandlers(store, { nodeName, nodeKey: key.verifierKey, version: VERSION }, exports),
         ...derivedHandlers(store, derived.texts),
         ...diffHandlers(diffs, noise),
+        ...viewHandlers(store, new Pages(store, derived.deriver)),
         ...fixityHandlers(store, fixity),
+        ...copyHandlers(copies),
         ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
@@ -161,9 +174,17 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       log,
     });
     close = async () => {
+      copies.close();
       app.emit(CLOSING);
       const served = listeners.close();
-      await Promise.all([collection.close(), derived.close(), noise.close(), fixity.close(), jobs.close()]);
+      await Promise.all([
+        collection.close(),
+        derived.close(),
+        noise.close(),
+        summaries.close(),
+        fixity.close(),
+        jobs.close(),
+      ]);
       await served;
       await writeLimits.close();
       await writeEndpointFile(config.dataFolder, undefined);
@@ -175,13 +196,15 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await writeEndpointFile(config.dataFolder, { url, token_file: keys.tokenFile });
     await sharing.resume();
     writeLimits.startDailyReset();
-    if (config.collect ?? true) collection.startSchedule();
+    if (config.copy ?? true) copies.startFollowing();
+    if ((config.collect ?? true) && !isReadOnly(store.read)) collection.startSchedule();
     loadTimeline(store).catch((error: unknown) =>
       log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
     );
     derived.startFollowing();
     noise.startFollowing();
-    if (config.audit ?? true) await fixity.startSchedule();
+    summaries.startFollowing();
+    if ((config.audit ?? true) && !isReadOnly(store.read)) await fixity.startSchedule();
     return {
       url,
       dataFolder: config.dataFolder,

@@ -1,31 +1,43 @@
 import { archiveRoutes } from './routes/archive.ts';
 import { captureRoutes } from './routes/captures.ts';
 import { collectionRoutes } from './routes/collection.ts';
+import { copyRoutes } from './routes/copies.ts';
 import { derivedRoutes } from './routes/derived.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { diffRoutes } from './routes/diffs.ts';
 import { fixityRoutes } from './routes/fixity.ts';
 import { harvestingRoutes } from './routes/harvesting.ts';
+import { itemRoutes } from './routes/items.ts';
 import { ledgerRoutes } from './routes/ledger.ts';
 import { manageRoutes } from './routes/manage.ts';
 import { mementoRoutes } from './routes/mementos.ts';
+import { packComparisonRoutes } from './routes/packComparison.ts';
 import type { RouteSpec } from './routes/route.ts';
+import { seenRoutes } from './routes/seen.ts';
 import { sourceRoutes } from './routes/sources.ts';
+import { studyRoutes } from './routes/studies.ts';
+import { viewRoutes } from './routes/views.ts';
 import { warcRoutes } from './routes/warc.ts';
 
 /** The table of all routes. The server's routes, the client's functions and the OpenAPI document are generated from it. */
 export const ROUTES = {
   ...archiveRoutes,
+  ...packComparisonRoutes,
+  ...studyRoutes,
+  ...itemRoutes,
   ...harvestingRoutes,
   ...ledgerRoutes,
   ...captureRoutes,
   ...collectionRoutes,
   ...derivedRoutes,
   ...diffRoutes,
+  ...seenRoutes,
   ...mementoRoutes,
+  ...viewRoutes,
   ...warcRoutes,
   ...sourceRoutes,
   ...fixityRoutes,
+  ...copyRoutes,
   ...manageRoutes,
   ...descriptionRoutes,
 } satisfies Record<string, RouteSpec>;

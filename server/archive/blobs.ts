@@ -1,7 +1,8 @@
+import type { FoundDigest } from '../../shared/archive/lookup.ts';
 import { Problem } from '../../shared/problems.ts';
 import { isDigest } from '../../shared/values/digest.ts';
 import { packsWithBlob } from '../store/sqlite/archive/citations.ts';
-import { blobRow } from '../store/sqlite/node/blobs.ts';
+import { blobRow, findDigests } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 
 /** A blob of the archive and the path of its file. */
@@ -20,6 +21,16 @@ export function readBlob({ read, blobs }: Pick<Store, 'read' | 'blobs'>, sha256:
   const row = blobRow(read, sha256);
   if (!row) throw new Problem('not_found', 'The archive has no blob with this digest.');
   return { file: blobs.fileOf(sha256), sha256, bytes: row.bytes, storedAt: row.stored_at };
+}
+
+/** Returns where the archive has each of these digests; those that it does not have are left out. */
+export function lookUpDigests({ read }: Pick<Store, 'read'>, digests: readonly string[]): FoundDigest[] {
+  return findDigests(read, digests).map(({ sha256, bytes, pack, path, source, url }) => ({
+    sha256,
+    bytes,
+    pack: pack !== null && path !== null ? { id: pack, path } : null,
+    source: source !== null && url !== null ? { id: source, url } : null,
+  }));
 }
 
 /** A blob in more packs has no links to them. */

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { CollectionResult } from '../../shared/collection/collection.ts';
 import type { Event } from '../../shared/collection/event.ts';
 import type { WatchedSource } from '../../shared/collection/source.ts';
@@ -15,7 +14,7 @@ import { Jobs } from '../runtime/jobs.ts';
 import { createLog } from '../runtime/log.ts';
 import { FolderInUseError } from '../store/opening/folderLock.ts';
 import { openSettings } from '../store/settings.ts';
-import { connectToNode, type NodeOptions, type RunningNode } from './runningNode.ts';
+import { connectToNode, finishedJob, type NodeOptions, type RunningNode } from './runningNode.ts';
 
 /** The collector of a data folder: opened by this process, or the one of the node that has the folder open. */
 export interface Collector {
@@ -47,7 +46,7 @@ async function openInProcess(folder: string): Promise<Collector> {
     return {
       importSources: (form, bytes) => collection.importSources(form, bytes),
       collect: () => collection.startRound(undefined).finished,
-      sources: () => allPages(async (page) => listWatchedSources(store, page).items),
+      sources: () => allPages(async (page) => listWatchedSources(store, { ...page, sort: '-added' }).items),
       event: async (id) => readEvent(store, String(id)),
       async close() {
         await collection.close();
@@ -61,9 +60,6 @@ async function openInProcess(folder: string): Promise<Collector> {
   }
 }
 
-/** How often the node is asked for the state of the round. */
-const POLL_INTERVAL_MS = 250;
-
 function remoteCollector(node: RunningNode): Collector {
   return {
     async importSources(form, bytes) {
@@ -71,13 +67,8 @@ function remoteCollector(node: RunningNode): Collector {
       return (await node.request('POST', '/manage/sources/import', { type, bytes })) as SourceImport;
     },
     async collect() {
-      let job = (await node.request('POST', '/manage/collections')) as Job;
-      while (job.state === 'running') {
-        await sleep(POLL_INTERVAL_MS);
-        job = (await node.request('GET', `/manage/jobs/${job.id}`)) as Job;
-      }
-      if (job.state !== 'done') throw new Error(job.error ?? 'The collection was cancelled.');
-      return job.result as CollectionResult;
+      const job = (await node.request('POST', '/manage/collections')) as Job;
+      return (await finishedJob(node, job)) as CollectionResult;
     },
     sources: () =>
       allPages(async ({ limit, offset }) => {

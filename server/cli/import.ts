@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs';
-import { readdir, rmdir } from 'node:fs/promises';
+import { createReadStream, openAsBlob } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Problem } from '../../shared/problems.ts';
@@ -10,13 +9,16 @@ import { openArchiveForWriting } from '../collection/record/openArchiveForWritin
 import { DumpError } from '../dump/dumpFile.ts';
 import { importArchive, importDump, isArchiveFile } from '../dump/importArchive.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
+import { FolderInUseError } from '../store/opening/folderLock.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { requireEmpty } from './emptyFolder.ts';
 import { escapeForTerminal } from './escapeForTerminal.ts';
-import { importCaptures, isWarc, requireObserver } from './importCaptures.ts';
-import { ARCHIVE_OPTIONS, optionsHelp } from './options.ts';
+import { importCaptures, isWarc, requireObserver, sendCaptures } from './importCaptures.ts';
+import { NODE_OPTIONS, optionsHelp } from './options.ts';
+import { connectToNode, type NodeOptions, RefusedByNodeError, type RunningNode } from './runningNode.ts';
 
 const OPTIONS = {
-  ...ARCHIVE_OPTIONS,
+  ...NODE_OPTIONS,
   observer: {
     type: 'string',
     value: 'NAME',
@@ -26,7 +28,7 @@ const OPTIONS = {
 
 const HELP = `Usage: strongroom import FILE… [options]
 
-Imports files into a data folder. No node may have the folder open.
+Imports files into a data folder. If a node has the folder open, pack files and captures are imported by that node.
 
   pack files (.pack.zip)       adds the packs, with the same checks as an upload
   a dump (.jsonl)              creates an archive with the same ledger; a dump does not contain the blobs
@@ -61,7 +63,7 @@ export const importFiles: Command = {
     const observer = values.observer === undefined ? undefined : requireObserver(values.observer);
     let refused = 0;
     for (const file of positionals) {
-      const imported = await importFile(folder, file, observer);
+      const imported = await importFile({ ...values, data: folder }, file, observer);
       if (!imported.ok) refused += 1;
       if (values.json) print(JSON.stringify(imported));
       else
@@ -73,22 +75,59 @@ export const importFiles: Command = {
   },
 };
 
-async function importFile(folder: string, file: string, observer: string | undefined): Promise<Imported> {
+async function importFile(
+  options: NodeOptions,
+  file: string,
+  observer: string | undefined,
+): Promise<Imported> {
+  const folder = options.data;
   try {
     const beginning = await beginningOf(file);
-    if (isWarc(beginning)) return await importCaptures(folder, file, observer);
+    if (isWarc(beginning)) {
+      return await hereOrByNode(
+        options,
+        () => importCaptures(folder, file, observer),
+        (node) => sendCaptures(node, file, observer),
+      );
+    }
     if (beginning.toString('latin1', 0, 2) === 'PK') {
       if (await isArchiveFile(file)) return await importArchiveFile(folder, file);
-      return await importPackFile(folder, file);
+      return await hereOrByNode(
+        options,
+        () => importPackFile(folder, file),
+        (node) => sendPackFile(node, file),
+      );
     }
+    if (beginning[0] !== DUMP_BEGINS_WITH)
+      return {
+        file,
+        ok: false,
+        sentence: 'This is not a pack file, an exported archive, a WARC file or a dump.',
+      };
     await requireEmpty(folder);
     const { counts, checkpoint } = await importDump(folder, file, systemClock);
     const sentence = `${checkpoint.size} entries and ${counts.pack ?? 0} packs were imported into ${folder}; the ledger matches its signed checkpoint.`;
     return { file, ok: true, kind: 'dump', sentence };
   } catch (error) {
     if (error instanceof Problem) return { file, ok: false, code: error.code, sentence: error.message };
+    if (error instanceof RefusedByNodeError)
+      return { file, ok: false, code: error.code, sentence: error.message };
     if (error instanceof DumpError) return { file, ok: false, sentence: error.message, line: error.line };
     throw error;
+  }
+}
+
+/** Imports in this process, or through the node that has the folder open. */
+async function hereOrByNode(
+  options: NodeOptions,
+  here: () => Promise<Imported>,
+  byNode: (node: RunningNode) => Promise<Imported>,
+): Promise<Imported> {
+  try {
+    return await here();
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error;
+    return byNode(await connectToNode(options));
   }
 }
 
@@ -104,17 +143,25 @@ async function importPackFile(folder: string, file: string): Promise<Imported> {
   try {
     const staged = await stagePackFile(store.blobs, createReadStream(file));
     const { id, created } = await addPack(store, staged);
-    return {
-      file,
-      ok: true,
-      kind: 'pack',
-      id,
-      sentence: created ? `added as ${id}.` : `${id} is already in the archive.`,
-    };
+    return importedPack(file, id, created);
   } finally {
     await store.close();
   }
 }
+
+async function sendPackFile(node: RunningNode, file: string): Promise<Imported> {
+  const bytes = await openAsBlob(file);
+  const { status, json } = await node.send('POST', '/api/packs', { type: 'application/zip', bytes });
+  return importedPack(file, (json as { id: string }).id, status === 201);
+}
+
+function importedPack(file: string, id: string, created: boolean): Imported {
+  const sentence = created ? `added as ${id}.` : `${id} is already in the archive.`;
+  return { file, ok: true, kind: 'pack', id, sentence };
+}
+
+/** A dump begins with the object of its header. */
+const DUMP_BEGINS_WITH = '{'.charCodeAt(0);
 
 /** Reads the first bytes of a file, which identify its format. */
 async function beginningOf(file: string): Promise<Buffer> {
@@ -126,16 +173,4 @@ async function beginningOf(file: string): Promise<Buffer> {
     throw error;
   }
   return Buffer.concat(chunks);
-}
-
-/** Removes the folder if it is empty, so that the import can create it. */
-async function requireEmpty(folder: string): Promise<void> {
-  try {
-    if ((await readdir(folder)).length > 0) {
-      throw new UsageError(`${folder} is not empty; a dump or an exported archive needs a new data folder.`);
-    }
-    await rmdir(folder);
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-  }
 }

@@ -1,14 +1,17 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, openAsBlob } from 'node:fs';
 import { basename } from 'node:path';
 import { type CaptureResult, observerSchema } from '../../shared/collection/captures.ts';
+import { MAX_CAPTURE_FILE_BYTES } from '../../shared/limits.ts';
+import type { Job } from '../../shared/node/job.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { READ_SIZE } from '../collection/captures/captures.ts';
 import { importWarc } from '../collection/captures/warcImport/importWarc.ts';
-import type { FileDescription } from '../collection/captures/warcImport/readWarcFile.ts';
+import { type FileDescription, readDescription } from '../collection/captures/warcImport/readWarcFile.ts';
 import { ObjectReceiver } from '../collection/record/objectReceiver.ts';
 import { openArchiveForWriting } from '../collection/record/openArchiveForWriting.ts';
 import { openSettings } from '../store/settings.ts';
 import { UsageError } from './command.ts';
+import { finishedJob, type RunningNode } from './runningNode.ts';
 
 /** The result of importing a file of captures. */
 export interface ImportedCaptures extends CaptureResult {
@@ -56,11 +59,30 @@ export async function importCaptures(
         signal: new AbortController().signal,
       },
     );
-    const ok = !result.refused.some(({ reason }) => reason === 'damaged' || reason === 'file_too_large');
-    return { file, ok, kind: 'captures', observer, sentence: summaryOf(result, observer), ...result };
+    return importedCaptures(file, observer, result);
   } finally {
     await store.close();
   }
+}
+
+/** Sends a WARC file to the node that has the data folder open, and waits until it is imported. */
+export async function sendCaptures(
+  node: RunningNode,
+  file: string,
+  requested: string | undefined,
+): Promise<ImportedCaptures> {
+  const open = () => createReadStream(file, { highWaterMark: READ_SIZE });
+  const observer = requested ?? observerOf(await readDescription(open, MAX_CAPTURE_FILE_BYTES), file);
+  const path = `/manage/captures?wait=false&observer=${encodeURIComponent(observer)}`;
+  const bytes = await openAsBlob(file);
+  const job = (await node.request('POST', path, { type: 'application/warc', bytes })) as Job;
+  const result = (await finishedJob(node, job)) as CaptureResult;
+  return importedCaptures(file, observer, result);
+}
+
+function importedCaptures(file: string, observer: string, result: CaptureResult): ImportedCaptures {
+  const ok = !result.refused.some(({ reason }) => reason === 'damaged' || reason === 'file_too_large');
+  return { file, ok, kind: 'captures', observer, sentence: summaryOf(result, observer), ...result };
 }
 
 /** The fields of a file's description that name its observer, in order of preference. */

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import type { KeyChange } from '../../shared/ledger/keyChange.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { recordedKey } from '../ledger/detectRollback.ts';
-import { openArchive } from '../ledger/openArchive.ts';
+import { continueWithSameKey, openArchive } from '../ledger/openArchive.ts';
 import { withReadOnlyDatabase } from '../store/opening/inspectFolder.ts';
 import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from './command.ts';
 import { ACCEPT_ROLLBACK_OPTION, ARCHIVE_OPTIONS, optionsHelp } from './options.ts';
@@ -13,6 +13,11 @@ const OPTIONS = {
     default: false,
     help: 'give the archive a new key, because the old key was lost or became known to others; a ledger entry names both keys, signed by the old key if it is still present',
   },
+  'same-key': {
+    type: 'boolean',
+    default: false,
+    help: 'continue an archive that was restored from a copy with its old key, after you have put the file “key” back; only if nothing was signed after the copy',
+  },
   'accept-rollback': ACCEPT_ROLLBACK_OPTION,
   ...ARCHIVE_OPTIONS,
 } as const;
@@ -20,7 +25,7 @@ const OPTIONS = {
 const HELP = `Usage: strongroom key [options]
 
 Prints the key that verifies the node's checkpoints (name+hash+key). With --renew or --accept-rollback, replaces the
-key; no node may have the folder open then.
+key. With --same-key, keeps the key of an archive that was restored from a copy. No node may have the folder open then.
 
 ${optionsHelp(OPTIONS)}
 
@@ -36,6 +41,7 @@ export const key: Command = {
     const { values } = parseArgs({ args, options: OPTIONS });
     const folder = archiveFolder(values.data);
     const { renew: renewKey, 'accept-rollback': acceptRollback } = values;
+    if (values['same-key']) await continueWithSameKey(folder);
     if (!renewKey && !acceptRollback) {
       const known = await withReadOnlyDatabase(folder, async (examined) => recordedKey(examined));
       if (known === undefined) throw new UsageError(`No node has opened the archive in ${folder} yet.`);

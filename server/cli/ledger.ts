@@ -4,6 +4,7 @@ import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { type CheckpointComparison, compareCheckpoint } from '../ledger/compareCheckpoint.ts';
 import { detectRollback, readKnownState } from '../ledger/detectRollback.ts';
+import { isMissing } from '../store/blobs/fileErrors.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import { requireTables, withReadOnlyDatabase } from '../store/opening/inspectFolder.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
@@ -16,7 +17,7 @@ const OPTIONS = {
   checkpoint: {
     type: 'string',
     value: 'FILE',
-    help: 'an earlier checkpoint, signed with the node’s present key or one of its former keys: also reports whether any entry before it was rewritten since',
+    help: 'a checkpoint saved earlier, in the interface or from /api/ledger/checkpoint: also reports whether any entry before it was rewritten since',
   },
 } as const;
 
@@ -47,7 +48,7 @@ export const ledger: Command = {
     const comparison =
       values.checkpoint === undefined || isDatabaseDamaged(verification)
         ? undefined
-        : compareCheckpoint(databaseFile(folder), await readFile(values.checkpoint, 'utf8'));
+        : compareCheckpoint(databaseFile(folder), await readCheckpointFile(values.checkpoint));
     const kept = isDatabaseDamaged(verification) ? NOT_COMPARED : await compareWithFolder(folder);
     const ok = verification.ok && comparison?.ok !== false && kept.ok;
     if (values.json) print(JSON.stringify({ ...verification, ok, checkpoint: comparison ?? null, kept }));
@@ -55,6 +56,15 @@ export const ledger: Command = {
     return ok ? 0 : 1;
   },
 };
+
+async function readCheckpointFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) throw new UsageError(`There is no file ${file}.`);
+    throw error;
+  }
+}
 
 function isDatabaseDamaged({ problems }: LedgerVerification): boolean {
   return problems.some(({ problem }) => problem === 'database_damaged');

@@ -1,6 +1,6 @@
-import { errorCode } from '../../shared/values/errorCode.ts';
 import { type NodeConfig, VERSION } from '../config.ts';
 import { type Command, type ExitCode, print, printError, UsageError } from './command.ts';
+import { plainSentence } from './plainError.ts';
 
 /** Each command is imported when it is called, so that it does not load the modules of the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -15,6 +15,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   import: async () => (await import('./import.ts')).importFiles,
   rebuild: async () => (await import('./rebuild.ts')).rebuild,
   key: async () => (await import('./key.ts')).key,
+  copy: async () => (await import('./copy.ts')).copy,
+  restore: async () => (await import('./restore.ts')).restore,
   export: async () => (await import('./export.ts')).exportFile,
 };
 
@@ -69,9 +71,11 @@ async function overview(): Promise<string> {
 
 /** The message that is printed for an error: one sentence that says what to do, if that is known. */
 export function errorMessage(error: unknown, command: Command): string {
-  const code = errorCode(error);
-  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk is full: free some space and try again.';
-  const message = error instanceof Error ? error.message : String(error);
   const isUsage = error instanceof UsageError || (error instanceof TypeError && 'code' in error);
-  return isUsage ? `${message} “strongroom ${command.name} --help” lists its options.` : message;
+  const plain = isUsage ? undefined : plainSentence(error);
+  if (plain !== undefined) return plain;
+  const message = error instanceof Error ? error.message : String(error);
+  if (!isUsage) return message;
+  const sentence = /[.?!]$/.test(message) ? message : `${message}.`;
+  return `${sentence} “strongroom ${command.name} --help” lists its options.`;
 }

@@ -16,6 +16,7 @@ export function openProgress(stream: NodeJS.WriteStream): Progress {
   let total = 0;
   let done = 0;
   let updatedAt = 0;
+  let isShown = false;
   const isTerminal = stream.isTTY === true;
   return {
     found: (bytes) => {
@@ -26,10 +27,12 @@ export function openProgress(stream: NodeJS.WriteStream): Progress {
       const now = performance.now();
       if (!isTerminal || now - updatedAt < UPDATE_INTERVAL_MS) return;
       updatedAt = now;
+      isShown = true;
       stream.write(`\r\x1b[K${megabytes(done)} of ${megabytes(total)} MB read`);
     },
     clear: () => {
-      if (isTerminal) stream.write('\r\x1b[K');
+      if (isShown) stream.write('\r\x1b[K');
+      isShown = false;
     },
   };
 }

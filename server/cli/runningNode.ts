@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Job } from '../../shared/node/job.ts';
 import { DEFAULT_HOST, DEFAULT_PORT } from '../config.ts';
 import { isMissing } from '../store/blobs/blobStore.ts';
 import { readEndpointFile } from '../store/endpointFile.ts';
@@ -15,14 +17,30 @@ export interface NodeOptions {
   'token-file'?: string | undefined;
 }
 
+/** The body of a request: bytes, or a file that is read while it is sent. */
+export interface RequestContent {
+  type: string;
+  bytes: Uint8Array<ArrayBuffer> | Blob;
+}
+
 /** A running node; requests are sent as its owner. */
 export interface RunningNode {
-  /** @throws Error if no node answers, if another program answers, or if the node refuses the request */
-  request(
-    method: string,
-    path: string,
-    body?: { type: string; bytes: Uint8Array<ArrayBuffer> },
-  ): Promise<unknown>;
+  /** @throws RefusedByNodeError; Error if no node answers or if another program answers */
+  request(method: string, path: string, body?: RequestContent): Promise<unknown>;
+  /** As `request`, with the status of the response. */
+  send(method: string, path: string, body?: RequestContent): Promise<{ status: number; json: unknown }>;
+}
+
+/** The node answered that it does not carry out the request. */
+export class RefusedByNodeError extends Error {
+  /** The code of the problem, if the node named one. */
+  readonly code: string | undefined;
+
+  constructor(message: string, code: string | undefined) {
+    super(message);
+    this.name = 'RefusedByNodeError';
+    this.code = code;
+  }
 }
 
 /**
@@ -37,39 +55,51 @@ export async function connectToNode(options: NodeOptions): Promise<RunningNode> 
   const token = await readToken(
     resolve(options['token-file'] ?? endpoint?.token_file ?? join(options.data, 'owner-token')),
   );
-  return {
-    async request(method, path, body) {
-      const address = URL.parse(path, url);
-      if (!address) throw new UsageError(`${JSON.stringify(url)} is not a valid URL.`);
-      const headers: Record<string, string> = { Authorization: `Bearer ${token}` };
-      const init: RequestInit = { method, headers };
-      if (body) {
-        headers['Content-Type'] = body.type;
-        init.body = body.bytes;
-      }
-      let response: Response;
-      try {
-        response = await fetch(address, init);
-      } catch (cause) {
-        throw new Error(`No node answers at ${url}. Say where it listens with --url.`, { cause });
-      }
-      return readResponse(url, response);
-    },
+  const send: RunningNode['send'] = async (method, path, body) => {
+    const address = URL.parse(path, url);
+    if (!address) throw new UsageError(`${JSON.stringify(url)} is not a valid URL.`);
+    const headers: Record<string, string> = { Authorization: `Bearer ${token}` };
+    const init: RequestInit = { method, headers };
+    if (body) {
+      headers['Content-Type'] = body.type;
+      init.body = body.bytes;
+    }
+    let response: Response;
+    try {
+      response = await fetch(address, init);
+    } catch (cause) {
+      throw new Error(`No node answers at ${url}. Say where it listens with --url.`, { cause });
+    }
+    return { status: response.status, json: await readResponse(url, response) };
   };
+  return { send, request: async (method, path, body) => (await send(method, path, body)).json };
+}
+
+/** How often the node is asked for the state of a job. */
+const POLL_INTERVAL_MS = 250;
+
+/** Waits until a job of the node has ended, and returns its result. @throws Error if it failed or was cancelled */
+export async function finishedJob(node: RunningNode, started: Job): Promise<unknown> {
+  let job = started;
+  while (job.state === 'running') {
+    await sleep(POLL_INTERVAL_MS);
+    job = (await node.request('GET', `/manage/jobs/${job.id}`)) as Job;
+  }
+  if (job.state !== 'done')
+    throw new RefusedByNodeError(job.error ?? 'The node was told to stop.', undefined);
+  return job.result;
 }
 
 async function readResponse(url: string, response: Response): Promise<unknown> {
   if (response.status === 401)
     throw new Error(`The node at ${url} has another owner's token. Name its data folder with --data.`);
   const isJson = /^application\/(problem\+)?json\b/.test(response.headers.get('Content-Type') ?? '');
-  const body = isJson ? ((await response.json()) as { detail?: unknown }) : undefined;
+  const body = isJson ? ((await response.json()) as { detail?: unknown; code?: unknown }) : undefined;
   if (response.ok && body !== undefined) return body;
   const detail = body?.detail;
-  throw new Error(
-    typeof detail === 'string' && response.status !== 404
-      ? detail
-      : `The program at ${url} is not a Strongroom node of this version.`,
-  );
+  if (typeof detail === 'string' && response.status !== 404)
+    throw new RefusedByNodeError(detail, typeof body?.code === 'string' ? body.code : undefined);
+  throw new Error(`The program at ${url} is not a Strongroom node of this version.`);
 }
 
 async function readToken(file: string): Promise<string> {

@@ -4,6 +4,7 @@ import { openReferenceArchive } from '../verification/referenceArchive.ts';
 import { type Finding, type Summary, Tally } from '../verification/report.ts';
 import { verifyPaths } from '../verification/verifyPaths.ts';
 import { type Command, type ExitCode, print, UsageError } from './command.ts';
+import { isCopyAddress, TARGET_OPTIONS, targetOf } from './copyTarget.ts';
 import { escapeForTerminal } from './escapeForTerminal.ts';
 import { JSON_OPTION, optionsHelp } from './options.ts';
 import { openProgress } from './progress.ts';
@@ -15,6 +16,7 @@ const OPTIONS = {
     value: 'URL|DIR',
     help: 'a node, or the data folder of one: checks whether it holds each file',
   },
+  ...TARGET_OPTIONS,
   json: { ...JSON_OPTION, help: 'print one JSON object per file, and a last one with the counts' },
 } as const;
 
@@ -26,6 +28,7 @@ A PATH may be
   a pack file or a bag    checked against its manifests and its record
   a list like SHA256SUMS  every file that it names is checked (GNU or BSD format)
   a dump                  each line is checked against the ledger in it, and the ledger against its signed checkpoint
+  a copy                  s3://bucket/prefix or file:///folder: its checkpoint, every record and every object
   a folder                checked against the SHA256SUMS in it; pack files and bags in it are checked as above
   any other file          checked against --sums or --against; a file named by its digest, like a blob, is checked
                           against its name
@@ -36,19 +39,18 @@ Symbolic links in folders are reported and not followed. A symbolic link given a
 
 Exit code: 0 if all is intact, 1 if anything is not, 2 if the files could not be verified.`;
 
-/** Lines may wait this long for others. */
-const PRINT_INTERVAL_MS = 50;
-
 export const verify: Command = {
   name: 'verify',
   summary: 'verify files, folders, pack files, bags, dumps and lists, offline',
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values, positionals: paths } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+    const [first = ''] = paths;
+    if (isCopyAddress(first))
+      return (await import('./verifyCopyAt.ts')).verifyCopyAt(targetOf(paths), values);
     if (paths.length === 0 && values.sums === undefined) throw new UsageError('Name the files to verify.');
     const tally = new Tally();
     const progress = openProgress(process.stderr);
-    const lines = new LineBuffer(() => progress.clear());
     try {
       const findings = verifyPaths({
         paths,
@@ -58,11 +60,11 @@ export const verify: Command = {
       });
       for await (const found of findings) {
         tally.add(found);
-        lines.add(values.json ? JSON.stringify(found) : formatFinding(found));
+        progress.clear();
+        print(values.json ? JSON.stringify(found) : formatFinding(found));
       }
     } finally {
       progress.clear();
-      lines.flush();
     }
     const { summary } = tally;
     print(values.json ? JSON.stringify({ summary }) : formatSummary(summary));
@@ -75,31 +77,6 @@ async function listFrom(file: string): Promise<ChecksumFile> {
     return await openChecksumFile(file);
   } catch {
     throw new UsageError(`The list ${escapeForTerminal(file)} cannot be read.`);
-  }
-}
-
-/** Prints lines together, because a write for each line of many takes longer than hashing a small file. */
-class LineBuffer {
-  readonly #beforePrint: () => void;
-  #lines: string[] = [];
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(beforePrint: () => void) {
-    this.#beforePrint = beforePrint;
-  }
-
-  add(line: string): void {
-    this.#lines.push(line);
-    this.#timer ??= setTimeout(() => this.flush(), PRINT_INTERVAL_MS);
-  }
-
-  flush(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#lines.length === 0) return;
-    this.#beforePrint();
-    print(this.#lines.join('\n'));
-    this.#lines = [];
   }
 }
 

@@ -72,7 +72,7 @@ class DumpCheck {
     const { format } = value;
     if (format !== DUMP_FORMAT && format !== FORMAT_WITHOUT_BATCHES) {
       throw new DumpError(
-        `This dump has format ${String(format)}; this Strongroom reads ${FORMAT_WITHOUT_BATCHES} and ${DUMP_FORMAT}.`,
+        `This dump has ${format === undefined ? 'no format' : `format ${JSON.stringify(format)}`}; this Strongroom reads ${FORMAT_WITHOUT_BATCHES} and ${DUMP_FORMAT}.`,
       );
     }
     const { node, key, checkpoint } = at(1, () => checkBody(headerLine, value));

@@ -12,6 +12,7 @@ import { blobPath, databaseFile } from '../store/blobs/paths.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
 import { openSnapshot } from '../store/sqlite/engine/writeAheadLog.ts';
 import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
+import { ARCHIVE_BAG } from './archiveBag.ts';
 import { dumpHeader, dumpOf } from './writeDump.ts';
 
 /** A stored blob is missing or damaged, so nothing was exported. */
@@ -21,13 +22,6 @@ export class ExportError extends Error {
     this.name = 'ExportError';
   }
 }
-
-/** The paths in the bag of an exported archive. */
-export const ARCHIVE_BAG = {
-  folder: 'strongroom-archive',
-  dump: 'data/dump.jsonl',
-  blobs: 'data/blobs/',
-} as const;
 
 const DECLARATION = 'BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n';
 

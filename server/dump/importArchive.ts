@@ -8,9 +8,9 @@ import { markRestoredWithoutBlobs } from '../fixity/confirmDamage.ts';
 import { openArchive } from '../ledger/openArchive.ts';
 import type { StagedBlob } from '../store/blobs/blobStore.ts';
 import type { Store } from '../store/store.ts';
+import { ARCHIVE_BAG } from './archiveBag.ts';
 import type { DumpHead } from './checkDump.ts';
 import { DumpError } from './dumpFile.ts';
-import { ARCHIVE_BAG } from './exportArchive.ts';
 import { restoreDump } from './restoreDump.ts';
 
 /** No limit on size: the free space is checked while the files are written. */
@@ -95,7 +95,7 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
   const dump = await checked(
     dumpMember,
     digests.get(ARCHIVE_BAG.dump),
-    await store.blobs.stageFile(dumpMember.read(), dumpMember.bytes),
+    await store.blobs.staging.stageFile(dumpMember.read(), dumpMember.bytes),
   );
   try {
     let blobs = 0;
@@ -105,7 +105,11 @@ async function readBag(store: Store, members: readonly ZipMember[]): Promise<Dum
       if (!DIGEST_PATTERN.test(sha256) || !path.endsWith(`/${sha256}`)) {
         throw new DumpError(`${JSON.stringify(path)} is not named by its digest.`);
       }
-      const blob = await checked(member, sha256, await store.blobs.stage(member.read(), member.bytes));
+      const blob = await checked(
+        member,
+        sha256,
+        await store.blobs.staging.stage(member.read(), member.bytes),
+      );
       await blob.keep();
       // The rows that name the blob are written by `restoreDump`. If that fails, the whole folder is removed.
       await blob.leave();

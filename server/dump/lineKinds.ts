@@ -66,7 +66,11 @@ const ARCHIVE_KINDS: Record<string, LineKind> = {
   ),
   node: recorded(lines.nodeLine, ['node.created'], nodeDigest, (archive, { path }, line) => {
     const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
-    requireThat(parent === '' || archive.nodes.has(parent), 'no earlier line defines its parent node.', line);
+    requireThat(
+      parent === '' || archive.nodes.has(parent),
+      'no earlier line defines the subject above it.',
+      line,
+    );
     requireThat(!archive.nodes.has(path), 'an earlier line defines a node at this path.', line);
     archive.nodes.add(path);
   }),

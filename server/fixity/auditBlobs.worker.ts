@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { DamageProblem } from '../../shared/ledger/fixity.ts';
+import { answerParent } from '../runtime/answerParent.ts';
 import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
@@ -104,10 +105,5 @@ function run(): AuditSlice {
   return { ...slice, isEnd: true };
 }
 
-try {
-  parentPort?.postMessage({ result: run() });
-} catch (error) {
-  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
-} finally {
-  database.close();
-}
+await answerParent(run);
+database.close();

@@ -1,4 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { answerParent } from '../runtime/answerParent.ts';
 import { integrityFindings } from '../store/sqlite/engine/integrity.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
 
@@ -6,10 +7,5 @@ const MAX_FINDINGS = 100;
 
 const { file } = workerData as { file: string };
 const database = openForReading(file, { isMapped: false });
-try {
-  parentPort?.postMessage({ result: integrityFindings(database, MAX_FINDINGS) });
-} catch (error) {
-  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
-} finally {
-  database.close();
-}
+await answerParent(() => integrityFindings(database, MAX_FINDINGS));
+database.close();

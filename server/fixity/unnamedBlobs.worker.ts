@@ -1,8 +1,9 @@
 import { type Dirent, lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
-import { isDigest } from '../../shared/values/digest.ts';
+import { workerData } from 'node:worker_threads';
+import { isDigest } from '../../shared/values/digestPattern.ts';
 import { hashFileSync } from '../hashing/hashFileSync.ts';
+import { answerParent } from '../runtime/answerParent.ts';
 import { isMissing } from '../store/blobs/fileErrors.ts';
 import { databaseFile } from '../store/blobs/paths.ts';
 import { openForReading } from '../store/sqlite/engine/open.ts';
@@ -87,10 +88,5 @@ function run(): UnnamedBlobs {
   return { ...found, isEnd: true };
 }
 
-try {
-  parentPort?.postMessage({ result: run() });
-} catch (error) {
-  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
-} finally {
-  database.close();
-}
+await answerParent(run);
+database.close();

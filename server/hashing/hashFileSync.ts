@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { errorCode } from '../../shared/values/errorCode.ts';
 
@@ -13,8 +13,8 @@ export interface FileToHash {
   algorithms: readonly string[];
 }
 
-/** Larger reads are no faster. */
-const READ_BYTES = 1_048_576;
+/** Fits into the cache of a core. With reads of 1 MiB, a large file took a third more processor time. */
+const READ_BYTES = 262_144;
 /** Reused for all files: allocating it takes longer than hashing a small file. Each thread has its own. */
 let buffer: Buffer | undefined;
 
@@ -30,20 +30,43 @@ export function hashFileSync({ path, algorithms }: FileToHash, onRead: (bytes: n
 }
 
 function hashOpenFile(path: string, algorithms: readonly string[], onRead: (bytes: number) => void) {
-  const hashes = algorithms.map((algorithm) => [algorithm, createHash(algorithm)] as const);
   buffer ??= Buffer.allocUnsafeSlow(READ_BYTES);
   const descriptor = openSync(path, 'r');
-  let bytes = 0;
   try {
-    for (;;) {
-      const read = readSync(descriptor, buffer, 0, buffer.length, null);
-      if (read === 0) break;
-      for (const [, hash] of hashes) hash.update(buffer.subarray(0, read));
-      bytes += read;
-      onRead(read);
-    }
+    const first = fill(descriptor, buffer);
+    onRead(first);
+    if (first === buffer.length) return hashLongFile(descriptor, algorithms, onRead);
+    // Hashing at once costs a third of what a `Hash` object costs for a small file.
+    const content = buffer.subarray(0, first);
+    const digests: Record<string, string> = {};
+    for (const algorithm of algorithms) digests[algorithm] = hash(algorithm, content, 'hex');
+    return { bytes: first, digests };
   } finally {
     closeSync(descriptor);
   }
-  return { bytes, digests: Object.fromEntries(hashes.map(([name, hash]) => [name, hash.digest('hex')])) };
+}
+
+/** Hashes a file whose first bytes are in the full buffer. */
+function hashLongFile(descriptor: number, algorithms: readonly string[], onRead: (bytes: number) => void) {
+  const hashes = algorithms.map((algorithm) => [algorithm, createHash(algorithm)] as const);
+  const block = buffer as Buffer;
+  let bytes = 0;
+  for (let read = block.length; read > 0; ) {
+    for (const [, each] of hashes) each.update(block.subarray(0, read));
+    bytes += read;
+    read = readSync(descriptor, block, 0, block.length, null);
+    onRead(read);
+  }
+  return { bytes, digests: Object.fromEntries(hashes.map(([name, each]) => [name, each.digest('hex')])) };
+}
+
+/** Reads until the buffer is full or the file ends, and returns the number of bytes. */
+function fill(descriptor: number, into: Buffer): number {
+  let length = 0;
+  while (length < into.length) {
+    const read = readSync(descriptor, into, length, into.length - length, null);
+    if (read === 0) break;
+    length += read;
+  }
+  return length;
 }

@@ -2,6 +2,7 @@ import { runWorker } from '../runtime/runWorker.ts';
 import { WorkCoalescer } from '../runtime/workCoalescer.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
 import { type BlobStore, isUnreadable } from '../store/blobs/blobStore.ts';
+import { digestOf } from '../store/blobs/digestOf.ts';
 
 /** Hashing less than this takes less time than starting a thread. */
 const INLINE_BYTES = 4_194_304;
@@ -31,7 +32,7 @@ export async function rehashBlobs(blobs: BlobStore, named: readonly NamedBlob[])
 
 async function rehashInline(blobs: BlobStore, sha256: string): Promise<string | null> {
   try {
-    return (await blobs.rehash(sha256)) ?? null;
+    return (await digestOf(blobs.fileOf(sha256))) ?? null;
   } catch (error) {
     if (isUnreadable(error)) return null;
     throw error;

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { answerParent } from '../runtime/answerParent.ts';
 import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
 
 const { files } = workerData as { files: string[] };
-const buffer = Buffer.allocUnsafe(1_048_576);
+/** Fits into the cache of a core, as in `hashFileSync.ts`. */
+const buffer = Buffer.allocUnsafeSlow(262_144);
 
 function hashFile(file: string): string | null {
   try {
@@ -29,8 +31,4 @@ function hashReadable(file: string): string {
   }
 }
 
-try {
-  parentPort?.postMessage({ result: files.map(hashFile) });
-} catch (error) {
-  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
-}
+await answerParent(() => files.map(hashFile));

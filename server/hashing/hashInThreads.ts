@@ -1,27 +1,23 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { workerUrl } from '../runtime/workerUrl.ts';
+import { batchFrom, type HashBatch, type HashedBatch, unpackBatch } from './hashBatch.ts';
 import type { FileToHash, HashedFile } from './hashFileSync.ts';
 
-/** A message of a thread: the bytes read since its last message and, at the end of a batch, the results. */
-interface ThreadMessage {
-  read: number;
-  /** The index of the first file of the batch. */
-  start?: number;
-  hashed?: HashedFile[];
-}
+/** A message of a thread: the bytes read since its last message or, at the end of a batch, the results too. */
+type ThreadMessage = HashedBatch | { read: number };
 
 /** More threads hash faster than disks read. */
 const MAX_THREADS = 8;
 /** The number of batches queued at each thread, so that it never waits for the next. */
 const QUEUED = 2;
-/** A batch ends at either limit. A message for each small file would take longer than hashing it. */
-const BATCH_FILES = 100;
-const BATCH_BYTES = 1_048_576;
+/** The number of batches that may be hashed before the caller takes their results. */
+const MAX_AHEAD = 64;
 
 /**
- * Hashes files in threads, one for each core; each free thread takes the next batch of files. Yields the results in the
- * order of the files. Calls `onRead` with the number of bytes read.
+ * Hashes files in threads, one for each core; each free thread takes the next batch of files. Yields the results in
+ * batches, in the order of the files. Threads wait if the caller takes results slowly. Calls `onRead` with the number of
+ * bytes read.
  *
  * @throws the error of a thread; an Error if a thread ends early.
  */
@@ -29,10 +25,13 @@ export async function* hashInThreads(
   files: readonly (FileToHash & { bytes: number })[],
   onRead: (bytes: number) => void,
   threadUrl = workerUrl('hashThread', import.meta.url),
-): AsyncGenerator<HashedFile> {
+): AsyncGenerator<HashedFile[]> {
   const count = Math.min(availableParallelism(), MAX_THREADS);
   const threads = Array.from({ length: count }, () => new Worker(threadUrl));
-  const done = new Map<number, HashedFile>();
+  /** The batches that were sent and not yielded yet, by the index of their first file. */
+  const sent = new Map<number, { batch: HashBatch; hashed?: HashedFile[] }>();
+  /** Threads that could take another batch. */
+  const free: Worker[] = threads.flatMap((thread) => Array<Worker>(QUEUED).fill(thread));
   let begun = 0;
   let failure: Error | undefined;
   let changed = Promise.withResolvers<void>();
@@ -44,47 +43,45 @@ export async function* hashInThreads(
     failure ??= error;
     wake();
   };
-  const sendNext = (thread: Worker) => {
-    const batch = batchFrom(files, begun);
-    if (batch.length > 0) thread.postMessage({ start: begun, files: batch });
-    begun += batch.length;
+  const sendNext = () => {
+    while (begun < files.length && sent.size < MAX_AHEAD) {
+      const thread = free.shift();
+      if (!thread) return;
+      const batch = batchFrom(files, begun);
+      sent.set(begun, { batch });
+      begun += batch.count;
+      thread.postMessage(batch);
+    }
   };
   for (const thread of threads) {
-    thread.on('message', ({ read, start, hashed }: ThreadMessage) => {
-      onRead(read);
-      if (start === undefined || !hashed) return;
-      for (const [offset, each] of hashed.entries()) done.set(start + offset, each);
-      sendNext(thread);
+    thread.on('message', (message: ThreadMessage) => {
+      onRead(message.read);
+      if (!('start' in message)) return;
+      const batched = sent.get(message.start);
+      if (batched) batched.hashed = unpackBatch(batched.batch, message);
+      free.push(thread);
+      sendNext();
       wake();
     });
     thread.on('error', fail);
     // A thread can end without an error. Its files would never be hashed.
     thread.on('exit', (code) => fail(new Error(`A thread that hashes files ended early with code ${code}.`)));
-    for (let queued = 0; queued < QUEUED; queued += 1) sendNext(thread);
   }
+  sendNext();
   try {
-    for (let index = 0; index < files.length; index += 1) {
-      while (!done.has(index)) {
+    for (let index = 0; index < files.length; ) {
+      const hashed = sent.get(index)?.hashed;
+      if (hashed) {
+        sent.delete(index);
+        sendNext();
+        yield hashed;
+        index += hashed.length;
+      } else {
         if (failure) throw failure;
         await changed.promise;
       }
-      yield done.get(index) as HashedFile;
-      done.delete(index);
     }
   } finally {
     await Promise.all(threads.map((thread) => thread.terminate()));
   }
-}
-
-/** Returns the files of the next batch, without the members that threads do not need. */
-function batchFrom(files: readonly (FileToHash & { bytes: number })[], start: number): FileToHash[] {
-  const batch: FileToHash[] = [];
-  let bytes = 0;
-  while (batch.length < BATCH_FILES && bytes < BATCH_BYTES) {
-    const file = files[start + batch.length];
-    if (!file) break;
-    batch.push({ path: file.path, algorithms: file.algorithms });
-    bytes += file.bytes;
-  }
-  return batch;
 }

@@ -11,13 +11,17 @@ export interface Checkpoint {
   root: Buffer;
 }
 
-/** The node's key pair. */
-export interface NodeKey {
+/** The public part of a node's key. */
+export interface PublicNodeKey {
   /** The key's name, and the origin of its checkpoints. */
   name: string;
-  privateKey: KeyObject;
   /** `name+hash+key`: the verifier key of a signed note. */
   verifierKey: string;
+}
+
+/** The node's key pair. */
+export interface NodeKey extends PublicNodeKey {
+  privateKey: KeyObject;
 }
 
 /** The signature type of Ed25519 in a signed note. */

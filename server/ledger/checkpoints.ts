@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
 import { writeFileDurably } from '../store/blobs/durableFile.ts';
 import { isMissing, isNoSpace } from '../store/blobs/fileErrors.ts';
-import { type Checkpoint, type NodeKey, signCheckpoint } from './checkpoint.ts';
+import { type Checkpoint, type NodeKey, type PublicNodeKey, signCheckpoint } from './checkpoint.ts';
+import { archiveReadOnly } from './readOnly.ts';
 
 type Signed = Omit<Checkpoint, 'origin'>;
 
@@ -49,12 +50,22 @@ export interface CheckpointsConfig {
   isSecondary?: boolean;
 }
 
+/** An archive without its private key: the checkpoint that came with it, and the key that verifies it. */
+export interface UnsignedArchive {
+  folder: string;
+  key: PublicNodeKey;
+  /** The size and the text of the only checkpoint that can be returned. */
+  only: { size: number; note: string };
+}
+
 /**
  * Signs checkpoints. The largest one is written to stable storage before it is returned, so that a node whose database
  * was replaced by an older one does not sign a second history. Signing a checkpoint that is not larger writes nothing.
  */
 export class Checkpoints {
-  readonly key: NodeKey;
+  readonly key: PublicNodeKey;
+  readonly #signer: NodeKey | undefined;
+  readonly #only: UnsignedArchive['only'] | undefined;
   readonly #folder: string;
   readonly #isSecondary: boolean;
   #storedSize: number;
@@ -62,20 +73,28 @@ export class Checkpoints {
   #requested: { size: number; note: string } | undefined;
   #writing: Promise<void> | undefined;
 
-  constructor({ folder, key, storedSize, isSecondary = false }: CheckpointsConfig) {
-    this.#folder = folder;
-    this.key = key;
-    this.#storedSize = storedSize;
-    this.#isSecondary = isSecondary;
+  constructor(config: CheckpointsConfig | UnsignedArchive) {
+    this.#folder = config.folder;
+    this.key = config.key;
+    const isUnsigned = 'only' in config;
+    this.#only = isUnsigned ? config.only : undefined;
+    this.#signer = isUnsigned ? undefined : config.key;
+    this.#storedSize = isUnsigned ? config.only.size : config.storedSize;
+    this.#isSecondary = isUnsigned ? false : (config.isSecondary ?? false);
   }
 
   /**
    * Returns the checkpoint for this size and root as a signed note.
    *
-   * @throws Problem `disk_nearly_full` if it cannot be stored; any other error of the file system
+   * @throws Problem `disk_nearly_full` if it cannot be stored; `archive_read_only` if there is no private key to sign
+   * it with; any other error of the file system
    */
   async sign({ size, root }: Signed): Promise<string> {
-    const note = signCheckpoint(this.key, { size, root });
+    if (!this.#signer) {
+      if (this.#only?.size === size) return this.#only.note;
+      throw archiveReadOnly();
+    }
+    const note = signCheckpoint(this.#signer, { size, root });
     while (size > this.#storedSize) await this.#store(size, note);
     return note;
   }

@@ -1,6 +1,8 @@
 import type { KeyChange } from '../../shared/ledger/keyChange.ts';
+import { NO_HASH } from '../../shared/ledger/ledger.ts';
+import { parseSavedHead, type SavedHead, withPlainLineEnds } from '../../shared/ledger/savedHead.ts';
 import { openForReading, type ReadDatabase } from '../store/sqlite/engine/open.ts';
-import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import { entryAt, lastEntry } from '../store/sqlite/node/ledger.ts';
 import { readSetting } from '../store/sqlite/node/settings.ts';
 import { type Checkpoint, CheckpointError, openCheckpoint } from './checkpoint.ts';
 import { keysOf } from './detectRollback.ts';
@@ -11,18 +13,22 @@ export interface CheckpointComparison {
   ok: boolean;
   /** The result in plain English. */
   sentence: string;
-  /** The verifier key that signed the checkpoint, if it is one of this ledger's keys. */
+  /** The verifier key that signed the checkpoint, if it is one of this ledger's keys. Null for an unsigned head. */
   key: string | null;
 }
 
 /**
  * Compares a ledger with an earlier checkpoint: its first entries must have the signed root. The checkpoint may be
- * signed by the node's current key or by an earlier one that is recorded in the ledger.
+ * signed by the node's current key or by an earlier one that is recorded in the ledger. The unsigned heads that the
+ * interface once saved are accepted too.
  */
-export function compareCheckpoint(file: string, note: string): CheckpointComparison {
+export function compareCheckpoint(file: string, saved: string): CheckpointComparison {
+  const head = parseSavedHead(saved);
   const database = openForReading(file);
   try {
-    return database.transaction(() => compare(database, note)).deferred();
+    return database
+      .transaction(() => (head ? compareHead(database, head) : compare(database, withPlainLineEnds(saved))))
+      .deferred();
   } catch (error) {
     if (error instanceof CheckpointError) return { ok: false, sentence: error.message, key: null };
     throw error;
@@ -47,6 +53,21 @@ function compare(database: ReadDatabase, note: string): CheckpointComparison {
   }
   const sentence = `Nothing was rewritten since the checkpoint over ${checkpoint.size} entries.`;
   return { ok: true, sentence: sentence + by, key };
+}
+
+function compareHead(database: ReadDatabase, { seq, hash, root }: SavedHead): CheckpointComparison {
+  const size = lastEntry(database)?.seq ?? 0;
+  if (seq > size) {
+    const sentence = `The file was saved with ${seq} entries, and the ledger has ${size}: entries are missing.`;
+    return { ok: false, sentence, key: null };
+  }
+  const last = seq === 0 ? NO_HASH : entryAt(database, seq)?.hash;
+  if (last !== hash || rootAt(database, seq).toString('hex') !== root) {
+    const sentence = `The first ${seq} entries are not those of the saved file: the ledger was rewritten.`;
+    return { ok: false, sentence, key: null };
+  }
+  const sentence = `Nothing was rewritten since the file was saved with ${seq} entries. It is in an older format without a signature. Save a checkpoint now.`;
+  return { ok: true, sentence, key: null };
 }
 
 /** @throws CheckpointError the error for the first key, if none of the keys has signed it */

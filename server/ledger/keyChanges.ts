@@ -18,6 +18,7 @@ import { writeSetting } from '../store/sqlite/node/settings.ts';
 import type { Store } from '../store/store.ts';
 import { appendEntry } from './appendEntry.ts';
 import { fingerprintOf } from './entry.ts';
+import { endReadOnly } from './readOnly.ts';
 import type { RecordedSubjects } from './verifyLedger.ts';
 
 /** A change of the node's key that is not in the ledger yet. */
@@ -28,6 +29,7 @@ export type NewKeyChange =
 /** Records a change of the node's key and makes the new key current, inside the caller's transaction. */
 export function recordKeyChange(database: WriteDatabase, { type, record }: NewKeyChange): void {
   const { new_key: subject, at } = record;
+  endReadOnly(database);
   const { seq } = appendEntry(database, { type, subject, digest: fingerprintOf(record), at });
   insertKeyChange(database, { ledger_entry: seq, type, record });
   writeSetting(database, 'verifier_key', subject);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { KeyChange } from '../../shared/ledger/keyChange.ts';
 import { NO_HASH } from '../../shared/ledger/ledger.ts';
-import { instantOf } from '../../shared/values/clock.ts';
+import { instantOf, systemClock } from '../../shared/values/clock.ts';
 import { lockFolder } from '../store/opening/folderLock.ts';
 import {
   type InspectedFolder,
@@ -13,8 +13,8 @@ import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import { writeSetting } from '../store/sqlite/node/settings.ts';
 import { openStore, type Store, type StoreConfig } from '../store/store.ts';
 import { readHead } from './appendEntry.ts';
-import { type NodeKey, nodeKeyOf } from './checkpoint.ts';
-import { Checkpoints } from './checkpoints.ts';
+import { type NodeKey, nodeKeyOf, openCheckpoint, type PublicNodeKey } from './checkpoint.ts';
+import { Checkpoints, readStoredCheckpoints } from './checkpoints.ts';
 import {
   detectRollback,
   lastKnownHead,
@@ -36,6 +36,7 @@ import {
   readPrivateKey,
   saveRetiredKey,
 } from './nodeKey.ts';
+import { endReadOnly, isReadOnly } from './readOnly.ts';
 import { rootAt } from './tree.ts';
 
 export interface ArchiveConfig extends Omit<StoreConfig, 'check'> {
@@ -48,7 +49,7 @@ export interface ArchiveConfig extends Omit<StoreConfig, 'check'> {
 /** An open archive: its data folder, its key and its checkpoints. */
 export interface OpenArchive {
   store: Store;
-  key: NodeKey;
+  key: PublicNodeKey;
   checkpoints: Checkpoints;
   /** The accepted rollback or renewed key that this opening recorded. */
   keyChange: KeyChange | undefined;
@@ -66,6 +67,7 @@ export async function openArchive(config: ArchiveConfig): Promise<OpenArchive> {
   const findings: Findings = { rollback: undefined, change: undefined };
   const store = await openStore({ ...config, check: openingCheck(config, random, findings) });
   try {
+    if (isReadOnly(store.read)) return await openReadOnly(folder, store);
     const key = await loadKey(store, random);
     await activateNextKey(folder, key);
     // Checkpoints by an earlier key or by another process are replaced by one with the current key.
@@ -130,6 +132,7 @@ function openingCheck(
 /** @throws NodeKeyError if the key is not the archive's own. A killed first start may have left an unrecorded key. */
 async function requireKey(inspected: InspectedFolder): Promise<void> {
   const known = recordedKey(inspected);
+  if (inspected.hasTables && isReadOnly(inspected.read)) return;
   if (known !== undefined) return void (await readNodeKey(inspected.folder, known));
   const found = await readPrivateKey(inspected.folder);
   if (found === undefined) return;
@@ -167,6 +170,32 @@ async function newKeyChange(
   if (known === undefined) throw new NodeKeyError(keyFile(folder), 'was never used by this archive');
   const signature = current?.verifierKey === known ? signRenewal(current.privateKey, known, new_key) : null;
   return { type: 'key.renewed', record: { at, old_key: known, new_key, signature } };
+}
+
+/**
+ * Makes an archive that was restored from a copy writable with its old key.
+ *
+ * @throws NodeKeyError if the key file is missing or another key; the errors of `openStore`
+ */
+export async function continueWithSameKey(folder: string): Promise<void> {
+  const store = await openStore({ folder, clock: systemClock });
+  try {
+    await readNodeKey(folder, recordedKey({ read: store.read, hasTables: true }) ?? '');
+    await store.write((database) => endReadOnly(database));
+  } finally {
+    await store.close();
+  }
+}
+
+/** An archive that was restored from a copy has the copy's checkpoint, and signs nothing. */
+async function openReadOnly(folder: string, store: Store): Promise<OpenArchive> {
+  const verifierKey = recordedKey({ read: store.read, hasTables: true }) ?? '';
+  const [stored] = await readStoredCheckpoints(folder);
+  if (!stored) throw new NodeKeyError(keyFile(folder), 'and its checkpoint are missing');
+  const { size } = openCheckpoint(stored.note, verifierKey);
+  const key = { name: keyNameOf(verifierKey), verifierKey };
+  const checkpoints = new Checkpoints({ folder, key, only: { size, note: stored.note } });
+  return { store, key, checkpoints, keyChange: undefined };
 }
 
 /** Reads the archive's key; creates one for a new archive. */

@@ -21,8 +21,10 @@ export type ZippedBag = BagSource & Pick<OpenZip, 'close'>;
 /** Opens a bag in a folder. Symbolic links are not followed; their targets count as missing. */
 export async function openFolderBag(path: string, onProgress: (bytes: number) => void): Promise<BagSource> {
   const sizes = new Map<string, number>();
-  for await (const entry of walkFolder(path)) {
-    if (entry.kind === 'file') sizes.set(relative(path, entry.path).replaceAll(sep, '/'), entry.bytes);
+  for await (const entries of walkFolder(path)) {
+    for (const entry of entries) {
+      if (entry.kind === 'file') sizes.set(relative(path, entry.path).replaceAll(sep, '/'), entry.bytes);
+    }
   }
   const files = [...sizes].map(([name, bytes]) => ({ name, bytes, path: join(path, name) }));
   return {
@@ -32,13 +34,16 @@ export async function openFolderBag(path: string, onProgress: (bytes: number) =>
       files.map((file) => [file.name, { bytes: file.bytes, read: () => createReadStream(file.path) }]),
     ),
     async *hash(algorithms) {
-      const wanted = files.map((file) => ({ ...file, algorithms: [...algorithms] }));
+      const needed = [...algorithms];
+      const wanted = files.map((file) => ({ ...file, algorithms: needed }));
       let index = 0;
-      for await (const hashed of hashFiles(wanted, onProgress)) {
-        const name = wanted[index]?.name ?? '';
-        index += 1;
-        if ('failure' in hashed) yield { name, failure: hashed.failure };
-        else yield { name, digests: new Map(Object.entries(hashed.digests)) };
+      for await (const batch of hashFiles(wanted, onProgress)) {
+        for (const hashed of batch) {
+          const name = wanted[index]?.name ?? '';
+          index += 1;
+          if ('failure' in hashed) yield { name, failure: hashed.failure };
+          else yield { name, digests: new Map(Object.entries(hashed.digests)) };
+        }
       }
     },
   };

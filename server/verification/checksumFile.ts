@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
-import { basename, dirname, relative, resolve, sep } from 'node:path';
-import { type ChecksumEntry, parseChecksums } from './checksums.ts';
+import { basename, dirname, resolve, sep } from 'node:path';
+import { type ChecksumEntry, parseChecksums } from '../../shared/values/checksums.ts';
 
 /** A file with a list of digests, such as `SHA256SUMS`. */
 export interface ChecksumFile {
@@ -52,13 +52,17 @@ function expectedFrom(
   base: string,
   isWanted: (path: string) => boolean,
 ): Expected {
-  const all = entries.map((entry) => [resolve(base, entry.name), entry] as const);
-  return new Map(all.filter(([path]) => isWanted(path)));
+  const expected: Expected = new Map();
+  for (const entry of entries) {
+    const path = resolve(base, entry.name);
+    if (isWanted(path)) expected.set(path, entry);
+  }
+  return expected;
 }
 
+/** Both are absolute and normalized. */
 function isWithin(folder: string, path: string): boolean {
-  const inFolder = relative(folder, path);
-  return inFolder !== '..' && !inFolder.startsWith(`..${sep}`) && resolve(folder, inFolder) === path;
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 async function anyExists(paths: Iterable<string>): Promise<boolean> {

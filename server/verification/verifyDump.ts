@@ -1,5 +1,4 @@
 import { open } from 'node:fs/promises';
-import { checkDump } from '../dump/checkDump.ts';
 import { DumpError } from '../dump/dumpFile.ts';
 import { type Finding, finding } from './report.ts';
 
@@ -27,6 +26,8 @@ export async function verifyDump(
   chunks: AsyncIterable<Uint8Array>,
   onProgress: (bytes: number) => void,
 ): Promise<Finding> {
+  // Reading dumps takes many modules, which would slow down the start of every verification.
+  const { checkDump } = await import('../dump/checkDump.ts');
   try {
     const checked = checkDump(withProgress(chunks, onProgress));
     let step = await checked.next();

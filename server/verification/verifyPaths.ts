@@ -2,12 +2,14 @@ import { createReadStream, type Stats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import { Problem } from '../../shared/problems.ts';
-import { isDigest } from '../../shared/values/digest.ts';
-import { PAYLOAD_FOLDER } from '../archive/packs/bag/bag.ts';
+import { type ChecksumEntry, isChecksumList } from '../../shared/values/checksums.ts';
+import { isDigest } from '../../shared/values/digestPattern.ts';
 import type { BagFile } from '../archive/packs/bag/bagCheck.ts';
+import { PAYLOAD_FOLDER } from '../archive/packs/bag/bagNames.ts';
+import { ARCHIVE_BAG } from '../dump/archiveBag.ts';
 import { READ_SIZE } from '../dump/dumpFile.ts';
-import { ARCHIVE_BAG } from '../dump/exportArchive.ts';
-import { openFolderBag, openPackFileBag, openZippedBag, type ZippedBag } from './bagSources.ts';
+import type { HashedFile } from '../hashing/hashFileSync.ts';
+import type { ZippedBag } from './bagSources.ts';
 import {
   type ChecksumFile,
   type Expected,
@@ -16,11 +18,10 @@ import {
   expectedInFolder,
   openChecksumFile,
 } from './checksumFile.ts';
-import { type ChecksumEntry, isChecksumList } from './checksums.ts';
 import { hashFiles } from './hashFiles.ts';
 import type { ReferenceArchive } from './referenceArchive.ts';
 import { type Finding, finding } from './report.ts';
-import { type BagSource, verifyBag } from './verifyBag.ts';
+import type { BagSource } from './verifyBag.ts';
 import { headOf, isDump, verifyDump } from './verifyDump.ts';
 import { walkFolder } from './walkFolder.ts';
 
@@ -37,6 +38,7 @@ export interface VerifyInput {
 /** A file to hash, and the expected result. */
 interface PlainFile {
   path: string;
+  algorithms: readonly string[];
   /** The path in its finding, if it differs from `path`. */
   reportedPath?: string;
   bytes: number;
@@ -44,6 +46,8 @@ interface PlainFile {
   against?: string;
   detail?: string;
 }
+
+const SHA256 = ['sha256'];
 
 const FOLLOWED = 'a symbolic link, followed because it was named';
 
@@ -129,15 +133,17 @@ class Verifier {
     const packFiles: { path: string; bytes: number }[] = [];
     const bags: string[] = [];
     const isBag = (path: string) => stopAtBags && !namesWithin(expected, resolve(path));
-    for await (const entry of walkFolder(folder, isBag)) {
-      const path = resolve(entry.path);
-      const listed = expected.get(path);
-      expected.delete(path);
-      if (entry.kind === 'bag') bags.push(entry.path);
-      else if (entry.kind === 'other') yield finding(entry.path, 'unknown', { detail: entry.detail });
-      else if (stopAtBags && !listed && entry.path.endsWith('.pack.zip')) packFiles.push(entry);
-      else if (!list || path !== resolve(list.file))
-        files.push(plainFile(entry.path, entry.bytes, listed, list));
+    const listPath = list && resolve(list.file);
+    for await (const entries of walkFolder(folder, isBag)) {
+      for (const entry of entries) {
+        const path = resolve(entry.path);
+        const listed = expected.get(path);
+        expected.delete(path);
+        if (entry.kind === 'bag') bags.push(entry.path);
+        else if (entry.kind === 'other') yield finding(entry.path, 'unknown', { detail: entry.detail });
+        else if (stopAtBags && !listed && entry.path.endsWith('.pack.zip')) packFiles.push(entry);
+        else if (path !== listPath) files.push(plainFile(entry.path, entry.bytes, listed, list));
+      }
     }
     yield* this.#plain(files);
     if (list) yield* this.#listed(list, expected);
@@ -161,25 +167,13 @@ class Verifier {
   async *#plain(files: readonly PlainFile[]): AsyncGenerator<Finding> {
     for (const { bytes } of files) this.#found(bytes);
     let index = 0;
-    for await (const hashed of hashFiles(
-      files.map((file) => ({ ...file, algorithms: ['sha256'] })),
-      this.#read,
-    )) {
-      const { path, reportedPath = path, bytes, ...known } = files[index] as PlainFile;
-      const { expected = null, against = null, detail = null } = known;
-      index += 1;
-      if ('failure' in hashed) {
-        yield finding(reportedPath, 'unknown', {
-          expected,
-          against,
-          detail: `cannot be read: ${hashed.failure}`,
-        });
-        continue;
+    for await (const batch of hashFiles(files, this.#read)) {
+      for (const hashed of batch) {
+        const file = files[index] as PlainFile;
+        index += 1;
+        const found = judged(file, hashed);
+        yield this.#holder ? await this.#lookUp(found, file.bytes) : found;
       }
-      const sha256 = hashed.digests.sha256 ?? '';
-      const state = expected === null ? 'unknown' : sha256 === expected ? 'intact' : 'changed';
-      const found = finding(reportedPath, state, { sha256, expected, against, detail });
-      yield this.#holder ? await this.#lookUp(found, bytes) : found;
     }
   }
 
@@ -194,7 +188,10 @@ class Verifier {
   }
 
   #packFile(path: string, bytes: number): AsyncGenerator<Finding> {
-    return this.#openPackFileBag(path, bytes, () => openPackFileBag(path, this.#read));
+    return this.#openPackFileBag(path, bytes, async () => {
+      const { openPackFileBag } = await bagModules();
+      return openPackFileBag(path, this.#read);
+    });
   }
 
   async *#openPackFileBag(
@@ -203,6 +200,7 @@ class Verifier {
     open: () => Promise<ZippedBag>,
   ): AsyncGenerator<Finding> {
     this.#found(bytes);
+    const { verifyBag } = await bagModules();
     try {
       const bag = await open();
       try {
@@ -221,6 +219,7 @@ class Verifier {
   }
 
   async *#bag(path: string): AsyncGenerator<Finding> {
+    const { openFolderBag, verifyBag } = await bagModules();
     const bag = await openFolderBag(path, this.#read);
     for (const { bytes } of bag.files.values()) this.#found(bytes);
     for await (const found of verifyBag(bag)) yield await this.#lookUpPayload(bag, await dumpIn(bag, found));
@@ -234,14 +233,30 @@ class Verifier {
   }
 }
 
+function judged(file: PlainFile, hashed: HashedFile): Finding {
+  const { path, reportedPath = path, expected = null, against = null, detail = null } = file;
+  if ('failure' in hashed) {
+    const reason = `cannot be read: ${hashed.failure}`;
+    return finding(reportedPath, 'unknown', { expected, against, detail: reason });
+  }
+  const sha256 = hashed.digests.sha256 ?? '';
+  const state = expected === null ? 'unknown' : sha256 === expected ? 'intact' : 'changed';
+  return { path: reportedPath, state, sha256, expected, against, detail };
+}
+
+/** Loaded when needed: they include the schemas of records, which take longer to load than many files to hash. */
+async function bagModules() {
+  return { ...(await import('./bagSources.ts')), ...(await import('./verifyBag.ts')) };
+}
+
 /** Also verifies the dump in an exported archive by itself, which detects a dump changed together with the manifests. */
 async function dumpIn({ path, folderName, files }: BagSource, found: Finding): Promise<Finding> {
   const dump = files.get(ARCHIVE_BAG.dump);
   if (!dump || found.state !== 'intact' || found.path !== `${path}/${ARCHIVE_BAG.dump}`) return found;
   // A bag of other software may hold a file with this name.
   if (folderName !== ARCHIVE_BAG.folder && !isDump(await beginningOf(dump))) return found;
-  const judged = await verifyDump(found.path, dump.read(), () => {});
-  return judged.state === 'intact' ? found : { ...found, ...judged, sha256: found.sha256 };
+  const ofDump = await verifyDump(found.path, dump.read(), () => {});
+  return ofDump.state === 'intact' ? found : { ...found, ...ofDump, sha256: found.sha256 };
 }
 
 async function beginningOf(file: BagFile): Promise<string> {
@@ -251,9 +266,10 @@ async function beginningOf(file: BagFile): Promise<string> {
 
 /** Without a list entry, a file whose name is a digest, like a blob, must hash to its name. */
 function plainFile(path: string, bytes: number, entry?: ChecksumEntry, list?: ChecksumFile): PlainFile {
-  if (entry && list) return { path, bytes, expected: entry.sha256, against: list.file };
+  const file = { path, bytes, algorithms: SHA256 };
+  if (entry && list) return { ...file, expected: entry.sha256, against: list.file };
   const name = basename(path);
-  return isDigest(name) ? { path, bytes, expected: name, against: 'its name' } : { path, bytes };
+  return isDigest(name) ? { ...file, expected: name, against: 'its name' } : file;
 }
 
 function* faultsOf({ file, faults }: ChecksumFile): Generator<Finding> {
@@ -279,6 +295,7 @@ function namesWithin(expected: Expected, folder: string): boolean {
 async function isPackFile(path: string): Promise<boolean> {
   if (path.endsWith('.pack.zip')) return true;
   if (!/\.zip$/i.test(path)) return false;
+  const { openPackFileBag } = await bagModules();
   const bag = await openPackFileBag(path, () => {}).catch(() => undefined);
   await bag?.close();
   return bag !== undefined;
@@ -287,6 +304,7 @@ async function isPackFile(path: string): Promise<boolean> {
 /** Opens a ZIP that holds a bag and no pack: an exported archive, or a bag of other software. */
 async function otherBag(path: string, onProgress: (bytes: number) => void): Promise<ZippedBag | undefined> {
   if (!/\.zip$/i.test(path)) return undefined;
+  const { openZippedBag } = await bagModules();
   return openZippedBag(path, onProgress).catch((error: unknown) => {
     // A malformed ZIP is verified as a plain file.
     if (error instanceof Problem) return undefined;

@@ -21,7 +21,7 @@ export type DescriptorFormat = keyof typeof DESCRIPTOR_FORMATS;
 
 const cslNameSchema = z.union([
   z.strictObject({ literal: z.string() }),
-  z.strictObject({ family: z.string(), given: z.string() }),
+  z.strictObject({ family: z.string(), given: z.string(), suffix: z.string().optional() }),
 ]);
 export type CslName = z.output<typeof cslNameSchema>;
 
@@ -34,7 +34,8 @@ export const cslItemSchema = z
     author: z.array(cslNameSchema),
     issued: z.strictObject({ 'date-parts': z.tuple([z.tuple([z.int(), z.int(), z.int()])]) }),
     publisher: z.string(),
-    URL: z.string(),
+    /** Missing if the node has no address that others can open. */
+    URL: z.string().optional(),
     genre: z.string(),
     version: z.string().optional(),
     abstract: z.string().optional(),
@@ -47,7 +48,7 @@ export type CslItem = z.output<typeof cslItemSchema>;
 export const citationSchema = z
   .strictObject({
     id: itemIdSchema,
-    /** The URL of the item's page on this node, with the host of the request. */
+    /** The URL of the item's page on this node, with the host of the request. The other fields have the public address. */
     url: z.string(),
     /** The fingerprint of a pack; a study has none. */
     digest: digestSchema.nullable(),

@@ -202,6 +202,9 @@ export const packSchema = z
       reproduced: z.int(),
       partial: z.int(),
       failed: z.int(),
+      version: z.int().min(1).meta({
+        description: '1, or one more than the version of the pack that this pack supersedes.',
+      }),
       superseded_by: packIdSchema
         .nullable()
         .meta({ description: 'The newest pack whose `supersedes` is this pack.' }),

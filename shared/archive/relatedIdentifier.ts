@@ -16,3 +16,16 @@ export function parseRelatedIdentifier(identifier: string): RelatedIdentifier {
   const digest = identifier.replace(/^sha256:/, '');
   return isDigest(digest) ? { kind: 'digest', digest } : { kind: 'other' };
 }
+
+/** Returns the URI of a DOI, a URL or a digest. */
+export function uriOfIdentifier(identifier: string): string {
+  const parsed = parseRelatedIdentifier(identifier);
+  switch (parsed.kind) {
+    case 'doi':
+      return `https://doi.org/${encodeURI(parsed.doi)}`;
+    case 'digest':
+      return `urn:sha256:${parsed.digest}`;
+    case 'other':
+      return URL.parse(identifier)?.href ?? identifier;
+  }
+}

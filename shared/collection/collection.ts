@@ -4,12 +4,29 @@ import { sourceIdSchema } from '../values/digest.ts';
 import { instantSchema } from '../values/text.ts';
 import { sourceSchema } from './source.ts';
 
+/** Why `/api/status` is 503. Only `overdue` is a fault. */
+export const STATUS_REASONS = ['no_sources', 'not_yet', 'overdue'] as const;
+export type StatusReason = (typeof STATUS_REASONS)[number];
+
 export const statusSchema = z
   .strictObject({
     ok: z.boolean(),
+    /** Why no collection was completed within 24 hours; null if one was. */
+    reason: z
+      .enum(STATUS_REASONS)
+      .nullable()
+      .meta({
+        description:
+          '`no_sources`: no source is watched (paused sources and those known by captures only do not count). ' +
+          '`not_yet`: no check of a watched source was due long enough ago. `overdue`: checks should have been made.',
+      }),
     last_completed_collection_at: instantSchema.nullable(),
     age_seconds: z.int().nullable(),
-    sources: z.strictObject({ total: z.int(), available: z.int(), failing: z.int() }),
+    sources: z.strictObject({
+      total: z.int(),
+      available: z.int(),
+      failing: z.int(),
+    }),
     failing: z.array(
       z.strictObject({
         source: sourceSchema.pick({ id: true, url: true, name: true, agency: true, tags: true }),

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { digestSchema, sourceIdSchema } from '../values/digest.ts';
+import { digestSchema, packIdSchema, sourceIdSchema } from '../values/digest.ts';
 import { listQuery, searchParameter } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
+import { namedSourceSchema } from './event.ts';
 
 /** The tool that made a derived document, and when. */
 export const derivedBySchema = z.strictObject({
@@ -43,16 +44,28 @@ export type Snippet = z.output<typeof snippetSchema>;
 
 export const foundTextSchema = z
   .strictObject({
-    source: z.strictObject({
-      id: sourceIdSchema,
-      url: z.string(),
-      name: z.string(),
-      agency: z.string(),
-      tags: z.array(z.string()),
-    }),
+    /** Null for a file of a pack. */
+    source: namedSourceSchema.nullable(),
+    /** The newest pack with this file; null for a version of a source. */
+    pack: z
+      .strictObject({
+        id: packIdSchema,
+        title: z.string(),
+        path: z.string(),
+        others: z.int().min(0).meta({ description: 'Other places in packs at which the same file is.' }),
+      })
+      .nullable(),
     sha256: digestSchema,
-    /** When this version was observed. */
+    /** When this version was observed, or the pack received. */
     observed_at: instantSchema,
+    observer: z.string().nullable().meta({ description: 'Who observed the version; null for packs.' }),
+    original_observed_at: instantSchema.nullable(),
+    is_current: z.boolean().meta({
+      description: 'Whether this is the source’s current version. False if it was replaced. True for packs.',
+    }),
+    other_versions: z.int().min(0).meta({
+      description: 'Other versions of the same source that match. Listed one by one with `source`.',
+    }),
     title: z.string().nullable(),
     snippet: snippetSchema,
     derived: derivedBySchema,
@@ -60,5 +73,10 @@ export const foundTextSchema = z
   .meta({ id: 'FoundText' });
 export type FoundText = z.output<typeof foundTextSchema>;
 
-export const searchQuery = z.strictObject({ ...listQuery, q: searchParameter.optional() });
+export const searchQuery = z.strictObject({
+  ...listQuery,
+  q: searchParameter.optional(),
+  in: z.enum(['sources', 'packs']).optional(),
+  source: sourceIdSchema.optional(),
+});
 export type SearchQuery = z.output<typeof searchQuery>;

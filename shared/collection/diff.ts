@@ -11,8 +11,6 @@ const side = z.strictObject({
 });
 
 const shared = {
-  /** The number of the event. */
-  event: z.int().min(1),
   from: side,
   to: side,
   made_at: instantSchema,
@@ -21,6 +19,12 @@ const shared = {
   truncated: z.boolean(),
   /** Why the diff is limited or empty, or null. */
   reason: z.string().nullable(),
+};
+
+/** What only the diff of an event has. */
+const ofEvent = {
+  /** The number of the event. */
+  event: z.int().min(1),
   noise: noiseFindingsSchema,
 };
 
@@ -137,24 +141,41 @@ export type ByteParts = {
   around: z.output<typeof byteParts.around>;
 };
 
-const words = <const Kind extends string>(kind: Kind) =>
-  z.strictObject({ kind: z.literal(kind), ...shared, ...wordParts });
+/** The diffs of all kinds, with the fields of whatever was compared. */
+function diffOf<const Name extends string, Fields extends z.ZodRawShape>(name: Name, fields: Fields) {
+  const words = <const Kind extends string>(kind: Kind) =>
+    z.strictObject({ kind: z.literal(kind), ...shared, ...fields, ...wordParts });
+  return z.discriminatedUnion('kind', [
+    words('text').meta({ id: `Text${name}` }),
+    words('html').meta({ id: `Html${name}` }),
+    words('xml').meta({ id: `Xml${name}` }),
+    words('pdf').meta({ id: `Pdf${name}` }),
+    z
+      .strictObject({ kind: z.literal('json'), ...shared, ...fields, ...jsonParts })
+      .meta({ id: `Json${name}` }),
+    z
+      .strictObject({ kind: z.literal('csv'), ...shared, ...fields, ...tableParts })
+      .meta({ id: `Csv${name}` }),
+    z
+      .strictObject({ kind: z.literal('image'), ...shared, ...fields, ...imageParts })
+      .meta({ id: `Image${name}` }),
+    z
+      .strictObject({ kind: z.literal('bytes'), ...shared, ...fields, ...byteParts })
+      .meta({ id: `Bytes${name}` }),
+  ]);
+}
 
 /** The differences between the two versions of one event, by kind of object. */
-export const diffSchema = z
-  .discriminatedUnion('kind', [
-    words('text').meta({ id: 'TextDiff' }),
-    words('html').meta({ id: 'HtmlDiff' }),
-    words('xml').meta({ id: 'XmlDiff' }),
-    words('pdf').meta({ id: 'PdfDiff' }),
-    z.strictObject({ kind: z.literal('json'), ...shared, ...jsonParts }).meta({ id: 'JsonDiff' }),
-    z.strictObject({ kind: z.literal('csv'), ...shared, ...tableParts }).meta({ id: 'CsvDiff' }),
-    z.strictObject({ kind: z.literal('image'), ...shared, ...imageParts }).meta({ id: 'ImageDiff' }),
-    z.strictObject({ kind: z.literal('bytes'), ...shared, ...byteParts }).meta({ id: 'BytesDiff' }),
-  ])
-  .meta({ id: 'Diff' });
+export const diffSchema = diffOf('Diff', ofEvent).meta({ id: 'Diff' });
 export type Diff = z.output<typeof diffSchema>;
 export type DiffSide = z.output<typeof side>;
+
+/** The differences between two files of packs. */
+export const fileDiffSchema = diffOf('FileDiff', {}).meta({ id: 'FileDiff' });
+export type FileDiff = z.output<typeof fileDiffSchema>;
+
+/** The differences between two versions of anything. */
+export type AnyDiff = Diff | FileDiff;
 
 /** The result of a comparison: a diff without its event, sides, tool and time. */
 export type Comparison = (

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, sourceIdSchema } from '../values/digest.ts';
-import { integerParameter, listQuery, searchParameter } from '../values/list.ts';
+import { booleanParameter, integerParameter, listQuery, searchParameter } from '../values/list.ts';
 import { instantSchema } from '../values/text.ts';
 
 export const EVENT_TYPES = ['first_seen', 'changed', 'unavailable', 'disappeared', 'recovered'] as const;
@@ -10,21 +10,27 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** The `observer` of objects that the node retrieved itself. */
 export const SELF = 'self';
 
-/** Kinds of pages that are sent with status 200 although they are not the requested content. */
-export const PAGE_LABELS = ['error_page', 'bot_wall'] as const;
+/** Kinds of pages that are sent with status 200 although they are not what a person would see there. */
+export const PAGE_LABELS = ['error_page', 'bot_wall', 'script_shell'] as const;
 export const pageLabelSchema = z.strictObject({ label: z.enum(PAGE_LABELS), reason: z.string() });
 export type PageLabel = z.output<typeof pageLabelSchema>;
+
+/** The length of a summary. */
+export const MAX_SUMMARY_CHARACTERS = 80;
+
+/** The source of an event or a text, with what a list shows of it. */
+export const namedSourceSchema = z.strictObject({
+  id: sourceIdSchema,
+  url: z.string(),
+  name: z.string(),
+  agency: z.string(),
+  tags: z.array(z.string()),
+});
 
 export const eventSchema = z
   .strictObject({
     id: z.int().min(1),
-    source: z.strictObject({
-      id: sourceIdSchema,
-      url: z.string(),
-      name: z.string(),
-      agency: z.string(),
-      tags: z.array(z.string()),
-    }),
+    source: namedSourceSchema,
     event_type: eventTypeSchema,
     observer: z.string().meta({
       description: '`self` for objects that the node retrieved itself; else the name of the archive.',
@@ -41,17 +47,38 @@ export const eventSchema = z
     is_noise: z.boolean().nullable().meta({
       description: 'Whether the source’s noise rules explain the whole change; null if none were applied.',
     }),
+    summary: z
+      .string()
+      .max(2 * MAX_SUMMARY_CHARACTERS)
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'Only with `summaries=true`: what a change changed, in a few words of plain text; null if there is none (yet). Derived, and not recorded in the ledger.',
+      }),
     ledger_entry: z.int(),
   })
   .meta({ id: 'Event' });
 export type Event = z.output<typeof eventSchema>;
 
-/** An event with the other observers of the same version. */
+/** The ids of the events next to an event, in the order of the timeline; null at either end. */
+const eventNeighboursSchema = z
+  .strictObject({
+    newer: z.int().nullable(),
+    older: z.int().nullable(),
+    newer_of_source: z.int().nullable(),
+    older_of_source: z.int().nullable(),
+  })
+  .meta({ id: 'EventNeighbours' });
+export type EventNeighbours = z.output<typeof eventNeighboursSchema>;
+
+/** An event with the other observers of the same version, and the events next to it. */
 export const eventDetailsSchema = eventSchema
   .extend({
     corroborated_by: z.array(z.string()).meta({
       description: 'Other observers that retrieved the same object from the same source.',
     }),
+    neighbours: eventNeighboursSchema,
   })
   .meta({ id: 'EventDetails' });
 export type EventDetails = z.output<typeof eventDetailsSchema>;
@@ -69,14 +96,23 @@ export const eventsQuery = z.strictObject({
   observer: z.string().max(200).optional(),
   since: instantValue.optional(),
   until: instantValue.optional(),
+  noise: booleanParameter.optional().meta({
+    description:
+      '`true`: only changes that the noise rules of their source explain. `false`: all other events.',
+  }),
 });
 export type EventsQuery = z.output<typeof eventsQuery>;
+
+/** Adds the derived summaries, which appear some time after their events, to a list of events. */
+export const summariesParameter = booleanParameter.optional().meta({
+  description: '`true` adds to each change what changed, in a few words, once the node has derived it.',
+});
 
 /** With more buckets the bars of the chart would be too thin to see. */
 export const MAX_DENSITY_BUCKETS = 200;
 
 export const eventDensityQuery = eventsQuery
-  .pick({ since: true, until: true })
+  .pick({ since: true, until: true, noise: true })
   .extend({ buckets: integerParameter(1, MAX_DENSITY_BUCKETS).default(60) });
 export type EventDensityQuery = z.output<typeof eventDensityQuery>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestSchema, sourceIdSchema } from '../values/digest.ts';
-import { listQuery, searchParameter } from '../values/list.ts';
+import { booleanParameter, listQuery, searchParameter } from '../values/list.ts';
 import { httpUrlSchema, instantSchema, text } from '../values/text.ts';
 import { eventTypeSchema, pageLabelSchema } from './event.ts';
 import { noiseRulesSchema } from './noise.ts';
@@ -84,7 +84,13 @@ export const sourceSchema = z
     paused: z.boolean(),
     added_at: instantSchema,
     last_sha256: digestSchema.nullable(),
-    last_event_type: eventTypeSchema.nullable(),
+    last_event_type: eventTypeSchema.nullable().meta({
+      description: 'Of the node’s own last event; of the newest captured version if `captures_only`.',
+    }),
+    page_label: pageLabelSchema.nullable().meta({ description: 'The label of the current version.' }),
+    captures_only: z.boolean().meta({
+      description: 'Whether the source is known by imported captures only: the node never checked it.',
+    }),
   })
   .meta({ id: 'Source' });
 export type Source = z.output<typeof sourceSchema>;
@@ -117,12 +123,21 @@ export const watchedSourceSchema = sourceSchema
   .meta({ id: 'WatchedSource' });
 export type WatchedSource = z.output<typeof watchedSourceSchema>;
 
+/** The orders of a list of sources. `state` puts failing sources first. */
+export const SOURCE_ORDERS = ['added', 'name', 'state', 'agency', 'checked', 'next', 'changed'] as const;
+export type SourceOrder = (typeof SOURCE_ORDERS)[number];
+
 export const sourcesQuery = z.strictObject({
   ...listQuery,
   q: searchParameter.optional(),
   agency: z.string().max(200).optional(),
   tag: z.string().max(100).optional(),
   state: sourceStateSchema.optional(),
+  sort: z
+    .enum([...SOURCE_ORDERS, ...SOURCE_ORDERS.map((order) => `-${order}` as const)])
+    .default('-added')
+    .meta({ description: 'A leading `-` reverses the order. `state` puts failing sources first.' }),
+  paused: booleanParameter.optional(),
 });
 export type SourcesQuery = z.output<typeof sourcesQuery>;
 
@@ -267,6 +282,9 @@ export const sourcePreviewSchema = z
     page_label: pageLabelSchema.nullable(),
     /** The id of the source that already watches this URL. */
     watched_as: sourceIdSchema.nullable(),
+    private_address: z.boolean().meta({
+      description: 'Whether a source with this URL would be allowed at a private address.',
+    }),
   })
   .meta({ id: 'SourcePreview' });
 export type SourcePreview = z.output<typeof sourcePreviewSchema>;

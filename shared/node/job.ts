@@ -6,7 +6,17 @@ export const jobIdSchema = z.string().regex(/^jo_[0-9a-f]{20}$/, 'A job id is jo
 export const jobSchema = z
   .strictObject({
     id: jobIdSchema,
-    kind: z.enum(['collection', 'ledger_verification', 'audit', 'mirror', 'import', 'noise']),
+    kind: z.enum([
+      'collection',
+      'ledger_verification',
+      'audit',
+      'mirror',
+      'import',
+      'noise',
+      'texts',
+      'copy_sync',
+      'copy_check',
+    ]),
     state: z.enum(['running', 'done', 'failed', 'cancelled']),
     progress: z.strictObject({
       done: z.int(),

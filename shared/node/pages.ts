@@ -3,6 +3,7 @@ export const PAGE_PATHS = [
   '/',
   '/packs',
   '/packs/:id',
+  '/packs/:id/compare/:other',
   '/assemble',
   '/studies',
   '/studies/:id',
@@ -13,7 +14,9 @@ export const PAGE_PATHS = [
   '/search',
   '/timeline',
   '/timeline/:id',
+  '/view/:sha256',
   '/ledger',
+  '/verify',
   '/sharing',
   '/settings',
 ] as const;

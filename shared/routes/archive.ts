@@ -1,14 +1,5 @@
 import { z } from 'zod';
 import {
-  CITATION_FORMATS,
-  citationQuery,
-  citationSchema,
-  DESCRIPTOR_FORMATS,
-  LINKSET_FORMATS,
-  linksetQuery,
-} from '../archive/citation.ts';
-import { commentSchema, commentsQuery, newCommentSchema } from '../archive/comment.ts';
-import {
   newFlagSchema,
   packRecordSchema,
   packSchema,
@@ -16,13 +7,7 @@ import {
   packUploadRecordSchema,
   verificationSchema,
 } from '../archive/pack.ts';
-import {
-  newStatusSchema,
-  newStudySchema,
-  studiesQuery,
-  studySchema,
-  studyTableSchema,
-} from '../archive/study.ts';
+import { studySchema } from '../archive/study.ts';
 import {
   newNodeSchema,
   nodeCountsSchema,
@@ -194,123 +179,5 @@ export const archiveRoutes = {
     body: jsonBody(newFlagSchema),
     responses: { 201: { description: 'The pack, with its flags', schema: packSchema } },
     problems: ['not_found'],
-  }),
-  listStudies: route({
-    method: 'GET',
-    path: '/api/studies',
-    access: 'read',
-    tag: 'Studies',
-    summary: 'List studies',
-    query: studiesQuery,
-    responses: { 200: { description: 'A page of studies, newest first', schema: pageOf(studySchema) } },
-    problems: [],
-  }),
-  createStudy: route({
-    method: 'POST',
-    path: '/api/studies',
-    access: 'contribute',
-    tag: 'Studies',
-    summary: 'Create a study',
-    body: jsonBody(newStudySchema),
-    responses: { 201: { description: 'The study', schema: studySchema } },
-    problems: ['unknown_node'],
-  }),
-  readStudy: route({
-    method: 'GET',
-    path: '/api/studies/{id}',
-    access: 'read',
-    tag: 'Studies',
-    summary: 'Read a study',
-    responses: { 200: { description: 'The study', schema: studySchema } },
-    problems: ['not_found'],
-  }),
-  setStudyStatus: route({
-    method: 'POST',
-    path: '/api/studies/{id}/status',
-    access: 'contribute',
-    tag: 'Studies',
-    summary: 'Set the status of a study',
-    body: jsonBody(newStatusSchema),
-    responses: { 200: { description: 'The study', schema: studySchema } },
-    problems: ['not_found', 'invalid_transition'],
-  }),
-  readStudyTable: route({
-    method: 'GET',
-    path: '/api/studies/{id}/table',
-    access: 'read',
-    tag: 'Studies',
-    summary: 'Read the results of a study as a table',
-    description: 'One row per pack, oldest first. With `format=csv` the table is CSV.',
-    query: z.strictObject({
-      format: z
-        .string()
-        .optional()
-        .meta({ enum: ['csv'] }),
-    }),
-    responses: { 200: { description: 'The table', schema: studyTableSchema, mediaTypes: ['text/csv'] } },
-    problems: ['not_found', 'invalid_format'],
-  }),
-  listComments: route({
-    method: 'GET',
-    path: '/api/items/{id}/comments',
-    access: 'read',
-    tag: 'Comments',
-    summary: 'List the comments of a pack or a study',
-    query: commentsQuery,
-    responses: { 200: { description: 'A page of comments, oldest first', schema: pageOf(commentSchema) } },
-    problems: ['not_found'],
-  }),
-  addComment: route({
-    method: 'POST',
-    path: '/api/items/{id}/comments',
-    access: 'contribute',
-    tag: 'Comments',
-    summary: 'Comment on a pack or a study',
-    body: jsonBody(newCommentSchema),
-    responses: { 201: { description: 'The comment', schema: commentSchema } },
-    problems: ['not_found', 'unknown_comment'],
-  }),
-  readCitation: route({
-    method: 'GET',
-    path: '/api/items/{id}/cite',
-    access: 'read',
-    tag: 'Citations',
-    summary: 'Read the citation of a pack or a study',
-    description:
-      'Choose one format with `format` or with `Accept`. The default is JSON with all text formats.',
-    query: citationQuery,
-    responses: {
-      200: {
-        description: 'The citation in all text formats, or in the requested one',
-        schema: citationSchema,
-        mediaTypes: [...Object.values(CITATION_FORMATS), ...Object.values(DESCRIPTOR_FORMATS)],
-      },
-    },
-    problems: ['not_found', 'invalid_format', 'not_acceptable'],
-  }),
-  readLinkset: route({
-    method: 'GET',
-    path: '/api/items/{id}/linkset',
-    access: 'read',
-    tag: 'Citations',
-    summary: 'Read the typed links of a pack or a study',
-    description:
-      'All links of the Signposting profile FAIR, as a linkset (RFC 9264). Choose the format with `format` or with `Accept`. The default is `application/linkset+json`.',
-    query: linksetQuery,
-    responses: { 200: { description: 'The linkset', mediaTypes: Object.values(LINKSET_FORMATS) } },
-    problems: ['not_found', 'invalid_format', 'not_acceptable'],
-  }),
-  readBlob: route({
-    method: 'GET',
-    path: '/api/blobs/{sha256}',
-    access: 'read',
-    tag: 'Blobs',
-    summary: 'Read a blob by its digest',
-    responses: {
-      200: { description: 'The bytes', mediaTypes: ['application/octet-stream'] },
-      206: { description: 'The requested range or ranges', mediaTypes: ['application/octet-stream'] },
-      304: { description: 'Not modified' },
-    },
-    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable'],
   }),
 };

@@ -6,6 +6,7 @@ import {
   eventDetailsSchema,
   eventSchema,
   eventsQuery,
+  summariesParameter,
 } from '../collection/event.ts';
 import { objectMetadataSchema, sourceSchema, sourcesQuery } from '../collection/source.ts';
 import { pageOf } from '../values/list.ts';
@@ -71,6 +72,7 @@ export const collectionRoutes = {
     tag: 'Timeline',
     summary: 'List events',
     query: eventsQuery.extend({
+      summaries: summariesParameter,
       format: z.string().optional().meta({
         description: '`csv` returns all matching events as CSV and ignores `limit` and `offset`.',
       }),

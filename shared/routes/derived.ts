@@ -9,13 +9,16 @@ export const derivedRoutes = {
     path: '/api/search',
     access: 'read',
     tag: 'Objects',
-    summary: 'Search the current texts of the watched sources',
+    summary: 'Search the texts of all versions of the sources, and of the files of packs',
     description:
-      'Searches the title and the text derived from the current version of each watched source. A new version can be ' +
-      'found shortly after it was retrieved. Results are not ranked: the most recently added source comes first.',
+      'Searches the title and the text derived from each version of each source, captures included, and from the files ' +
+      'of packs. Versions of one source are one result: the current version if it matches, else the newest that does. ' +
+      'With `source`, each version is a result. `in` limits the search to `sources` or `packs`. A new version or pack ' +
+      'can be found shortly after it was stored. Results are not ranked: sources come first, the most recently added ' +
+      'one first, then files, newest first.',
     query: searchQuery,
     responses: {
-      200: { description: 'A page of matching sources', schema: pageOf(foundTextSchema) },
+      200: { description: 'A page of matching sources and files', schema: pageOf(foundTextSchema) },
     },
     problems: [],
   }),

@@ -3,6 +3,18 @@ import { newNoisePreviewSchema, noisePreviewSchema } from '../collection/noisePr
 import { jobSchema } from '../node/job.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';
 
+/** The problems of a request for a diff. */
+export const DIFF_PROBLEMS = [
+  'not_found',
+  'nothing_to_compare',
+  'precondition_failed',
+  'blob_damaged',
+  'not_derivable',
+  'derivation_busy',
+  'shutting_down',
+  'storage_failed',
+] as const;
+
 /** Differences between two versions of a source, and the noise rules that mark irrelevant changes. */
 export const diffRoutes = {
   readDiff: route({
@@ -19,16 +31,7 @@ export const diffRoutes = {
       200: { description: 'The diff; its form depends on the kind of the objects', schema: diffSchema },
       304: { description: 'Not modified' },
     },
-    problems: [
-      'not_found',
-      'nothing_to_compare',
-      'precondition_failed',
-      'blob_damaged',
-      'not_derivable',
-      'derivation_busy',
-      'shutting_down',
-      'storage_failed',
-    ],
+    problems: DIFF_PROBLEMS,
   }),
   runNoiseRules: route({
     method: 'POST',

@@ -43,7 +43,7 @@ export const ledgerRoutes = {
     tag: 'Ledger',
     summary: 'Read a checkpoint: the signed size and root of the ledger (C2SP tlog-checkpoint)',
     responses: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
-    problems: ['disk_nearly_full', 'storage_failed'],
+    problems: ['disk_nearly_full', 'storage_failed', 'archive_read_only'],
   }),
   readLedgerKey: route({
     method: 'GET',
@@ -79,7 +79,7 @@ export const ledgerRoutes = {
         mediaTypes: ['text/plain'],
       },
     },
-    problems: ['invalid_format', 'disk_nearly_full', 'storage_failed'],
+    problems: ['invalid_format', 'disk_nearly_full', 'storage_failed', 'archive_read_only'],
   }),
   proveConsistency: route({
     method: 'GET',
@@ -99,7 +99,7 @@ export const ledgerRoutes = {
     summary: 'The checkpoint of the ledger as a static log (C2SP tlog-tiles)',
     description: 'The same as /api/ledger/checkpoint. `/log` is the prefix of the log.',
     responses: { 200: { description: 'A signed note', mediaTypes: ['text/plain'] } },
-    problems: ['disk_nearly_full', 'storage_failed'],
+    problems: ['disk_nearly_full', 'storage_failed', 'archive_read_only'],
   }),
   readTile: route({
     method: 'GET',

@@ -24,7 +24,12 @@ export const sourceRoutes = {
     tag: 'Manage',
     summary: 'List the sources with their settings and last results',
     query: sourcesQuery,
-    responses: { 200: { description: 'A page of sources', schema: pageOf(watchedSourceSchema) } },
+    responses: {
+      200: {
+        description: 'A page of sources, newest first unless `sort` says otherwise',
+        schema: pageOf(watchedSourceSchema),
+      },
+    },
     problems: [],
   }),
   addSource: route({

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { type FieldError, Problem, type ProblemCode } from '../problems.ts';
 import { parseStrictJson } from './canonicalJson.ts';
+import { issueMessage } from './issueMessage.ts';
 import { jsonPointer } from './jsonPointer.ts';
 
 /** Parses the bytes of a JSON body. @throws Problem `invalid_json` if it is not UTF-8 or not JSON; `not_canonical` */
@@ -51,6 +52,6 @@ function fieldErrors(error: z.ZodError): FieldError[] {
         message: 'Unknown field.',
       }));
     }
-    return [{ path: jsonPointer(issue.path), message: issue.message }];
+    return [{ path: jsonPointer(issue.path), message: issueMessage(issue) }];
   });
 }

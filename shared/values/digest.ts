@@ -1,16 +1,13 @@
 import { z } from 'zod';
+import { DIGEST_PATTERN, isDigest } from './digestPattern.ts';
 
-export const DIGEST_PATTERN = /^[0-9a-f]{64}$/;
+export { DIGEST_PATTERN, isDigest };
 
 /** A SHA-256 digest as 64 lowercase hex digits. */
 export const digestSchema = z
   .string()
   .regex(DIGEST_PATTERN, 'A digest is 64 lowercase hex digits.')
   .meta({ id: 'Digest', description: 'A SHA-256 digest: 64 lowercase hex digits' });
-
-export function isDigest(text: string): boolean {
-  return DIGEST_PATTERN.test(text);
-}
 
 /** The number of digits of a digest that an id has after its prefix. */
 export const ID_DIGITS = 20;

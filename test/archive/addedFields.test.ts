@@ -61,6 +61,7 @@ describe('fields that the server adds', () => {
         reproduced: 1,
         partial: 1,
         failed: 2,
+        version: 1,
         superseded_by: third.id,
       },
     });

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import LinkHeader from 'http-link-header';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { linksetText } from '../../server/http/delivery/typedLinks.ts';
 import type { Study } from '../../shared/archive/study.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { filesOf, problemOf, sha256Of, uploadNewPack } from '../support/packs.ts';
@@ -132,6 +133,25 @@ test('a study leads to its descriptions, and its linkset to its packs and their 
     item: [{ href: `${node.url}/packs/${pack.id}` }],
     author: [{ href: 'https://orcid.org/0000-0002-1825-0097' }],
   });
+});
+
+test.each(['https://e.org/a>; rel="x", <b', 'https://e.org/a"b c', 'https://e.org/\\\n<>'])(
+  'the linkset as text holds one link, whatever its address: %j',
+  (href) => {
+    const links = [{ rel: 'item', href, type: 'text/x"; rel="cite-as' }];
+    const { refs } = LinkHeader.parse(linksetText([{ anchor: href, links }]).trim());
+    expect(refs).toHaveLength(1);
+    expect(refs[0]).toMatchObject({ rel: 'item', type: 'text/x"; rel="cite-as' });
+    expect(decodeURIComponent(refs[0]?.uri ?? '')).toBe(href);
+    expect(decodeURIComponent(String(refs[0]?.anchor))).toBe(href);
+  },
+);
+
+test('what an uploader calls a part of a pack is no link of the node', async () => {
+  const identifier = 'https://e.org/>; rel="cite-as", <https://evil.example/';
+  const pack = await uploadNewPack(node, { related: [{ relation: 'HasPart', identifier }] });
+  expect(JSON.stringify(await linksetOf(pack.id))).not.toContain('e.org');
+  expect((await node.fetch(`/packs/${pack.id}`)).headers.get('Link')).not.toContain('evil');
 });
 
 test('a linkset of nothing, and in an unknown format, is refused', async () => {

@@ -55,7 +55,7 @@ export const packs: Bench = {
   name: 'packs',
   async run(folder): Promise<Measurement[]> {
     const store = await openStore({ folder: join(folder, 'data'), clock: systemClock });
-    await fill(store);
+    await fillPacks(store, PACKS);
     const measured = QUERIES.map(([what, asked, target]) => {
       const query = packsQuery.parse(asked);
       const { total } = listPacks(store, query);
@@ -83,9 +83,10 @@ function measure(what: string, target: number, ask: () => unknown): Measurement 
   };
 }
 
-async function fill(store: Store): Promise<void> {
+/** Adds this many packs to an archive; a multiple of 1,000. */
+export async function fillPacks(store: Store, count: number): Promise<void> {
   for (const path of PATHS) await createTreeNode(store, { path, title: path, description: '' });
-  for (let first = 0; first < PACKS; first += BATCH) {
+  for (let first = 0; first < count; first += BATCH) {
     await store.write((database) => {
       for (let number = first; number < first + BATCH; number += 1) {
         const checked = checkRecord(recordOf(number));

@@ -3,6 +3,7 @@ import { blobs } from './blobs.bench.ts';
 import { captures } from './captures.bench.ts';
 import { collector } from './collector.bench.ts';
 import { dump } from './dump.bench.ts';
+import { interfaceBench } from './interface.bench.ts';
 import { ledger } from './ledger.bench.ts';
 import { packs } from './packs.bench.ts';
 import { start } from './start.bench.ts';
@@ -10,7 +11,19 @@ import { timeline } from './timeline.bench.ts';
 import { upload } from './upload.bench.ts';
 import { verify } from './verify.bench.ts';
 
-const BENCHES = [upload, blobs, ledger, dump, packs, timeline, collector, captures, verify, start];
+const BENCHES = [
+  upload,
+  blobs,
+  ledger,
+  dump,
+  packs,
+  timeline,
+  collector,
+  captures,
+  verify,
+  start,
+  interfaceBench,
+];
 
 /** `npm run bench` runs all benches; `npm run bench -- ledger` runs the named ones. */
 const wanted = process.argv.slice(2);

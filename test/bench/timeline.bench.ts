@@ -3,6 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { sourceIdOf } from '../../server/collection/sources/sources.ts';
 import { readEventDensity } from '../../server/collection/timeline/eventDensity.ts';
 import { listEvents, loadTimeline } from '../../server/collection/timeline/events.ts';
+import { readSeen } from '../../server/collection/timeline/seen.ts';
 import { readStats, readStatus } from '../../server/collection/timeline/status.ts';
 import { readHead } from '../../server/ledger/appendEntry.ts';
 import { statement } from '../../server/store/sqlite/engine/open.ts';
@@ -67,6 +68,10 @@ const QUERIES: [what: string, query: object, target: number][] = [
     { observer: ARCHIVE, since: '2024-02-01', offset: '40000' },
     20,
   ],
+  ['all but noise', { noise: 'false' }, 20],
+  ['all but noise, offset 900000', { noise: 'false', offset: '900000' }, 20],
+  ['only noise, of an agency', { noise: 'true', agency: 'Agency 10' }, 20],
+  ['a word in half of the sources, without noise', { q: 'even', noise: 'false' }, 50],
   ['an observer that there is none of', { observer: 'Nobody' }, 5],
   ['one day', { since: '2025-01-01', until: '2025-01-01' }, 10],
   ['a year, offset 400000', { since: '2025-01-01', until: '2025-11-30', offset: '400000' }, 10],
@@ -105,6 +110,12 @@ export const timeline: Bench = {
         readEventDensity(store, { buckets: 200 }),
       ),
     );
+    measured.push(
+      await measure('the same without noise', 50, () =>
+        readEventDensity(store, { buckets: 200, noise: false }),
+      ),
+    );
+    measured.push(await measure('how many are unseen', 50, () => readSeen(store)));
     measured.push(await measure('/api/stats', 1, () => readStats(store)));
     measured.push(await measure('/api/status', 10, () => readStatus(store, DEFAULT_SETTINGS)));
     await store.close();

@@ -75,3 +75,16 @@ test('refuses the node’s own name as observer', async () => {
   const { code, stderr } = await imported('a.warc', response('one'), '--observer', 'self');
   expect([code, stderr]).toEqual([2, expect.stringContaining('--observer')]);
 });
+
+test('imports a WARC file through the node that has the folder open', async () => {
+  const node = new CollectingNode(await openTestNode({ dataFolder: join(folder, 'data') }));
+  const block = 'publisher: A Library\r\n';
+  const file = gzippedByRecord([info(block), response('one'), response('x', { uri: 'dns:a' })]);
+  expect(await imported('a.warc.gz', file)).toMatchObject({
+    code: 0,
+    result: { ok: true, kind: 'captures', observer: 'A Library', captures: 1, events: [1] },
+  });
+  expect(await node.events()).toMatchObject([{ observer: 'A Library', event_type: 'first_seen' }]);
+  const damaged = await imported('b.warc', Buffer.from('WARC/1.0\r\nno head\r\n'));
+  expect([damaged.code, damaged.result?.ok]).toEqual([1, false]);
+});

@@ -157,4 +157,40 @@ describe('strongroom export and import (contract, section 6)', () => {
     ]);
     expect(await verdictOf(data, pack)).toMatchObject({ pack: true, verified: true });
   });
+
+  test('beside a running node, pack files are imported through it', async () => {
+    const { pack, packFile } = await closedArchive();
+    const node = await openTestNode();
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'good.pack.zip'), packFile);
+    await writeFile(join(folder, 'bad.pack.zip'), packFile.subarray(0, -30));
+    const files = [
+      join(folder, 'bad.pack.zip'),
+      join(folder, 'good.pack.zip'),
+      join(folder, 'good.pack.zip'),
+    ];
+    const { code, stdout } = await runCommand(['import', ...files, '--data', node.dataFolder, '--json']);
+    const results = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect([code, results]).toEqual([
+      1,
+      [
+        expect.objectContaining({ ok: false, code: 'invalid_pack_file' }),
+        expect.objectContaining({ ok: true, kind: 'pack', id: pack.id, sentence: `added as ${pack.id}.` }),
+        expect.objectContaining({ ok: true, sentence: `${pack.id} is already in the archive.` }),
+      ],
+    ]);
+    expect(await (await node.fetch(`/api/packs/${pack.id}/verify`)).json()).toMatchObject({ ok: true });
+  });
+
+  test('beside a running node, a dump is refused in a sentence that says where it can go', async () => {
+    const { dump } = await closedArchive();
+    const node = await openTestNode();
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, 'dump.jsonl'), dump);
+    const refused = await runCommand(['import', join(folder, 'dump.jsonl'), '--data', node.dataFolder]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('needs a new data folder')]);
+  });
 });

@@ -99,7 +99,7 @@ describe('strongroom serve (contract, section 6)', () => {
     await mkdir(join(data, 'listening.new'));
     const { code, stderr } = await runCommand(['serve', '--port', '0', '--no-collect', '--data', data]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^EISDIR.*\n$/);
+    expect(stderr).toMatch(/ is a folder; name a file\.\n$/);
   });
 
   test('starts although an interrupted audit cannot be marked as ended', async () => {
@@ -184,6 +184,17 @@ describe('strongroom ledger verify', () => {
     const checkpoint = join(data, 'kept.checkpoint');
     await writeFile(checkpoint, await (await fetch(`${node.url}/api/ledger/checkpoint`)).text());
     await addNode(node, 'b');
+    const text = await readFile(checkpoint, 'utf8');
+    await writeFile(`${checkpoint}.txt`, text.trimEnd().replaceAll('\n', '\r\n'));
+    const edited = await runCommand([
+      'ledger',
+      'verify',
+      '--data',
+      data,
+      '--checkpoint',
+      `${checkpoint}.txt`,
+    ]);
+    expect(edited.stdout).toContain('Nothing was rewritten');
     const { code, stdout } = await runCommand([
       'ledger',
       'verify',
@@ -226,6 +237,37 @@ describe('strongroom ledger verify', () => {
       size: 0,
       checkpoint: { ok: false, sentence: expect.stringContaining('entries are missing') },
     });
+  });
+
+  test('accepts the unsigned heads that the interface once saved', async () => {
+    const data = await temporaryFolder();
+    const node = await serve(data);
+    await addNode(node, 'a');
+    const { head } = (await (await fetch(`${node.url}/api/ledger`)).json()) as { head: object };
+    await addNode(node, 'b');
+    const saved = {
+      format: 'strongroom-ledger-head',
+      version: 1,
+      node: 'a.example',
+      ...head,
+      saved_at: '2026-11-20T10:00:00.000Z',
+    };
+    const file = join(data, 'ledger-head.json');
+    const verify = async (changes: object) => {
+      await writeFile(file, JSON.stringify({ ...saved, ...changes }));
+      return runCommand(['ledger', 'verify', '--data', data, '--checkpoint', file]);
+    };
+    const found = await verify({});
+    expect(found.stdout).toContain('Nothing was rewritten since the file was saved with 1 entries.');
+    expect(found.code).toBe(0);
+    for (const changes of [{ hash: 'a'.repeat(64) }, { root: 'a'.repeat(64) }]) {
+      const { code, stderr } = await verify(changes);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('the ledger was rewritten')]);
+    }
+    const longer = await verify({ seq: 9 });
+    expect([longer.code, longer.stderr]).toEqual([1, expect.stringContaining('entries are missing')]);
+    const missing = await runCommand(['ledger', 'verify', '--data', data, '--checkpoint', `${file}.not`]);
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('There is no file')]);
   });
 
   test('exits with 2 if the folder holds no archive', async () => {

@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { CollectionResult, Status } from '../../shared/collection/collection.ts';
 import type { Event } from '../../shared/collection/event.ts';
 import type { Retrieval, WatchedSource } from '../../shared/collection/source.ts';
@@ -41,6 +41,17 @@ export class CollectingNode {
 
   async events(query = ''): Promise<Event[]> {
     return (await this.read<{ items: Event[] }>(`/api/events?limit=500&${query}`)).items;
+  }
+
+  /** Waits until every change is summarized, and returns the events. */
+  async summarizedEvents(query = ''): Promise<Event[]> {
+    const withSummaries = `summaries=true&${query}`;
+    const isSummarized = ({ event_type, summary }: Event) => event_type !== 'changed' || summary !== null;
+    await vi.waitFor(async () => expect((await this.events(withSummaries)).every(isSummarized)).toBe(true), {
+      timeout: 18_000,
+      interval: 100,
+    });
+    return this.events(withSummaries);
   }
 
   /** Returns the types of all events, oldest first. */

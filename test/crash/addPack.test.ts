@@ -30,7 +30,7 @@ async function openAt(folder: string): Promise<Store> {
 async function stageAll(store: Store): Promise<Map<string, StagedBlob>> {
   const staged = new Map<string, StagedBlob>();
   for (const [path, content] of Object.entries(FILES)) {
-    staged.set(path, await store.blobs.stage([Buffer.from(content)], 1_000));
+    staged.set(path, await store.blobs.staging.stage([Buffer.from(content)], 1_000));
   }
   return staged;
 }
@@ -38,7 +38,7 @@ async function stageAll(store: Store): Promise<Map<string, StagedBlob>> {
 /** Stages the files in `tmp/`, as is done for large ones. */
 async function stageInFiles(store: Store): Promise<StagedBlob[]> {
   const contents = Object.values(FILES).map((content) => Buffer.from(content));
-  return Promise.all(contents.map((content) => store.blobs.stageFile([content], 1_000)));
+  return Promise.all(contents.map((content) => store.blobs.staging.stageFile([content], 1_000)));
 }
 
 /** Makes one step of adding a pack fail. */
@@ -139,7 +139,7 @@ describe('a pack is stored completely or not at all if', () => {
       yield Buffer.from('half');
       throw LOST;
     })();
-    await expect(store.blobs.stage(cut, 1_000)).rejects.toBe(LOST);
+    await expect(store.blobs.staging.stage(cut, 1_000)).rejects.toBe(LOST);
     expect(await readdir(join(folder, 'tmp'))).toEqual([]);
     await store.close();
     expect(await found(folder)).toEqual(NOTHING);

@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addPack, type StagedBlob } from '../../server/archive/packs/addPack.ts';
 import { BlobStore, type WriteVia } from '../../server/store/blobs/blobStore.ts';
+import { digestOf } from '../../server/store/blobs/digestOf.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
@@ -28,7 +29,7 @@ const SMALL = 'small';
 const LARGE = 'large'.repeat(50_000);
 
 function stage(store: Store, text: string): Promise<StagedBlob> {
-  return store.blobs.stage([Buffer.from(text)], 1_000_000);
+  return store.blobs.staging.stage([Buffer.from(text)], 1_000_000);
 }
 
 async function keep(store: Store, text: string, by: WriteVia = 'journal'): Promise<StagedBlob> {
@@ -110,7 +111,7 @@ describe.each([
         await over[which];
       }
       expect(await second).toBe(LOST);
-      expect(await store.blobs.rehash(sha256)).toBe(sha256);
+      expect(await digestOf(store.blobs.fileOf(sha256))).toBe(sha256);
       expect(await blobFolders(store.folder)).toEqual({ ...NOTHING, blobs: [sha256] });
     }
   });

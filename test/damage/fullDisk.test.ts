@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
@@ -55,14 +55,16 @@ async function allowFullDisk(url: string, token: string): Promise<void> {
   expect(changed.status).toBe(200);
 }
 
-/** Fills the disk to the last byte. */
-function fill(): void {
+/** Fills the disk to the last byte, or to this many. */
+async function fill(freeBytes = 0): Promise<void> {
   const descriptor = openSync(join(disk, 'filling'), 'w');
   try {
     for (let size = 1_048_576; size >= 1; size = Math.floor(size / 2)) writeUntilFull(descriptor, size);
   } finally {
     closeSync(descriptor);
   }
+  const file = join(disk, 'filling');
+  if (freeBytes > 0) await truncate(file, (await stat(file)).size - freeBytes);
 }
 
 function writeUntilFull(descriptor: number, size: number): void {
@@ -104,7 +106,7 @@ test('an archive on a completely full disk can be read but not written', async (
   await allowFullDisk(first.url, first.token);
   const pack = await uploadNewPack(first, {}, { 'a.txt': 'The bytes.' });
   await closeTestNodesOnly();
-  fill();
+  await fill();
   const messages: string[] = [];
   const node = await open(messages);
   expect(messages).toContainEqual(expect.stringContaining('The disk is full: the archive can be read'));
@@ -134,7 +136,7 @@ test('the journal of a killed node stays until there is space, and its blobs can
   await end(killed, 'SIGKILL');
   const journal = await readdir(join(folder, 'journal'));
   expect(journal).not.toEqual([]);
-  fill();
+  await fill();
   const node = await open();
   await expectReadable(node, pack, bytes);
   await expectRefused(node);
@@ -144,4 +146,21 @@ test('the journal of a killed node stays until there is space, and its blobs can
   const again = await open();
   expect(await readdir(join(folder, 'journal'))).toEqual([]);
   await expectReadable(again, pack, bytes);
+});
+
+test('a commit that does not fit on the disk is rolled back, and the next one is made', async ({ skip }) => {
+  requireThat(isMounted, whyNot, skip);
+  const node = await open();
+  await allowFullDisk(node.url, node.token);
+  await uploadNewPack(node, {}, { 'a.txt': 'The bytes.' });
+  await fill(1_500_000);
+  const path = 'a-long-name-'.repeat(18);
+  const one = { sha256: sha256Of('The bytes.'), bytes: 10, media_type: 'text/plain' };
+  const files = Array.from({ length: 4_000 }, (_, number) => ({ path: `${path}${number}.txt`, ...one }));
+  const large = node.sendJson('POST', '/api/packs', sampleRecord({ title: 'Large', files }));
+  expect(await problemOf(large)).toMatchObject({ status: 507, code: 'disk_nearly_full' });
+  const small = await node.sendJson('POST', '/api/nodes', { path: 'small', title: 'Small' });
+  expect(small.status).toBe(201);
+  expect(await (await node.fetch('/api/packs')).json()).toMatchObject({ total: 1 });
+  expect(await (await node.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
 });

@@ -119,6 +119,13 @@ const ADDRESSES = [
   '/api/events?q=page',
 ];
 
+/** Returns what an address responds, without the summaries of events, which each node makes for itself. */
+async function recordedAt(node: TestNode, address: string): Promise<unknown> {
+  const text = await (await node.fetch(address)).text();
+  const isDerived = (name: string) => name === 'summary' && address.startsWith('/api/events');
+  return JSON.parse(text, (name, value: unknown) => (isDerived(name) ? undefined : value));
+}
+
 describe('restoring a dump', () => {
   async function restored(dump: string): Promise<TestNode> {
     const folder = await temporaryFolder();
@@ -133,7 +140,7 @@ describe('restoring a dump', () => {
     const dump = await dumpOf(node);
     const again = await restored(dump);
     for (const address of ADDRESSES) {
-      expect(await json(await again.fetch(address)), address).toEqual(await json(await node.fetch(address)));
+      expect(await recordedAt(again, address), address).toEqual(await recordedAt(node, address));
     }
     const { ok, head } = await json<{ ok: boolean; head: string }>(await again.fetch('/api/ledger/verify'));
     expect([ok, head]).toEqual([

@@ -31,10 +31,9 @@ test('the owner publishes a first pack from files, views it and verifies it', as
   await page.getByRole('radio', { name: /^Method included/ }).click();
   await page.getByLabel('Text', { exact: true }).fill('Pearson’s correlation of the two columns.');
   const panel = page.getByRole('complementary', { name: 'Publish' });
-  await expect(panel).toContainText('report-only');
-  await page.getByRole('checkbox', { name: /^The method is complete/ }).check();
+  await expect(panel).toContainText('State whether the method is complete.');
+  await page.getByRole('radio', { name: /^Complete/ }).click();
   await expect(panel).toContainText('replicable');
-  await page.getByRole('checkbox', { name: /^I accept the terms/ }).check();
   await expect(panel).toContainText('Ready to publish');
   await checks.accessible(page);
   const announced = await panel

@@ -97,9 +97,9 @@ test('a WARC file of another archive is imported under its name, and its source 
 
   await page.goto('/sources');
   await page.getByRole('table', { name: 'Watched sources' }).getByRole('link', { name: uri }).click();
-  await expect(page.getByText('This source was added by an import.')).toBeVisible();
+  await expect(page.getByText('This source is known by captures only.')).toBeVisible();
   await page.getByRole('button', { name: 'Watch', exact: true }).click();
-  await expect(page.getByText('This source was added by an import.')).toBeHidden();
+  await expect(page.getByText('This source is known by captures only.')).toBeHidden();
   await expect(page.getByText('1 source checked: 1 new or changed.')).toBeVisible();
 });
 

@@ -2,7 +2,7 @@ import type { Pack } from '../../shared/archive/pack.ts';
 import { accessibilityViolations } from './support/accessibility.ts';
 import { expect, test } from './support/fixtures.ts';
 
-test('a citation is shown in every format, copied and saved as a file', async ({ page, context, node }) => {
+test('a citation is shown in every format, copied and saved as a file', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   const answer = await page.request.post('/api/packs', {
     data: {
@@ -17,11 +17,14 @@ test('a citation is shown in every format, copied and saved as a file', async ({
   const pack = (await answer.json()) as Pack;
   await page.goto(`/packs/${pack.id}`);
   const cite = page.getByRole('region', { name: 'Cite' });
+  await expect(cite).toContainText('This node has no public address');
+  await expect(cite.getByRole('link', { name: 'Settings' })).toHaveAttribute('href', '/settings');
+  await expect(cite.locator('pre')).not.toContainText('127.0.0.1');
   const forms = {
     APA: [`Lovelace, A. (`, '.txt'],
     BibTeX: [`@misc{${pack.id},`, '.bib'],
     RIS: ['TY  - DATA', '.ris'],
-    'CSL JSON': [`"URL": "${node.url}/packs/${pack.id}"`, '.csl.json'],
+    'CSL JSON': [`"note": "SHA-256 fingerprint: ${pack.digest}"`, '.csl.json'],
     DataCite: ['"resourceTypeGeneral": "Dataset"', '.datacite.json'],
   };
   for (const [form, [text = '', ending]] of Object.entries(forms)) {

@@ -1,40 +1,71 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Page } from '@playwright/test';
+import { runCommand } from '../support/cli.ts';
 import { expect, test } from './support/fixtures.ts';
+import { startNode } from './support/nodeProcess.ts';
 
-test('an earlier checkpoint shows whether the ledger was rewritten, and where', async ({
+test('a saved checkpoint is checked in the browser and by the command, and shows whether the ledger was rewritten', async ({
   page,
+  node,
   checks,
 }, testInfo) => {
   await record(page, 3);
   await page.goto('/ledger');
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Save checkpoint' }).click();
-  const file = testInfo.outputPath('head.json');
-  await (await download).saveAs(file);
-  const head = JSON.parse(await readFile(file, 'utf8')) as { seq: number; hash: string; root: string };
-  expect(head).toMatchObject({ seq: 3, hash: expect.any(String), root: expect.any(String) });
+  const saved = await download;
+  expect(saved.suggestedFilename()).toMatch(/-3\.checkpoint$/);
+  const file = testInfo.outputPath(saved.suggestedFilename());
+  await saved.saveAs(file);
+  const text = await readFile(file, 'utf8');
+  expect(text).toMatch(/^\S+\n3\n\S{44}\n\n— \S+ \S+\n$/);
 
   await record(page, 4);
   await page.reload();
-  await page.getByRole('button', { name: 'Check a checkpoint' }).click();
+  await page.getByRole('button', { name: 'Check a saved checkpoint' }).click();
   const choose = page.locator('input[type=file]');
   await choose.setInputFiles(file);
   await expect(page.getByText('The ledger has not been rewritten.')).toBeVisible();
   await expect(page.getByText('all 3 entries are unchanged')).toBeVisible();
+  await expect(page.getByText('It is by the key of this node.')).toBeVisible();
   await checks.accessible(page);
 
-  const other = { ...head, hash: 'ab'.repeat(32) };
-  await writeFile(file, JSON.stringify(other));
+  const command = await runCommand(['ledger', 'verify', '--data', node.dataFolder, '--checkpoint', file]);
+  expect(command.stdout).toContain('Nothing was rewritten since the checkpoint over 3 entries.');
+  expect(command.code).toBe(0);
+
+  await writeFile(file, text.replace('\n3\n', '\n2\n'));
   await choose.setInputFiles(file);
-  await expect(page.getByText('The ledger does not match the checkpoint.')).toBeVisible();
-  await expect(page.getByText(`saved ${other.hash}`).first()).toBeVisible();
-  await expect(page.getByText(`now ${head.hash}`).first()).toBeVisible();
+  await expect(page.getByText('The checkpoint was altered: its signature does not match.')).toBeVisible();
   await checks.accessible(page);
 
   await writeFile(file, 'a shopping list');
   await choose.setInputFiles(file);
-  await expect(page.getByRole('alert')).toContainText('not JSON');
+  await expect(page.getByRole('alert')).toContainText('not a checkpoint');
+});
+
+test('a file in the older format is still checked', async ({ page, checks }, testInfo) => {
+  await record(page, 3);
+  const { head } = (await (await page.request.get('/api/ledger')).json()) as { head: { hash: string } };
+  const saved = { format: 'strongroom-ledger-head', version: 1, node: 'a.example', ...head };
+  const file = testInfo.outputPath('ledger-head.json');
+  const save = (changes: object) =>
+    writeFile(file, JSON.stringify({ ...saved, saved_at: '2026-11-20T10:00:00.000Z', ...changes }));
+  await save({});
+  await page.goto('/ledger');
+  await page.getByRole('button', { name: 'Check a saved checkpoint' }).click();
+  const choose = page.locator('input[type=file]');
+  await choose.setInputFiles(file);
+  await expect(page.getByText('The ledger has not been rewritten.')).toBeVisible();
+  await expect(page.getByText('older format without a signature')).toBeVisible();
+
+  const hash = 'ab'.repeat(32);
+  await save({ hash });
+  await choose.setInputFiles(file);
+  await expect(page.getByText('The ledger does not match the checkpoint.')).toBeVisible();
+  await expect(page.getByText(`saved ${hash}`).first()).toBeVisible();
+  await expect(page.getByText(`now ${head.hash}`).first()).toBeVisible();
+  await checks.accessible(page);
 });
 
 test('an entry is found by its number, and an altered entry is reported', async ({ page, checks }) => {
@@ -66,6 +97,42 @@ test('an entry is found by its number, and an altered entry is reported', async 
   await page.getByRole('button', { name: 'Verify in this browser' }).click();
   await expect(page.getByRole('table', { name: 'Ledger faults' })).toContainText('#41');
   await checks.accessible(page);
+});
+
+test('the history of the key is shown, and a checkpoint by a former key is still checked', async ({
+  checks,
+  browser,
+}, testInfo) => {
+  const dataFolder = testInfo.outputPath('data');
+  const first = await startNode({ dataFolder });
+  const added = await fetch(new URL('/manage/sources', first.url), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${first.token}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ url: 'http://127.0.0.1:9/0' }),
+  });
+  expect(added.status).toBe(201);
+  const file = testInfo.outputPath('kept.checkpoint');
+  await writeFile(file, await (await fetch(new URL('/api/ledger/checkpoint', first.url))).text());
+  const oldKey = (await (await fetch(new URL('/api/ledger/key', first.url))).text()).trim();
+  await first.stop();
+  expect((await runCommand(['key', '--renew', '--data', dataFolder])).code).toBe(0);
+  const node = await startNode({ dataFolder });
+  try {
+    const visitor = await (await browser.newContext({ baseURL: node.url })).newPage();
+    checks.watch(visitor);
+    await visitor.goto('/ledger');
+    const change = visitor.getByRole('list', { name: 'Key changes' }).getByRole('listitem');
+    await expect(change).toContainText('The old key signed the new one.');
+    await expect(change).toContainText(oldKey);
+    await checks.accessible(visitor);
+    await visitor.getByRole('button', { name: 'Check a saved checkpoint' }).click();
+    await visitor.locator('input[type=file]').setInputFiles(file);
+    await expect(visitor.getByText('The ledger has not been rewritten.')).toBeVisible();
+    await expect(visitor.getByText('It is by a former key of this node')).toBeVisible();
+    await visitor.context().close();
+  } finally {
+    await node.stop();
+  }
 });
 
 test('a visitor can verify the ledger and sees no controls of the owner', async ({

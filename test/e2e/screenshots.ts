@@ -83,6 +83,8 @@ async function assemble(page: Page): Promise<void> {
   await (await chooser).setFiles([join(data, 'seattle-weather.csv'), join(data, 'weather.csv')]);
   await page.getByLabel('Title', { exact: true }).fill('Wind and rain in Seattle and New York');
   await page.getByLabel('Name', { exact: true }).fill('Ada Lovelace');
+  // The draft is checked a moment after the last change.
+  await page.getByText('Enter a title.').first().waitFor({ state: 'hidden' });
   await page.getByRole('complementary', { name: 'Publish' }).scrollIntoViewIfNeeded();
   await page.evaluate(() => window.scrollTo(0, 0));
 }

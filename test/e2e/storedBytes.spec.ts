@@ -3,23 +3,23 @@ import { join } from 'node:path';
 import { expect, test } from './support/fixtures.ts';
 import { publishPack } from './support/publishPack.ts';
 
-test('an audit reports intact bytes, damage, and a repair', async ({ page, node, checks }) => {
+test('an integrity check reports intact bytes, damage, and a repair', async ({ page, node, checks }) => {
   const pack = await publishPack(node, { title: 'A pack' });
   const [file] = pack.files;
   const sha256 = file?.sha256 ?? '';
   await page.goto('/');
   await expect(page.getByText('Not yet re-checked')).toBeVisible();
-  await page.getByRole('link', { name: 'Start audit' }).click();
+  await page.getByRole('link', { name: 'Start integrity check' }).click();
   const section = page.getByRole('region', { name: 'Integrity check' });
   await expect(section).toBeInViewport();
-  await section.getByRole('button', { name: 'Start audit' }).click();
+  await section.getByRole('button', { name: 'Start integrity check' }).click();
   await expect(section.getByText(/1 object \(.*\) re-hashed\. No damage found\./)).toBeVisible();
   await expect(section.getByText('No known damage')).toBeVisible();
-  await expect(section.getByRole('table', { name: 'Recent audits' })).toContainText('you');
+  await expect(section.getByRole('table', { name: 'Recent integrity checks' })).toContainText('you');
 
   const place = join(node.dataFolder, 'blobs', sha256.slice(0, 2), sha256.slice(2, 4), sha256);
   await writeFile(place, 'something else');
-  await section.getByRole('button', { name: 'Start audit' }).click();
+  await section.getByRole('button', { name: 'Start integrity check' }).click();
   await expect(section.getByText('1 object is damaged')).toBeVisible();
   const damaged = section.getByRole('list', { name: 'Damaged objects' });
   await expect(damaged).toContainText(sha256.slice(0, 8));
@@ -36,7 +36,7 @@ test('an audit reports intact bytes, damage, and a repair', async ({ page, node,
 
   await writeFile(place, 'the data of A pack');
   await page.getByRole('link', { name: 'How to repair' }).first().click();
-  await section.getByRole('button', { name: 'Start audit' }).click();
+  await section.getByRole('button', { name: 'Start integrity check' }).click();
   await expect(section.getByText(/No damage found\. 1 object repaired since\./)).toBeVisible();
   await expect(section.getByText('No known damage')).toBeVisible();
 });

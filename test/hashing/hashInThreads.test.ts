@@ -1,8 +1,9 @@
-import { writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, expect, test } from 'vitest';
-import type { HashedFile } from '../../server/hashing/hashFileSync.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import type { FileToHash, HashedFile } from '../../server/hashing/hashFileSync.ts';
 import { hashInThreads } from '../../server/hashing/hashInThreads.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { sha256Of } from '../support/packs.ts';
@@ -21,9 +22,9 @@ async function filesIn(folder: string, count: number) {
   return files;
 }
 
-async function collect(results: AsyncIterable<HashedFile>): Promise<HashedFile[]> {
+async function collect(batches: AsyncIterable<HashedFile[]>): Promise<HashedFile[]> {
   const collected: HashedFile[] = [];
-  for await (const result of results) collected.push(result);
+  for await (const batch of batches) collected.push(...batch);
   return collected;
 }
 
@@ -46,6 +47,48 @@ test('files are hashed in order', async () => {
     })),
   );
   expect(read).toBe(hashed.reduce((sum, file) => sum + ('bytes' in file ? file.bytes : 0), 0));
+});
+
+test('files that need different digests, long files and missing ones are hashed together', async () => {
+  const folder = await temporaryFolder();
+  const files = (await filesIn(folder, 6)).map((file, number) => ({
+    ...file,
+    algorithms: number % 2 === 0 ? ['sha256'] : ['md5', 'sha512'],
+  }));
+  const [first, second, third] = files;
+  if (!first || !second || !third) throw new Error('There are six files.');
+  const long = [0, 1].map((more) => 'x'.repeat(262_144 + more));
+  await rm(first.path);
+  await writeFile(second.path, long[0] ?? '');
+  await writeFile(third.path, long[1] ?? '');
+  const hashed = await collect(hashInThreads(files, () => {}));
+  expect(hashed[0]).toEqual({ path: first.path, failure: 'ENOENT' });
+  const digests = (algorithm: string, text = '') => createHash(algorithm).update(text).digest('hex');
+  expect(hashed[1]).toEqual({
+    path: second.path,
+    bytes: 262_144,
+    digests: { md5: digests('md5', long[0]), sha512: digests('sha512', long[0]) },
+  });
+  expect(hashed[2]).toMatchObject({ bytes: 262_145, digests: { sha256: digests('sha256', long[1]) } });
+  expect(hashed[5]).toMatchObject({ digests: { md5: digests('md5', contentOf(5)) } });
+});
+
+test('threads wait until the results of earlier files are taken', async () => {
+  const folder = await temporaryFolder();
+  const [file] = await filesIn(folder, 1);
+  // Each is a batch of its own.
+  const files = Array<FileToHash & { bytes: number }>(500).fill({
+    ...(file as FileToHash),
+    bytes: 2_000_000,
+  });
+  let read = 0;
+  const batches = hashInThreads(files, (bytes) => (read += bytes));
+  await batches.next();
+  // Those that were taken, and 64 more.
+  const most = 65 * contentOf(0).length;
+  await vi.waitFor(() => expect(read).toBe(most));
+  await batches.return(undefined);
+  expect(read).toBe(most);
 });
 
 test('a thread that ends without an error is reported, not awaited forever', async () => {

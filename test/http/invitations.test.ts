@@ -36,6 +36,9 @@ describe('invitations (contract, section 4)', () => {
     expect((await contribute(node, node.token)).status).toBe(201);
 
     expect((await node.fetchAsOwner(`/manage/invitations/${id}`, { method: 'DELETE' })).status).toBe(204);
+    expect(await problemOf(await contribute(node, token))).toMatchObject({
+      detail: expect.stringContaining('revoked'),
+    });
     for (const wrong of [undefined, token, 'wrong', 'invitation-0000', `${node.token}0`]) {
       const refused = await contribute(node, wrong);
       expect(refused.headers.get('WWW-Authenticate')).toContain('Bearer');
@@ -67,7 +70,11 @@ describe('invitations (contract, section 4)', () => {
     await share(node, 'contribute', true);
     const enter = (text: string, headers = {}) =>
       node.fetch('/invitation', { method: 'POST', headers, body: new URLSearchParams({ token: text }) });
-    expect(await problemOf(enter('wrong'))).toMatchObject({ status: 401, code: 'invitation_required' });
+    expect(await problemOf(enter('wrong'))).toMatchObject({
+      status: 401,
+      code: 'invitation_required',
+      detail: expect.stringContaining('not valid'),
+    });
     expect((await enter(token, { Origin: 'http://evil.example' })).status).toBe(403);
     const entered = await enter(token);
     expect(entered.status).toBe(204);

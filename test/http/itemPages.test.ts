@@ -132,6 +132,50 @@ describe('the head of a page', () => {
     expect((await pageAt(`/packs/${pack.id}`)).jsonLd?.distribution).toHaveLength(100);
   });
 
+  test('names related works by their URIs', async () => {
+    const related = [
+      { relation: 'IsPartOf' as const, identifier: '10.5281/zenodo.12345' },
+      { relation: 'HasPart' as const, identifier: `sha256:${sha256Of('x')}` },
+      { relation: 'HasPart' as const, identifier: 'https://example.org/a b' },
+    ];
+    const pack = await uploadNewPack(node, { related });
+    expect((await pageAt(`/packs/${pack.id}`)).jsonLd).toMatchObject({
+      isPartOf: [{ '@id': 'https://doi.org/10.5281/zenodo.12345' }],
+      hasPart: [{ '@id': `urn:sha256:${sha256Of('x')}` }, { '@id': 'https://example.org/a%20b' }],
+    });
+  });
+
+  test('of a study is made of its first 100 packs; its citation is made of all', async () => {
+    const created = await node.sendJson('POST', '/api/studies', { title: 'Tides' });
+    const { id } = (await created.json()) as Study;
+    for (let index = 0; index < 101; index += 1) {
+      const authors = [{ name: `Author ${index}` }];
+      const record = sampleRecord({ title: `Pack ${index}`, study: id, authors });
+      expect((await node.sendJson('POST', '/api/packs', record)).status).toBe(201);
+    }
+    const { jsonLd } = await pageAt(`/studies/${id}`);
+    expect(jsonLd?.hasPart).toHaveLength(100);
+    expect(jsonLd?.creator).toHaveLength(100);
+    const cited = await node.fetch(`/api/items/${id}/cite?format=csl-json`);
+    expect(await cited.text()).toContain('100');
+  });
+
+  test('is confirmed with the tag of the copy that a client has', async () => {
+    const pack = await uploadNewPack(node, { summary: 'x'.repeat(2_000) });
+    const path = `${node.url}/packs/${pack.id}`;
+    const zipped = await rawRequest(path, { headers: { 'Accept-Encoding': 'gzip' } });
+    const plain = await rawRequest(path, {});
+    expect(zipped.headers.etag).toBe(`W/${String(plain.headers.etag)}`);
+    for (const { headers } of [zipped, plain]) {
+      const again = await rawRequest(path, {
+        headers: { 'Accept-Encoding': 'gzip', 'If-None-Match': String(headers.etag) },
+      });
+      expect(again.status).toBe(304);
+      expect(again.headers.etag).toBe(headers.etag);
+      expect(again.headers.vary).toMatch(/Accept-Encoding/i);
+    }
+  });
+
   test('of a source has its own feed', async () => {
     const added = await node.sendJson('POST', '/manage/sources', { url: 'http://127.0.0.1:9/a.txt' });
     const { id } = (await added.json()) as { id: string };

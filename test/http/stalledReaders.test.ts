@@ -4,9 +4,8 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ReaderLimits } from '../../server/config.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
@@ -31,6 +30,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => rm(join(template, '..'), { recursive: true }));
 afterEach(async () => {
+  vi.useRealTimers();
   for (const socket of sockets.splice(0)) socket.destroy();
   await closeTestNodes();
 });
@@ -40,6 +40,27 @@ async function largeNode(readers: Partial<ReaderLimits>): Promise<TestNode> {
   const dataFolder = join(await temporaryFolder(), 'data');
   await cp(template, dataFolder, { recursive: true });
   return openTestNode({ readers, dataFolder });
+}
+
+/** The node checks its readers twelve times in this time: once a second. */
+const STALL_TIMEOUT_MS = 12_000;
+const CHECK_MS = 1_000;
+/** More than fill the buffers of a connection, and twelve after that. */
+const MANY_CHECKS = 80;
+/** What a slow reader reads at once. */
+const READ_AT_ONCE = 2_000_000;
+
+/** Call it before the node is opened. Then the node checks its readers when `passChecks` says so. */
+function stopChecks(): void {
+  vi.useFakeTimers({ toFake: ['setInterval'] });
+}
+
+/** Lets the node check its readers this many times, and sends and receives in between. */
+async function passChecks(node: TestNode, count: number): Promise<void> {
+  for (let check = 0; check < count; check += 1) {
+    vi.advanceTimersByTime(CHECK_MS);
+    expect((await node.fetch('/api/health')).status).toBe(200);
+  }
 }
 
 /** Larger than the normal length of the log, at which commits wait for a checkpoint. */
@@ -72,7 +93,8 @@ const logBytes = (node: TestNode) => statSync(join(node.dataFolder, 'strongroom.
 
 describe('readers that stall (contract-2, section 7)', () => {
   test('with four stalled exports a fifth is refused with 503 busy, until they are disconnected', async () => {
-    const node = await largeNode({ stallTimeoutMs: 1_500 });
+    stopChecks();
+    const node = await largeNode({ stallTimeoutMs: STALL_TIMEOUT_MS });
     const stalled = [1, 2, 3, 4].map(() => stall(node, '/api/dump.jsonl'));
     await expect.poll(() => statusOfOneMore(node)).toBe(503);
     for (const path of ['/api/dump.jsonl', '/api/warc', '/api/events?format=csv']) {
@@ -82,40 +104,45 @@ describe('readers that stall (contract-2, section 7)', () => {
     }
     expect((await node.fetch('/api/events')).status).toBe(200);
 
-    await expect.poll(() => statusOfOneMore(node), { timeout: 10_000 }).toBe(200);
-    // The others are disconnected soon after the first.
-    await sleep(3_000);
+    await passChecks(node, MANY_CHECKS);
+    expect(await statusOfOneMore(node)).toBe(200);
     for (const socket of stalled) expect((await readToEnd(socket)).includes('"kind":"trailer"')).toBe(false);
     const whole = await (await node.fetch('/api/dump.jsonl')).text();
     expect(whole).toContain('"kind":"trailer"');
   });
 
   test('a slow reader is not disconnected', async () => {
-    const node = await largeNode({ stallTimeoutMs: 1_000 });
-    const socket = stall(node, '/api/dump.jsonl');
-    const chunks: Buffer[] = [];
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stopChecks();
+    const node = await openTestNode({ readers: { stallTimeoutMs: STALL_TIMEOUT_MS } });
+    const content = 'z'.repeat(40_000_000);
+    await uploadNewPack(node, {}, { 'large.txt': content });
+    const socket = stall(node, `/api/blobs/${sha256Of(content)}`);
+    let bytes = 0;
+    socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
     socket.pause();
-    // Reads for three times the limit in total, a little every tenth of the limit.
-    for (let turn = 0; turn < 30; turn += 1) {
-      await sleep(100);
+    // Reads for three times the limit in total, a little every third of it. More than fits into the buffers is left.
+    for (let turn = 1; turn <= 9; turn += 1) {
+      await passChecks(node, 4);
       socket.resume();
-      await sleep(5);
+      while (bytes < turn * READ_AT_ONCE) await once(socket, 'data');
       socket.pause();
     }
-    const rest = await readToEnd(socket);
-    expect(Buffer.concat([...chunks, rest]).includes('"kind":"trailer"')).toBe(true);
+    socket.resume();
+    while (bytes < content.length) await once(socket, 'data');
   });
 
   test('stalled readers of blobs and pack files are disconnected too, and their responses are incomplete', async () => {
-    const node = await openTestNode({ readers: { stallTimeoutMs: 500 } });
+    stopChecks();
+    const node = await openTestNode({ readers: { stallTimeoutMs: STALL_TIMEOUT_MS } });
     const content = 'y'.repeat(20_000_000);
     const { id } = await uploadNewPack(node, {}, { 'large.txt': content });
     for (const path of [`/api/blobs/${sha256Of(content)}`, `/api/packs/${id}/file`]) {
       const socket = stall(node, path);
       // Some data was sent, but not more than fits into the buffers.
       await once(socket, 'readable');
-      await sleep(2_000);
+      await passChecks(node, MANY_CHECKS);
       const got = await readToEnd(socket);
       expect(got.length, path).toBeGreaterThan(0);
       expect(got.length, path).toBeLessThan(content.length);
@@ -123,15 +150,17 @@ describe('readers that stall (contract-2, section 7)', () => {
   });
 
   test('a stream without events stays open', async () => {
-    const node = await openTestNode({ readers: { stallTimeoutMs: 300 } });
+    stopChecks();
+    const node = await openTestNode({ readers: { stallTimeoutMs: STALL_TIMEOUT_MS } });
     const socket = stall(node, '/api/events/stream');
-    await sleep(1_000);
+    await once(socket, 'readable');
+    await passChecks(node, MANY_CHECKS);
     let isClosed = false;
     socket.on('close', () => {
       isClosed = true;
     });
     socket.resume();
-    await sleep(100);
+    await passChecks(node, 1);
     expect(isClosed).toBe(false);
   });
 

@@ -1,5 +1,7 @@
+import { writeFile } from 'node:fs/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addressGroup } from '../../server/archive/limits/addressGroup.ts';
+import { blobPath } from '../../server/store/blobs/paths.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes } from '../support/node.ts';
 import { filesOf, sampleRecord, uploadPack } from '../support/packs.ts';
@@ -63,6 +65,17 @@ describe('limits of writes by address (contract, section 5)', () => {
     expect((await write(node, { path: 'no/parent', title: 'x' })).status).toBe(409);
     expect((await upload(node, sampleRecord({ files: filesOf(ofBytes(9)) }), ofBytes(10))).status).toBe(422);
     expect(await statuses([write(node), write(node), write(node)])).toEqual([201, 201, 429]);
+  });
+
+  test('a repair is not counted as a write of the visitor whose upload brings it', async () => {
+    const node = await openSharedNode({ ip_writes_per_hour: 2 });
+    const pack = [sampleRecord({ files: filesOf(ofBytes(10)) }), ofBytes(10)] as const;
+    expect((await upload(node, ...pack)).status).toBe(201);
+    const [sha256 = ''] = filesOf(ofBytes(10)).map((file) => file.sha256);
+    await writeFile(blobPath(node.dataFolder, sha256), 'damaged');
+    expect((await upload(node, ...pack)).status).toBe(200);
+    expect((await node.fetch(`/api/blobs/${sha256}`)).status).toBe(200);
+    expect(await statuses([write(node), write(node)])).toEqual([201, 429]);
   });
 
   test('a new limit applies at once', async () => {

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { directMatches } from '../../renderer/src/components/layout/palette/directMatches.ts';
+import {
+  directMatches,
+  watchableAddress,
+} from '../../renderer/src/components/layout/palette/directMatches.ts';
 
 const ORIGIN = 'http://127.0.0.1:7717';
 const digits = '0123456789abcdef'.repeat(4);
@@ -26,4 +29,12 @@ test('plain words have no direct match', () => {
   for (const words of ['', 'gulls at noon', 'pk_123', '0', 'javascript:alert(1)', digits.slice(1)]) {
     expect(targets(words)).toEqual([]);
   }
+});
+
+test('an address with or without its scheme can be watched, a page of this interface and plain words cannot', () => {
+  const watchable = (text: string) => watchableAddress(text, ORIGIN);
+  for (const address of ['https://example.org/a?b=c', 'http://wiki/', 'example.org', 'example.org:8080/a'])
+    expect(watchable(` ${address} `), address).toBe(address);
+  for (const text of ['', 'gulls at noon', 'gulls', '42', `${ORIGIN}/packs`, 'javascript:alert(1)', 'a/b'])
+    expect(watchable(text), text).toBeUndefined();
 });

@@ -11,7 +11,7 @@ function aDraft(changes: Partial<Draft> = {}): Draft {
     license: 'CC0-1.0',
     outcome: 'null',
     hasMethod: false,
-    method: { text: '', link: '', complete: false },
+    method: { text: '', link: '', complete: null },
     results: [],
     keywords: [],
     node: null,
@@ -19,7 +19,6 @@ function aDraft(changes: Partial<Draft> = {}): Draft {
     replicates: null,
     supersedes: null,
     related: [],
-    acceptsTerms: true,
     ...changes,
   };
 }
@@ -33,6 +32,7 @@ function aFile(id: string, path: string, changes: Partial<DraftFile> = {}): Draf
     mediaType: 'text/plain',
     bytes: 1,
     file,
+    isStored: false,
     sha256,
     hashed: 1,
     error: undefined,
@@ -55,8 +55,8 @@ describe('the faults of a draft', () => {
   });
 
   test('are listed in page order, each with its field', () => {
-    const empty = aDraft({ title: '', outcome: null, license: null, acceptsTerms: false });
-    expect(fieldsOf(empty)).toEqual(['field/title', 'field/outcome', 'field/license', 'field/terms_version']);
+    const empty = aDraft({ title: '', outcome: null, license: null });
+    expect(fieldsOf(empty)).toEqual(['field/title', 'field/license', 'field/outcome']);
   });
 
   test('an ORCID iD may be pasted as a URL, and its check digit is verified', () => {
@@ -83,8 +83,12 @@ describe('the faults of a draft', () => {
       result('5', 'x', 'a lot'),
     ];
     const found = fieldsOf(aDraft({ results: rows }));
-    expect(found).toEqual(expect.arrayContaining(['2', '3', '4', '5'].map((key) => `field/results/${key}`)));
-    expect(found).not.toContain('field/results/1');
+    expect(found.toSorted()).toEqual([
+      'field/results/2/name',
+      'field/results/3/name',
+      'field/results/4/value',
+      'field/results/5/value',
+    ]);
     expect(checkDraft(aDraft({ results: [result('1', '__proto__', '1e-7')] }), []).record?.results).toEqual(
       JSON.parse('{"__proto__":1e-7}'),
     );
@@ -105,6 +109,17 @@ describe('the faults of a draft', () => {
     ]);
   });
 
+  test('a stored file of the previous version needs no contents', () => {
+    const stored = aFile('a', 'a.txt', { file: undefined, isStored: true });
+    expect(checkDraft(aDraft(), [stored]).record?.files).toHaveLength(1);
+  });
+
+  test('a method must be stated to be complete or not', () => {
+    const method = { text: 'How', link: '', complete: null };
+    expect(fieldsOf(aDraft({ hasMethod: true, method }))).toEqual(['field/method/complete']);
+    expect(fieldsOf(aDraft({ hasMethod: true, method: { ...method, complete: false } }))).toEqual([]);
+  });
+
   test('files of more than 52,428,800 bytes are a fault', () => {
     const { issues } = checkDraft(aDraft(), [
       aFile('a', 'a.bin', { bytes: 52_428_800 }),
@@ -119,7 +134,7 @@ test('an error from the node is shown at the field of the record it refers to', 
   const draft = aDraft({ results: [{ key: 'r7', name: 'a/b', type: 'text', value: '' }] });
   const files = [aFile('second', 'z.txt'), aFile('first', 'a.txt')];
   const at = (path: string) => issueAt({ path, message: 'No.' }, draft, files)[0]?.field;
-  expect(at('/results/a~1b')).toBe('field/results/r7');
+  expect(at('/results/a~1b')).toBe('field/results/r7/value');
   expect(at('/files/1/path')).toBe('field/files/second');
   expect(at('/keywords/3')).toBe('field/keywords');
   expect(at('/replicates/pack')).toBe('field/replicates/pack');

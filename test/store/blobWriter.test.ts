@@ -29,7 +29,7 @@ const MAX_BYTES = 1_000_000;
 const contentOf = (number: number) => `The content of blob ${number}.`;
 
 function stageText(store: Store, text: string) {
-  return store.blobs.stage([Buffer.from(text)], MAX_BYTES);
+  return store.blobs.staging.stage([Buffer.from(text)], MAX_BYTES);
 }
 
 describe('blobs that are kept concurrently', () => {
@@ -65,7 +65,7 @@ describe('blobs that are kept concurrently', () => {
     const [first = '', ...others] = expected.map((sha256) => dirname(store.blobs.fileOf(sha256)));
     await mkdir(dirname(first), { recursive: true });
     await writeFile(first, 'in the way');
-    for (const sha256 of expected) store.blobs.expect(sha256);
+    for (const sha256 of expected) store.blobs.staging.expect(sha256);
     const [blocked, kept] = await Promise.all([0, 1].map((number) => stageText(store, contentOf(number))));
     await expect(blocked?.keep()).rejects.toMatchObject({ code: 'EEXIST' });
     await kept?.keep();

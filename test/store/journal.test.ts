@@ -29,7 +29,7 @@ const TEXTS = ['one', 'two', 'three', 'four'];
 async function keepAll(store: Store, texts: readonly string[]): Promise<void> {
   await Promise.all(
     texts.map(async (text) => {
-      const staged = await store.blobs.stage([Buffer.from(text)], 1_000);
+      const staged = await store.blobs.staging.stage([Buffer.from(text)], 1_000);
       await staged.keep('journal');
       const row = { sha256: staged.sha256, bytes: staged.bytes, stored_at: store.instant() };
       await store.write((database) => createBlobRowIfAbsent(database, row));
@@ -97,7 +97,7 @@ test('recovery ignores an incomplete record at the end of the journal and restor
 
 test('recovery does not restore a journaled blob that no row references', async () => {
   const running = await openAt(await temporaryFolder());
-  const staged = await running.blobs.stage([Buffer.from('unreferenced')], 1_000);
+  const staged = await running.blobs.staging.stage([Buffer.from('unreferenced')], 1_000);
   await staged.keep('journal');
   const store = await openAt(await cutPower(running));
   expect(await stored(store, 'unreferenced')).toBeUndefined();

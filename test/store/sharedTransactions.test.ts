@@ -22,7 +22,7 @@ async function openAt(folder: string): Promise<Store> {
 
 async function add(store: Store, number: number) {
   const content = `The content of pack ${number}.`;
-  const blob = await store.blobs.stage([Buffer.from(content)], 1_000);
+  const blob = await store.blobs.staging.stage([Buffer.from(content)], 1_000);
   const record = sampleRecord({ title: `Pack ${number}`, files: filesOf({ 'a.txt': content }) });
   return addPack(store, { record, staged: new Map([['a.txt', blob]]) });
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
 import { TooManyBytesError } from '../../server/store/blobs/blobStore.ts';
+import { digestOf } from '../../server/store/blobs/digestOf.ts';
 import { FolderInUseError } from '../../server/store/opening/folderLock.ts';
 import { NewerDatabaseError } from '../../server/store/sqlite/engine/migrate.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
@@ -35,7 +36,7 @@ function* bytesOf(text: string, pieces = 3): Iterable<Uint8Array> {
 describe('blobs', () => {
   test('bytes are stored exactly under their SHA-256, and tmp/ is empty afterwards', async () => {
     const store = await openTestStore(await temporaryFolder());
-    const staged = await store.blobs.stage(bytesOf('abc'), 10);
+    const staged = await store.blobs.staging.stage(bytesOf('abc'), 10);
     expect(staged).toMatchObject({ sha256: ABC, bytes: 3 });
     await staged.keep();
     await store.write((db) =>
@@ -43,13 +44,13 @@ describe('blobs', () => {
     );
     await staged.discard();
     expect(await readFile(join(store.folder, 'blobs', 'ba', '78', ABC), 'utf8')).toBe('abc');
-    expect(await store.blobs.rehash(ABC)).toBe(ABC);
+    expect(await digestOf(store.blobs.fileOf(ABC))).toBe(ABC);
     expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
   });
 
   test('a stream over the limit is refused and leaves nothing behind', async () => {
     const store = await openTestStore(await temporaryFolder());
-    await expect(store.blobs.stage(bytesOf('abcdefghijk'), 10)).rejects.toThrow(TooManyBytesError);
+    await expect(store.blobs.staging.stage(bytesOf('abcdefghijk'), 10)).rejects.toThrow(TooManyBytesError);
     expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
   });
 
@@ -59,30 +60,30 @@ describe('blobs', () => {
       yield Buffer.from('abc');
       throw new Error('the line went dead');
     })();
-    await expect(store.blobs.stage(failing, 10)).rejects.toThrow('the line went dead');
+    await expect(store.blobs.staging.stage(failing, 10)).rejects.toThrow('the line went dead');
     expect(await readdir(join(store.folder, 'tmp'))).toEqual([]);
   });
 
   test('storing the same bytes again repairs a damaged blob', async () => {
     const store = await openTestStore(await temporaryFolder());
-    await (await store.blobs.stage(bytesOf('abc'), 10)).keep();
+    await (await store.blobs.staging.stage(bytesOf('abc'), 10)).keep();
     await writeFile(store.blobs.fileOf(ABC), 'abd');
-    expect(await store.blobs.rehash(ABC)).not.toBe(ABC);
-    await (await store.blobs.stage(bytesOf('abc'), 10)).keep();
-    expect(await store.blobs.rehash(ABC)).toBe(ABC);
+    expect(await digestOf(store.blobs.fileOf(ABC))).not.toBe(ABC);
+    await (await store.blobs.staging.stage(bytesOf('abc'), 10)).keep();
+    expect(await digestOf(store.blobs.fileOf(ABC))).toBe(ABC);
   });
 
   test('the next start empties tmp/, deletes unreferenced leftovers and keeps referenced blobs', async () => {
     const folder = await temporaryFolder();
     const first = await openStore({ folder, clock: systemClock });
-    const named = await first.blobs.stage(bytesOf('abc'), 10);
+    const named = await first.blobs.staging.stage(bytesOf('abc'), 10);
     await named.keep();
     await first.write((db) =>
       createBlobRowIfAbsent(db, { sha256: ABC, bytes: 3, stored_at: first.instant() }),
     );
-    const unnamed = await first.blobs.stage(bytesOf('abd'), 10);
+    const unnamed = await first.blobs.staging.stage(bytesOf('abd'), 10);
     await unnamed.keep();
-    await first.blobs.stage(bytesOf('left by a crash'), 100);
+    await first.blobs.staging.stage(bytesOf('left by a crash'), 100);
     await first.close();
     const second = await openTestStore(folder);
     expect(await readdir(join(folder, 'tmp'))).toEqual([]);

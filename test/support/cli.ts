@@ -44,10 +44,22 @@ export interface ServedNode {
 }
 
 /** Starts `strongroom serve --json` on a free port and waits until it listens. */
-export async function serveNode(dataFolder: string, ...more: string[]): Promise<ServedNode> {
+export function serveNode(dataFolder: string, ...more: string[]): Promise<ServedNode> {
+  return serveNodeWith({}, dataFolder, ...more);
+}
+
+/** Like `serveNode`, with more options of Node and more variables of the environment. */
+export async function serveNodeWith(
+  { nodeOptions = [], env = {} }: { nodeOptions?: readonly string[]; env?: NodeJS.ProcessEnv },
+  dataFolder: string,
+  ...more: string[]
+): Promise<ServedNode> {
   const serve = ['serve', '--json', '--port', '0', '--no-collect', '--data', dataFolder, ...more];
-  const args = [...NODE_OPTIONS, CLI, ...serve];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const args = [...NODE_OPTIONS, ...nodeOptions, CLI, ...serve];
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let stderr = '';
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   for await (const line of createInterface({ input: child.stdout })) {

@@ -3,7 +3,8 @@ import { RELATION_TYPES } from '../../shared/archive/vocabulary.ts';
 /**
  * The rules of the DataCite Metadata Schema 4.6 for its JSON, as a JSON Schema. It is stricter than the JSON Schemas of
  * 4.5 and 4.6 that DataCite's clients validate with (inveniosoftware/datacite): it leaves out the properties that a
- * pack or a study never has, insists on more, and allows no more of the rest. What passes here passes there.
+ * pack or a study never has, insists on more, and allows no more of the rest. What passes here passes there, except for
+ * the relations `HasTranslation` and `IsTranslationOf`, which are in Metadata Schema 4.6 and not in those files.
  */
 export const DATACITE_SCHEMA = {
   type: 'object',

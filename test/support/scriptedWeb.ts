@@ -38,7 +38,8 @@ export class ScriptedWeb {
   readonly #scheme: string;
   readonly #host: string;
   readonly #scripts = new Map<string, Step[]>();
-  readonly #seen: SeenRequest[] = [];
+  /** The received requests by path. */
+  readonly #seen = new Map<string, SeenRequest[]>();
   readonly #sockets = new Set<Socket>();
   readonly #news = new EventEmitter();
 
@@ -74,7 +75,12 @@ export class ScriptedWeb {
   }
 
   requests(path: string): SeenRequest[] {
-    return this.#seen.filter((request) => request.path === path);
+    return [...(this.#seen.get(path) ?? [])];
+  }
+
+  /** The number of requests for any path so far. */
+  get requestCount(): number {
+    return [...this.#seen.values()].reduce((sum, requests) => sum + requests.length, 0);
   }
 
   /** Resolves when the path was requested this many times in total. */
@@ -93,7 +99,9 @@ export class ScriptedWeb {
       if (!head.includes('\r\n\r\n')) return;
       const request = parseHead(head);
       head = '';
-      this.#seen.push(request);
+      const seen = this.#seen.get(request.path);
+      if (seen) seen.push(request);
+      else this.#seen.set(request.path, [request]);
       this.#news.emit('request');
       const script = this.#scripts.get(request.path) ?? [page('Not here.', { status: 404 })];
       const step = script.length > 1 ? script.shift() : script[0];

@@ -5,8 +5,10 @@ import type { Files } from './packs.ts';
 
 /** Returns the bytes of a pack file. */
 export async function writtenPackFile(record: PackRecord, files: Files): Promise<Buffer> {
-  const output = writePackFile(record, async function* ({ path }) {
-    yield Buffer.from(files[path] ?? '');
+  const output = writePackFile(record, {
+    read: async function* ({ path }) {
+      yield Buffer.from(files[path] ?? '');
+    },
   });
   const chunks: Buffer[] = [];
   for await (const chunk of output.zip(await output.check()).read()) chunks.push(Buffer.from(chunk));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isChecksumList, parseChecksums } from '../../server/verification/checksums.ts';
+import { isChecksumList, parseChecksums } from '../../shared/values/checksums.ts';
 
 const DIGEST = 'ab'.repeat(32);
 
@@ -35,4 +35,9 @@ test('a checksum list is recognised by its content', () => {
   expect(isChecksumList(`${DIGEST}  a\n`)).toBe(true);
   expect(isChecksumList('time,level\n1,2.5\n')).toBe(false);
   expect(isChecksumList('')).toBe(false);
+});
+
+test('a list of hashdeep is parsed by its columns', () => {
+  const text = `%%%% HASHDEEP-1.0\n%%%% size,md5,sha256,filename\n## $ hashdeep -r .\n12,${'0'.repeat(32)},${DIGEST},./a, b.txt\n12,broken\n`;
+  expect(parseChecksums(text)).toEqual({ entries: [{ name: './a, b.txt', sha256: DIGEST }], faults: [5] });
 });

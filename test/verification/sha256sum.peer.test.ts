@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
-import { parseChecksums } from '../../server/verification/checksums.ts';
+import { parseChecksums } from '../../shared/values/checksums.ts';
 import { run } from '../support/extract.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 import { requirePrograms } from '../support/requirements.ts';

@@ -41,6 +41,19 @@ export function exactTime(instant: string, zone: Zone): string {
   return format.format(new Date(instant));
 }
 
+/** The time of day with the zone's name, and the date unless it is today: `15:00 CET`, `21 Nov, 01:00 CET`. */
+export function clockTime(instant: string, zone: Zone, now: number): string {
+  const isToday = dayOf(instant, zone) === dayOf(new Date(now).toISOString(), zone);
+  return new Intl.DateTimeFormat('en-GB', {
+    ...(!isToday && { day: 'numeric', month: 'short' }),
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+    timeZoneName: 'short',
+    timeZone: zone === 'utc' ? 'UTC' : undefined,
+  }).format(new Date(instant));
+}
+
 /** The date in a time zone, as the timeline's filters expect it: `2026-11-20`. */
 export function dayOf(instant: string, zone: Zone): string {
   // The Swedish locale formats dates as YYYY-MM-DD.

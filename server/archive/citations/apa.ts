@@ -1,20 +1,24 @@
 import type { CslName } from '../../../shared/archive/citation.ts';
-import type { CitedWork } from './citedWork.ts';
+import { type CitableWork, urnOf } from './citedWork.ts';
 import { genreOf } from './csl.ts';
 import { initials, nameParts } from './names.ts';
 
 /** If there are more authors, only the first 19 and the last are named. */
 const MAX_AUTHORS = 20;
 
-/** Formats a reference in the style of the APA Publication Manual (7th edition, 10.9), as plain text. */
-export function apaReference(work: CitedWork): string {
+/**
+ * Formats a reference in the style of the APA Publication Manual (7th edition, 10.9), as plain text. A pack without a URL
+ * is identified by its fingerprint.
+ */
+export function apaReference(work: CitableWork): string {
   const version = work.version === undefined ? '' : ` (Version ${work.version})`;
   const title = `${work.title}${version} [${genreOf(work)}].`;
   const authors = listed(work.authors.map(({ name }) => nameParts(name)));
   const year = `(${work.date.year}).`;
   // Without authors, the title comes first.
   const opening = authors === '' ? [title, year] : [withFullStop(authors), year, title];
-  return [...opening, withFullStop(work.publisher), work.url].join(' ');
+  const identifier = work.url ?? urnOf(work);
+  return [...opening, withFullStop(work.publisher), ...(identifier ? [identifier] : [])].join(' ');
 }
 
 function listed(names: readonly CslName[]): string {
@@ -31,8 +35,9 @@ function listed(names: readonly CslName[]): string {
 
 function nameText(name: CslName): string {
   if ('literal' in name) return name.literal;
-  const { family, given } = name;
-  return hasCase(family + given) ? `${family}, ${initials(given)}` : `${family}${given}`;
+  const { family, given, suffix } = name;
+  if (!hasCase(family + given)) return `${family}${given}`;
+  return [family, initials(given), ...(suffix === undefined ? [] : [suffix])].join(', ');
 }
 
 /** Returns whether a script has capital letters. Names in other scripts are written with the family name first, unseparated. */

@@ -1,5 +1,5 @@
 import type { CslName } from '../../../shared/archive/citation.ts';
-import type { CitedWork } from './citedWork.ts';
+import type { CitableWork } from './citedWork.ts';
 import { fingerprintNote } from './csl.ts';
 import { nameParts } from './names.ts';
 
@@ -23,14 +23,14 @@ const LATEX: Readonly<Record<string, string>> = {
  * Formats a BibTeX entry in UTF-8. It is implemented here because the library used for comparison in the tests drops
  * every letter that LaTeX has no command for, for example a whole title in Chinese.
  */
-export function bibtexEntry(work: CitedWork): string {
+export function bibtexEntry(work: CitableWork): string {
   const fields: Record<string, string> = {
     author: work.authors.map(({ name }) => authorText(nameParts(name))).join(' and '),
     // The second pair of braces preserves the capital letters of the title.
     title: `{${escapeLatex(work.title)}}`,
     year: String(work.date.year),
     publisher: `{${escapeLatex(work.publisher)}}`,
-    url: work.url,
+    url: work.url ?? '',
     version: work.version === undefined ? '' : String(work.version),
     keywords: work.keywords
       .map(keywordText)
@@ -58,7 +58,8 @@ function keywordText(keyword: string): string {
 /** Braces protect commas and the word `and` in a name. */
 function authorText(name: CslName): string {
   if ('literal' in name) return `{${escapeLatex(name.literal)}}`;
-  return `${namePart(name.family)}, ${namePart(name.given)}`;
+  const suffix = name.suffix === undefined ? '' : `${namePart(name.suffix)}, `;
+  return `${namePart(name.family)}, ${suffix}${namePart(name.given)}`;
 }
 
 function namePart(part: string): string {

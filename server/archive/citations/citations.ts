@@ -4,7 +4,7 @@ import type { DamageContext } from '../../fixity/confirmDamage.ts';
 import type { Store } from '../../store/store.ts';
 import { apaReference } from './apa.ts';
 import { bibtexEntry } from './bibtex.ts';
-import type { CitedWork } from './citedWork.ts';
+import type { CitableWork } from './citedWork.ts';
 import { cslItem } from './csl.ts';
 import { dataciteRecord } from './datacite.ts';
 import { type CitationContext, readCitedPack, readCitedWork } from './readCitedWork.ts';
@@ -13,12 +13,17 @@ import { croissantDescriptor } from './tables/croissant.ts';
 import { frictionlessDescriptor } from './tables/frictionless.ts';
 import { readTables } from './tables/readTables.ts';
 
+export interface CitingContext extends CitationContext {
+  /** The origin to print in citations; undefined if the node has none that works on other machines. */
+  printedOrigin: string | undefined;
+}
+
 /** Returns the citation of a pack or a study in all text formats. @throws Problem `not_found` */
-export function cite({ read }: Pick<Store, 'read'>, id: string, from: CitationContext): Citation {
-  const work = readCitedWork(read, id, from);
+export function cite({ read }: Pick<Store, 'read'>, id: string, from: CitingContext): Citation {
+  const work = readCitableWork(read, id, from);
   return {
     id: work.id,
-    url: work.url,
+    url: `${from.origin}${work.path}`,
     digest: work.digest,
     csl: cslItem(work),
     apa: apaReference(work),
@@ -27,7 +32,24 @@ export function cite({ read }: Pick<Store, 'read'>, id: string, from: CitationCo
   };
 }
 
-const FORMS: Record<CitationFormat, (work: CitedWork) => string> = {
+/**
+ * Returns a work as it is printed. URLs of this node are left out if they work only on this machine: a citation is read
+ * elsewhere, and later.
+ */
+function readCitableWork(
+  database: Store['read'],
+  id: string,
+  { origin, publisher, printedOrigin }: CitingContext,
+): CitableWork & { path: string } {
+  const printed = printedOrigin ?? origin;
+  const work = readCitedWork(database, id, { origin: printed, publisher });
+  const path = work.url.slice(printed.length);
+  if (printedOrigin !== undefined) return { ...work, path };
+  const relations = work.relations.filter(({ identifier }) => !identifier.startsWith(`${origin}/`));
+  return { ...work, path, url: undefined, relations };
+}
+
+const FORMS: Record<CitationFormat, (work: CitableWork) => string> = {
   bibtex: bibtexEntry,
   ris: risRecord,
   'csl-json': (work) => JSON.stringify(cslItem(work)),
@@ -39,10 +61,10 @@ const FORMS: Record<CitationFormat, (work: CitedWork) => string> = {
 export function citeAs(
   { read }: Pick<Store, 'read'>,
   id: string,
-  from: CitationContext,
+  from: CitingContext,
   format: CitationFormat,
 ): string {
-  return FORMS[format](readCitedWork(read, id, from));
+  return FORMS[format](readCitableWork(read, id, from));
 }
 
 const DESCRIPTORS = { croissant: croissantDescriptor, frictionless: frictionlessDescriptor };

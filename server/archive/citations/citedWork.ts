@@ -33,6 +33,14 @@ export interface CitedWork {
   relations: CitedRelation[];
 }
 
+/** A work as it is printed in a citation: without a URL if nobody else could open it. */
+export type CitableWork = Omit<CitedWork, 'url'> & { url: string | undefined };
+
+/** The identifier of a work in every archive that holds it; undefined for a study. */
+export function urnOf({ digest }: Pick<CitedWork, 'digest'>): string | undefined {
+  return digest === null ? undefined : `urn:sha256:${digest}`;
+}
+
 /**
  * Converts text to one line. In line-based formats a line break would start a new field, and control characters are not
  * valid in any format.

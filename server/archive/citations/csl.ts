@@ -1,14 +1,14 @@
 import type { CslItem } from '../../../shared/archive/citation.ts';
-import type { CitedWork } from './citedWork.ts';
+import type { CitableWork, CitedWork } from './citedWork.ts';
 import { nameParts } from './names.ts';
 
 /** Returns the genre of the work, which APA shows in brackets. */
-export function genreOf({ kind }: CitedWork): string {
+export function genreOf({ kind }: Pick<CitedWork, 'kind'>): string {
   return kind === 'pack' ? 'Data set' : 'Study';
 }
 
 /** Returns the work as CSL-JSON, the format of citation managers. */
-export function cslItem(work: CitedWork): CslItem {
+export function cslItem(work: CitableWork): CslItem {
   const { year, month, day } = work.date;
   return {
     id: work.id,
@@ -17,7 +17,7 @@ export function cslItem(work: CitedWork): CslItem {
     author: work.authors.map(({ name }) => nameParts(name)),
     issued: { 'date-parts': [[year, month, day]] },
     publisher: work.publisher,
-    URL: work.url,
+    ...(work.url === undefined ? {} : { URL: work.url }),
     genre: genreOf(work),
     ...(work.version === undefined ? {} : { version: String(work.version) }),
     ...(work.abstract ? { abstract: work.abstract } : {}),

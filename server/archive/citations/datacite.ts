@@ -1,6 +1,6 @@
 import { parseRelatedIdentifier } from '../../../shared/archive/relatedIdentifier.ts';
 import type { License } from '../../../shared/archive/vocabulary.ts';
-import { type CitedAuthor, type CitedRelation, type CitedWork, dateText } from './citedWork.ts';
+import { type CitableWork, type CitedAuthor, type CitedRelation, dateText, urnOf } from './citedWork.ts';
 import { genreOf } from './csl.ts';
 import { nameParts } from './names.ts';
 
@@ -29,7 +29,8 @@ export interface DataciteCreator {
 export interface DataciteRecord {
   schemaVersion: string;
   types: { resourceTypeGeneral: 'Dataset' | 'Collection'; resourceType: string };
-  url: string;
+  /** The URN of a pack if the node has no address that others can open; missing for a study then. */
+  url?: string;
   alternateIdentifiers: { alternateIdentifier: string; alternateIdentifierType: string }[];
   creators: DataciteCreator[];
   titles: { title: string }[];
@@ -62,16 +63,17 @@ const UNAVAILABLE = ':unav';
  * The work by the DataCite Metadata Schema 4.6, in DataCite's JSON as versions 4.5 and later have it: no `identifiers`,
  * lists without repetition. It has no DOI, so its address identifies it.
  */
-export function dataciteRecord(work: CitedWork): DataciteRecord {
+export function dataciteRecord(work: CitableWork): DataciteRecord {
+  const url = work.url ?? urnOf(work);
   return {
     schemaVersion: 'http://datacite.org/schema/kernel-4',
     types: {
       resourceTypeGeneral: work.kind === 'pack' ? 'Dataset' : 'Collection',
       resourceType: genreOf(work),
     },
-    url: work.url,
+    ...(url === undefined ? {} : { url }),
     alternateIdentifiers: [
-      { alternateIdentifier: work.url, alternateIdentifierType: 'URL' },
+      ...(work.url === undefined ? [] : [{ alternateIdentifier: work.url, alternateIdentifierType: 'URL' }]),
       { alternateIdentifier: work.id, alternateIdentifierType: 'Strongroom id' },
       ...(work.digest
         ? [{ alternateIdentifier: work.digest, alternateIdentifierType: 'SHA-256 fingerprint' }]

@@ -1,6 +1,6 @@
 import type { Pack, PackFile } from '../../../shared/archive/pack.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { iterateCitedPacks, versionNumber } from '../../store/sqlite/archive/citations.ts';
+import { iterateCitedPacks } from '../../store/sqlite/archive/citations.ts';
 import { packById } from '../../store/sqlite/archive/packs.ts';
 import type { StudyRow } from '../../store/sqlite/archive/studies.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
@@ -17,6 +17,7 @@ export interface CitationContext {
 
 /** The maximum number of packs that the citation of a study lists. */
 const MAX_PARTS = 500;
+const ALL = -1;
 
 /** @throws Problem `not_found` */
 export function readCitedWork(database: ReadDatabase, id: string, from: CitationContext): CitedWork {
@@ -34,25 +35,32 @@ export function readCitedPack(
   return cited;
 }
 
-/** Returns a pack or a study as it is cited, and the files of a pack. @throws Problem `not_found` */
+/**
+ * Returns a pack or a study as it is cited, and the files of a pack.
+ *
+ * @param packs the number of a study's packs that are read, oldest first; by default all. Authors, sizes and parts of
+ * the study are those of these packs.
+ * @throws Problem `not_found`
+ */
 export function readCitedItem(
   database: ReadDatabase,
   id: string,
   from: CitationContext,
+  packs = ALL,
 ): { work: CitedWork; files: PackFile[] } {
   return database
     .transaction(() => {
       requireItem(database, id);
       if (!packById(database, id)) {
-        return { work: citedStudy(database, requireStudy(database, id), from), files: [] };
+        return { work: citedStudy(database, requireStudy(database, id), from, packs), files: [] };
       }
       const pack = readPack(database, id);
-      return { work: citedPack(database, pack, from), files: pack.files };
+      return { work: citedPack(pack, from), files: pack.files };
     })
     .deferred();
 }
 
-function citedPack(database: ReadDatabase, pack: Pack, { origin, publisher }: CitationContext): CitedWork {
+function citedPack(pack: Pack, { origin, publisher }: CitationContext): CitedWork {
   const { evidence, supersedes, replicates, study } = pack;
   const relations: CitedRelation[] = [...pack.related];
   const packAt = (id: string) => `${origin}/packs/${id}`;
@@ -74,7 +82,7 @@ function citedPack(database: ReadDatabase, pack: Pack, { origin, publisher }: Ci
     publisher,
     url: packAt(pack.id),
     digest: pack.digest,
-    version: supersedes || evidence.superseded_by ? versionNumber(database, pack.id) : undefined,
+    version: supersedes || evidence.superseded_by ? evidence.version : undefined,
     abstract: oneLine(pack.summary),
     keywords: pack.keywords.map(oneLine).filter((keyword) => keyword !== ''),
     license: pack.license,
@@ -89,12 +97,13 @@ function citedStudy(
   database: ReadDatabase,
   study: StudyRow,
   { origin, publisher }: CitationContext,
+  packs: number,
 ): CitedWork {
   const authors = new Map<string, CitedAuthor>();
   const relations: CitedRelation[] = [];
   let bytes = 0;
   let files = 0;
-  for (const pack of iterateCitedPacks(database, study.id)) {
+  for (const pack of iterateCitedPacks(database, study.id, packs)) {
     bytes += pack.bytes;
     files += pack.files;
     if (relations.length < MAX_PARTS) {

@@ -1,10 +1,11 @@
 import type { PackFile } from '../../../shared/archive/pack.ts';
+import { uriOfIdentifier } from '../../../shared/archive/relatedIdentifier.ts';
 import { type CitedAuthor, type CitedWork, dateText } from './citedWork.ts';
 import { LICENSES_CITED } from './datacite.ts';
 import { nameParts } from './names.ts';
 
-/** The maximum number of files or packs that are listed. The linkset lists all files. */
-const MAX_PARTS = 100;
+/** The maximum number of files, packs or authors that are listed. The linkset lists all files. */
+export const MAX_PARTS = 100;
 /** Google Dataset Search reads descriptions of up to 5,000 characters. */
 const MAX_DESCRIPTION = 5_000;
 
@@ -37,10 +38,20 @@ export function schemaOrgDocument(work: CitedWork, files: readonly PackFile[], o
       ? { includedInDataCatalog: { '@type': 'DataCatalog', name: work.publisher, url: `${origin}/` } }
       : {}),
     ...(partOf.length > 0
-      ? { isPartOf: partOf.map(({ identifier }) => ({ '@type': 'Collection', '@id': identifier })) }
+      ? {
+          isPartOf: partOf.map(({ identifier }) => ({
+            '@type': 'Collection',
+            '@id': uriOfIdentifier(identifier),
+          })),
+        }
       : {}),
     ...(parts.length > 0
-      ? { hasPart: parts.map(({ identifier }) => ({ '@type': 'Dataset', '@id': identifier })) }
+      ? {
+          hasPart: parts.map(({ identifier }) => ({
+            '@type': 'Dataset',
+            '@id': uriOfIdentifier(identifier),
+          })),
+        }
       : {}),
     ...(files.length > 0
       ? { distribution: files.slice(0, MAX_PARTS).map((file) => downloadOf(file, origin)) }

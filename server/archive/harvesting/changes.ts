@@ -8,7 +8,7 @@ import {
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { entryAt } from '../../store/sqlite/node/ledger.ts';
 import type { ListSelection } from './request.ts';
-import { packSets } from './sets.ts';
+import { indexedPacks, packSets } from './sets.ts';
 
 /** A pack in a list of OAI-PMH. */
 export interface HarvestedPack {
@@ -16,6 +16,8 @@ export interface HarvestedPack {
   /** The second of the ledger entry that last changed the pack's metadata. */
   datestamp: string;
   sets: string[];
+  /** The size of its record in bytes. */
+  bytes: number;
   /** Its position in the order of changes. */
   entry: number;
   place: number;
@@ -30,20 +32,23 @@ const BATCH = 200;
  */
 export function* changedPacks(database: ReadDatabase, selection: ListSelection): Generator<HarvestedPack> {
   const { from, until, set, position } = selection;
+  const indexed = set === undefined ? undefined : indexedPacks(database, set);
+  if (indexed?.packs === 0) return;
   const first = position?.entry ?? (from === undefined ? 1 : firstEntryFrom(database, startOf(from)));
   const end = until === undefined ? Number.POSITIVE_INFINITY : firstEntryFrom(database, endOf(until));
   for (let next = first; ; ) {
-    const added = packsAddedFrom(database, next, BATCH);
+    const added = packsAddedFrom(database, next, BATCH, indexed);
     for (const pack of added) {
       if (pack.ledger_entry >= end) return;
       const start = pack.ledger_entry === position?.entry ? position.place : 0;
       for (const [place, id] of changedBy(pack).entries()) {
         if (place < start || lastChangeOf(database, id) !== pack.ledger_entry) continue;
-        const sets = setsOf(database, id);
+        const { sets, bytes } = setsOf(database, id);
         if (set !== undefined && !sets.some((each) => each === set || each.startsWith(`${set}:`))) continue;
         yield {
           id,
           sets,
+          bytes,
           datestamp: datestampAt(database, pack.ledger_entry),
           entry: pack.ledger_entry,
           place,
@@ -60,7 +65,7 @@ export function* changedPacks(database: ReadDatabase, selection: ListSelection):
 export function harvestedPack(database: ReadDatabase, id: string): HarvestedPack | undefined {
   const entry = lastChangeOf(database, id);
   if (entry === undefined) return undefined;
-  return { id, sets: setsOf(database, id), datestamp: datestampAt(database, entry), entry, place: 0 };
+  return { id, ...setsOf(database, id), datestamp: datestampAt(database, entry), entry, place: 0 };
 }
 
 /** Returns the earliest datestamp, now and in future; undefined if nothing is recorded. */
@@ -74,9 +79,9 @@ function changedBy({ id, supersedes, replicates }: AddedPack): string[] {
   return [...new Set([supersedes, replicates, id].filter((each) => each !== null))];
 }
 
-function setsOf(database: ReadDatabase, id: string): string[] {
+function setsOf(database: ReadDatabase, id: string): Pick<HarvestedPack, 'sets' | 'bytes'> {
   const fields = setFieldsOf(database, id);
-  return fields ? packSets(fields) : [];
+  return { sets: fields ? packSets(fields) : [], bytes: fields?.bytes ?? 0 };
 }
 
 function datestampAt(database: ReadDatabase, entry: number): string {

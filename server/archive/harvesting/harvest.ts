@@ -1,3 +1,4 @@
+import { MEBIBYTE } from '../../../shared/limits.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { lastEntry } from '../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../store/store.ts';
@@ -25,6 +26,11 @@ export interface Provider extends CitationContext {
 
 /** The number of records, headers or sets in one response. */
 const PAGE = 50;
+/**
+ * After this many bytes of records read and XML written, a list continues in the next response. Every response has at
+ * least one record.
+ */
+const MAX_BYTES = 2 * MEBIBYTE;
 
 const OAI_PMH = 'http://www.openarchives.org/OAI/2.0/';
 
@@ -149,13 +155,20 @@ function listPacks(
 ): Xml[] {
   const selection = parseSelection(request);
   const cursor = selection.position?.cursor ?? 0;
-  const packs = changedPacks(database, selection)
-    .take(PAGE + 1)
-    .toArray();
-  if (packs.length === 0) throw new HarvestError('noRecordsMatch', 'No pack is in this selection.');
-  const following = packs[PAGE];
-  const token = following && listTokenOf(request.verb, selection, { ...following, cursor: cursor + PAGE });
-  return [...packs.slice(0, PAGE).map((pack) => write(pack, selection.prefix)), ...tokenXml(cursor, token)];
+  const written: Xml[] = [];
+  let bytes = 0;
+  let token: string | undefined;
+  for (const pack of changedPacks(database, selection)) {
+    if (written.length === PAGE || bytes >= MAX_BYTES) {
+      token = listTokenOf(request.verb, selection, { ...pack, cursor: cursor + written.length });
+      break;
+    }
+    const xml = write(pack, selection.prefix);
+    bytes += pack.bytes + Buffer.byteLength(xml.text);
+    written.push(xml);
+  }
+  if (written.length === 0) throw new HarvestError('noRecordsMatch', 'No pack is in this selection.');
+  return [...written, ...tokenXml(cursor, token)];
 }
 
 /** A list in parts ends with an empty token. A complete list has none. */

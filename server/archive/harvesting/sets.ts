@@ -1,4 +1,5 @@
 import { LICENSES } from '../../../shared/archive/vocabulary.ts';
+import { type IndexedSet, packsWithSubject, packsWithValue } from '../../store/sqlite/archive/harvest.ts';
 import { allTreeNodes } from '../../store/sqlite/archive/treeNodes.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { LICENSES_CITED } from '../citations/datacite.ts';
@@ -16,6 +17,15 @@ export function allSets(database: ReadDatabase): HarvestSet[] {
     { spec: 'subject', name: 'Packs by subject' },
     ...allTreeNodes(database).map(({ path, title }) => ({ spec: subjectSet(path), name: title })),
   ];
+}
+
+/** Returns the packs of a set; undefined if every pack belongs to it. */
+export function indexedPacks(database: ReadDatabase, set: string): IndexedSet | undefined {
+  const [kind, ...path] = set.split(':');
+  const value = path.join('/');
+  if (kind === 'license') return value === '' ? undefined : packsWithValue(database, 'license', value);
+  if (kind !== 'subject') return { values: [], packs: 0 };
+  return value === '' ? packsWithSubject(database) : packsWithValue(database, 'node', value);
 }
 
 /** Returns the most specific sets of a pack. It also belongs to their parents. */

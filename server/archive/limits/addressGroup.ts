@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 
 /**
  * Whom an address stands for: an IPv4 address for itself, also where it is mapped into IPv6; an IPv6 address for its
- * /64, because a device can use any number of addresses in one. Any other text stands for itself.
+ * /64, because a device can use any number of addresses in one. Any other text is returned unchanged.
  */
 export function addressGroup(address: string): string {
   const bare = address.replace(/%.*$/, '');

@@ -115,7 +115,7 @@ export function rateLimited({ limit, quota, counts, resetsAt }: Budget, now: num
   const span = limit.endsWith('hour') ? 'an hour' : 'a day';
   const detail = `${whose} may ${amount} in ${span} (${limit}). Try again at ${resets_at}.`;
   return new Problem('rate_limited', detail, {
-    members: { limit, resets_at },
+    members: { limit, quota, resets_at },
     headers: { 'Retry-After': String(secondsUntil(resetsAt, now)) },
   });
 }

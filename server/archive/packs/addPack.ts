@@ -29,6 +29,8 @@ export type NewPack = SentRecord & {
   staged?: ReadonlyMap<string, StagedBlob>;
   /** Reserves space for the bytes that the archive does not hold yet, before they are stored. Throws if there is none. */
   reserveSpace?: (bytes: number) => Promise<void>;
+  /** The store that records repairs, which do not count as the visitor's write. The store of the pack by default. */
+  repairStore?: Store;
 };
 
 /** The number of blobs of one pack that are stored at once, so that a large pack does not block other uploads. */
@@ -53,7 +55,7 @@ export interface AddedPack {
  * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; I/O errors.
  */
 export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
-  const { staged, reserveSpace } = pack;
+  const { staged, reserveSpace, repairStore = store } = pack;
   try {
     const checked = 'checked' in pack ? pack.checked : checkRecord(pack.record);
     const { id } = checked;
@@ -61,13 +63,13 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     if (staged) requireMatchingFiles(checked, staged);
     else requireHeldFiles(store.read, checked);
     if (packByDigest(store.read, checked.digest)) {
-      await repairHeld(store, [...(staged?.values() ?? [])]);
+      await repairHeld(repairStore, [...(staged?.values() ?? [])]);
       return existing();
     }
     requireReferences(store.read, checked.record);
     const blobs = [...(staged?.values() ?? [])];
     await reserveSpace?.(newBytes(store.read, blobs));
-    await repairHeld(store, blobs);
+    await repairHeld(repairStore, blobs);
     await storeAll(blobs);
     const text = await store.write((database) => recordPack(database, checked, store.instant()));
     return text === undefined ? existing() : { id, created: true, text };
@@ -106,7 +108,7 @@ function requireHeldFiles(database: ReadDatabase, { record, pointerTo }: Checked
 function requireReferences(database: ReadDatabase, record: PackRecord): void {
   const { node, study, replicates, supersedes } = record;
   if (node !== null && !treeNodeAt(database, node)) {
-    throw unknown('unknown_node', '/node', `There is no node ${node}. Create it first, or omit it.`);
+    throw unknown('unknown_node', '/node', `There is no subject ${node}. Create it first, or omit it.`);
   }
   if (study !== null && !studyById(database, study)) {
     throw unknown('unknown_study', '/study', `There is no study ${study}.`);

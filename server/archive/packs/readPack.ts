@@ -10,6 +10,7 @@ import {
   type ReplicationRow,
   recordTexts,
   replicationsOf,
+  supersededPacks,
   superseders,
 } from '../../store/sqlite/archive/packs.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
@@ -36,7 +37,8 @@ export function readPackText(database: ReadDatabase, id: string): string {
  * Returns the same for a pack that was recorded in this transaction. Nothing can refer to it yet, so only its row is read.
  */
 export function newPackText(database: ReadDatabase, id: string, record: string): string {
-  return textOf(openingOf(requirePack(database, id), NO_REFERENCES), record);
+  const row = requirePack(database, id);
+  return textOf(openingOf(row, { ...NO_REFERENCES, version: versionsOf(database, [row])(id) }), record);
 }
 
 /** Returns a pack as a parsed value. @throws Problem `not_found` */
@@ -96,28 +98,50 @@ function derivedFields(database: ReadDatabase, rows: readonly PackRow[]): Map<nu
     superseders(database, ids).map(({ superseded, pack }) => [superseded, pack] as const),
   );
   const flags = Map.groupBy(flagsOf(database, ids), ({ pack }) => pack);
+  const versionOf = versionsOf(database, rows);
   return new Map(
     rows.map((row) => {
       const opening = openingOf(row, {
         replications: replications.get(row.id) ?? [],
         newer: newer.get(row.id) ?? null,
         flags: flags.get(row.id) ?? [],
+        version: versionOf(row.id),
       });
       return [row.ledger_entry, { opening, recordBytes: row.record_bytes }] as const;
     }),
   );
 }
 
-/** Later additions that refer to a pack. */
+/** Returns a function that returns the version of one of these packs: 1, or one more than that of the pack it supersedes. */
+function versionsOf(database: ReadDatabase, rows: readonly PackRow[]): (id: string) => number {
+  const later = rows.filter(({ supersedes }) => supersedes !== null).map(({ id }) => id);
+  if (later.length === 0) return () => 1;
+  const earlier = new Map(supersededPacks(database, later).map(({ id, supersedes }) => [id, supersedes]));
+  const known = new Map<string, number>();
+  return (id) => {
+    const path: string[] = [];
+    let at: string | undefined = id;
+    while (at !== undefined && !known.has(at)) {
+      path.push(at);
+      at = earlier.get(at);
+    }
+    let version = at === undefined ? 0 : (known.get(at) ?? 0);
+    for (const each of path.toReversed()) known.set(each, (version += 1));
+    return known.get(id) ?? 1;
+  };
+}
+
+/** What other packs say about a pack. */
 interface References {
   replications: readonly ReplicationRow[];
   newer: string | null;
   flags: readonly FlagRow[];
+  version: number;
 }
 
-const NO_REFERENCES: References = { replications: [], newer: null, flags: [] };
+const NO_REFERENCES: References = { replications: [], newer: null, flags: [], version: 1 };
 
-function openingOf(row: PackRow, { replications, newer, flags }: References): string {
+function openingOf(row: PackRow, { replications, newer, flags, version }: References): string {
   const count = (verdict: Verdict) => replications.filter((each) => each.verdict === verdict).length;
   const fields = {
     id: row.id,
@@ -132,6 +156,7 @@ function openingOf(row: PackRow, { replications, newer, flags }: References): st
         Verdict,
         number
       >),
+      version,
       superseded_by: newer,
     },
     flags: flags.map(({ reason, note, at }) => ({ reason, note, at })),

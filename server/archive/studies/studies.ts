@@ -28,7 +28,7 @@ export async function createStudy(store: Store, requested: NewStudy): Promise<St
   const id = `st_${store.randomHex(20)}`;
   await store.write((database) => {
     if (requested.node !== null && !treeNodeAt(database, requested.node)) {
-      const message = `There is no node ${requested.node}. Create it first, or omit it.`;
+      const message = `There is no subject ${requested.node}. Create it first, or omit it.`;
       throw new Problem('unknown_node', message, { errors: [{ path: '/node', message }] });
     }
     const study = { id, ...requested, created_at: store.instant() };

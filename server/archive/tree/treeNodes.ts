@@ -27,9 +27,9 @@ export async function createTreeNode(
 ): Promise<ArchiveNode> {
   const parent = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : null;
   return store.write((database) => {
-    if (treeNodeAt(database, path)) throw new Problem('node_exists', `A node ${path} already exists.`);
+    if (treeNodeAt(database, path)) throw new Problem('node_exists', `The subject ${path} already exists.`);
     if (parent !== null && !treeNodeAt(database, parent)) {
-      throw new Problem('parent_missing', `The parent node ${parent} does not exist. Create it first.`);
+      throw new Problem('parent_missing', `The subject ${parent} above it does not exist. Create it first.`);
     }
     const recorded = { path, title, description, created_at: store.instant() };
     const { seq } = appendEntry(database, {
@@ -55,7 +55,7 @@ export function readTreeNode(
   return read
     .transaction(() => {
       const node = treeNodeAt(read, path);
-      if (!node) throw new Problem('not_found', `There is no node ${path}.`);
+      if (!node) throw new Problem('not_found', `There is no subject ${path}.`);
       const packs = packCounts(read, 'node');
       const withCounts = (each: ArchiveNode) => ({
         ...each,

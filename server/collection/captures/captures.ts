@@ -42,7 +42,7 @@ export function openCaptures({ jobs, ...services }: CaptureServices, closing: Ab
           'disk_nearly_full',
           'There is too little free disk space to import a file. Free some space and try again.',
         );
-      const staged = await store.blobs.stageFile(chunks, MAX_CAPTURE_FILE_BYTES);
+      const staged = await store.blobs.staging.stageFile(chunks, MAX_CAPTURE_FILE_BYTES);
       return jobs.start('import', 'records', async ({ signal, progress }) => {
         try {
           return await importWarc(services, {

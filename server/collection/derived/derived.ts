@@ -1,4 +1,5 @@
 import type { StartChild } from '../../runtime/child.ts';
+import type { Jobs } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from './idleMonitor.ts';
@@ -10,7 +11,7 @@ import { Texts } from './texts/texts.ts';
 export interface Derived {
   readonly deriver: Deriver;
   readonly texts: Texts;
-  /** Starts extracting the texts of the sources' current versions in the background. */
+  /** Starts extracting the texts of versions and packs' files in the background. */
   startFollowing(): void;
   /** Ends the derive processes. Unfinished documents are derived after the next start. */
   close(): Promise<void>;
@@ -19,16 +20,17 @@ export interface Derived {
 export interface DerivedOptions {
   store: Store;
   log: Log;
+  jobs: Jobs;
   /** Starts the process that reads documents. By default, Node forks it. */
   startChild?: StartChild;
 }
 
 /** Opens the service. Nothing is derived before the first request or `startFollowing`. */
-export function openDerived({ store, log, startChild }: DerivedOptions): Derived {
+export function openDerived({ store, log, jobs, startChild }: DerivedOptions): Derived {
   const deriver = new Deriver(log, startChild);
   const idleMonitor = new IdleMonitor(store);
   const texts = new Texts({ store, deriver, write: idleMonitor.write });
-  const follower = new TextFollower({ store, texts, idleMonitor, log });
+  const follower = new TextFollower({ store, texts, idleMonitor, jobs, log });
   return {
     deriver,
     texts,

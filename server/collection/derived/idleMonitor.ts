@@ -6,22 +6,28 @@ const IDLE_MS = 1_000;
 /** Waiting for idleness ends after this long, because rounds of the collector may follow each other for days. */
 const MAX_WAIT_MS = 15_000;
 
-/** Observes writes, so that background work yields to others. Writes through the monitor itself do not count. */
+/** How many writes of any background work are under way, by store. */
+const backgroundWrites = new WeakMap<object, { count: number }>();
+
+/** Observes writes, so that background work yields to others. Writes through any monitor do not count as activity. */
 export class IdleMonitor {
   readonly #store: Pick<Store, 'write' | 'onCommit'>;
   #stopListening: (() => void) | undefined;
   #lastWrite = Number.NEGATIVE_INFINITY;
+  readonly #background: { count: number };
   #writing = 0;
 
   constructor(store: Pick<Store, 'write' | 'onCommit'>) {
     this.#store = store;
+    this.#background = backgroundWrites.get(store) ?? { count: 0 };
+    backgroundWrites.set(store, this.#background);
   }
 
   /** Calls `onOthersWrote` after each commit that did not come through this monitor, until `stop`. */
   start(onOthersWrote: () => void): void {
     this.#stopListening = this.#store.onCommit(() => {
       if (this.#writing > 0) return;
-      this.#lastWrite = performance.now();
+      if (this.#background.count === 0) this.#lastWrite = performance.now();
       onOthersWrote();
     });
   }
@@ -33,10 +39,12 @@ export class IdleMonitor {
   /** Same as `store.write`, but does not count as activity. */
   readonly write: Store['write'] = async (change) => {
     this.#writing += 1;
+    this.#background.count += 1;
     try {
       return await this.#store.write(change);
     } finally {
       this.#writing -= 1;
+      this.#background.count -= 1;
     }
   };
 

@@ -5,7 +5,7 @@ import type { MediaKind } from '../derived/body/mediaKind.ts';
 import { readBody } from '../derived/body/readBody.ts';
 import { NotDerivableError } from '../derived/notDerivable.ts';
 import type { ObjectToRead } from '../derived/process/tasks.ts';
-import { type Pair, RuleRun } from '../noise/ruleRun.ts';
+import { mapPair, type Pair, RuleRun } from '../noise/ruleRun.ts';
 import { compareBytes } from './compareBytes.ts';
 import { compareImages, UndecodableImageError } from './compareImages.ts';
 import { compareStructure } from './compareStructure.ts';
@@ -30,17 +30,31 @@ export async function compareObjects(
   objects: Pair<ObjectToRead>,
   rules: readonly NoiseRule[],
 ): Promise<Comparison> {
+  return (await compareWithPages(objects, rules)).comparison;
+}
+
+/** Like `compareObjects`, and returns how many pages each version of a PDF has. */
+export async function compareWithPages(
+  objects: Pair<ObjectToRead>,
+  rules: readonly NoiseRule[],
+): Promise<{ comparison: Comparison; pages: Pair<number> | null }> {
+  const asBytes = async (reason: string) => ({
+    comparison: await compareAsBytes(objects, rules, reason),
+    pages: null,
+  });
   const bodies = readBodies(objects);
-  if ('reason' in bodies) return compareAsBytes(objects, rules, bodies.reason);
+  if ('reason' in bodies) return asBytes(bodies.reason);
   const { kind, from, to } = bodies;
   try {
-    if (kind === 'image') return compareAsImages(from.bytes, to.bytes, rules);
-    if (!isReadable(kind)) return await compareAsBytes(objects, rules, REASONS.onlyBytes);
-    return compareSides(await readSides(kind, { from, to }, rules));
+    if (kind === 'image') return { comparison: compareAsImages(from.bytes, to.bytes, rules), pages: null };
+    if (!isReadable(kind)) return await asBytes(REASONS.onlyBytes);
+    const sides = await readSides(kind, { from, to }, rules);
+    const pages = sides.kind === 'pdf' ? mapPair(sides.texts, (text) => pageStarts(text).length) : null;
+    return { comparison: compareSides(sides), pages };
   } catch (error) {
     const reason = reasonOf(error);
     if (reason === undefined) throw error;
-    return compareAsBytes(objects, rules, reason);
+    return asBytes(reason);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Comparison, Diff, DiffSide } from '../../../shared/collection/diff.ts';
+import { MAX_SUMMARY_CHARACTERS } from '../../../shared/collection/event.ts';
 import type { NoiseRule } from '../../../shared/collection/noise.ts';
 import { Problem } from '../../../shared/problems.ts';
 import {
@@ -12,29 +13,21 @@ import {
   putEventNoise,
   rulesDigest,
 } from '../../store/sqlite/collection/eventNoise.ts';
+import { type EventSummary, putEventSummary } from '../../store/sqlite/collection/eventSummaries.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { objectToRead } from '../derived/body/objectToRead.ts';
 import { decompressContent } from '../derived/content.ts';
-import { isPermanent, NotDerivableError, type NotDerivableReason } from '../derived/notDerivable.ts';
-import { noticeDamagedObjects } from '../derived/noticeDamagedObjects.ts';
-import type { Deriver } from '../derived/process/deriver.ts';
+import type { DeriveOptions, Deriver } from '../derived/process/deriver.ts';
 import type { DiffResult } from '../derived/process/tasks.ts';
 import { readEvent } from '../timeline/events.ts';
+import { deriveComparison } from './deriveComparison.ts';
 import { DIFF_TOOL, versionWith } from './diffTool.ts';
-import { BYTES_PER_MS, DIFF_TIMEOUT_MS, MAX_DIFF_MEGABYTES } from './limits.ts';
-import { REASONS } from './reasons.ts';
+import { plainLine } from './summarize.ts';
 
 /** Limits on diffs that are queued or being made, in total and per source. Further requests get `derivation_busy`. */
 const MAX_PENDING = 24;
 const MAX_PENDING_PER_SOURCE = 6;
-
-/** After these failures, the bytes are compared instead. */
-const FALLBACKS: Partial<Record<NotDerivableReason, string>> = {
-  time_out: REASONS.tooSlow,
-  out_of_memory: REASONS.tooMuchMemory,
-  tool_failed: REASONS.toolFailed,
-};
 
 /** The diffs of events. A diff is made on the first request and then stored. */
 export class Diffs {
@@ -76,6 +69,24 @@ export class Diffs {
     return this.#toDiff(withRules, this.#store.instant(), decompressContent<Comparison>(content));
   }
 
+  /**
+   * Makes and stores the summary of a change, with low priority and without its diff. Returns false if the bytes are
+   * damaged or missing; nothing is stored then.
+   *
+   * @throws Problem `derivation_busy`, `shutting_down`.
+   */
+  async summarize(event: ComparableEvent, write: Store['write']): Promise<boolean> {
+    let summary: string | null = null;
+    try {
+      ({ summary } = await this.#derive(event, 'low'));
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'blob_damaged') return false;
+      if (!(error instanceof Problem && error.code === 'not_derivable')) throw error;
+    }
+    await write((database) => putEventSummary(database, summaryOf(event, summary)));
+    return true;
+  }
+
   /** @throws Problem `not_found`, `nothing_to_compare` if the event does not have two versions. */
   #requireComparable(id: string): ComparableEvent {
     const event = readEvent(this.#store, id);
@@ -103,7 +114,7 @@ export class Diffs {
   }
 
   async #make(event: ComparableEvent): Promise<DerivedDocumentRow> {
-    const { noise, content } = await this.#derive(event);
+    const { noise, summary, content } = await this.#derive(event);
     const document: DerivedDocumentRow = {
       kind: 'diff',
       subject: String(event.id),
@@ -118,6 +129,7 @@ export class Diffs {
     };
     await this.#store.write((database) => {
       putDerivedDocument(database, document);
+      putEventSummary(database, summaryOf(event, summary));
       if (event.rules_digest === null || noise.is_noise === null) return;
       putEventNoise(database, [
         { event: event.id, is_noise: noise.is_noise, rules_digest: event.rules_digest },
@@ -126,32 +138,13 @@ export class Diffs {
     return document;
   }
 
-  async #derive(event: ComparableEvent): Promise<DiffResult> {
-    const task = {
-      task: 'diff' as const,
+  #derive(event: ComparableEvent, priority: DeriveOptions['priority'] = 'normal'): Promise<DiffResult> {
+    const compared = {
       from: objectToRead(this.#store, event.previous_sha256),
       to: objectToRead(this.#store, event.sha256),
       rules: event.rules,
     };
-    const sizes = [event.previous_sha256, event.sha256].map((sha256) => this.#bytes(sha256));
-    const onlyBytes =
-      Math.max(...sizes) > MAX_DIFF_MEGABYTES * 1_000_000 ? REASONS.tooLarge(MAX_DIFF_MEGABYTES) : null;
-    const options = { timeoutMs: DIFF_TIMEOUT_MS + sizes.reduce((sum, size) => sum + size) / BYTES_PER_MS };
-    try {
-      return await this.#deriver.derive({ ...task, onlyBytes }, options).catch((error: unknown) => {
-        const reason = error instanceof NotDerivableError ? FALLBACKS[error.reason] : undefined;
-        if (reason === undefined) throw error;
-        return this.#deriver.derive({ ...task, onlyBytes: reason }, options);
-      });
-    } catch (error) {
-      if (!(error instanceof NotDerivableError)) throw error;
-      await noticeDamagedObjects(this.#store, error, [event.previous_sha256, event.sha256]);
-      throw new Problem(
-        isPermanent(error.reason) ? 'not_derivable' : 'blob_damaged',
-        `The two versions cannot be compared: ${error.message}`,
-        { cause: error },
-      );
-    }
+    return deriveComparison(this.#store, this.#deriver, compared, priority);
   }
 
   #toDiff(event: ComparableEvent, made_at: string, comparison: Comparison): Diff {
@@ -173,4 +166,10 @@ export class Diffs {
   #bytes(sha256: string): number {
     return blobBytes(this.#store.read, sha256) ?? 0;
   }
+}
+
+/** The process that made it read hostile bytes, so what it says is limited here again. */
+function summaryOf({ id, rules_digest }: ComparableEvent, summary: string | null): EventSummary {
+  const line = summary === null ? '' : plainLine(summary, MAX_SUMMARY_CHARACTERS);
+  return { event: id, summary: line || null, rules_digest };
 }

@@ -59,7 +59,7 @@ export class ObjectReceiver {
     if ((await this.#reachedStorageLimit(0)) !== null)
       return this.#hashedOnly(await hashBody(chunks, maxBytes));
     try {
-      const staged = await this.#store.blobs.stage(chunks, maxBytes);
+      const staged = await this.#store.blobs.staging.stage(chunks, maxBytes);
       const { sha256, bytes } = staged;
       const done = this.#backlog.add();
       let kept: KeptObject | undefined;

@@ -1,6 +1,7 @@
-import { STATUS_CODES } from 'node:http';
 import { brotliDecompressSync, constants, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { PageLabel } from '../../../shared/collection/event.ts';
+import { STATUS_CODES } from '../../runtime/nodeHttp.ts';
+import { scriptShellReason } from './scriptShell.ts';
 
 /** The parts of a response that determine its label. */
 export interface PageResponse {
@@ -14,7 +15,8 @@ export interface PageResponse {
 }
 
 /**
- * Detects responses that are probably not the requested page: a bot wall, or an error page with status 200. A label is
+ * Detects responses that are probably not the requested page: a bot wall, an error page with status 200, or a shell whose
+ * text is made by scripts. A label is
  * only a remark; it does not change how the response is recorded. The rules are narrow on purpose, because a wrong label
  * is worse than none.
  */
@@ -25,7 +27,17 @@ export async function detectPageLabel(page: PageResponse): Promise<PageLabel | n
   if (wall) return { label: 'bot_wall', reason: wall };
   const ok = page.status !== null && page.status >= 200 && page.status < 300;
   const reason = ok ? (frontPageReason(page) ?? statusTitleReason(title)) : undefined;
-  return reason ? { label: 'error_page', reason } : null;
+  if (reason) return { label: 'error_page', reason };
+  const shell = ok && isWholeHtml(page, html) ? scriptShellReason(html) : undefined;
+  return shell ? { label: 'script_shell', reason: shell } : null;
+}
+
+/** Whether `html` is the whole page, and HTML. What is cut off could hold the text. */
+function isWholeHtml({ content_type, beginning, ...page }: PageResponse, html: string): boolean {
+  if (!/html|^$/.test(content_type?.toLowerCase() ?? '') || !/<(html|head|body|!doctype)\b/i.test(html))
+    return false;
+  const isEncoded = (header(page, 'content-encoding') ?? 'identity').trim().toLowerCase() !== 'identity';
+  return beginning.length < (isEncoded ? MAX_ENCODED_BYTES : MAX_HTML_BYTES) && html.length < MAX_HTML_BYTES;
 }
 
 /** Returns the title of an HTML page with collapsed white space, or null if there is none. */

@@ -4,12 +4,18 @@ import type { Settings } from '../../../shared/node/settings.ts';
 import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
 import { firstEventWith } from '../../store/sqlite/collection/events.ts';
 import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
-import { type SourceRow, sourceByKey, updateCheckState } from '../../store/sqlite/collection/sources.ts';
+import {
+  type SourceRow,
+  sourceByKey,
+  takeUnnamed,
+  updateCheckState,
+} from '../../store/sqlite/collection/sources.ts';
 import { replaceValidators, type Validators } from '../../store/sqlite/collection/validators.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
+import { writeRevision } from '../sources/sourceRevisions.ts';
 import { recordEvent } from './recordEvent.ts';
 import { type Outcome, transition } from './transitions.ts';
 
@@ -26,6 +32,8 @@ export interface RecordedAttempt {
   refusedBytes?: number | null;
   /** When the source is due again; absent if a retry follows. */
   nextCheckAt?: string;
+  /** The title of the page, which names a source that a list added without a name. */
+  title?: string | null;
   /** The space that is held for the object until its row counts the bytes. */
   reservation?: Reservation | undefined;
 }
@@ -60,6 +68,8 @@ export function recordRetrieval(
         replaceValidators(database, retrieval.source_key, attempt.validators);
       const source = requireSource(database, retrieval.source_key);
       const events = applyOutcome(database, store.instant(), source, { id, ...retrieval }, attempt, settings);
+      if (attempt.title && source.state === 'new' && attempt.outcome?.kind === 'object')
+        nameAfterPage(database, source, attempt.title, store.instant());
       if (attempt.nextCheckAt !== undefined) updateNextCheck(database, source.key, attempt.nextCheckAt);
       const isNewVersion =
         attempt.outcome?.kind === 'object' && attempt.outcome.sha256 !== source.last_sha256;
@@ -68,6 +78,22 @@ export function recordRetrieval(
     // No caller waits for a single attempt, so several share one commit.
     { batched: true, reservation: attempt.reservation },
   );
+}
+
+const MAX_NAME = 200;
+
+/** Names a source that a list added without a name. It happens once, so a name that is removed later stays removed. */
+function nameAfterPage(database: WriteDatabase, source: SourceRow, title: string, at: string): void {
+  if (!takeUnnamed(database, source.key) || source.name !== '' || source.removed) return;
+  // A title may have been cut inside a character.
+  const whole = title
+    .replace(/[\uD800-\uDBFF]$/, '')
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')
+    // Format characters could reorder or hide the text around the name.
+    .replace(/\p{Cf}/gu, '')
+    .trim();
+  const name = Array.from(whole).slice(0, MAX_NAME).join('');
+  if (name !== '') writeRevision(database, { ...source, name }, at);
 }
 
 /** Counts a failure that was recorded earlier and deferred until it was known that the node is online. */

@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts';
 import type { Attempt, FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import type { KeptObject, ObjectReceiver, ReceivedObject } from '../record/objectReceiver.ts';
-import { detectPageLabel } from '../record/pageLabels.ts';
+import { detectPageLabel, pageTitle } from '../record/pageLabels.ts';
 import { type RecordResult, recordRetrieval, type SavedRetrieval } from '../record/recordRetrieval.ts';
 import type { Outcome } from '../record/transitions.ts';
 import { allowsPrivateAddress } from '../sources/privateSources.ts';
@@ -138,6 +138,7 @@ async function record(
         outcome: isLast && !isDeferred ? outcomeOf(retrieval) : null,
         validators: validatorsAfter(attempt, retrieval),
         ...(isLast ? { nextCheckAt: dueAt(attempt.retry_at) } : {}),
+        title: await titleFor(source, attempt, retrieval),
         reservation,
         ...(refused === null ? {} : { refusedBytes: refused }),
       },
@@ -179,6 +180,16 @@ async function retrievalOf(
     duration_ms: attempt.duration_ms,
     page_label: await detectPageLabel({ ...attempt, url: source.url }),
   };
+}
+
+/** Returns the title of the page if the source needs a name, and the page is not a bot wall or an error page. */
+async function titleFor(
+  source: SourceRow,
+  attempt: Attempt<ReceivedObject>,
+  { error, page_label }: NewRetrieval,
+): Promise<string | null> {
+  const isNeeded = source.name === '' && source.state === 'new' && error === null && page_label === null;
+  return isNeeded ? pageTitle(attempt) : null;
 }
 
 /** Returns the retrieval as it is recorded if there was no space for the body: without an object. */

@@ -4,6 +4,7 @@ import { Problem } from '../../../shared/problems.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { runWorker } from '../../runtime/runWorker.ts';
 import { workerUrl } from '../../runtime/workerUrl.ts';
+import { markUnnamed } from '../../store/sqlite/collection/sources.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Store } from '../../store/store.ts';
 import type { Network } from '../fetch/attempt.ts';
@@ -83,7 +84,9 @@ function added(
   allowPrivate: boolean,
 ): Pick<Item, 'outcome' | 'source' | 'code' | 'detail'> {
   try {
-    return { outcome: 'added', source: watchSource(database, store, source, nextCheck, allowPrivate).id };
+    const { id, key, name } = watchSource(database, store, source, nextCheck, allowPrivate);
+    if (name === '') markUnnamed(database, key);
+    return { outcome: 'added', source: id };
   } catch (error) {
     // `watchSource` throws a Problem before it writes anything.
     if (!(error instanceof Problem)) throw error;

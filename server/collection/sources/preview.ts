@@ -7,6 +7,7 @@ import type { FetchServices } from '../fetch/attempt.ts';
 import { fetchObject } from '../fetch/fetchObject.ts';
 import { detectPageLabel, pageTitle } from '../record/pageLabels.ts';
 import { hashBody } from './hashBody.ts';
+import { PrivateAddressCheck } from './privateSources.ts';
 import { normalizeUrl, sourceIdOf } from './sources.ts';
 
 /**
@@ -45,5 +46,6 @@ export async function previewSource(
     duration_ms: attempt.duration_ms,
     page_label: await detectPageLabel({ ...attempt, url }),
     watched_as: known && !known.removed ? known.id : null,
+    private_address: await new PrivateAddressCheck(services).allows(url),
   };
 }

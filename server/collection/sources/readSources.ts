@@ -7,39 +7,47 @@ import {
 } from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
-import { lastEventAt } from '../../store/sqlite/collection/events.ts';
-import { recentChecks, retrievalsOfSource } from '../../store/sqlite/collection/retrievals.ts';
+import {
+  labelOfNewestVersion,
+  lastCapturedEvent,
+  lastEventAt,
+} from '../../store/sqlite/collection/events.ts';
+import { hasRetrieval, recentChecks, retrievalsOfSource } from '../../store/sqlite/collection/retrievals.ts';
 import { listSourceRows, type SourceRow, sourceById } from '../../store/sqlite/collection/sources.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 import { isPrivateAddress } from '../fetch/addresses.ts';
 import { allowsPrivateAddress } from './privateSources.ts';
 
-/** Lists the watched sources as visitors see them, newest first. */
+/** Lists the watched sources as visitors see them. */
 export function listSources({ read }: Pick<Store, 'read'>, query: SourcesQuery): Slice<Source> {
   const { rows, total } = listRows({ read }, query);
-  return { items: rows.map(publicSource), total };
+  return { items: rows.map((row) => publicSource(read, row)), total };
 }
 
-/** Lists the watched sources as the owner sees them, newest first. */
+/** Lists the watched sources as the owner sees them. */
 export function listWatchedSources({ read }: Pick<Store, 'read'>, query: SourcesQuery): Slice<WatchedSource> {
   const { rows, total } = listRows({ read }, query);
   return { items: rows.map((row) => watchedSource(read, row)), total };
 }
 
-function listRows({ read }: Pick<Store, 'read'>, { q, agency, tag, state, limit, offset }: SourcesQuery) {
+function listRows(
+  { read }: Pick<Store, 'read'>,
+  { q, agency, tag, state, paused, sort, limit, offset }: SourcesQuery,
+) {
   const filter = {
     match: (q && matchExpression(q)) || null,
     agency: agency ?? null,
     tag: tag ?? null,
     state: state ?? null,
+    paused: paused ?? null,
   };
-  return read.transaction(() => listSourceRows(read, filter, { limit, offset })).deferred();
+  return read.transaction(() => listSourceRows(read, filter, { limit, offset, sort })).deferred();
 }
 
 /** Returns a source as visitors see it, even if it was removed. @throws Problem `not_found`. */
 export function readSource({ read }: Pick<Store, 'read'>, id: string): Source {
-  return publicSource(requireSource(read, id));
+  return publicSource(read, requireSource(read, id));
 }
 
 /** Returns a source as the owner sees it, even if it was removed. @throws Problem `not_found`. */
@@ -63,7 +71,9 @@ export function requireSource(database: Store['read'], id: string): SourceRow {
   return source;
 }
 
-function publicSource(row: SourceRow): Source {
+function publicSource(database: Store['read'], row: SourceRow): Source {
+  const isCaptured = isKnownByCapturesOnly(database, row);
+  const captured = isCaptured ? lastCapturedEvent(database, row.key) : undefined;
   return {
     id: row.id,
     url: row.url,
@@ -76,15 +86,24 @@ function publicSource(row: SourceRow): Source {
     paused: row.paused,
     added_at: row.added_at,
     last_sha256: row.last_sha256,
-    last_event_type: row.last_event_type,
+    last_event_type: row.last_event_type ?? captured?.type ?? null,
+    page_label: labelOfNewestVersion(database, row.key, { isOwn: !isCaptured }),
+    captures_only: isCaptured,
   };
+}
+
+function isKnownByCapturesOnly(database: Store['read'], row: SourceRow): boolean {
+  return row.paused && row.last_checked_at === null && hasRetrieval(database, row.key);
 }
 
 /** Returns a source as the owner sees it. */
 export function watchedSource(database: Store['read'], row: SourceRow): WatchedSource {
+  const source = publicSource(database, row);
   return {
-    ...publicSource(row),
-    last_event_at: lastEventAt(database, row.key) ?? null,
+    ...source,
+    last_event_at:
+      (source.captures_only ? lastCapturedEvent(database, row.key)?.at : lastEventAt(database, row.key)) ??
+      null,
     recent_checks: recentChecks(database, row.key, RECENT_CHECKS),
     max_object_mb: row.max_object_mb,
     ignore_robots: row.ignore_robots,

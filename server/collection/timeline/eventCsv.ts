@@ -26,6 +26,7 @@ const COLUMNS: Readonly<Record<string, (event: Event) => CsvCell>> = {
   reverts_to: (event) => event.reverts_to,
   page_label: ({ page_label }) => page_label?.label ?? null,
   is_noise: ({ is_noise }) => is_noise,
+  summary: ({ summary }) => summary ?? null,
   ledger_entry: (event) => event.ledger_entry,
 };
 

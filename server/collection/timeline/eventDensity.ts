@@ -1,10 +1,11 @@
 import type { EventDensity, EventDensityQuery } from '../../../shared/collection/event.ts';
-import { eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
+import { EVERY_EVENT, type EventColumns, eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
 import type { Store } from '../../store/store.ts';
 import { firstInstantOf, lastInstantOf, loadTimeline } from './events.ts';
 
 /**
- * Counts the events observed in each of `buckets` buckets of equal length. Each bucket boundary takes a binary search.
+ * Counts the events observed in each of `buckets` buckets of equal length. Each bucket boundary takes a binary search;
+ * with `noise`, every event between them is read too.
  */
 export async function readEventDensity(
   { read }: Pick<Store, 'read'>,
@@ -19,14 +20,27 @@ export async function readEventDensity(
       const since = query.since === undefined ? (extent?.first ?? null) : firstInstantOf(query.since);
       const until = query.until === undefined ? (extent?.last ?? null) : lastInstantOf(query.until);
       if (since === null || until === null) return { since, until, total: 0, counts: [] };
-      const before = [
-        ...edgesBetween(since, until, query.buckets).map((edge) => columns.countBefore(edge)),
-        columns.countUntil(until),
-      ];
-      const counts = before.slice(1).map((count, index) => Math.max(0, count - (before[index] ?? 0)));
+      const counts = countsBetween(columns, edgesBetween(since, until, query.buckets), until, query.noise);
       return { since, until, total: counts.reduce((sum, count) => sum + count, 0), counts };
     })
     .deferred();
+}
+
+function countsBetween(
+  columns: EventColumns,
+  starts: readonly string[],
+  until: string,
+  noise: boolean | undefined,
+): number[] {
+  if (noise === undefined) {
+    const before = [...starts.map((start) => columns.countBefore(start)), columns.countUntil(until)];
+    return before.slice(1).map((count, index) => Math.max(0, count - (before[index] ?? 0)));
+  }
+  return starts.map((since, index) => {
+    const next = starts[index + 1];
+    const last = next === undefined ? until : new Date(Date.parse(next) - 1).toISOString();
+    return columns.list({ ...EVERY_EVENT, noise, since, until: last }, { limit: 0, offset: 0 }).total;
+  });
 }
 
 /** Returns the start of each bucket. The last one ends with `until`, inclusive. */

@@ -49,7 +49,7 @@ export async function readEventFeed(
   for (const event of items) {
     feed.addItem({
       id: tag(`event/${event.id}`),
-      title: html(`${WORDS[event.event_type]}: ${event.source.name || event.source.url}`),
+      title: html(titleOf(event)),
       link: `${origin}/timeline/${event.id}`,
       date: new Date(event.observed_at),
       published: new Date(event.observed_at),
@@ -58,6 +58,12 @@ export async function readEventFeed(
   }
   const xml = feed.atom1();
   return { xml, etag: `"${createHash('sha256').update(xml).digest('hex')}"`, updatedAt };
+}
+
+/** `Changed: Daily levels (3 rows added)`. */
+function titleOf({ event_type, source, summary }: Event): string {
+  const title = `${WORDS[event_type]}: ${source.name || source.url}`;
+  return summary === null || summary === undefined ? title : `${title} (${summary})`;
 }
 
 /** Summarises the event with links to its objects. The diff is on the event's own page. */

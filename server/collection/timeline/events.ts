@@ -10,19 +10,34 @@ import {
   listEventIds,
   newestEventNumbers,
 } from '../../store/sqlite/collection/eventList.ts';
-import { eventById, eventsAfter, eventsByIds, lastEventId } from '../../store/sqlite/collection/events.ts';
+import {
+  eventById,
+  eventsAfter,
+  eventsByIds,
+  lastEventId,
+  neighboursOf,
+} from '../../store/sqlite/collection/events.ts';
+import { readSeenMarks } from '../../store/sqlite/collection/seenEvents.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 
-/** Returns one page of the timeline, newest first by `observed_at`, then by number. */
-export async function listEvents({ read }: Pick<Store, 'read'>, query: EventsQuery): Promise<Slice<Event>> {
-  const isNewest = query.offset === 0 && isEveryEvent(filterOf(query));
+/**
+ * Returns one page of the timeline, newest first by `observed_at`, then by number.
+ *
+ * @param seen only the events that the owner has seen (true) or has not (false); all if absent.
+ */
+export async function listEvents(
+  { read }: Pick<Store, 'read'>,
+  query: EventsQuery,
+  seen?: boolean,
+): Promise<Slice<Event>> {
+  const isNewest = query.offset === 0 && seen === undefined && isEveryEvent(filterOf(query));
   if (!isNewest) await loadTimeline({ read });
   return read
     .transaction(() => {
       const page = isNewest
         ? newestEventNumbers(read, query.limit)
-        : listEventIds(read, eventFilterOf(read, query), query);
+        : listEventIds(read, { ...eventFilterOf(read, query), seen: seenFilter(read, seen) }, query);
       return { items: eventsByIds(read, page.ids), total: page.total };
     })
     .deferred();
@@ -31,6 +46,10 @@ export async function listEvents({ read }: Pick<Store, 'read'>, query: EventsQue
 /** Loads the columns that event lists filter by, so that the first request does not wait for them. */
 export function loadTimeline({ read }: Pick<Store, 'read'>): Promise<void> {
   return eventColumns(read).load();
+}
+
+function seenFilter(read: Store['read'], seen: boolean | undefined): EventFilter['seen'] {
+  return seen === undefined ? null : { marks: readSeenMarks(read), seen };
 }
 
 /** Converts a query into a filter, including the events whose digests match the search text. */
@@ -52,6 +71,8 @@ function filterOf(query: Omit<EventsQuery, 'limit' | 'offset'>): Omit<EventFilte
     observer: query.observer ?? null,
     since: query.since === undefined ? null : firstInstantOf(query.since),
     until: query.until === undefined ? null : lastInstantOf(query.until),
+    noise: query.noise ?? null,
+    seen: null,
   };
 }
 
@@ -62,7 +83,7 @@ export function readEvent({ read }: Pick<Store, 'read'>, id: string): Event {
   return event;
 }
 
-/** Returns an event with the other observers that hold the same object. @throws Problem `not_found`. */
+/** Returns an event with the other observers that hold the same object, and the events next to it. @throws Problem `not_found`. */
 export function readEventDetails({ read }: Pick<Store, 'read'>, id: string): EventDetails {
   return read
     .transaction(() => {
@@ -70,7 +91,7 @@ export function readEventDetails({ read }: Pick<Store, 'read'>, id: string): Eve
       const { sha256, observer, source } = event;
       const corroborated_by =
         sha256 === null ? [] : otherObserversOf(read, { source: source.id, sha256, observer });
-      return { ...event, corroborated_by };
+      return { ...event, corroborated_by, neighbours: neighboursOf(read, event.id) };
     })
     .deferred();
 }

@@ -1,9 +1,17 @@
-import type { Stats, Status } from '../../../shared/collection/collection.ts';
+import type { Stats, Status, StatusReason } from '../../../shared/collection/collection.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
 import { readFixity } from '../../fixity/damages.ts';
+import { hasOverdueSource } from '../../store/sqlite/collection/dueTimes.ts';
 import { lastEventId } from '../../store/sqlite/collection/events.ts';
 import { lastCompletedRound } from '../../store/sqlite/collection/rounds.ts';
-import { countSourcesIn, failingSources, leastRefusedBytes } from '../../store/sqlite/collection/sources.ts';
+import {
+  countSourcesIn,
+  countWatchedSources,
+  failingSources,
+  leastRefusedBytes,
+} from '../../store/sqlite/collection/sources.ts';
+import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { counter } from '../../store/sqlite/node/blobs.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';
 import type { Store } from '../../store/store.ts';
@@ -34,8 +42,11 @@ export async function readStatus(
         since: source.failing_since ?? source.added_at,
         consecutive: source.consecutive,
       }));
+      const ok = age !== null && age <= MAX_AGE_MS;
+      const watched = countWatchedSources(store.read);
       return {
-        ok: age !== null && age <= MAX_AGE_MS,
+        ok,
+        reason: ok ? null : reasonFor(store.read, watched, store.clock.now(), settings),
         last_completed_collection_at: last,
         age_seconds: age === null ? null : Math.floor(age / 1000),
         sources: {
@@ -50,6 +61,23 @@ export async function readStatus(
       };
     })
     .deferred();
+}
+
+/** Returns why no round was completed within `MAX_AGE_MS`. */
+function reasonFor(
+  read: ReadDatabase,
+  watched: number,
+  now: number,
+  { collection_every_minutes }: Pick<Settings, 'collection_every_minutes'>,
+): StatusReason {
+  if (watched === 0) return 'no_sources';
+  const isOverdue = hasOverdueSource(read, {
+    now: instantOf(now),
+    since: instantOf(now - MAX_AGE_MS),
+    everyMinutes: collection_every_minutes,
+    dailyMinutes: MAX_AGE_MS / 60_000,
+  });
+  return isOverdue ? 'overdue' : 'not_yet';
 }
 
 /** Returns the counts. They are maintained with every change, so reading them is cheap. */

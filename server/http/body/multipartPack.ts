@@ -170,7 +170,7 @@ class PackParts {
       throw new Problem('invalid_name_encoding', 'A file name is not valid UTF-8.');
     if (this.#mediaTypes.has(path)) throw sentTwice(path);
     this.#mediaTypes.set(path, mediaTypeOf(path, mediaType));
-    const blob = await this.#atOnce(() => this.#blobs.stage(this.#counted(stream), MAX_PACK_BYTES));
+    const blob = await this.#atOnce(() => this.#blobs.staging.stage(this.#counted(stream), MAX_PACK_BYTES));
     if (this.#failure !== undefined) this.#discarded.push(blob);
     else this.#staged.set(path, blob);
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants } from 'node:zlib';
 import compression from 'compression';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 
 /** Smaller answers fit into one packet anyway. */
 const MIN_BYTES = 1024;
@@ -41,7 +41,11 @@ export function compressText(): RequestHandler {
 }
 
 /** Called when the head is about to be sent. If it returns true, the answer has `Vary: Accept-Encoding`. */
-function isCompressible(request: IncomingMessage, response: ServerResponse): boolean {
+function isCompressible(request: Request, response: Response): boolean {
+  if (response.statusCode === 304) {
+    keepHeldTag(request, response);
+    return false;
+  }
   const type = String(response.getHeader('Content-Type') ?? '');
   const isText = TEXT_TYPE.test(type) && Number(response.getHeader('Content-Length')) >= MIN_BYTES;
   const isExact = response.statusCode === 206 || response.hasHeader('Repr-Digest');
@@ -51,6 +55,15 @@ function isCompressible(request: IncomingMessage, response: ServerResponse): boo
   if (typeof etag === 'string' && etag.startsWith('"')) response.setHeader('ETag', `W/${etag}`);
   if (request.method === 'HEAD') response.removeHeader('Content-Length');
   return true;
+}
+
+/** Adds to a 304 the `ETag` of the compressed response and the `Vary` header, as in the 200. */
+function keepHeldTag({ headers }: Request, response: Response): void {
+  response.vary('Accept-Encoding');
+  const etag = response.getHeader('ETag');
+  const weak = `W/${String(etag)}`;
+  if (headers['if-none-match']?.split(',').some((tag) => tag.trim() === weak))
+    response.setHeader('ETag', weak);
 }
 
 /**

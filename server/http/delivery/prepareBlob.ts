@@ -1,4 +1,4 @@
-import { validateHeaderValue } from 'node:http';
+import { validateHeaderValue } from '../../runtime/nodeHttp.ts';
 import type { BlobFile } from './blobFile.ts';
 import type { Validators } from './conditions.ts';
 

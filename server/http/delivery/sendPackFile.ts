@@ -1,10 +1,12 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
-import type { PackFileSummaries } from '../../archive/packs/file/packFileSummaries.ts';
-import type { PackFileOutput } from '../../archive/packs/file/writePackFile.ts';
-import type { StoredZip } from '../../archive/packs/zip/storedZip.ts';
+import { Problem } from '../../../shared/problems.ts';
+import type { PackFiles } from '../../archive/packs/file/packFiles.ts';
+import type { PackZip } from '../../archive/packs/file/writePackFile.ts';
+import { ChangedFileError } from '../../archive/packs/zip/storedZip.ts';
 import { ifRangeMatches, isFresh, requirePreconditions, type Validators } from './conditions.ts';
+import { isPrematureClose } from './prematureClose.ts';
 import { type RangeBody, rangeBody, unsatisfiable } from './rangeBody.ts';
 import { rangesOf } from './ranges.ts';
 import { sizeOf } from './sendParts.ts';
@@ -15,7 +17,8 @@ const TYPE = 'application/zip';
 
 /**
  * Sends a pack file, or ranges of it, while it is written. The bytes are determined by the record, and so is the entity
- * tag. All files are checked before the first byte is sent.
+ * tag. Every file with bytes in the response is checked before the first byte is sent. HEAD and the bytes between the
+ * files read no file once the CRCs are known: they depend on the record only.
  *
  * @throws Problem `precondition_failed`, `range_not_satisfiable`; `blob_damaged` before anything is sent. Damage found
  * later closes the connection.
@@ -23,19 +26,17 @@ const TYPE = 'application/zip';
 export async function sendPackFile(
   request: Request,
   response: Response,
-  output: PackFileOutput,
-  summaries: PackFileSummaries,
+  { id, digest }: { id: string; digest: string },
+  packFiles: PackFiles,
 ): Promise<void> {
-  const validators: Validators = {
-    etag: `"pack-${FORMAT_VERSION}-${output.digest}"`,
-    lastModified: undefined,
-  };
+  const validators: Validators = { etag: `"pack-${FORMAT_VERSION}-${digest}"`, lastModified: undefined };
   requirePreconditions(request, validators);
   const caching = { ETag: validators.etag, 'Cache-Control': 'no-cache', 'Accept-Ranges': 'bytes' };
   if (isFresh(request, validators)) return void response.status(304).set(caching).end();
+  const output = packFiles.of(id, digest);
   const ranges = ifRangeMatches(request, validators) ? rangesOf(request, output.bytes) : undefined;
   if (ranges === 'unsatisfiable') throw unsatisfiable(output.bytes);
-  const summary = await summaries.of(output);
+  const summary = await packFiles.summaryOf(output);
   const body = rangeBody({ bytes: output.bytes, type: TYPE, sha256: summary.sha256 }, ranges);
   const length = body.parts.reduce((sum, part) => sum + part.before.length + sizeOf(part), body.after.length);
   const headers = {
@@ -43,15 +44,15 @@ export async function sendPackFile(
     ...body.headers,
     'Content-Length': String(length),
     'Repr-Digest': `sha-256=:${Buffer.from(summary.sha256, 'hex').toString('base64')}:`,
-    'Content-Disposition': `attachment; filename="${output.id}.pack.zip"`,
+    'Content-Disposition': `attachment; filename="${id}.pack.zip"`,
   };
   if (request.method === 'HEAD') return void response.set(headers).end();
-  // Every file is checked before the first byte, so that no range has damaged bytes beside the digest of intact ones.
-  const zip = output.zip(await output.check());
+  const zip = packFiles.zipOf(output, summary);
+  await zip.check(body.parts);
   await send(response, { body, headers, chunks: chunksOf(body, zip) });
 }
 
-async function* chunksOf({ parts, after }: RangeBody, zip: StoredZip): AsyncGenerator<Uint8Array> {
+async function* chunksOf({ parts, after }: RangeBody, zip: PackZip): AsyncGenerator<Uint8Array> {
   for (const { before, ...range } of parts) {
     if (before) yield Buffer.from(before, 'latin1');
     yield* zip.read(range);
@@ -67,7 +68,12 @@ interface Answer {
 
 async function send(response: Response, { body, headers, chunks }: Answer): Promise<void> {
   // An error before the first chunk becomes a problem response.
-  const first = await chunks.next();
+  const first = await chunks.next().catch((error: unknown) => {
+    if (!(error instanceof ChangedFileError)) throw error;
+    throw new Problem('blob_damaged', 'A file of this pack is damaged. Verify the pack for details.', {
+      cause: error,
+    });
+  });
   response.status(body.status).set(headers);
   const all = async function* () {
     if (first.value) yield first.value;
@@ -76,9 +82,7 @@ async function send(response: Response, { body, headers, chunks }: Answer): Prom
   try {
     await pipeline(Readable.from(all(), { objectMode: false }), response);
   } catch (error) {
-    // The reader disconnected.
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-    throw error;
+    if (!isPrematureClose(error)) throw error;
   } finally {
     await chunks.return(undefined);
   }

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Response } from 'express';
+import { isPrematureClose } from './prematureClose.ts';
 
 /** Short pieces are combined into chunks of about this length. */
 const CHUNK_CHARACTERS = 262_144;
@@ -24,9 +25,7 @@ export async function sendText(response: Response, text: string | Iterable<strin
       response,
     );
   } catch (error) {
-    // The reader disconnected.
-    if (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-    throw error;
+    if (!isPrematureClose(error)) throw error;
   }
 }
 

@@ -40,9 +40,11 @@ export function linksetJson(contexts: readonly LinkContext[]): object {
 const UNSAFE_IN_LINK = /[<>"\s\\^`{|}]/g;
 
 function linkText({ href, rel, type }: TypedLink, anchor?: string): string {
-  const parameters = Object.entries({ rel, type, anchor }).filter(([, value]) => value !== undefined);
+  const encoded = (url: string) => url.replace(UNSAFE_IN_LINK, encodeURIComponent);
+  const parameters = { rel, type, anchor: anchor === undefined ? undefined : encoded(anchor) };
+  const written = Object.entries(parameters).filter(([, value]) => value !== undefined);
   return [
-    `<${href.replace(UNSAFE_IN_LINK, encodeURIComponent)}>`,
-    ...parameters.map(([name, value]) => `${name}="${value}"`),
+    `<${encoded(href)}>`,
+    ...written.map(([name, value]) => `${name}="${String(value).replace(/["\\]/g, '\\$&')}"`),
   ].join('; ');
 }

@@ -6,6 +6,7 @@ export interface Example {
 
 const SHA256 = '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae';
 const PACK = 'pk_3b1f0c5d7e9a2468ace0';
+const LATER_PACK = 'pk_0f1e2d3c4b5a69788796';
 const STUDY = 'st_9f86d081884c7d659a2f';
 const SOURCE = 'so_60303ae22b998861bce3';
 const AT = '2026-11-20T10:14:21.000Z';
@@ -42,11 +43,50 @@ const pack = {
     reproduced: 0,
     partial: 0,
     failed: 0,
+    version: 1,
     superseded_by: null,
   },
   flags: [],
   original_had_method: null,
   ledger_entry: 12,
+};
+
+const packComparison = {
+  from: { id: PACK, title: newRecord.title, version: 1, digest: pack.digest, received_at: AT },
+  to: { id: LATER_PACK, title: newRecord.title, version: 2, digest: SHA256, received_at: AT },
+  record: [{ field: 'outcome', before: 'positive', after: 'mixed' }],
+  counts: { added: 1, changed: 0, removed: 0, same: 0 },
+  files: [
+    {
+      path: 'levels.csv',
+      change: 'added',
+      before: null,
+      after: { sha256: SHA256, bytes: 3, media_type: 'text/csv' },
+    },
+  ],
+};
+
+const comparedSide = { sha256: SHA256, bytes: 3, content_type: 'text/plain' };
+const fileDiff = {
+  kind: 'text',
+  from: comparedSide,
+  to: { ...comparedSide, bytes: 4 },
+  made_at: AT,
+  tool: { name: 'strongroom-diff', version: '2' },
+  truncated: false,
+  reason: null,
+  summary: { unit: 'words', added: 1, removed: 0 },
+  hunks: [
+    {
+      from_line: 1,
+      to_line: 1,
+      page: null,
+      parts: [
+        { op: 'same', text: 'low ' },
+        { op: 'added', text: 'tide' },
+      ],
+    },
+  ],
 };
 
 const newStudy = { title: 'Tides', question: 'Does the sea level rise?', status: 'running' };
@@ -80,6 +120,8 @@ const source = {
   added_at: AT,
   last_sha256: SHA256,
   last_event_type: 'first_seen',
+  page_label: null,
+  captures_only: false,
 };
 
 const event = {
@@ -97,16 +139,44 @@ const event = {
   ledger_entry: 13,
 };
 
+const copy = {
+  id: 'cp_4f1d2c3b5a6978869504',
+  target: 's3://archive-copy/strongroom',
+  endpoint: 'https://s3.example.org',
+  region: 'eu-1',
+  every_minutes: null,
+  has_credentials: true,
+  added_at: AT,
+  size: 12,
+  behind: 1,
+  synced_at: AT,
+  checked_at: null,
+  last_error: null,
+};
+
+const newCopy = {
+  target: copy.target,
+  endpoint: copy.endpoint,
+  region: copy.region,
+  access_key: 'AKIDEXAMPLE',
+  secret_key: 'an example of a secret',
+};
+
 const pageOf = (item: object) => ({ items: [item], total: 1, limit: 50, offset: 0, next: null });
 
 /** Examples by the name of the route. A test validates each against its schema. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   addPack: { request: newRecord, response: pack },
   readPack: { response: pack },
+  comparePacks: { response: packComparison },
+  comparePackFiles: { response: fileDiff },
   listPacks: { response: pageOf(pack) },
   flagPack: { request: { reason: 'other', note: 'The second column is in feet.' } },
   createStudy: { request: newStudy, response: study },
   readStudy: { response: study },
+  lookUpDigests: {
+    response: { items: [{ sha256: SHA256, bytes: 12, pack: null, source: { id: SOURCE, url: source.url } }] },
+  },
   listStudies: { response: pageOf(study) },
   setStudyStatus: { request: { status: 'completed', note: 'All gauges are read.' } },
   addComment: { request: { author: 'Grace Hopper', body: 'Which datum do the levels refer to?' } },
@@ -116,7 +186,50 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: { url: source.url, name: source.name, agency: source.agency, tags: source.tags },
   },
   listEvents: { response: pageOf(event) },
-  readEvent: { response: { ...event, corroborated_by: ['Internet Archive'] } },
+  readEvent: {
+    response: {
+      ...event,
+      corroborated_by: ['Internet Archive'],
+      neighbours: { newer: 8, older: 6, newer_of_source: null, older_of_source: 2 },
+    },
+  },
+  changeSeen: {
+    request: { until: 7 },
+    response: { until: 7, exceptions: [], unseen: 0, unseen_noise: 0 },
+  },
+  listOwnEvents: { response: pageOf(event) },
+  readObjectView: {
+    response: {
+      sha256: SHA256,
+      bytes: 3,
+      content_type: 'text/csv',
+      kind: 'csv',
+      file_name: 'levels.csv',
+      content: `/archive/${SHA256}`,
+      source: { id: SOURCE, url: source.url, name: source.name },
+      final_url: source.url,
+      observer: 'self',
+      observed_at: AT,
+      original_observed_at: null,
+      at: AT,
+      status: 200,
+      event: 1,
+      older: null,
+      newer: null,
+    },
+  },
+  readPageResources: {
+    response: {
+      sha256: SHA256,
+      title: 'Daily levels',
+      used: [{ url: 'https://www.example.org/style.css', sha256: SHA256, at: AT }],
+      missing: [{ url: 'https://www.example.org/logo.png', reason: 'not_held' }],
+      truncated: false,
+    },
+  },
   changeSettings: { request: { collection_every_minutes: 30, contact_email: 'archive@example.org' } },
+  listCopies: { response: pageOf(copy) },
+  addCopy: { request: newCopy, response: { ...copy, size: 0, behind: 13, synced_at: null } },
+  checkCopy: { request: { sample: 100 } },
   setSharing: { request: { mode: 'read', require_invitation: false } },
 };

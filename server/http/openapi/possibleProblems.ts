@@ -13,6 +13,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
 const CHANGING: readonly ProblemCode[] = [
   'foreign_origin',
   'storage_failed',
+  'archive_read_only',
   'disk_nearly_full',
   'shutting_down',
 ];

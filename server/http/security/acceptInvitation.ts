@@ -2,7 +2,7 @@ import { type RequestHandler, Router } from 'express';
 import type { Invitations } from '../../owner/invitations.ts';
 import { readBytes, requireMediaType } from '../body/readJson.ts';
 import { bodyChunks } from '../body/requestBody.ts';
-import { invitationCookie, invitationRequired } from './access.ts';
+import { invitationCookie, invitationNotValid } from './access.ts';
 import type { PublicAddress } from './publicAddress.ts';
 
 /** The form contains one token. */
@@ -24,7 +24,7 @@ export function acceptInvitation(
     requireMediaType(request, ['application/x-www-form-urlencoded']);
     const form = new URLSearchParams((await readBytes(bodyChunks(request), MAX_FORM_BYTES)).toString());
     const token = form.get('token')?.trim() ?? '';
-    if (invitations.idOf(token) === undefined) throw invitationRequired();
+    if (invitations.idOf(token) === undefined) throw invitationNotValid();
     response.cookie(invitationCookie(cookieName), token, {
       httpOnly: true,
       sameSite: 'strict',

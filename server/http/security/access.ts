@@ -21,6 +21,8 @@ export interface Visitor {
   sessionNeedsUseUpdate?: boolean;
   /** The id of the invitation whose token was sent. It only allows contributions. */
   invitation: string | undefined;
+  /** Whether an invitation token was sent that is wrong or revoked. */
+  wrongInvitation?: boolean;
   /** Whether a token was sent that is not the owner's and does not look like an invitation token. */
   wrongToken: boolean;
 }
@@ -55,8 +57,19 @@ export function identify(request: IncomingMessage, secrets: Secrets): Visitor {
   const token = bearer ?? cookieOf(request, invitationCookie(cookieName));
   const invitation = owner || token === undefined ? undefined : invitations.idOf(token);
   const wrongToken = !owner && bearer !== undefined && !bearer.startsWith(INVITATION_TOKEN_PREFIX);
+  const wrongInvitation =
+    invitation === undefined && token?.startsWith(INVITATION_TOKEN_PREFIX) === true && !owner;
   const sessionNeedsUseUpdate = found?.needsUseUpdate ?? false;
-  return { owner, loopback, address, session, sessionNeedsUseUpdate, invitation, wrongToken };
+  return {
+    owner,
+    loopback,
+    address,
+    session,
+    sessionNeedsUseUpdate,
+    invitation,
+    wrongInvitation,
+    wrongToken,
+  };
 }
 
 export function cookieOf(request: IncomingMessage, name: string): string | undefined {
@@ -90,7 +103,8 @@ export function authorize(access: Access, visitor: Visitor, sharing: Sharing): v
   if (access === 'open' || visitor.owner) return;
   if (!visitor.loopback && sharing.mode === 'off') throw notShared('The owner does not share this node.');
   const wantsInvitation = access === 'contribute' && sharing.mode === 'contribute';
-  if (wantsInvitation && !mayContribute(visitor, sharing)) throw invitationRequired();
+  if (wantsInvitation && !mayContribute(visitor, sharing))
+    throw visitor.wrongInvitation ? invitationNotValid() : invitationRequired();
   if (visitor.wrongToken) throw ownerRequired('This token is not the owner’s.');
   if (access === 'read' || wantsInvitation) return;
   if (visitor.loopback)
@@ -102,10 +116,18 @@ export function authorize(access: Access, visitor: Visitor, sharing: Sharing): v
   );
 }
 
-export function invitationRequired(): Problem {
+function invitationRequired(): Problem {
   return new Problem(
     'invitation_required',
-    'You need an invitation to contribute. Ask the owner for one, and send its token as a Bearer token.',
+    'You need an invitation to contribute. Ask the owner for one. Programs send its token as a Bearer token.',
+    { headers: CHALLENGE },
+  );
+}
+
+export function invitationNotValid(): Problem {
+  return new Problem(
+    'invitation_required',
+    'This invitation is not valid: it was revoked, or its token is incomplete. Ask the owner for a new one.',
     { headers: CHALLENGE },
   );
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import pLimit from 'p-limit';
 import { Problem } from '../../../shared/problems.ts';
@@ -7,6 +7,7 @@ import type { Clock } from '../../../shared/values/clock.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { READER_LIMITS } from '../../config.ts';
 import type { Log } from '../../runtime/log.ts';
+import { createServer } from '../../runtime/nodeHttp.ts';
 import { StalledReaders } from '../delivery/stalledReaders.ts';
 import { answerMalformedRequests } from './malformedRequest.ts';
 import { isLoopback, type MachineAddress, machineAddresses, unmappedAddress, urlOf } from './network.ts';

@@ -1,6 +1,7 @@
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../../../shared/problems.ts';
+import { STATUS_CODES } from '../../runtime/nodeHttp.ts';
 import { problemDocument } from '../problems.ts';
 
 /** A client that does not read its response is disconnected after this time. */

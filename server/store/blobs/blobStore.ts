@@ -2,7 +2,6 @@ import { createReadStream, type ReadStream } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BlobWriter } from './blobWriter.ts';
-import { digestOf } from './digestOf.ts';
 import { createFolder } from './durableFile.ts';
 import { isMissing, isNoSpace } from './fileErrors.ts';
 import { LostAndFound, type LostFile } from './lostAndFound.ts';
@@ -11,7 +10,7 @@ import { blobPath, temporaryFolder } from './paths.ts';
 import { PendingBlobs, type Rows } from './pendingBlobs.ts';
 import { recoverJournal } from './recoverJournal.ts';
 import { rewriteBlobs } from './rewriteBlobs.ts';
-import { type Chunks, type StagedBlob, type StagedFile, Staging } from './staging.ts';
+import { Staging } from './staging.ts';
 
 export { isMissing, isUnreadable } from './fileErrors.ts';
 export { type StagedBlob, type StagedFile, TooManyBytesError, type WriteVia } from './staging.ts';
@@ -35,11 +34,11 @@ export interface Recovery {
  * (`LostAndFound`).
  */
 export class BlobStore {
+  readonly staging: Staging;
   readonly #folder: string;
   readonly #writer: BlobWriter;
   readonly #lost: LostAndFound;
   readonly #pending: PendingBlobs;
-  readonly #staging: Staging;
   #isRestoreDue = false;
   #restoring: Promise<void> | undefined;
   #isClosed = false;
@@ -49,37 +48,12 @@ export class BlobStore {
     this.#writer = new BlobWriter(folder);
     this.#lost = new LostAndFound(folder);
     this.#pending = new PendingBlobs(folder, this.#lost);
-    this.#staging = new Staging(folder, this.#writer, this.#pending);
+    this.staging = new Staging(folder, this.#writer, this.#pending);
   }
 
   /** The path of a blob's file, which may not exist. */
   fileOf(sha256: string): string {
     return blobPath(this.#folder, sha256);
-  }
-
-  /**
-   * Receives and hashes a stream. A small one is held in memory, a larger one is written to `tmp/` and synced. Nothing is
-   * left behind after an error.
-   *
-   * @throws TooManyBytesError as soon as the limit is exceeded, and the stream's errors.
-   */
-  stage(chunks: Chunks, maxBytes: number): Promise<StagedBlob> {
-    return this.#staging.stage(chunks, maxBytes);
-  }
-
-  /** Like `stage`, for bytes that are in memory already. The caller must not use the buffer afterwards. */
-  stageBytes(bytes: Buffer): Promise<StagedBlob> {
-    return this.#staging.stageBytes(bytes);
-  }
-
-  /** Announces a blob that will be kept soon, so that its folder can be created ahead. */
-  expect(sha256: string): void {
-    this.#writer.expect(this.fileOf(sha256));
-  }
-
-  /** Like `stage`, but always in a file. */
-  stageFile(chunks: Chunks, maxBytes: number): Promise<StagedFile> {
-    return this.#staging.stageFile(chunks, maxBytes);
   }
 
   /** Reads a blob, or its bytes `start` to `end`, both inclusive. */
@@ -95,11 +69,6 @@ export class BlobStore {
       if (isMissing(error)) return undefined;
       throw error;
     }
-  }
-
-  /** Reads a blob and returns its SHA-256; undefined if the file is missing. */
-  rehash(sha256: string, signal?: AbortSignal): Promise<string | undefined> {
-    return digestOf(this.fileOf(sha256), signal);
   }
 
   /** Waits for pending writes and for blobs that are being moved back from lost-and-found. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { readdir, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isDigest } from '../../../shared/values/digest.ts';
+import { isDigest } from '../../../shared/values/digestPattern.ts';
 import { digestOf } from './digestOf.ts';
 import { createFolder, syncFile, syncFolder } from './durableFile.ts';
 import { isMissing, isUnreadable } from './fileErrors.ts';

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDigest } from '../../../shared/values/digest.ts';
+import { isDigest } from '../../../shared/values/digestPattern.ts';
 import { temporaryFolder } from './paths.ts';
 
 /**

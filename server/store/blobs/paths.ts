@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isDigest } from '../../../shared/values/digest.ts';
+import { isDigest } from '../../../shared/values/digestPattern.ts';
 
 /** The path of a blob: `blobs/ab/cd/<sha256>`. @throws TypeError if it is not a digest */
 export function blobPath(folder: string, sha256: string): string {

@@ -69,7 +69,16 @@ export class Staging {
     this.#pending = pending;
   }
 
-  /** @throws TooManyBytesError as soon as the limit is exceeded, and the stream's errors. Nothing is left then. */
+  /** Announces a blob that will be kept soon, so that its folder can be created ahead. */
+  expect(sha256: string): void {
+    this.#writer.expect(blobPath(this.#folder, sha256));
+  }
+
+  /**
+   * Receives and hashes a stream. Nothing is left behind after an error.
+   *
+   * @throws TooManyBytesError as soon as the limit is exceeded, and the stream's errors.
+   */
   stage(chunks: Chunks, maxBytes: number): Promise<StagedBlob> {
     return this.#receive(chunks, maxBytes, (received) => {
       const bytes = this.#heldBytes < MAX_HELD_BYTES ? received.written.heldBytes() : undefined;
@@ -77,7 +86,7 @@ export class Staging {
     });
   }
 
-  /** Like `stage`, for bytes that are in memory already; a small buffer is not copied. */
+  /** Like `stage`, for bytes that are in memory already. The caller must not use the buffer afterwards. */
   stageBytes(bytes: Buffer): Promise<StagedBlob> {
     if (bytes.length > FIRST_BUFFER_BYTES || this.#heldBytes >= MAX_HELD_BYTES)
       return this.stage([bytes], bytes.length);

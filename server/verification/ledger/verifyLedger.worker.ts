@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { NO_HASH } from '../../../shared/ledger/ledger.ts';
 import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
+import { answerParent } from '../../runtime/answerParent.ts';
 import { isDatabaseDamage } from '../../store/databaseDamage.ts';
 import { requireCurrentSchema } from '../../store/sqlite/engine/migrate.ts';
 import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
@@ -38,13 +39,9 @@ function damaged(actual: string): LedgerFindings {
   return { size: checked, head: NO_HASH, root: NO_HASH, problems: [problem] };
 }
 
-try {
-  const { file } = workerData as { file: string };
-  const result = await verify(file).catch((error: unknown) => {
+await answerParent(() =>
+  verify((workerData as { file: string }).file).catch((error: unknown) => {
     if (isUnreadableRow(error)) return damaged(error.message);
     throw error;
-  });
-  parentPort?.postMessage({ result });
-} catch (error) {
-  parentPort?.postMessage({ failure: error instanceof Error ? error.message : String(error) });
-}
+  }),
+);

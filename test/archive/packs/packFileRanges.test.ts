@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { blobPath } from '../../../server/store/blobs/paths.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
@@ -81,13 +81,52 @@ test('If-Range decides whether a range is sent, and a range outside is 416', asy
   expect(malformed.status).toBe(200);
 });
 
-test('no range of a pack with a damaged file is sent, whichever file it lies in', async () => {
+test('no range with bytes of a damaged file is sent, and other ranges still are', async () => {
   const { node, path, bytes } = await published({ 'data.bin': 'x'.repeat(100_000), 'z.txt': 'last' });
   await writeFile(blobPath(node.dataFolder, sha256Of('x'.repeat(100_000))), 'y'.repeat(100_000));
-  const end = node.fetch(path, withRange('bytes=-300'));
-  expect(await problemOf(end)).toMatchObject({ status: 500, code: 'blob_damaged' });
   const middle = bytes.indexOf('xxxxxxxx');
-  const damaged = node.fetch(path, withRange(`bytes=${middle}-${middle + 9}`));
-  expect(await problemOf(damaged)).toMatchObject({ status: 500, code: 'blob_damaged' });
-  expect(await problemOf(node.fetch(path))).toMatchObject({ status: 500, code: 'blob_damaged' });
+  const damaged = withRange(`bytes=${middle}-${middle + 9}`);
+  for (const init of [damaged, withRange(`bytes=0-0,${middle}-${middle}`), withRange('bytes=1-'), {}]) {
+    const refused = node.fetch(path, init);
+    expect(await problemOf(refused)).toMatchObject({ status: 500, code: 'blob_damaged' });
+  }
+  const end = await node.fetch(path, withRange('bytes=-300'));
+  expect(end.status).toBe(206);
+  expect((await bytesOf(end)).equals(bytes.subarray(-300))).toBe(true);
+});
+
+test('nothing of a pack is sent if a file was damaged before the pack file was first read', async () => {
+  const node = await openTestNode();
+  const { id } = await uploadNewPack(node, {}, { 'data.bin': 'x'.repeat(100_000) });
+  await writeFile(blobPath(node.dataFolder, sha256Of('x'.repeat(100_000))), 'y'.repeat(100_000));
+  for (const init of [withRange('bytes=0-0'), withRange('bytes=-22'), {}]) {
+    const refused = node.fetch(`/api/packs/${id}/file`, init);
+    expect(await problemOf(refused)).toMatchObject({ status: 500, code: 'blob_damaged' });
+  }
+});
+
+test('a client with the current pack file gets 304, and nothing is read for it', async () => {
+  const { node, path } = await published({ 'data.bin': 'x'.repeat(100_000) });
+  const etag = (await node.fetch(path, { method: 'HEAD' })).headers.get('ETag') ?? '';
+  const { dataFolder } = node;
+  await node.close();
+  const restarted = await openTestNode({ dataFolder });
+  await rm(blobPath(dataFolder, sha256Of('x'.repeat(100_000))));
+  const damaged = restarted.fetch(path, { method: 'HEAD' });
+  const fresh = await restarted.fetch(path, { headers: { 'If-None-Match': etag } });
+  expect(fresh.status).toBe(304);
+  expect(fresh.headers.get('ETag')).toBe(etag);
+  expect((await damaged).status).toBe(500);
+});
+
+test('pack files are sent at the same time without mixing them up', async () => {
+  const { node, path, bytes } = await published({ 'data.bin': 'x'.repeat(1_000_000), 'z.txt': 'last' });
+  const responses = await Promise.all(
+    Array.from({ length: 8 }, async (_, index) => {
+      const start = index * 100_000;
+      const response = await node.fetch(path, withRange(`bytes=${start}-${start + 299_999}`));
+      return (await bytesOf(response)).equals(bytes.subarray(start, start + 300_000));
+    }),
+  );
+  expect(responses).toEqual(Array(8).fill(true));
 });

@@ -6,6 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 import { bagOf } from '../../../server/archive/packs/bag/bag.ts';
 import { readPackFile } from '../../../server/archive/packs/file/readPackFile.ts';
 import { writePackFile } from '../../../server/archive/packs/file/writePackFile.ts';
+import { ChangedFileError } from '../../../server/archive/packs/zip/storedZip.ts';
 import { filePathFault, foldedPath } from '../../../shared/archive/filePath.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
 import { extract } from '../../support/extract.ts';
@@ -76,12 +77,14 @@ test('does not write a pack file if a file does not match the record', async () 
 test('the stream fails if a file changes between the two reads', async () => {
   let readings = 0;
   const record = recordFor({ a: 'first' });
-  const output = writePackFile(record, async function* () {
-    readings += 1;
-    yield Buffer.from(readings === 1 ? 'first' : 'other');
+  const output = writePackFile(record, {
+    read: async function* () {
+      readings += 1;
+      yield Buffer.from(readings === 1 ? 'first' : 'other');
+    },
   });
   const zip = output.zip(await output.check());
-  await expect(text(zip.read())).rejects.toThrow('changed while it was being packed');
+  await expect(text(zip.read())).rejects.toBeInstanceOf(ChangedFileError);
 });
 
 const RECEIVER = {

@@ -4,6 +4,8 @@ import { watchSource } from '../../../server/collection/sources/sources.ts';
 import { createFolder } from '../../../server/store/blobs/durableFile.ts';
 import { databaseFile } from '../../../server/store/blobs/paths.ts';
 import { insertCapture } from '../../../server/store/sqlite/collection/captures.ts';
+import { putEventNoise, rulesDigest } from '../../../server/store/sqlite/collection/eventNoise.ts';
+import { putEventSummary } from '../../../server/store/sqlite/collection/eventSummaries.ts';
 import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { updateCheckState } from '../../../server/store/sqlite/collection/sources.ts';
 import { migrate } from '../../../server/store/sqlite/engine/migrate.ts';
@@ -43,11 +45,20 @@ export function digestOf(number: number): string {
   return hash('sha256', `the object of ${number}`, 'hex');
 }
 
+export interface TimelineSize {
+  events?: number;
+  sources?: number;
+}
+
 /**
- * Writes an archive of a million events into a new data folder: sources, rows of objects, retrievals, events and their
- * ledger entries, with the product's own functions and triggers, in one transaction. There are no blobs.
+ * Writes an archive of events, a million of 20,000 sources if not said otherwise, into a new data folder: sources,
+ * rows of objects, retrievals, events and their ledger entries, with the product's own functions and triggers, in
+ * one transaction. There are no blobs.
  */
-export async function fillTimeline(folder: string): Promise<void> {
+export async function fillTimeline(
+  folder: string,
+  { events = EVENTS, sources = SOURCES }: TimelineSize = {},
+): Promise<void> {
   await createFolder(folder);
   const database = openForWriting(databaseFile(folder));
   migrate(database);
@@ -55,8 +66,8 @@ export async function fillTimeline(folder: string): Promise<void> {
     database.pragma(setting);
   database.transaction(() => {
     const indexes = takeIndexesAway(database);
-    const standings = Array.from({ length: SOURCES }, (_, number) => addSource(database, number));
-    for (let number = 0; number < EVENTS; number += 1) addEvent(database, standings, number);
+    const standings = Array.from({ length: sources }, (_, number) => addSource(database, number));
+    for (let number = 0; number < events; number += 1) addEvent(database, standings, number);
     for (const standing of standings) writeStanding(database, standing);
     for (const sql of indexes) database.exec(sql);
   })();
@@ -97,16 +108,40 @@ function addSource(database: WriteDatabase, number: number): Standing {
     name: `Report ${number} ${words.join(' ')}`,
     agency: `Agency ${number % 50}`,
     tags: [`tag${number % 200}`, 'all'],
+    noise_rules: hasRules(number) ? [RULE] : [],
   });
   const { key, id, url } = watchSource(database, { instant: () => instantOf(0) }, source, instantOf(EVENTS));
   return { key, id, url, isUp: true, versions: new Map(), lastType: 'first_seen', lastAt: instantOf(0) };
 }
 
+/** Every tenth source has a rule, which calls every second of its changes noise. */
+const RULE = { kind: 'selector', value: '.clock', note: '' } as const;
+const RULES_DIGEST = rulesDigest([RULE]) ?? '';
+
+function hasRules(source: number): boolean {
+  return source % 10 === 0;
+}
+
+function addDerived(database: WriteDatabase, source: number, number: number): void {
+  const event = number + 1;
+  const is_noise = hasRules(source) && number % 2 === 0;
+  const rules_digest = hasRules(source) ? RULES_DIGEST : null;
+  const summary = is_noise ? 'Noise by the rule “.clock”' : `${number} → ${number + 5} euros, +14 −7 words`;
+  putEventSummary(database, { event, summary, rules_digest });
+  if (hasRules(source)) putEventNoise(database, [{ event, is_noise, rules_digest: RULES_DIGEST }]);
+}
+
 function addEvent(database: WriteDatabase, standings: readonly Standing[], number: number): void {
-  const source = standings[number < SOURCES ? number : (Math.imul(number, 48_271) >>> 0) % SOURCES];
+  const isFirst = number < standings.length;
+  const index = isFirst ? number : (Math.imul(number, 48_271) >>> 0) % standings.length;
+  const source = standings[index];
   if (!source) throw new Error('Every event has a source.');
-  const observer = observerOf(number);
-  const event_type = observer === SELF ? ownTypeOf(source, number) : captureTypeOf(source, observer);
+  const observer = isFirst ? SELF : observerOf(number);
+  const event_type = isFirst
+    ? 'first_seen'
+    : observer === SELF
+      ? ownTypeOf(source, number)
+      : captureTypeOf(source, observer);
   const isLoss = event_type === 'unavailable' || event_type === 'disappeared';
   const at = instantOf(number);
   const previous = source.versions.get(observer) ?? null;
@@ -146,6 +181,7 @@ function addEvent(database: WriteDatabase, standings: readonly Standing[], numbe
     previous_sha256: isLoss || event_type === 'changed' ? previous : null,
     reverts_to: null,
   });
+  if (event_type === 'changed') addDerived(database, index, number);
   if (observer !== SELF) return;
   source.isUp = !isLoss;
   source.lastType = event_type;
@@ -153,12 +189,11 @@ function addEvent(database: WriteDatabase, standings: readonly Standing[], numbe
 }
 
 function observerOf(number: number): string {
-  if (number >= SOURCES && number % 10_000 === 777) return RARE_ARCHIVE;
-  return number >= SOURCES && number % 20 === 7 ? ARCHIVE : SELF;
+  if (number % 10_000 === 777) return RARE_ARCHIVE;
+  return number % 20 === 7 ? ARCHIVE : SELF;
 }
 
 function ownTypeOf({ isUp }: Standing, number: number): EventType {
-  if (number < SOURCES) return 'first_seen';
   if (!isUp) return 'recovered';
   if (number % 10_007 === 0) return 'disappeared';
   return number % 211 === 0 ? 'unavailable' : 'changed';

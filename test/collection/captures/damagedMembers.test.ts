@@ -2,6 +2,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CaptureFileTooLargeError } from '../../../server/collection/captures/captureFileErrors.ts';
+import { gzipMembers } from '../../../server/collection/captures/warcImport/gzipMembers.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { gzippedByRecord, http, record, response } from '../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
@@ -41,6 +43,13 @@ function withHeaderFields(bytes: Buffer): Buffer {
   const checksum = Buffer.alloc(2);
   checksum.writeUInt16LE(crc32(header) & 0xffff);
   return Buffer.concat([header, checksum, member.subarray(10)]);
+}
+
+function withLongName(bytes: Buffer): Buffer {
+  const member = gzipSync(bytes);
+  member[3] = 8;
+  const name = Buffer.from(`${'n'.repeat(300_000)}\0`);
+  return Buffer.concat([member.subarray(0, 10), name, member.subarray(10)]);
 }
 
 describe('a damaged record in a gzip member of its own is refused, and those after it are read:', () => {
@@ -114,6 +123,10 @@ describe('reading ends at the damage', () => {
       gzipSync(Buffer.concat([one, bad({ 'Content-Length': '3' }), two])),
     ],
     [
+      'if a member before it has a very long name',
+      Buffer.concat([withLongName(one), gzipSync(bad({ 'Content-Length': '3' })), gzipSync(two)]),
+    ],
+    [
       'if members do not begin with records',
       gzippedByRecord([
         one,
@@ -148,4 +161,17 @@ describe('reading ends at the damage', () => {
       refused: [{ reason: 'damaged', count: 10_000 }],
     });
   });
+});
+
+test('what is skipped of a member counts towards the limit', async () => {
+  const open = async function* () {
+    yield gzippedByRecord([Buffer.alloc(10), Buffer.alloc(1_000), Buffer.alloc(10)]);
+  };
+  const startsWithin = async (maxBytes: number) => {
+    const starts: number[] = [];
+    for await (const { start } of gzipMembers(open, maxBytes, AbortSignal.any([]))) starts.push(start);
+    return starts;
+  };
+  expect(await startsWithin(1_020)).toEqual([0, 10, 1_010]);
+  await expect(startsWithin(1_009)).rejects.toBeInstanceOf(CaptureFileTooLargeError);
 });

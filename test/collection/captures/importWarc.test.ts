@@ -48,9 +48,7 @@ describe('importing a WARC file (contract, section 3)', () => {
       paused: true,
       state: 'new',
       last_sha256: null,
-      last_event_type: null,
       last_checked_at: null,
-      last_event_at: null,
       recent_checks: [],
     });
     const [retrieval, ...others] = await node.retrievals(source.id);

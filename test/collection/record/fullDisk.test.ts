@@ -22,9 +22,12 @@ test('if the disk becomes full, an object is recorded without its bytes, and the
   const open = await openStore({ folder: await temporaryFolder(), clock: systemClock });
   store = open;
   const receiver = new ObjectReceiver(open, () => AMPLE);
-  const staged = await open.blobs.stage(body('too much'), 1_000);
+  const staged = await open.blobs.staging.stage(body('too much'), 1_000);
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-  vi.spyOn(open.blobs, 'stage').mockResolvedValueOnce({ ...staged, keep: () => Promise.reject(full) });
+  vi.spyOn(open.blobs.staging, 'stage').mockResolvedValueOnce({
+    ...staged,
+    keep: () => Promise.reject(full),
+  });
 
   const refused = await receiver.receive(body('too much'), 1_000);
   expect(await refused.keep()).toEqual({ isStored: false });

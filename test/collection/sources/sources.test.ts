@@ -240,6 +240,7 @@ describe('POST /manage/sources/preview', () => {
       title: 'A & B',
       page_label: null,
       watched_as: id,
+      private_address: true,
     });
     expect(web.requests('/new')).toHaveLength(1);
     expect(await node.read('/api/stats')).toMatchObject({ observations: 0, archived_objects: 0, events: 0 });

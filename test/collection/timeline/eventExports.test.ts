@@ -37,7 +37,7 @@ async function filled(): Promise<Event[]> {
   await node.check();
   await clock.turn(60_000);
   await node.check();
-  return node.events();
+  return node.summarizedEvents();
 }
 
 async function rowsOf(query: string): Promise<Record<string, string>[]> {
@@ -71,6 +71,7 @@ describe('GET /api/events?format=csv', () => {
       reverts_to: '',
       page_label: '',
       is_noise: '',
+      summary: newest?.summary,
       ledger_entry: String(newest?.ledger_entry),
     });
   });
@@ -146,7 +147,7 @@ describe('GET /api/events.atom', () => {
     const [newest] = feed.entry;
     expect(newest?.id).toMatch(/^tag:node-[0-9a-f]+\.local,2026:event\/3$/);
     expect(newest?.title['#text']).toBe(
-      'Changed: =HYPERLINK(&quot;x&quot;) &lt;b&gt;]]&gt;\ufffd &amp; Söhne',
+      `Changed: =HYPERLINK(&quot;x&quot;) &lt;b&gt;]]&gt;\ufffd &amp; Söhne (${events[0]?.summary})`,
     );
     expect(newest?.content['#text']).toContain(`href="${node.node.url}/archive/${events[0]?.sha256}"`);
     expect(newest?.content['#text']).toContain(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readEventDensity } from '../../../server/collection/timeline/eventDensity.ts';
 import { listEvents, readEvent } from '../../../server/collection/timeline/events.ts';
 import { appendEntry } from '../../../server/ledger/appendEntry.ts';
+import { putEventNoise, rulesDigest } from '../../../server/store/sqlite/collection/eventNoise.ts';
 import { eventById, insertEvent, nextEventId } from '../../../server/store/sqlite/collection/events.ts';
 import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { insertSource } from '../../../server/store/sqlite/collection/sources.ts';
@@ -9,6 +10,7 @@ import type { WriteDatabase } from '../../../server/store/sqlite/engine/open.ts'
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../../server/store/store.ts';
 import { EVENT_TYPES, type Event, eventDensityQuery, eventsQuery } from '../../../shared/collection/event.ts';
+import type { NoiseRule } from '../../../shared/collection/noise.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
 import { seededRandom } from '../../support/seededRandom.ts';
@@ -43,6 +45,21 @@ function pick<Item>(random: Random, items: readonly Item[]): Item {
   return items[random(items.length)] as Item;
 }
 
+/** Two sets of rules; a mark counts only under the current one of its source. */
+function rule(number: number): NoiseRule {
+  return { kind: 'selector', value: `.rule${number}`, note: '' };
+}
+
+/** Marks some events by either set of rules. */
+function markAtRandom(database: WriteDatabase, random: Random, count: number): void {
+  const found = Array.from({ length: count }, () => ({
+    event: 1 + random(EVENTS),
+    is_noise: random(3) > 0,
+    rules_digest: rulesDigest([rule(random(2))]) ?? '',
+  }));
+  putEventNoise(database, found);
+}
+
 /** Records events of many sources, some with older times than events recorded before them. */
 async function fill(random: Random): Promise<void> {
   await store.write((database) => {
@@ -52,6 +69,7 @@ async function fill(random: Random): Promise<void> {
     const keys = Array.from({ length: SOURCES }, (_, number) => addSource(database, random, number));
     for (let number = 0; number < EVENTS; number += 1)
       addEvent(database, random, pick(random, keys), number, digests);
+    markAtRandom(database, random, EVENTS);
   });
 }
 
@@ -74,7 +92,7 @@ function addSource(database: WriteDatabase, random: Random, number: number): num
     max_object_mb: null,
     ignore_robots: false,
     headers: {},
-    noise_rules: [],
+    noise_rules: number % 3 === 0 ? [rule(number % 2)] : [],
     paused: false,
     allow_private: null,
     added_at: instant(0),
@@ -153,7 +171,7 @@ function plain(text: string): string {
 }
 
 function matches(event: Event, query: ReturnType<typeof eventsQuery.parse>): boolean {
-  const { q, event_type, source, agency, tag, observer, since, until } = query;
+  const { q, event_type, source, agency, tag, observer, since, until, noise } = query;
   const hasWord = (word: string) =>
     wordsOf(event).some((known) => known.startsWith(plain(word))) ||
     (/^[0-9a-f]{4,64}$/i.test(word) &&
@@ -165,6 +183,7 @@ function matches(event: Event, query: ReturnType<typeof eventsQuery.parse>): boo
     (agency === undefined || event.source.agency === agency) &&
     (tag === undefined || event.source.tags.includes(tag)) &&
     (observer === undefined || event.observer === observer) &&
+    (noise === undefined || (event.is_noise === true) === noise) &&
     (since === undefined || event.observed_at >= new Date(since).toISOString()) &&
     (until === undefined || event.observed_at <= (until.length === 10 ? `${until}T23:59:59.999Z` : until))
   );
@@ -177,7 +196,14 @@ describe('the timeline', () => {
     const all = Array.from({ length: EVENTS }, (_, index) => eventById(store.read, index + 1) as Event).sort(
       (left, right) => right.observed_at.localeCompare(left.observed_at) || right.id - left.id,
     );
+    const readAgain = () => {
+      for (const [index, { id }] of all.entries()) all[index] = eventById(store.read, id) as Event;
+    };
     for (let question = 0; question < 300; question += 1) {
+      if (question % 60 === 59) {
+        await store.write((database) => markAtRandom(database, random, 100));
+        readAgain();
+      }
       const asked = randomQuery(random, all);
       const query = eventsQuery.parse(asked);
       const expected = all.filter((event) => matches(event, query));
@@ -187,21 +213,23 @@ describe('the timeline', () => {
       expect(result).toEqual({ asked, total: expected.length, ids: page });
     }
     for (let question = 0; question < 100; question += 1) {
-      const { since, until } = randomQuery(random, all);
+      const { since, until, noise } = randomQuery(random, all);
       const buckets = String(1 + random(200));
       const { total, ...density } = await readEventDensity(
         store,
-        eventDensityQuery.parse({ since, until, buckets }),
+        eventDensityQuery.parse({ since, until, buckets, noise }),
       );
-      const query = eventsQuery.parse({ since, until });
-      const asked = { since, until, buckets };
+      const query = eventsQuery.parse({ since, until, noise });
+      const asked = { since, until, buckets, noise };
+      const byNoise = eventsQuery.parse({ noise });
+      const counted = all.filter((event) => matches(event, byNoise));
       expect({ asked, total }).toEqual({ asked, total: all.filter((event) => matches(event, query)).length });
       expect({ asked, counts: density.counts }).toEqual({
         asked,
-        counts: countedOneByOne(all, density, Number(buckets)),
+        counts: countedOneByOne(counted, density, Number(buckets)),
       });
     }
-  });
+  }, 60_000);
 });
 
 /** Counts the events in each bucket by iterating over all events. */
@@ -248,6 +276,7 @@ function randomQuery(random: Random, all: readonly Event[]): Record<string, stri
     ['agency', () => pick(random, AGENCIES)],
     ['tag', () => pick(random, ['all', ...event.source.tags])],
     ['observer', () => pick(random, ['self', 'webarchive', 'nobody'])],
+    ['noise', () => pick(random, ['true', 'false'])],
     ['since', () => pick(random, [event.observed_at, event.observed_at.slice(0, 10)])],
     ['until', () => pick(random, [event.observed_at, event.observed_at.slice(0, 10)])],
   ];
@@ -264,6 +293,8 @@ describe('/api/events', () => {
     ['offset=x', 'invalid_offset'],
     ['event_type=vanished', 'invalid_parameter'],
     ['source=7', 'invalid_parameter'],
+    ['noise=1', 'invalid_parameter'],
+    ['noise=', 'invalid_parameter'],
     ['since=yesterday', 'invalid_parameter'],
     ['since=2026-02-30', 'invalid_parameter'],
     ['order=asc', 'unknown_parameter'],

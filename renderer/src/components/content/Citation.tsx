@@ -1,9 +1,11 @@
 import { Button, SegmentedControl } from '@mantine/core';
 import { IconDownload } from '@tabler/icons-react';
 import { useState } from 'react';
+import { Link } from 'react-router';
 import type { CitationFormat } from '../../../../shared/archive/citation.ts';
 import { urlOf } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { useIsOwner } from '../../state/session.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { CopyButton } from '../forms/CopyButton.tsx';
 import { Section } from '../layout/Section.tsx';
@@ -19,6 +21,7 @@ const FORMS: { value: CitationFormat; label: string }[] = [
 
 /** The citation of a pack or a study in every format, to copy or to save. */
 export function Citation({ item }: { item: string }) {
+  const isOwner = useIsOwner();
   const [form, setForm] = useState<CitationFormat>('apa');
   const params = { id: item };
   const citation = useCall('readCitation', { params });
@@ -44,6 +47,17 @@ export function Citation({ item }: { item: string }) {
       }
     >
       {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
+      {citation.data && citation.data.csl.URL === undefined && (
+        <p className={`${classes.note} muted small`}>
+          This node has no public address, so the citation has no URL
+          {citation.data.digest === null ? '. ' : ': the fingerprint identifies the pack. '}
+          {isOwner && (
+            <>
+              You can set an address under <Link to="/settings">Settings</Link>.
+            </>
+          )}
+        </p>
+      )}
       {text !== undefined && (
         <div className={classes.citation}>
           <pre className={form === 'apa' ? classes.reference : classes.code} aria-label={label}>

@@ -8,7 +8,7 @@ import { type Comment, newCommentSchema } from '../../../../shared/archive/comme
 import { call } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
 import { formatCount } from '../../format/size.ts';
-import { useMayContribute } from '../../state/session.ts';
+import { useMayContribute, useNeedsInvitation } from '../../state/session.ts';
 import { TimeText } from '../data/TimeText.tsx';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { Section } from '../layout/Section.tsx';
@@ -21,6 +21,7 @@ const AUTHOR_KEY = 'strongroom-comment-author';
 /** The comments on a pack or a study, oldest first, with replies below the comment they answer. */
 export function Comments({ item }: { item: string }) {
   const mayContribute = useMayContribute();
+  const needsInvitation = useNeedsInvitation();
   const [replyTo, setReplyTo] = useState<Comment>();
   const comments = useCall('listComments', { params: { id: item }, query: { limit: MAX_SHOWN } });
   const all = comments.data?.items ?? [];
@@ -41,6 +42,11 @@ export function Comments({ item }: { item: string }) {
         ))}
       </ol>
       {comments.data?.next && <p className="muted small">The first {MAX_SHOWN} comments are shown.</p>}
+      {needsInvitation && (
+        <p className="muted">
+          <Link to="/sharing">Enter an invitation</Link> to comment.
+        </p>
+      )}
       {mayContribute && (
         <CommentForm
           key={replyTo?.id ?? item}

@@ -1,4 +1,4 @@
-import ReactMarkdown, { type Components } from 'react-markdown';
+import ReactMarkdown, { type Components, defaultUrlTransform } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import classes from './Markdown.module.css';
 
@@ -34,11 +34,21 @@ const components: Components = {
   ),
 };
 
-/** Renders Markdown written by an uploader, with GitHub's tables and lists. */
-export function Markdown({ text }: { text: string }) {
+export interface MarkdownProps {
+  text: string;
+  /** The address that relative links refer to; null if they lead nowhere. By default, they are left as they are. */
+  base?: string | null;
+}
+
+/** Renders Markdown written by an uploader or found on the web, with GitHub's tables and lists. */
+export function Markdown({ text, base }: MarkdownProps) {
+  const resolve = (href: string) =>
+    base === undefined
+      ? defaultUrlTransform(href)
+      : defaultUrlTransform(URL.parse(href, base ?? undefined)?.href ?? '');
   return (
     <div className={classes.prose}>
-      <ReactMarkdown skipHtml remarkPlugins={[remarkGfm]} components={components}>
+      <ReactMarkdown skipHtml remarkPlugins={[remarkGfm]} components={components} urlTransform={resolve}>
         {text}
       </ReactMarkdown>
     </div>

@@ -15,12 +15,15 @@ import {
   IconEqual,
   IconFileText,
   IconFlag,
+  IconMinus,
   IconPencil,
   IconPlugConnectedX,
+  IconPlus,
   IconQuestionMark,
   IconRepeat,
   type TablerIcon,
 } from '@tabler/icons-react';
+import type { FileChange } from '../../../../shared/archive/packComparison.ts';
 import type { StudyStatus } from '../../../../shared/archive/study.ts';
 import type { Outcome, Tag, Verdict } from '../../../../shared/archive/vocabulary.ts';
 import type { EventType } from '../../../../shared/collection/event.ts';
@@ -215,13 +218,13 @@ const audit = {
     label: 'running',
     icon: IconClock,
     tone: 'accent',
-    meaning: 'The audit runs in small steps.',
+    meaning: 'The integrity check runs in small steps.',
   },
   broken_off: {
     label: 'incomplete',
     icon: IconCircleHalf2,
     tone: 'quiet',
-    meaning: 'The audit did not finish. Its findings are recorded.',
+    meaning: 'The integrity check did not finish. Its findings are recorded.',
   },
 } as const satisfies Record<string, StateDisplay>;
 
@@ -246,12 +249,40 @@ const noise = {
   },
 } as const satisfies Record<string, StateDisplay>;
 
+const fileChange = {
+  added: { label: 'added', icon: IconPlus, tone: 'good', meaning: 'Only the newer version has this file.' },
+  changed: {
+    label: 'changed',
+    icon: IconPencil,
+    tone: 'accent',
+    meaning: 'Both versions have this file, with different contents.',
+  },
+  removed: {
+    label: 'removed',
+    icon: IconMinus,
+    tone: 'bad',
+    meaning: 'Only the older version has this file.',
+  },
+  same: {
+    label: 'same',
+    icon: IconEqual,
+    tone: 'quiet',
+    meaning: 'Both versions have this file, with the same contents.',
+  },
+} as const satisfies Record<FileChange, StateDisplay>;
+
 const mark = {
   flagged: {
     label: 'flagged',
     icon: IconFlag,
     tone: 'warn',
     meaning: 'Someone has reported a problem with this pack.',
+  },
+  captures_only: {
+    label: 'captures only',
+    icon: IconFileText,
+    tone: 'quiet',
+    meaning: 'Others captured its versions. This node has never fetched it.',
   },
   paused: {
     label: 'paused',
@@ -280,6 +311,7 @@ export const STATES = {
   audit,
   noise,
   mark,
+  fileChange,
 };
 export type StateKind = keyof typeof STATES;
 export type StateValue<Kind extends StateKind> = keyof (typeof STATES)[Kind] & string;

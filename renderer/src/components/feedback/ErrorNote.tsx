@@ -1,7 +1,9 @@
 import { Button } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import { ApiProblem, NodeUnreachable } from '../../api/client.ts';
+import { useDisplaySettings } from '../../state/displaySettings.ts';
 import classes from './ErrorNote.module.css';
+import { describeReachedLimit } from './reachedLimit.ts';
 
 export interface ErrorNoteProps {
   error: unknown;
@@ -29,7 +31,11 @@ export function ErrorNote({ error, onRetry }: ErrorNoteProps) {
 
 /** The message for the person and, if the node sent one, the error code. */
 export function describeError(error: unknown): { sentence: string; code?: string } {
-  if (error instanceof ApiProblem) return { sentence: error.message, code: error.document.code };
+  if (error instanceof ApiProblem) {
+    const { zone } = useDisplaySettings.getState();
+    const limit = describeReachedLimit(error.document, zone, Date.now());
+    return { sentence: limit ?? error.message, code: error.document.code };
+  }
   if (error instanceof NodeUnreachable) return { sentence: error.message, code: 'node_unreachable' };
   if (error instanceof Error && error.message) return { sentence: error.message };
   return { sentence: 'This page failed. Reload it.' };

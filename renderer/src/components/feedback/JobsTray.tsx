@@ -17,11 +17,16 @@ const KIND_TITLES: Record<JobKind, string> = {
   mirror: 'Mirroring a node',
   import: 'Importing',
   noise: 'Applying noise rules',
+  texts: 'Indexing older texts',
+  copy_sync: 'Updating a copy',
+  copy_check: 'Checking a copy',
 };
 
 /** The page that shows the result, for jobs that have one. */
 const KIND_PLACES: Partial<Record<JobKind, string>> = {
   audit: '/settings#stored-bytes',
+  copy_sync: '/settings#copies',
+  copy_check: '/settings#copies',
 };
 
 /** The jobs at the bottom of every page: those that run, and those that ended and were not dismissed. */

@@ -1,10 +1,11 @@
 import { spotlight } from '@mantine/spotlight';
 import { IconSearch } from '@tabler/icons-react';
 import { Link, NavLink } from 'react-router';
-import { useIsOwner, useNeedsInvitation, useSession } from '../../state/session.ts';
+import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../../state/session.ts';
 import classes from './Navigation.module.css';
 import { useNavItems } from './navItems.ts';
 import { ThemeSwitch } from './ThemeSwitch.tsx';
+import { UnseenCount } from './UnseenCount.tsx';
 
 /** The main navigation, with the node's name and the visitor's role. */
 export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
@@ -37,6 +38,7 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
                 <NavLink to={to} end={to === '/'} className={classes.link}>
                   <Icon size={18} stroke={1.6} aria-hidden />
                   {label}
+                  {to === '/timeline' && <UnseenCount />}
                 </NavLink>
               </li>
             ))}
@@ -53,6 +55,7 @@ export function Navigation({ inDrawer = false }: { inDrawer?: boolean }) {
 
 function VisitorNote({ owner }: { owner: boolean }) {
   const needsInvitation = useNeedsInvitation();
+  const mayContribute = useMayContribute();
   if (owner) return <p className={classes.who}>Signed in as owner</p>;
   if (needsInvitation) {
     return (
@@ -61,6 +64,7 @@ function VisitorNote({ owner }: { owner: boolean }) {
       </p>
     );
   }
+  if (mayContribute) return <p className={classes.who}>You are a visitor and may contribute.</p>;
   return (
     <p className={classes.who}>
       You are a visitor. The owner signs in with the one-time link that the node printed when it started.

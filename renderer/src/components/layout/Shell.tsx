@@ -1,14 +1,19 @@
 import { Burger, Drawer } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
-import { Suspense, useEffect } from 'react';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { spotlight } from '@mantine/spotlight';
+import { lazy, Suspense, useEffect } from 'react';
 import { Link, Outlet, useLocation } from 'react-router';
 import { useNodeJobs } from '../../state/nodeJobs.ts';
 import { useSession } from '../../state/session.ts';
 import { ErrorNote } from '../feedback/ErrorNote.tsx';
 import { JobsTray } from '../feedback/JobsTray.tsx';
 import { Navigation } from './Navigation.tsx';
-import { Palette } from './palette/Palette.tsx';
 import classes from './Shell.module.css';
+import { useOpenedInvitation } from './useOpenedInvitation.ts';
+import { WindowDrop } from './WindowDrop.tsx';
+
+// Loaded after the first paint. Its shortcut works at once: it opens as soon as it has arrived.
+const Palette = lazy(async () => ({ default: (await import('./palette/Palette.tsx')).Palette }));
 
 /** The layout around every page: navigation on the left (on top if narrow) and jobs at the bottom. */
 export function Shell() {
@@ -17,6 +22,9 @@ export function Shell() {
   const { pathname } = useLocation();
   useNodeJobs(session?.owner ?? false);
   useEffect(() => void load(), [load]);
+  useOpenedInvitation();
+  // Works in text fields too.
+  useHotkeys([['mod + K', spotlight.open]], []);
   useEffect(() => {
     menu.close();
     window.scrollTo(0, 0);
@@ -43,7 +51,10 @@ export function Shell() {
         </Link>
         <span className={`${classes.barNode} mono`}>{session?.node}</span>
       </header>
-      <Palette />
+      <Suspense fallback={null}>
+        <Palette />
+      </Suspense>
+      <WindowDrop />
       <div className={classes.side}>
         <Navigation />
       </div>

@@ -9,6 +9,7 @@ import {
   IconPackageImport,
   IconSettings,
   IconShare,
+  IconShieldCheck,
   IconWorldSearch,
   type TablerIcon,
 } from '@tabler/icons-react';
@@ -47,7 +48,13 @@ export const NAV_GROUPS: NavGroup[] = [
       { to: '/search', label: 'Text search', icon: IconFileSearch },
     ],
   },
-  { title: 'Verification', items: [{ to: '/ledger', label: 'Ledger', icon: IconBook2 }] },
+  {
+    title: 'Verification',
+    items: [
+      { to: '/verify', label: 'Verify', icon: IconShieldCheck },
+      { to: '/ledger', label: 'Ledger', icon: IconBook2 },
+    ],
+  },
   {
     title: '',
     items: [

@@ -5,16 +5,14 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { ApiProblem } from '../../api/client.ts';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
-import { describeError } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { canonicalSha256 } from '../../hashing/sha256.ts';
 import { useMayContribute, useSession } from '../../state/session.ts';
 import classes from './AssemblePage.module.css';
+import { DraftForStudy } from './DraftForStudy.tsx';
 import { DraftFromPack } from './DraftFromPack.tsx';
 import { emptyDraft, isTouched, useDraft } from './draft.ts';
 import { checkDraft, type Issue, issueAt } from './draftRecord.ts';
-import { DropArea } from './files/DropArea.tsx';
 import { useDraftFiles } from './files/draftFiles.ts';
 import { FilesSection } from './files/FilesSection.tsx';
 import { jumpToField, PackFormContext, type PackFormState } from './formContext.ts';
@@ -24,10 +22,13 @@ import { AboutSection } from './sections/AboutSection.tsx';
 import { AuthorsSection } from './sections/AuthorsSection.tsx';
 import { BasedOn } from './sections/BasedOn.tsx';
 import { MethodSection } from './sections/MethodSection.tsx';
-import { OutcomeSection } from './sections/OutcomeSection.tsx';
+import { LicenseSection, OutcomeSection } from './sections/OutcomeSection.tsx';
 import { RelationsSection } from './sections/RelationsSection.tsx';
 import { ResultsSection } from './sections/ResultsSection.tsx';
 import { StudyAndSubjectSection } from './sections/StudyAndSubjectSection.tsx';
+import { TitleSection } from './sections/TitleSection.tsx';
+import { VerdictSection } from './sections/VerdictSection.tsx';
+import { VisitorNotice } from './VisitorNotice.tsx';
 
 const SETTLED_MS = 200;
 
@@ -36,22 +37,12 @@ export default function AssemblePage() {
   const mayContribute = useMayContribute();
   const isKnown = useSession((state) => state.session !== undefined);
   if (!isKnown) return <p className="muted">Loading…</p>;
-  if (!mayContribute) {
-    return (
-      <Page title="New pack">
-        <EmptyState title="You cannot publish on this node">
-          You are a visitor. The owner signs in with the one-time link that the node printed when it started.
-          Visitors can publish if the owner opens the node for contributions.
-        </EmptyState>
-      </Page>
-    );
-  }
-  return <PackForm />;
+  return mayContribute ? <PackForm /> : <VisitorNotice />;
 }
 
 function PackForm() {
   const { draft, change } = useDraft();
-  const { files, add, restore } = useDraftFiles();
+  const { files, restore } = useDraftFiles();
   const { publication, publish } = usePublication();
   const isPublishing = publication.state === 'running';
   useEffect(() => void restore(), [restore]);
@@ -75,22 +66,26 @@ function PackForm() {
     else if (now.issues[0]) jumpToField(now.issues[0].field);
   };
   const form: PackFormState = { draft, change, errorOf, touch };
+  if (publication.state === 'published') return <p className="muted">Published. Opening the pack…</p>;
   return (
     <Page
-      title="New pack"
+      title={draft.supersedes === null ? 'New pack' : 'New version'}
       lead="Files plus a record of the authors, the outcome and the method. Anyone can verify a published pack. It never changes."
       actions={<StartOver isEnabled={!isPublishing} />}
     >
       <PackFormContext value={form}>
         <DraftFromPack />
+        <DraftForStudy />
         <BasedOn />
-        <DropArea isEnabled={!isPublishing} onFiles={add} onError={setUnread} />
         <div className={classes.columns}>
           <fieldset disabled={isPublishing} className={classes.form} aria-label="Record">
+            <VerdictSection />
             <FilesSection />
-            <AboutSection />
+            <TitleSection />
             <AuthorsSection />
+            <LicenseSection />
             <OutcomeSection />
+            <AboutSection />
             <MethodSection />
             <ResultsSection />
             <StudyAndSubjectSection />
@@ -158,14 +153,6 @@ function useShowPublished(): void {
     void queries.invalidateQueries();
     void navigate(`/packs/${pack.id}`);
   }, [publication, settle, navigate, queries]);
-}
-
-function setUnread(error: unknown): void {
-  notifications.show({
-    title: 'Some files could not be read',
-    message: describeError(error).sentence,
-    color: 'red',
-  });
 }
 
 function StartOver({ isEnabled }: { isEnabled: boolean }) {

@@ -1,5 +1,5 @@
 import { Button, Group, Modal } from '@mantine/core';
-import { useCallback, useEffect } from 'react';
+import { useCallback, useEffect, useState } from 'react';
 import { useSearchParams } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
 import { useCall } from '../../api/useCall.ts';
@@ -16,27 +16,35 @@ export function DraftFromPack() {
   const isRestored = useDraftFiles((state) => state.isRestored);
   const pack = useCall('readPack', { params: { id: id ?? '' } }, { enabled: id !== null });
   const { draft, replace } = useDraft();
-  const { files, remove } = useDraftFiles();
-  const hasWork = isTouched(draft) || files.length > 0;
+  const { remove, reuse } = useDraftFiles();
+  const [isAsking, setIsAsking] = useState(false);
 
-  const done = useCallback(() => setSearch({}, { replace: true }), [setSearch]);
+  const done = useCallback(() => {
+    setIsAsking(false);
+    setSearch({}, { replace: true });
+  }, [setSearch]);
   const start = useCallback(
     (from: Pack) => {
       replace(supersedes ? newVersionOf(from) : replicationOf(from));
       remove(useDraftFiles.getState().files.map((file) => file.id));
+      if (supersedes) reuse(from.files);
       done();
     },
-    [supersedes, replace, remove, done],
+    [supersedes, replace, remove, reuse, done],
   );
   const ready = id !== null && isRestored ? pack.data : undefined;
   useEffect(() => {
-    if (ready && !hasWork) start(ready);
-  }, [ready, hasWork, start]);
+    if (!ready) return;
+    // Decided once: the started draft must not be asked about.
+    // oxlint-disable-next-line react/set-state-in-effect -- the pack arrives once, and only then can it be asked.
+    if (hasWork()) setIsAsking(true);
+    else start(ready);
+  }, [ready, start]);
 
   if (id === null) return null;
   if (pack.error) return <ErrorNote error={pack.error} onRetry={() => void pack.refetch()} />;
   return (
-    <Modal opened={ready !== undefined && hasWork} onClose={done} title="Unfinished draft">
+    <Modal opened={ready !== undefined && isAsking} onClose={done} title="Unfinished draft">
       <p>
         {draft.title.trim() ? `“${draft.title.trim()}” has` : 'A draft has'} not been published. Starting{' '}
         {supersedes ? 'a new version' : 'a replication'} of “{ready?.title}” would replace it.
@@ -49,4 +57,8 @@ export function DraftFromPack() {
       </Group>
     </Modal>
   );
+}
+
+function hasWork(): boolean {
+  return isTouched(useDraft.getState().draft) || useDraftFiles.getState().files.length > 0;
 }

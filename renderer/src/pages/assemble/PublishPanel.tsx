@@ -1,4 +1,4 @@
-import { Button, Checkbox } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { IconCircleCheck, IconPackageExport } from '@tabler/icons-react';
 import type { Tag } from '../../../../shared/archive/vocabulary.ts';
 import { MAX_PACK_BYTES, TERMS_VERSION } from '../../../../shared/limits.ts';
@@ -28,7 +28,7 @@ export interface LivePanelProps {
 
 /** The state of the draft (size, tag, fingerprint, open issues) and the Publish button. */
 export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps) {
-  const { draft, change, errorOf } = usePackForm();
+  const { draft } = usePackForm();
   const files = useDraftFiles((state) => state.files);
   const isUnsaved = useDraft((state) => state.isUnsaved);
   const publication = usePublication((state) => state.publication);
@@ -46,17 +46,7 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
           <p className={classes.quiet}>Computed when the record is complete.</p>
         )}
       </div>
-      <Missing issues={issues} />
-      <div className={classes.part}>
-        <Checkbox
-          id="field/terms_version"
-          label={`I accept the terms of ${TERMS_VERSION}`}
-          description="I have the right to publish these files under this licence. Published packs are recorded permanently and cannot be withdrawn."
-          checked={draft.acceptsTerms}
-          error={errorOf('field/terms_version')}
-          onChange={(event) => change({ acceptsTerms: event.currentTarget.checked })}
-        />
-      </div>
+      {publication.state !== 'running' && <Missing issues={issues} />}
       {publication.state === 'failed' && <ErrorNote error={publication.error} />}
       {publication.state === 'running' ? (
         <JobBar title="Publishing" unit="bytes" {...publication} onCancel={publication.cancel} />
@@ -71,6 +61,10 @@ export function PublishPanel({ issues, fingerprint, onPublish }: LivePanelProps)
           Publish
         </Button>
       )}
+      <p className={classes.quiet} id="field/terms_version" tabIndex={-1}>
+        By publishing you accept the terms of {TERMS_VERSION}: you have the right to publish these files under
+        this licence. A published pack is recorded permanently and cannot be withdrawn.
+      </p>
       <p className={classes.quiet}>
         {isUnsaved
           ? 'This browser cannot save the draft because its storage is full or disabled. Publish before you leave.'
@@ -103,23 +97,28 @@ function TagAndWhy({ draft }: { draft: Draft }) {
   return (
     <div className={classes.part}>
       <h3>Tag</h3>
-      <p>
-        <StateBadge kind="tag" value={tag} look="boxed" />
-      </p>
+      {tag && (
+        <p>
+          <StateBadge kind="tag" value={tag} look="boxed" />
+        </p>
+      )}
       <p className={classes.quiet}>{why}</p>
     </div>
   );
 }
 
-function tagAndWhy({ hasMethod, method }: Draft): { tag: Tag; why: string } {
+function tagAndWhy({ hasMethod, method }: Draft): { tag?: Tag; why: string } {
   const isGiven = hasMethod && (method.text.trim() !== '' || method.link.trim() !== '');
   if (!isGiven) {
     return { tag: 'report-only', why: 'The pack has no method, so it cannot be reproduced.' };
   }
-  if (!method.complete) {
-    return { tag: 'report-only', why: 'The pack has a method, but it is not marked as complete.' };
+  if (method.complete === null) {
+    return { why: 'Replicable or report-only: state whether the method is complete.' };
   }
-  return { tag: 'replicable', why: 'The pack has a method that is marked as complete.' };
+  if (!method.complete) {
+    return { tag: 'report-only', why: 'You state that the method is not complete.' };
+  }
+  return { tag: 'replicable', why: 'You state that the method is complete.' };
 }
 
 function Missing({ issues }: { issues: readonly Issue[] }) {

@@ -1,6 +1,8 @@
 import { create } from 'zustand';
 import { createJSONStorage, persist } from 'zustand/middleware';
+import type { Pack } from '../../../../shared/archive/pack.ts';
 import type { License, Outcome, Verdict } from '../../../../shared/archive/vocabulary.ts';
+import { rememberedAuthors } from './rememberedAuthors.ts';
 
 export interface DraftAuthor {
   key: string;
@@ -33,7 +35,8 @@ export interface Draft {
   license: License | null;
   outcome: Outcome | null;
   hasMethod: boolean;
-  method: { text: string; link: string; complete: boolean };
+  /** `complete` is null until the uploader has stated it. */
+  method: { text: string; link: string; complete: boolean | null };
   results: DraftResult[];
   keywords: string[];
   node: string | null;
@@ -41,7 +44,6 @@ export interface Draft {
   replicates: { pack: string | null; verdict: Verdict | null; note: string } | null;
   supersedes: string | null;
   related: DraftRelated[];
-  acceptsTerms: boolean;
 }
 
 /** A stable key for a list row, so that rows keep their identity when others are removed. */
@@ -53,15 +55,21 @@ export function emptyAuthor(): DraftAuthor {
   return { key: rowKey(), name: '', orcid: '', affiliation: '' };
 }
 
+export function draftAuthorOf({ name, orcid, affiliation }: Pack['authors'][number]): DraftAuthor {
+  return { key: rowKey(), name, orcid: orcid ?? '', affiliation };
+}
+
+/** A draft with nothing but the authors of the last pack. */
 export function emptyDraft(): Draft {
+  const authors = rememberedAuthors();
   return {
     title: '',
     summary: '',
-    authors: [emptyAuthor()],
+    authors: authors.length > 0 ? authors.map(draftAuthorOf) : [emptyAuthor()],
     license: null,
     outcome: null,
     hasMethod: false,
-    method: { text: '', link: '', complete: false },
+    method: { text: '', link: '', complete: null },
     results: [],
     keywords: [],
     node: null,
@@ -69,7 +77,6 @@ export function emptyDraft(): Draft {
     replicates: null,
     supersedes: null,
     related: [],
-    acceptsTerms: false,
   };
 }
 
@@ -122,7 +129,11 @@ function tryToKeep(name: string, value: string): boolean {
 
 /** Whether starting over would lose anything. */
 export function isTouched(draft: Draft): boolean {
-  const plain = (value: Draft) =>
-    JSON.stringify({ ...value, authors: value.authors.map((author) => ({ ...author, key: '' })) });
-  return plain(draft) !== plain(emptyDraft());
+  const empty = emptyDraft();
+  return (Object.keys(empty) as (keyof Draft)[]).some((field) => plain(draft[field]) !== plain(empty[field]));
+}
+
+/** A field as text, without the keys of list rows. */
+function plain(value: unknown): string {
+  return JSON.stringify(value, (name, inner: unknown) => (name === 'key' ? undefined : inner));
 }

@@ -35,7 +35,6 @@ export function checkDraft(draft: Draft, files: readonly DraftFile[]): CheckedDr
     issues.push(...issueAt({ path: jsonPointer(path), message }, draft, files));
   }
   for (const fault of canonicalFaults(raw)) issues.push(...issueAt(fault, draft, files));
-  if (!draft.acceptsTerms) issues.push({ field: 'field/terms_version', message: 'Accept the terms.' });
   const seen = new Set<string>();
   const once = issues.filter(({ field, message }) => {
     const key = `${field} ${message}`;
@@ -45,15 +44,18 @@ export function checkDraft(draft: Draft, files: readonly DraftFile[]): CheckedDr
   return { record: once.length === 0 ? parsed.data : undefined, issues: once };
 }
 
+/** A longer name is refused. */
+const MAX_RESULT_NAME = 100;
+
 /** The form's sections from top to bottom; issues are listed in this order. */
 const PAGE_ORDER = [
   'files',
   'title',
+  'authors',
+  'license',
+  'outcome',
   'summary',
   'keywords',
-  'authors',
-  'outcome',
-  'license',
   'method',
   'results',
   'study',
@@ -119,7 +121,8 @@ function plainOrcid(text: string): string {
 function valueOf({ type, value }: DraftResult): ResultValue {
   switch (type) {
     case 'number':
-      return Number(value.trim());
+      // Anything else is reported once, by `resultIssues`.
+      return isNumberText(value) ? Number(value.trim()) : 0;
     case 'boolean':
       return value === 'true';
     case 'null':
@@ -131,7 +134,7 @@ function valueOf({ type, value }: DraftResult): ResultValue {
 
 function fileIssues(files: readonly DraftFile[]): Issue[] {
   const issues: Issue[] = [];
-  const lost = files.filter((file) => !file.file);
+  const lost = files.filter((file) => !file.file && !file.isStored);
   if (lost.length > 0) {
     issues.push({
       field: fieldId('files', lost[0]?.id ?? ''),
@@ -162,15 +165,17 @@ function resultIssues(results: readonly DraftResult[]): Issue[] {
   const issues: Issue[] = [];
   const seen = new Set<string>();
   for (const { key, name, type, value } of results) {
-    const field = fieldId('results', key);
     const trimmed = name.trim();
     if (trimmed !== '' && seen.has(trimmed)) {
-      issues.push({ field, message: `The result ${trimmed} is listed twice.` });
+      issues.push({
+        field: fieldId('results', key, 'name'),
+        message: `The result ${trimmed} is listed twice.`,
+      });
     }
     seen.add(trimmed);
     if (type === 'number' && !isNumberText(value)) {
       issues.push({
-        field,
+        field: fieldId('results', key, 'value'),
         message: `${trimmed || 'A result'}: enter a number, such as 0.032 or 1.5e-7.`,
       });
     }
@@ -201,6 +206,7 @@ const MISSING: [RegExp, (draft: Draft, path: string) => boolean, string][] = [
   [/^\/outcome$/, (draft) => draft.outcome === null, 'Choose an outcome.'],
   [/^\/authors\/\d+\/name$/, isUnnamed, 'Enter a name for each author.'],
   [/^\/authors\/\d+\/name$/, () => true, "An author's name is longer than 200 characters."],
+  [/^\/method\/complete$/, () => true, 'State whether the method is complete.'],
   [/^\/method$/, () => true, 'Enter the method as text or a link, or choose “No method”.'],
   [/^\/replicates\/pack$/, () => true, 'Choose the pack that this pack replicates.'],
   [/^\/replicates\/verdict$/, () => true, 'Choose the verdict of the replication.'],
@@ -222,8 +228,9 @@ export function issueAt(fault: FieldError, draft: Draft, files: readonly DraftFi
   if (area === 'results' && fault.path !== '/results') {
     const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
     const rows = draft.results.filter((result) => result.name.trim() === name);
+    const isOfName = name === '' || name.length > MAX_RESULT_NAME;
     return rows.map(({ key }) => ({
-      field: fieldId('results', key),
+      field: fieldId('results', key, isOfName ? 'name' : 'value'),
       message: name === '' ? 'Enter a name for the result.' : `${name}: ${message}`,
     }));
   }

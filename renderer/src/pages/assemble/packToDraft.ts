@@ -1,5 +1,5 @@
 import type { Pack } from '../../../../shared/archive/pack.ts';
-import { type Draft, type DraftResult, emptyDraft, rowKey } from './draft.ts';
+import { type Draft, type DraftResult, draftAuthorOf, emptyDraft, rowKey } from './draft.ts';
 
 /** A draft of a new version of a pack, with the full record of the previous one. */
 export function newVersionOf(pack: Pack): Draft {
@@ -7,19 +7,14 @@ export function newVersionOf(pack: Pack): Draft {
     ...emptyDraft(),
     title: pack.title,
     summary: pack.summary,
-    authors: pack.authors.map((author) => ({
-      key: rowKey(),
-      name: author.name,
-      orcid: author.orcid ?? '',
-      affiliation: author.affiliation,
-    })),
+    authors: pack.authors.map(draftAuthorOf),
     license: pack.license,
     outcome: pack.outcome,
     hasMethod: pack.method !== null,
     method: {
       text: pack.method?.text ?? '',
       link: pack.method?.link ?? '',
-      complete: pack.method?.complete ?? false,
+      complete: pack.method?.complete ?? null,
     },
     results: Object.entries(pack.results).map(collectionResultOf),
     keywords: pack.keywords,
@@ -40,7 +35,8 @@ export function replicationOf(pack: Pack): Draft {
     method: {
       text: pack.method?.text ?? '',
       link: pack.method?.link ?? '',
-      complete: false,
+      // Whether it is complete is for the uploader to say, and not for the original's authors.
+      complete: null,
     },
     results: Object.entries(pack.results).map(([name, value]) => ({
       ...collectionResultOf([name, value]),

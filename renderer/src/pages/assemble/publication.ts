@@ -5,6 +5,7 @@ import { runLocalJob } from '../../state/runLocalJob.ts';
 import { type Draft, emptyDraft, useDraft } from './draft.ts';
 import type { DraftFile } from './files/draftFile.ts';
 import { useDraftFiles } from './files/draftFiles.ts';
+import { rememberAuthors } from './rememberedAuthors.ts';
 import { uploadPack } from './uploadPack.ts';
 
 /** The progress of publishing. It continues when the person leaves the page. */
@@ -47,10 +48,12 @@ export const usePublication = create<PublicationState>()((set) => ({
           }),
       );
       pointJobsAt(pack);
+      rememberAuthors(pack.authors);
+      // Shown before the draft is cleared, so that the page never shows the emptied form.
+      set({ publication: { state: 'published', pack, fingerprint } });
       useDraft.getState().replace(emptyDraft());
       const draftFiles = useDraftFiles.getState();
       draftFiles.remove(draftFiles.files.map(({ id }) => id));
-      set({ publication: { state: 'published', pack, fingerprint } });
     } catch (error) {
       const { draft } = useDraft.getState();
       set({

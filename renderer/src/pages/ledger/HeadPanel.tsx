@@ -1,12 +1,12 @@
 import { Button } from '@mantine/core';
 import { IconDeviceFloppy, IconFileSearch } from '@tabler/icons-react';
+import { useMutation } from '@tanstack/react-query';
 import type { LedgerHead } from '../../../../shared/ledger/ledger.ts';
-import { saveFile } from '../../api/saveFile.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { formatCount } from '../../format/size.ts';
-import { useSession } from '../../state/session.ts';
-import { checkpointFileName, checkpointOf, checkpointText } from './checkpointFile.ts';
 import classes from './HeadPanel.module.css';
+import { saveCheckpoint } from './saveCheckpoint.ts';
 
 export interface HeadPanelProps {
   head: LedgerHead;
@@ -14,13 +14,9 @@ export interface HeadPanelProps {
   onCheck: () => void;
 }
 
-/** The head of the ledger in three values, which a person can save and compare later. */
+/** The head of the ledger in three values, and the checkpoint to save. */
 export function HeadPanel({ head, isChecking, onCheck }: HeadPanelProps) {
-  const node = useSession((state) => state.session?.node) ?? 'node';
-  const save = () => {
-    const saved = checkpointOf(head, node, new Date().toISOString());
-    saveFile(checkpointFileName(saved), checkpointText(saved), 'application/json');
-  };
+  const save = useMutation({ mutationFn: saveCheckpoint });
   return (
     <section className={classes.panel} aria-label="Ledger head">
       <dl className={classes.facts}>
@@ -43,7 +39,12 @@ export function HeadPanel({ head, isChecking, onCheck }: HeadPanelProps) {
       </dl>
       <div className={classes.keep}>
         <div className={classes.actions}>
-          <Button variant="default" leftSection={<IconDeviceFloppy size={16} aria-hidden />} onClick={save}>
+          <Button
+            variant="default"
+            leftSection={<IconDeviceFloppy size={16} aria-hidden />}
+            loading={save.isPending}
+            onClick={() => save.mutate()}
+          >
             Save checkpoint
           </Button>
           <Button
@@ -52,12 +53,14 @@ export function HeadPanel({ head, isChecking, onCheck }: HeadPanelProps) {
             aria-expanded={isChecking}
             onClick={onCheck}
           >
-            Check a checkpoint
+            Check a saved checkpoint
           </Button>
         </div>
         <p className="small muted">
-          Keep the file in another place. It shows later whether the ledger was rewritten.
+          A checkpoint is the size and the root of the ledger, signed by this node. Keep the file in another
+          place. It shows later whether the ledger was rewritten.
         </p>
+        {save.error && <ErrorNote error={save.error} />}
       </div>
     </section>
   );

@@ -8,6 +8,7 @@ import { CheckpointCheck } from './CheckpointCheck.tsx';
 import { EntryChain } from './EntryChain.tsx';
 import { EntryPager } from './EntryPager.tsx';
 import { HeadPanel } from './HeadPanel.tsx';
+import { KeyHistory } from './KeyHistory.tsx';
 import { PAGE_ENTRIES, useLedgerPage } from './useLedgerPage.ts';
 import { VerifyPanel } from './VerifyPanel.tsx';
 
@@ -15,7 +16,8 @@ import { VerifyPanel } from './VerifyPanel.tsx';
 export default function LedgerPage() {
   const [search, setSearch] = useSearchParams();
   const { hash } = useLocation();
-  const chosen = wholeNumberIn(hash.slice(1));
+  // Links in older texts name the entry in the query.
+  const chosen = wholeNumberIn(hash.slice(1)) ?? wholeNumberIn(search.get('from') ?? '');
   const top = wholeNumberIn(search.get('top') ?? '') ?? topFor(chosen);
   const { data, error, refetch } = useLedgerPage(top);
   const [showCheck, setShowCheck] = useState(false);
@@ -68,6 +70,7 @@ export default function LedgerPage() {
               </>
             )}
           </Section>
+          <KeyHistory />
         </>
       )}
       {!data && !error && <p className="muted">Loading…</p>}

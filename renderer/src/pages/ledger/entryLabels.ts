@@ -53,7 +53,10 @@ export function subjectUrl({ type, subject }: Pick<LedgerEntry, 'type' | 'subjec
   return id?.startsWith('so_') ? `/sources/${id}` : undefined;
 }
 
-/** A short name for an entry's subject; an event has only its number. */
+/** A short name for an entry's subject. An event has only its number; retrievals have the first and the last one. */
 export function subjectLabel({ type, subject }: Pick<LedgerEntry, 'type' | 'subject'>): string {
-  return type === 'event.recorded' && /^\d+$/.test(subject) ? `event ${subject}` : subject;
+  if (type === 'event.recorded' && /^\d+$/.test(subject)) return `event ${subject}`;
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(subject) ?? [];
+  if (type !== 'retrievals.recorded' || first === undefined) return subject;
+  return first === last ? `retrieval ${first}` : `retrievals ${first} to ${last}`;
 }

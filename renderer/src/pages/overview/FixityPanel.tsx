@@ -32,10 +32,12 @@ export function FixityPanel() {
           {countOf(checked, 'object')} re-hashed <TimeText at={last} />
         </p>
       )}
-      {last === null && <p>No audit completed yet</p>}
+      {last === null && <p>No integrity check completed yet</p>}
       {isOwner && (
         <p>
-          <Link to="/settings#stored-bytes">{damaged_objects > 0 ? 'How to repair' : 'Start audit'}</Link>
+          <Link to="/settings#stored-bytes">
+            {damaged_objects > 0 ? 'How to repair' : 'Start integrity check'}
+          </Link>
         </p>
       )}
     </Panel>

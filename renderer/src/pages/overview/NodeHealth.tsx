@@ -15,18 +15,25 @@ import classes from './NodeHealth.module.css';
 
 const REFRESH_MS = 15_000;
 
+interface CollectionProps {
+  /** Undefined until it is known. */
+  watched: number | undefined;
+  /** The number of all sources, with those that are paused or known by captures only. */
+  known: number;
+}
+
 /** The node's health in four panels: collection, ledger, stored bytes and disk space. */
-export function NodeHealth({ hasSource }: { hasSource: boolean | undefined }) {
+export function NodeHealth({ watched, known }: CollectionProps) {
   const isOwner = useIsOwner();
-  // Without sources the status is a 503 response, so it is not requested.
-  const status = useCall('readStatus', {}, { enabled: hasSource ?? false, refetchInterval: REFRESH_MS });
+  // Without watched sources the status is a 503 response, so it is not requested.
+  const status = useCall('readStatus', {}, { enabled: !!watched, refetchInterval: REFRESH_MS });
   const storage = useCall('readStorage', {}, { enabled: isOwner, refetchInterval: REFRESH_MS });
   return (
     <section className={classes.panels} aria-label="Node health">
       {status.error ? (
         <ErrorNote error={status.error} onRetry={() => void status.refetch()} />
       ) : (
-        <CollectionPanel status={status.data} hasSource={hasSource} />
+        <CollectionPanel status={status.data} watched={watched} known={known} />
       )}
       <LedgerPanel />
       <FixityPanel />
@@ -35,34 +42,32 @@ export function NodeHealth({ hasSource }: { hasSource: boolean | undefined }) {
   );
 }
 
-interface CollectionPanelProps {
-  status: Status | undefined;
-  hasSource: boolean | undefined;
-}
-
-function CollectionPanel({ status, hasSource }: CollectionPanelProps) {
-  if (hasSource === false) {
+function CollectionPanel({ status, watched, known }: CollectionProps & { status: Status | undefined }) {
+  if (watched === 0) {
     return (
       <Panel title="Collection" health="idle" summary="No source is watched">
-        <Link to="/sources">Watch a source</Link>
+        {known > 0 && (
+          <p>
+            <Link to="/sources">{countOf(known, 'source')}</Link> paused or known by captures only
+          </p>
+        )}
+        <p>
+          <Link to="/sources?add=1">Watch a source</Link>
+        </p>
       </Panel>
     );
   }
   if (!status) return <Panel title="Collection" health="idle" summary="Loading…" />;
-  const { sources, failing, last_completed_collection_at: last, ok } = status;
-  const health: HealthStatus = ok && failing.length === 0 ? 'well' : 'warning';
-  const summary = !ok
-    ? 'No checks in the last 24 hours'
-    : failing.length > 0
-      ? `${countOf(failing.length, 'source')} ${failing.length === 1 ? 'fails' : 'fail'}`
-      : 'All sources available';
+  const { sources, last_completed_collection_at: last } = status;
+  const unwatched = sources.total - (watched ?? sources.total);
   return (
-    <Panel title="Collection" health={health} summary={summary}>
+    <Panel title="Collection" {...collectionHealth(status)}>
       <p>
         <Link to="/sources?state=available">
           {formatCount(sources.available)} of {countOf(sources.total, 'source')}
         </Link>{' '}
         available
+        {unwatched > 0 && `, ${formatCount(unwatched)} paused or known by captures only`}
       </p>
       <p>
         {last ? (
@@ -75,6 +80,17 @@ function CollectionPanel({ status, hasSource }: CollectionPanelProps) {
       </p>
     </Panel>
   );
+}
+
+/** Only `overdue` is a fault of the collection: the other reasons are those of a young or resting node. */
+function collectionHealth({ reason, failing }: Status): { health: HealthStatus; summary: string } {
+  if (reason === 'overdue') return { health: 'warning', summary: 'No checks in the last 24 hours' };
+  if (failing.length > 0) {
+    const fail = failing.length === 1 ? 'fails' : 'fail';
+    return { health: 'warning', summary: `${countOf(failing.length, 'source')} ${fail}` };
+  }
+  if (reason !== null) return { health: 'idle', summary: 'Not checked yet' };
+  return { health: 'well', summary: 'All watched sources available' };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { useCall } from '../../api/useCall.ts';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner } from '../../state/session.ts';
+import { CopyHint } from './CopyHint.tsx';
 import { Counts } from './Counts.tsx';
 import { DamageSection } from './DamageSection.tsx';
 import { FailingSection } from './FailingSection.tsx';
@@ -16,20 +17,22 @@ export default function OverviewPage() {
   const since = useLastVisit();
   const packs = useCall('listPacks', { query: { limit: 1 } });
   const sources = useCall('listSources', { query: { limit: 1 } });
+  const watched = useCall('listSources', { query: { limit: 1, paused: false } });
   const isNew = packs.data?.total === 0 && sources.data?.total === 0;
   return (
     <Page title="Overview">
       {isOwner && packs.data && sources.data && (
         <GettingStarted hasPack={packs.data.total > 0} hasSource={sources.data.total > 0} />
       )}
-      <NodeHealth hasSource={sources.data && sources.data.total > 0} />
+      {isOwner && !!packs.data?.total && <CopyHint />}
+      <NodeHealth watched={watched.data?.total} known={sources.data?.total ?? 0} />
       {!isNew && (
         <>
           <Counts />
           <div className={classes.columns}>
             <div>
               <DamageSection />
-              {!!sources.data?.total && <FailingSection />}
+              {!!watched.data?.total && <FailingSection />}
               <RecentEvents since={since} />
             </div>
             <div>

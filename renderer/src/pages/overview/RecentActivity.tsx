@@ -6,19 +6,36 @@ import { TimeText } from '../../components/data/TimeText.tsx';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Section.tsx';
-import { countOf } from '../../format/size.ts';
+import { countOf, formatCount } from '../../format/size.ts';
 import { dayOf } from '../../format/time.ts';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
+import { type SeenEvents, useSeenEvents } from '../../state/seenEvents.ts';
+import { ChangeSummary } from '../timeline/ChangeSummary.tsx';
+import { UnseenMark } from '../timeline/UnseenMark.tsx';
 import classes from './RecentActivity.module.css';
 
 const SHOWN = 8;
 const REFRESH_MS = 15_000;
 
-/** The newest events, and their number since the last visit. */
+/** The newest events without noise, and their number since the last visit. */
 export function RecentEvents({ since }: { since: string | undefined }) {
   const zone = useDisplaySettings((look) => look.zone);
-  const events = useCall('listEvents', { query: { limit: SHOWN } }, { refetchInterval: REFRESH_MS });
-  const recent = useCall('listEvents', { query: { limit: 1, since } }, { enabled: since !== undefined });
+  const events = useCall(
+    'listEvents',
+    { query: { limit: SHOWN, noise: false, summaries: true } },
+    { refetchInterval: REFRESH_MS },
+  );
+  const recent = useCall(
+    'listEvents',
+    { query: { limit: 1, since, noise: false } },
+    { enabled: since !== undefined },
+  );
+  const noise = useCall(
+    'listEvents',
+    { query: { limit: 1, since, noise: true } },
+    { refetchInterval: REFRESH_MS },
+  );
+  const seen = useSeenEvents();
   return (
     <Section title="Recent changes" actions={<Link to="/timeline">Timeline</Link>}>
       {since && recent.data && (
@@ -26,9 +43,19 @@ export function RecentEvents({ since }: { since: string | undefined }) {
           {recent.data.total === 0 ? (
             'No events'
           ) : (
-            <Link to={`/timeline?since=${dayOf(since, zone)}`}>{countOf(recent.data.total, 'event')}</Link>
+            <Link to={`/timeline?since=${dayOf(since, zone)}&noise=false`}>
+              {countOf(recent.data.total, 'event')}
+            </Link>
           )}{' '}
           since your last visit, <TimeText at={since} />
+        </p>
+      )}
+      {seen && <UnseenLine marks={seen.marks} />}
+      {!!noise.data?.total && (
+        <p className={classes.since}>
+          {noise.data.total === 1 ? '1 change that is' : `${formatCount(noise.data.total)} changes that are`}{' '}
+          only noise {noise.data.total === 1 ? 'is' : 'are'} left out.{' '}
+          <Link to="/timeline?noise=true">Show noise</Link>
         </p>
       )}
       {events.error && <ErrorNote error={events.error} onRetry={() => void events.refetch()} />}
@@ -41,7 +68,11 @@ export function RecentEvents({ since }: { since: string | undefined }) {
           items={events.data.items}
           keyOf={(event) => String(event.id)}
           render={(event) => (
-            <EventLine event={event} isNew={since !== undefined && event.observed_at > since} />
+            <EventLine
+              event={event}
+              isNew={seen ? seen.isUnseen(event.id) : since !== undefined && event.observed_at > since}
+              isUnseen={seen?.isUnseen(event.id) ?? false}
+            />
           )}
         />
       )}
@@ -49,13 +80,34 @@ export function RecentEvents({ since }: { since: string | undefined }) {
   );
 }
 
-function EventLine({ event, isNew }: { event: Event; isNew: boolean }) {
+function UnseenLine({ marks: { unseen } }: Pick<SeenEvents, 'marks'>) {
+  if (unseen === 0) return <p className={classes.since}>You have seen all changes.</p>;
+  return (
+    <p className={classes.since}>
+      <Link to="/timeline?seen=false&noise=false">{countOf(unseen, 'unseen event')}</Link>
+    </p>
+  );
+}
+
+interface EventLineProps {
+  event: Event;
+  isNew: boolean;
+  isUnseen: boolean;
+}
+
+function EventLine({ event, isNew, isUnseen }: EventLineProps) {
   return (
     <div className={classes.line} data-new={isNew || undefined}>
       <StateBadge kind="event" value={event.event_type} />
-      <Link to={`/timeline/${event.id}`} className={classes.name}>
-        {event.source.name || event.source.url}
-      </Link>
+      <span className={classes.event}>
+        <Link to={`/timeline/${event.id}`} className={classes.name}>
+          {event.source.name || event.source.url}
+        </Link>
+        <span className={classes.summary}>
+          {isUnseen && <UnseenMark />}
+          <ChangeSummary event={event} />
+        </span>
+      </span>
       <span className="muted small">
         <TimeText at={event.observed_at} />
       </span>

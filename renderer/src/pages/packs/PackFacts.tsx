@@ -1,5 +1,6 @@
 import { Link } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
+import { parseRelatedIdentifier } from '../../../../shared/archive/relatedIdentifier.ts';
 import type { License } from '../../../../shared/archive/vocabulary.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
@@ -43,12 +44,29 @@ export function PackFacts({ pack }: { pack: Pack }) {
           </Link>
         ),
         Keywords: pack.keywords.length > 0 && <Keywords keywords={pack.keywords} />,
-        'Newer version': pack.evidence.superseded_by && <PackLink id={pack.evidence.superseded_by} />,
-        'New version of': pack.supersedes && <PackLink id={pack.supersedes} />,
+        'Newer version': pack.evidence.superseded_by && (
+          <OtherVersion id={pack.evidence.superseded_by} from={pack.id} to={pack.evidence.superseded_by} />
+        ),
+        'New version of': pack.supersedes && (
+          <OtherVersion id={pack.supersedes} from={pack.supersedes} to={pack.id} />
+        ),
         'Related works': pack.related.length > 0 && <Related related={pack.related} />,
         Terms: pack.terms_version,
       }}
     />
+  );
+}
+
+/** A link to another version, and to its comparison with this one. */
+function OtherVersion({ id, from, to }: { id: string; from: string; to: string }) {
+  return (
+    <>
+      <PackLink id={id} />
+      <br />
+      <Link className="small" to={`/packs/${from}/compare/${to}`}>
+        Compare with this version
+      </Link>
+    </>
   );
 }
 
@@ -83,13 +101,10 @@ function Related({ related }: { related: Pack['related'] }) {
 }
 
 function RelatedIdentifier({ identifier }: { identifier: string }) {
-  const address = /^https?:/i.test(identifier)
-    ? identifier
-    : /^(doi:)?10\./i.test(identifier)
-      ? `https://doi.org/${identifier.replace(/^doi:/i, '')}`
-      : undefined;
-  if (!address)
-    return <DigestChip digest={identifier.replace(/^sha256:/, '')} label="digest of related work" />;
+  const parsed = parseRelatedIdentifier(identifier);
+  if (parsed.kind === 'digest') return <DigestChip digest={parsed.digest} label="digest of related work" />;
+  const address = parsed.kind === 'doi' ? `https://doi.org/${encodeURI(parsed.doi)}` : identifier;
+  if (!/^https?:/i.test(address)) return <span>{identifier}</span>;
   return (
     <a href={address} target="_blank" rel="noopener noreferrer nofollow">
       {identifier}

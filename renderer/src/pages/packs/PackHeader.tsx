@@ -34,6 +34,7 @@ export function PackAuthors({ authors }: { authors: Pack['authors'] }) {
 export function PackBadges({ pack }: { pack: Pack }) {
   return (
     <div className={classes.badges}>
+      <VersionMark evidence={pack.evidence} />
       <StateBadge kind="outcome" value={pack.outcome} look="boxed" />
       <StateBadge kind="tag" value={pack.tag} look="boxed" />
       {pack.evidence.superseded_by && <StateBadge kind="mark" value="superseded" look="boxed" />}
@@ -42,4 +43,11 @@ export function PackBadges({ pack }: { pack: Pack }) {
       )}
     </div>
   );
+}
+
+/** `Version 2`, for a pack that has an earlier or a later version. */
+export function VersionMark({ evidence }: Pick<Pack, 'evidence'>) {
+  const { version, superseded_by } = evidence;
+  if (version === 1 && superseded_by === null) return null;
+  return <span className={classes.version}>Version {version}</span>;
 }

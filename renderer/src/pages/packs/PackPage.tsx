@@ -14,6 +14,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { useMayContribute } from '../../state/session.ts';
+import { ComparedResults } from './ComparedResults.tsx';
 import { FlagDialog } from './FlagDialog.tsx';
 import { PackFacts } from './PackFacts.tsx';
 import { PackFiles } from './PackFiles.tsx';
@@ -22,6 +23,7 @@ import { PackLink } from './PackLink.tsx';
 import classes from './PackPage.module.css';
 import { PackReplications } from './PackReplications.tsx';
 import { PackResults } from './PackResults.tsx';
+import { ReplicationVerdict } from './ReplicationVerdict.tsx';
 import { PackVerify } from './verify/PackVerify.tsx';
 
 /** The page of one pack. */
@@ -61,6 +63,7 @@ function WholePack({ pack }: { pack: Pack }) {
         <p className={classes.notice}>
           <IconArrowRight size={17} aria-hidden /> A newer version of this pack exists:{' '}
           <PackLink id={pack.evidence.superseded_by} />
+          <Link to={`/packs/${pack.id}/compare/${pack.evidence.superseded_by}`}>Compare</Link>
         </p>
       )}
       <div className={classes.columns}>
@@ -70,6 +73,7 @@ function WholePack({ pack }: { pack: Pack }) {
             <PackBadges pack={pack} />
           </div>
           {pack.flags.length > 0 && <Flags flags={pack.flags} />}
+          <ReplicationVerdict pack={pack} />
           {pack.summary && (
             <Section title="Summary">
               <Markdown text={pack.summary} />
@@ -77,7 +81,11 @@ function WholePack({ pack }: { pack: Pack }) {
           )}
           {Object.keys(pack.results).length > 0 && (
             <Section title="Results">
-              <PackResults results={pack.results} />
+              {pack.replicates ? (
+                <ComparedResults pack={pack} original={pack.replicates.pack} />
+              ) : (
+                <PackResults results={pack.results} />
+              )}
             </Section>
           )}
           <Method method={pack.method} />

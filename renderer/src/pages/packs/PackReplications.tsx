@@ -9,15 +9,14 @@ import { Section } from '../../components/layout/Section.tsx';
 import { authorsLine } from '../../format/authors.ts';
 import { countOf } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
-import { PackLink } from './PackLink.tsx';
 import classes from './PackReplications.module.css';
 
 const FIRST_SHOWN = 8;
 
-/** Replications in both directions: the original, this pack, and its replications. */
+/** The replications of a pack. What it replicates itself stands at the top of its page. */
 export function PackReplications({ pack }: { pack: Pack }) {
   const mayContribute = useMayContribute();
-  const { replicates, replications } = pack;
+  const { replications } = pack;
   return (
     <Section
       title="Replications"
@@ -34,36 +33,19 @@ export function PackReplications({ pack }: { pack: Pack }) {
         )
       }
     >
-      {replicates || replications.length > 0 ? (
+      {replications.length > 0 ? (
         <div className={classes.frame}>
           <div className={classes.graph}>
-            {replicates && <Original pack={pack} replicates={replicates} />}
             <div className={classes.self} aria-hidden>
               This pack
             </div>
-            {replications.length > 0 && <ReplicatedBy pack={pack} />}
+            <ReplicatedBy pack={pack} />
           </div>
         </div>
       ) : (
         <p className="muted">No replications have been published on this node.</p>
       )}
     </Section>
-  );
-}
-
-function Original({ pack, replicates }: { pack: Pack; replicates: NonNullable<Pack['replicates']> }) {
-  return (
-    <div className={classes.original}>
-      <p className="muted small">Replicates</p>
-      <PackLink id={replicates.pack} />
-      <p>
-        <StateBadge kind="verdict" value={replicates.verdict} look="boxed" />
-      </p>
-      {replicates.note && <p className="small wrap-anywhere">{replicates.note}</p>}
-      {pack.original_had_method === false && (
-        <p className="muted small">The original had no complete method when this pack was received.</p>
-      )}
-    </div>
   );
 }
 

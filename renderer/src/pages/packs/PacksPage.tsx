@@ -16,6 +16,7 @@ import { formatBytes } from '../../format/size.ts';
 import { useMayContribute } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { FACETS, PackFacets } from './PackFacets.tsx';
+import { VersionMark } from './PackHeader.tsx';
 import { PackPreview } from './PackPreview.tsx';
 import classes from './PacksPage.module.css';
 import { ReplicationCounts } from './ReplicationCounts.tsx';
@@ -59,7 +60,7 @@ export default function PacksPage() {
       {page && page.total > 0 && (
         <SplitView
           label="Open pack"
-          pane={isWide && open && <PackPreview id={open} />}
+          pane={open && <PackPreview id={open} />}
           onClose={() => view.set({ open: '' })}
         >
           <DataTable
@@ -101,7 +102,8 @@ function columnsOf(openPack: (pack: Pack) => void, isWide: boolean, open?: strin
             >
               {pack.title}
             </RowLink>
-          </span>
+          </span>{' '}
+          <VersionMark evidence={pack.evidence} />
           {pack.flags.length > 0 && (
             <>
               {' '}

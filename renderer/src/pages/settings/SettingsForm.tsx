@@ -7,6 +7,7 @@ import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
 import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { LeaveGuard } from '../../components/forms/LeaveGuard.tsx';
 import classes from './SettingsPage.module.css';
 import { SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
 
@@ -73,8 +74,20 @@ export function SettingsForm({ settings }: { settings: Settings }) {
       notifications.show({ message: 'Settings saved.' });
     },
   });
+  const saveBeforeLeaving = () =>
+    new Promise<boolean>((resolve) => {
+      const { hasErrors, errors } = form.validate();
+      if (hasErrors) {
+        // After the question has closed and given the focus back.
+        setTimeout(() => goToFirst(errors));
+        resolve(false);
+        return;
+      }
+      save.mutate(form.values, { onSuccess: () => resolve(true), onError: () => resolve(false) });
+    });
   return (
     <form onSubmit={form.onSubmit((typed) => save.mutate(typed), goToFirst)} noValidate>
+      <LeaveGuard isDirty={form.isDirty()} isSaving={save.isPending} onSave={saveBeforeLeaving} />
       {SETTING_GROUPS.map((group) => (
         <section key={group.title} className={classes.group} aria-labelledby={headingId(group)}>
           <div>

@@ -4,6 +4,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { BrowserSettings } from './BrowserSettings.tsx';
+import { Copies } from './Copies.tsx';
 import { Sessions } from './Sessions.tsx';
 import { SettingsForm } from './SettingsForm.tsx';
 import { StoredBytes } from './StoredBytes.tsx';
@@ -24,6 +25,7 @@ export default function SettingsPage() {
       {settings.error && <ErrorNote error={settings.error} onRetry={() => void settings.refetch()} />}
       {settings.data && <SettingsForm settings={settings.data} />}
       {settings.data && <StoredBytes />}
+      {settings.data && <Copies />}
       {settings.data && <Sessions />}
     </Page>
   );

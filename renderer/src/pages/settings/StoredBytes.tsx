@@ -33,7 +33,8 @@ export function StoredBytes() {
       <div>
         <h2 id="stored-bytes-now">Integrity check</h2>
         <p className="muted small">
-          Every object is named by its digest. An audit reads and hashes it again to detect damage on disk.
+          Every object is named by its digest. An integrity check reads and hashes it again to detect damage
+          on disk.
         </p>
       </div>
       <div className={classes.fields}>
@@ -73,7 +74,7 @@ function Health({
             All {countOf(checked, 'object')} were last re-checked <TimeText at={last} />.
           </>
         ) : (
-          'No audit completed yet.'
+          'No integrity check completed yet.'
         )}
       </p>
     </div>
@@ -117,6 +118,11 @@ function History() {
   if (audits.error) return <ErrorNote error={audits.error} onRetry={() => void audits.refetch()} />;
   if (!audits.data?.total) return null;
   return (
-    <DataTable caption="Recent audits" columns={COLUMNS} rows={audits.data.items} rowKey={({ id }) => id} />
+    <DataTable
+      caption="Recent integrity checks"
+      columns={COLUMNS}
+      rows={audits.data.items}
+      rowKey={({ id }) => id}
+    />
   );
 }

@@ -155,7 +155,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
         name: 'audit_every_days',
         label: 'Re-check everything within',
         meaning:
-          'Each byte is re-hashed once in this period, in small steps every ten minutes, at 20 MB/s at most. 0 disables audits.',
+          'Each byte is re-hashed once in this period, in small steps every ten minutes, at 20 MB/s at most. 0 turns these checks off.',
         unit: 'days',
       },
     ],

@@ -20,6 +20,7 @@ export function InvitationList({ invitations }: { invitations: readonly Invitati
       id: 'created',
       header: 'Created',
       width: '9rem',
+      hideBelow: 'narrow',
       cell: ({ created_at }) => <TimeText at={created_at} />,
     },
     {

@@ -46,7 +46,9 @@ export function Invitations({ sharing }: { sharing: Sharing }) {
         </Button>
       </form>
       {create.error && <ErrorNote error={create.error} />}
-      {created && <InvitationToken key={created.id} invitation={created} onDone={create.reset} />}
+      {created && (
+        <InvitationToken key={created.id} invitation={created} mode={sharing.mode} onDone={create.reset} />
+      )}
       {answer.error && <ErrorNote error={answer.error} onRetry={() => void answer.refetch()} />}
       {answer.data && answer.data.items.length > 0 && <InvitationList invitations={answer.data.items} />}
     </Section>

@@ -1,10 +1,9 @@
 import { useCall } from '../../api/useCall.ts';
-import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
-import { useIsOwner, useMayContribute, useNeedsInvitation, useSession } from '../../state/session.ts';
+import { useIsOwner, useSession } from '../../state/session.ts';
 import { Addresses } from './Addresses.tsx';
-import { EnterInvitation } from './EnterInvitation.tsx';
+import { AsVisitor } from './AsVisitor.tsx';
 import { Invitations } from './Invitations.tsx';
 import { Permissions } from './Permissions.tsx';
 import { SharingMode } from './SharingMode.tsx';
@@ -33,18 +32,5 @@ export default function SharingPage() {
         </>
       )}
     </Page>
-  );
-}
-
-function AsVisitor() {
-  const needsInvitation = useNeedsInvitation();
-  const mayContribute = useMayContribute();
-  if (needsInvitation) return <EnterInvitation />;
-  return (
-    <EmptyState title={mayContribute ? 'You may contribute' : 'You may read'}>
-      {mayContribute
-        ? 'Packs, studies, subjects, comments and flags that you add are recorded in the ledger permanently.'
-        : 'The owner shares this archive for reading. You can open every page and verify every byte.'}
-    </EmptyState>
   );
 }

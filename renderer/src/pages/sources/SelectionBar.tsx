@@ -1,37 +1,51 @@
 import { Button, Group } from '@mantine/core';
-import { IconPlayerPause, IconPlayerPlay, IconRefresh } from '@tabler/icons-react';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { call } from '../../api/client.ts';
-import { callKey } from '../../api/useCall.ts';
+import {
+  IconClock,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconRefresh,
+  IconTag,
+  IconTrash,
+} from '@tabler/icons-react';
+import { useState } from 'react';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useCollectionRun } from './collectionRun.ts';
+import { BulkInterval } from './list/BulkInterval.tsx';
+import { BulkRemove } from './list/BulkRemove.tsx';
+import { BulkTags } from './list/BulkTags.tsx';
+import { type ChangeOf, useBulkChange } from './list/bulkChange.ts';
 import classes from './SelectionBar.module.css';
+import type { VisibleSource } from './useSources.ts';
 
 export interface SelectionBarProps {
-  ids: readonly string[];
+  sources: readonly VisibleSource[];
   onClear: () => void;
 }
 
-/** Bulk actions for the selected sources. */
-export function SelectionBar({ ids, onClear }: SelectionBarProps) {
+type Dialog = 'tags' | 'interval' | 'remove';
+
+/** Actions for the selected sources. */
+export function SelectionBar({ sources, onClear }: SelectionBarProps) {
   const check = useCollectionRun((run) => run.start);
-  const client = useQueryClient();
-  const pause = useMutation({
-    mutationFn: async (paused: boolean) => {
-      for (const id of ids) await call('changeSource', { params: { id }, body: { paused } });
-    },
-    onSettled: () => client.invalidateQueries({ queryKey: callKey('listWatchedSources') }),
-  });
-  const what = countOf(ids.length, 'source');
+  const [dialog, setDialog] = useState<Dialog>();
+  const change = useBulkChange(sources);
+  const what = countOf(sources.length, 'source');
+  const close = () => setDialog(undefined);
+  const set = (changeOf: ChangeOf) => change.mutate(changeOf, { onSuccess: close });
   return (
-    <div className={classes.bar}>
+    <section className={classes.bar} aria-label="Selected sources">
       <Group gap="xs">
         <span className="numeric">{what} selected</span>
         <Button
           size="xs"
           leftSection={<IconRefresh size={14} aria-hidden />}
-          onClick={() => void check(what, ids)}
+          onClick={() =>
+            void check(
+              what,
+              sources.map(({ id }) => id),
+            )
+          }
         >
           Check now
         </Button>
@@ -39,8 +53,8 @@ export function SelectionBar({ ids, onClear }: SelectionBarProps) {
           size="xs"
           variant="default"
           leftSection={<IconPlayerPause size={14} aria-hidden />}
-          loading={pause.isPending}
-          onClick={() => pause.mutate(true)}
+          loading={change.isPending}
+          onClick={() => set(() => ({ paused: true }))}
         >
           Pause
         </Button>
@@ -48,16 +62,43 @@ export function SelectionBar({ ids, onClear }: SelectionBarProps) {
           size="xs"
           variant="default"
           leftSection={<IconPlayerPlay size={14} aria-hidden />}
-          loading={pause.isPending}
-          onClick={() => pause.mutate(false)}
+          loading={change.isPending}
+          onClick={() => set(() => ({ paused: false }))}
         >
           Resume
+        </Button>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconTag size={14} aria-hidden />}
+          onClick={() => setDialog('tags')}
+        >
+          Tags
+        </Button>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconClock size={14} aria-hidden />}
+          onClick={() => setDialog('interval')}
+        >
+          Interval
+        </Button>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconTrash size={14} aria-hidden />}
+          onClick={() => setDialog('remove')}
+        >
+          Stop watching
         </Button>
         <Button size="xs" variant="subtle" onClick={onClear}>
           Clear selection
         </Button>
       </Group>
-      {pause.isError && <ErrorNote error={pause.error} />}
-    </div>
+      {change.isError && !dialog && <ErrorNote error={change.error} />}
+      {dialog === 'tags' && <BulkTags sources={sources} change={change} onSet={set} onClose={close} />}
+      {dialog === 'interval' && <BulkInterval what={what} change={change} onSet={set} onClose={close} />}
+      {dialog === 'remove' && <BulkRemove sources={sources} onRemoved={onClear} onClose={close} />}
+    </section>
   );
 }

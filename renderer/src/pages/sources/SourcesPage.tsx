@@ -1,8 +1,7 @@
 import { Button, Checkbox } from '@mantine/core';
 import { IconFileImport, IconListDetails, IconPlus, IconRefresh } from '@tabler/icons-react';
-import { useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
-import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
+import { SOURCE_ORDERS, SOURCE_STATES } from '../../../../shared/collection/source.ts';
 import { DataTable } from '../../components/data/DataTable.tsx';
 import { Pager } from '../../components/data/Pager.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
@@ -16,6 +15,7 @@ import { ImportCaptures } from './captures/ImportCaptures.tsx';
 import { useCollectionRun } from './collectionRun.ts';
 import { AddSource } from './form/AddSource.tsx';
 import { AddList } from './list/AddList.tsx';
+import { useSelection } from './list/useSelection.ts';
 import { SelectionBar } from './SelectionBar.tsx';
 import { SOURCE_FILTERS, SourceFilterBar } from './SourceFilterBar.tsx';
 import classes from './SourcesPage.module.css';
@@ -34,9 +34,11 @@ export default function SourcesPage() {
   const [search, setSearch] = useSearchParams();
   const filters = useUrlFilters(SOURCE_FILTERS, RESET_BY_FILTERS);
   const offset = offsetIn(search.get('offset'));
+  const sort = sortIn(search.get('sort'));
   const { items, total, error, refetch, isStale } = useSources({
     ...filters.values,
     state: SOURCE_STATES.find((state) => state === filters.values.state),
+    sort,
     limit: PAGE_ROWS,
     offset,
   });
@@ -57,6 +59,13 @@ export default function SourcesPage() {
       after.set('offset', String(next));
       return after;
     });
+  const setSort = (next: string) =>
+    setSearch((before) => {
+      const after = new URLSearchParams(before);
+      after.set('sort', next);
+      after.delete('offset');
+      return after;
+    });
   const isEmpty = items?.length === 0;
   return (
     <Page
@@ -74,7 +83,7 @@ export default function SourcesPage() {
       )}
       {items && !isEmpty && (
         <div className={classes.list} data-stale={isStale || undefined}>
-          <SourcesTable sources={items} isOwner={isOwner} />
+          <SourcesTable sources={items} isOwner={isOwner} sort={sort} onSort={setSort} />
           <Pager what="sources" total={total} limit={PAGE_ROWS} offset={offset} onOffset={setOffset} />
         </div>
       )}
@@ -120,37 +129,42 @@ function Actions({ canCheck, onOpen }: { canCheck: boolean; onOpen: (name: Dialo
   );
 }
 
-function SourcesTable({ sources, isOwner }: { sources: readonly VisibleSource[]; isOwner: boolean }) {
+interface SourcesTableProps {
+  sources: readonly VisibleSource[];
+  isOwner: boolean;
+  sort: string;
+  onSort: (sort: string) => void;
+}
+
+function SourcesTable({ sources, isOwner, sort, onSort }: SourcesTableProps) {
   const navigate = useNavigate();
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  // Sources that left the page are deselected, so that no action applies to unseen rows.
-  const shown = sources.filter(({ id }) => selected.has(id)).map(({ id }) => id);
-  const select = (id: string, isSelected: boolean) => {
-    const next = new Set(selected);
-    if (isSelected) next.add(id);
-    else next.delete(id);
-    setSelected(next);
-  };
+  const selection = useSelection(sources.map(({ id }) => id));
+  const selected = sources.filter(({ id }) => selection.has(id));
   const selectAll = (
     <Checkbox
       size="xs"
       aria-label="Select all on this page"
-      checked={shown.length === sources.length}
-      indeterminate={shown.length > 0 && shown.length < sources.length}
-      onChange={(event) =>
-        setSelected(new Set(event.currentTarget.checked ? sources.map(({ id }) => id) : []))
-      }
+      checked={selected.length === sources.length}
+      indeterminate={selected.length > 0 && selected.length < sources.length}
+      onChange={(event) => selection.setAll(event.currentTarget.checked)}
     />
   );
+  const sortBy = (next: string) => {
+    const column = next.replace(/^-/, '');
+    const isOther = column !== sort.replace(/^-/, '');
+    onSort(isOther && ASCENDING_FIRST.has(column) ? column : next);
+  };
   return (
     <>
-      {shown.length > 0 && <SelectionBar ids={shown} onClear={() => setSelected(new Set())} />}
+      {selected.length > 0 && <SelectionBar sources={selected} onClear={selection.clear} />}
       <DataTable
         caption="Watched sources"
-        columns={isOwner ? ownerColumns(selected, select, selectAll) : VISITOR_COLUMNS}
+        columns={isOwner ? ownerColumns(selection, selectAll) : VISITOR_COLUMNS}
         rows={sources}
         rowKey={({ id }) => id}
         onOpen={({ id }) => void navigate(`/sources/${id}`)}
+        sort={sort}
+        onSort={sortBy}
       />
     </>
   );
@@ -188,6 +202,16 @@ function NoSources({ isOwner, isFiltered, onOpen, onClear }: NoSourcesProps) {
         : 'Sources that the owner of this node watches will appear here.'}
     </EmptyState>
   );
+}
+
+/** Failing sources come first unless another order is chosen. */
+const FAILING_FIRST = 'state';
+/** Columns whose first click sorts from the beginning; times begin with the latest. */
+const ASCENDING_FIRST: ReadonlySet<string> = new Set(['state', 'name', 'agency', 'next']);
+
+function sortIn(text: string | null): string {
+  const isKnown = SOURCE_ORDERS.some((order) => order === text?.replace(/^-/, ''));
+  return text !== null && isKnown ? text : FAILING_FIRST;
 }
 
 function offsetIn(text: string | null): number {

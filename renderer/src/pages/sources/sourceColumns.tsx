@@ -5,18 +5,26 @@ import { failureWords } from '../../../../shared/collection/failureWords.ts';
 import { type Column, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
+import { intervalText } from '../../format/interval.ts';
+import { PageLabelNote } from '../timeline/event/PageLabelNote.tsx';
 import { CheckStrip } from './CheckStrip.tsx';
+import type { Selection } from './list/useSelection.ts';
 import classes from './sourceColumns.module.css';
 import type { VisibleSource } from './useSources.ts';
 
 const state: Column<VisibleSource> = {
   id: 'state',
   header: 'State',
+  sortKey: 'state',
   width: '8rem',
   cell: (source) => (
     <span className={classes.state}>
-      <StateBadge kind="source" value={source.state} />
-      {source.paused && <StateBadge kind="mark" value="paused" />}
+      {!source.captures_only && <StateBadge kind="source" value={source.state} />}
+      {source.captures_only ? (
+        <StateBadge kind="mark" value="captures_only" />
+      ) : (
+        source.paused && <StateBadge kind="mark" value="paused" />
+      )}
     </span>
   ),
 };
@@ -27,6 +35,7 @@ const SHOWN_TAGS = 3;
 const name: Column<VisibleSource> = {
   id: 'name',
   header: 'Source',
+  sortKey: 'name',
   cell: (source) => (
     <div className={classes.source}>
       <RowLink to={`/sources/${source.id}`}>{source.name || source.url}</RowLink>
@@ -40,6 +49,11 @@ const name: Column<VisibleSource> = {
         {source.tags.length > SHOWN_TAGS && <span title={source.tags.join(', ')}>and more</span>}
       </span>
       <Failure source={source} />
+      {source.page_label && (
+        <span className="small">
+          <PageLabelNote label={source.page_label} />
+        </span>
+      )}
     </div>
   ),
 };
@@ -47,6 +61,7 @@ const name: Column<VisibleSource> = {
 const agency: Column<VisibleSource> = {
   id: 'agency',
   header: 'Agency',
+  sortKey: 'agency',
   hideBelow: 'medium',
   width: '12rem',
   cell: (source) => source.agency,
@@ -55,6 +70,7 @@ const agency: Column<VisibleSource> = {
 const checked: Column<VisibleSource> = {
   id: 'checked',
   header: 'Last check',
+  sortKey: 'checked',
   hideBelow: 'narrow',
   width: '8rem',
   cell: ({ last_checked_at: at, recent_checks = [] }) =>
@@ -71,15 +87,21 @@ const checked: Column<VisibleSource> = {
 const next: Column<VisibleSource> = {
   id: 'next',
   header: 'Next check',
+  sortKey: 'next',
   hideBelow: 'wide',
   width: '8rem',
-  cell: ({ next_check_at: at, paused }) =>
-    at ? <TimeText at={at} /> : <span className="muted">{paused ? 'when resumed' : 'none planned'}</span>,
+  cell: ({ next_check_at: at, paused, every_minutes: every }) => (
+    <span className={classes.state}>
+      {at ? <TimeText at={at} /> : <span className="muted">{paused ? 'when resumed' : 'none planned'}</span>}
+      {every !== null && <span className="small muted">every {intervalText(every)}</span>}
+    </span>
+  ),
 };
 
 const change: Column<VisibleSource> = {
   id: 'change',
   header: 'Last event',
+  sortKey: 'changed',
   hideBelow: 'narrow',
   width: '8.5rem',
   cell: ({ last_event_type: type, last_event_at: at }) =>
@@ -117,11 +139,7 @@ function Failure({
 export const VISITOR_COLUMNS: readonly Column<VisibleSource>[] = [state, name, agency, checked, change];
 
 /** The columns for the owner, with a checkbox per row. */
-export function ownerColumns(
-  selected: ReadonlySet<string>,
-  onSelect: (id: string, isSelected: boolean) => void,
-  selectAll: ReactNode,
-): readonly Column<VisibleSource>[] {
+export function ownerColumns(selection: Selection, selectAll: ReactNode): readonly Column<VisibleSource>[] {
   const select: Column<VisibleSource> = {
     id: 'select',
     header: 'Select',
@@ -131,8 +149,12 @@ export function ownerColumns(
       <Checkbox
         size="xs"
         aria-label={`Select ${source.name || source.url}`}
-        checked={selected.has(source.id)}
-        onChange={(event) => onSelect(source.id, event.currentTarget.checked)}
+        checked={selection.has(source.id)}
+        onChange={(event) => {
+          // A browser reports a click on a checkbox as its change, with the modifier keys.
+          const { shiftKey = false } = event.nativeEvent as Partial<MouseEvent>;
+          selection.toggle(source.id, event.currentTarget.checked, shiftKey);
+        }}
       />
     ),
   };

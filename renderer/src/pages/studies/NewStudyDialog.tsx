@@ -1,7 +1,8 @@
-import { Modal, Radio, Stack, Textarea, TextInput } from '@mantine/core';
+import { Radio, Stack, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { zod4Resolver } from 'mantine-form-zod-resolver';
+import { useEffect } from 'react';
 import { useNavigate } from 'react-router';
 import { newStudySchema } from '../../../../shared/archive/study.ts';
 import { call } from '../../api/client.ts';
@@ -9,6 +10,7 @@ import { fieldErrors } from '../../api/fieldErrors.ts';
 import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
+import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
 import { SubjectPicker } from '../../components/forms/pickers/SubjectPicker.tsx';
 
 export interface NewStudyDialogProps {
@@ -21,13 +23,18 @@ export interface NewStudyDialogProps {
 /** Creates a study and opens its page. */
 export function NewStudyDialog({ opened, onClose, node }: NewStudyDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title="New study" size="lg">
-      <NewStudyForm onClose={onClose} node={node} />
-    </Modal>
+    <FormDialog opened={opened} onClose={onClose} title="New study" size="lg">
+      {(controls) => <NewStudyForm node={node} {...controls} />}
+    </FormDialog>
   );
 }
 
-function NewStudyForm({ onClose, node }: Omit<NewStudyDialogProps, 'opened'>) {
+function NewStudyForm({
+  node,
+  onDone,
+  onCancel,
+  onDirty,
+}: Pick<NewStudyDialogProps, 'node'> & FormDialogControls) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const form = useForm<{
@@ -40,11 +47,14 @@ function NewStudyForm({ onClose, node }: Omit<NewStudyDialogProps, 'opened'>) {
     initialValues: { title: '', question: '', description: '', node: node ?? null, status: 'planned' },
     validate: zod4Resolver(newStudySchema),
   });
+  const isDirty = form.isDirty();
+  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const create = useMutation({
     mutationFn: (values: typeof form.values) => call('createStudy', { body: values }),
     onError: (error) => form.setErrors(fieldErrors(error)),
     onSuccess: async (study) => {
       await queries.invalidateQueries({ queryKey: callKey('listStudies') });
+      onDone();
       await navigate(`/studies/${study.id}`);
     },
   });
@@ -70,7 +80,7 @@ function NewStudyForm({ onClose, node }: Omit<NewStudyDialogProps, 'opened'>) {
         />
         <SubjectPicker
           label="Subject"
-          description="A subject from the archive’s tree. Optional."
+          description="What the study is filed under. Optional."
           value={form.values.node}
           onChange={(path) => form.setFieldValue('node', path)}
           error={form.errors.node}
@@ -82,7 +92,7 @@ function NewStudyForm({ onClose, node }: Omit<NewStudyDialogProps, 'opened'>) {
           </Stack>
         </Radio.Group>
         {create.error && <ErrorNote error={create.error} />}
-        <DialogButtons submit="Create study" isPending={create.isPending} onCancel={onClose} />
+        <DialogButtons submit="Create study" isPending={create.isPending} onCancel={onCancel} />
       </Stack>
     </form>
   );

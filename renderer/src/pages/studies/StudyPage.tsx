@@ -1,4 +1,6 @@
 import { Button } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconLink, IconPackageImport } from '@tabler/icons-react';
 import { Link, useParams } from 'react-router';
 import type { Study } from '../../../../shared/archive/study.ts';
 import { OUTCOMES, VERDICTS } from '../../../../shared/archive/vocabulary.ts';
@@ -15,6 +17,8 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
+import { useMayContribute } from '../../state/session.ts';
+import { AttachPacks } from './AttachPacks.tsx';
 import classes from './StudyPage.module.css';
 import { StudyStatus } from './StudyStatus.tsx';
 import { StudyTable } from './StudyTable.tsx';
@@ -50,7 +54,7 @@ export default function StudyPage() {
 
 function WholeStudy({ study }: { study: Study }) {
   return (
-    <Page title={study.title} lead={study.question} actions={<StudyStatus study={study} />}>
+    <Page title={study.title} lead={study.question} actions={<StudyActions study={study} />}>
       <div className={classes.facts}>
         <Facts
           facts={{
@@ -98,6 +102,28 @@ function WholeStudy({ study }: { study: Study }) {
       <Citation item={study.id} />
       <Comments item={study.id} />
     </Page>
+  );
+}
+
+function StudyActions({ study }: { study: Study }) {
+  const mayContribute = useMayContribute();
+  const [isAttaching, attaching] = useDisclosure(false);
+  if (!mayContribute) return null;
+  return (
+    <>
+      <StudyStatus study={study} />
+      <Button variant="default" leftSection={<IconLink size={17} aria-hidden />} onClick={attaching.open}>
+        Add published packs
+      </Button>
+      <Button
+        component={Link}
+        to={`/assemble?study=${study.id}`}
+        leftSection={<IconPackageImport size={17} aria-hidden />}
+      >
+        New pack for this study
+      </Button>
+      <AttachPacks study={study} opened={isAttaching} onClose={attaching.close} />
+    </>
   );
 }
 

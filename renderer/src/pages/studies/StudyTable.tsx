@@ -1,6 +1,6 @@
-import { Button, Checkbox, Popover, Select } from '@mantine/core';
+import { Button, Checkbox, Popover } from '@mantine/core';
 import { IconColumns3, IconDownload } from '@tabler/icons-react';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import type { Study, StudyTable as Table } from '../../../../shared/archive/study.ts';
 import type { Outcome, Tag } from '../../../../shared/archive/vocabulary.ts';
 import { urlOf } from '../../api/client.ts';
@@ -8,13 +8,10 @@ import { useCall } from '../../api/useCall.ts';
 import { type Column, DataTable, RowLink } from '../../components/data/DataTable.tsx';
 import { StateBadge } from '../../components/data/StateBadge.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
-import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { Section } from '../../components/layout/Section.tsx';
 import { formatCount } from '../../format/size.ts';
+import { ResultChart } from './ResultChart.tsx';
 import classes from './StudyTable.module.css';
-
-/** Loaded on demand: the chart library is larger than the rest of the page. */
-const StudyChart = lazy(() => import('./StudyChart.tsx'));
 
 type Row = Table['rows'][number];
 type Cell = Row[number];
@@ -53,12 +50,12 @@ export function StudyTable({ study }: { study: Study }) {
       {table.error && <ErrorNote error={table.error} onRetry={() => void table.refetch()} />}
       {table.data?.rows.length === 0 && (
         <p className="muted">
-          No pack belongs to this study yet. A pack’s study is chosen when it is created.
+          No pack belongs to this study yet. Create one with “New pack for this study”, or add published ones.
         </p>
       )}
       {table.data && table.data.rows.length > 0 && (
         <>
-          <ResultChart table={table.data} />
+          <ResultChart table={table.data} pack={PACK} title={TITLE} firstResult={FIXED} />
           <Rows table={table.data} hidden={hidden} />
         </>
       )}
@@ -66,44 +63,14 @@ export function StudyTable({ study }: { study: Study }) {
   );
 }
 
-/** A chart of one numeric result, loaded when a result is chosen. */
-function ResultChart({ table }: { table: Table }) {
-  const [chosen, setChosen] = useState<string | null>(null);
-  const numeric = table.columns.flatMap((column, index) =>
-    index >= FIXED && column.type === 'number' ? [{ value: String(index), label: column.name }] : [],
-  );
-  if (numeric.length === 0) return null;
-  const index = Number(chosen);
-  const packs = table.rows.flatMap((row, at) => {
-    const value = row[index];
-    return typeof value === 'number' ? [{ place: at + 1, title: String(row[TITLE]), value }] : [];
-  });
-  return (
-    <div className={classes.chart}>
-      <Select
-        label="Chart"
-        placeholder="Numeric result"
-        data={numeric}
-        value={chosen}
-        onChange={setChosen}
-        clearable
-        clearButtonProps={clearButtonProps('No chart')}
-        w={260}
-      />
-      {chosen !== null && (
-        <Suspense fallback={<p className="muted">Loading…</p>}>
-          <StudyChart name={table.columns[index]?.name ?? ''} packs={packs} />
-        </Suspense>
-      )}
-    </div>
-  );
-}
-
 function Rows({ table, hidden }: { table: Table; hidden: ReadonlySet<number> }) {
   const [sort, setSort] = useState('');
   const rows = useMemo(() => sortedRows(table.rows, sort), [table.rows, sort]);
-  const columns = table.columns.flatMap((column, index): Column<Row>[] =>
-    hidden.has(index)
+  // The title stays in view while the others scroll, so it comes first.
+  const order = table.columns.map((_, index) => index).filter((index) => index !== TITLE);
+  const columns = [TITLE, ...order].flatMap((index): Column<Row>[] => {
+    const column = table.columns[index];
+    return !column || hidden.has(index)
       ? []
       : [
           {
@@ -113,8 +80,8 @@ function Rows({ table, hidden }: { table: Table; hidden: ReadonlySet<number> }) 
             align: column.type === 'number' ? 'end' : 'start',
             cell: (row) => <TableCell row={row} index={index} />,
           },
-        ],
-  );
+        ];
+  });
   return (
     <div className={classes.table}>
       <DataTable

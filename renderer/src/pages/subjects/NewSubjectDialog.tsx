@@ -1,7 +1,8 @@
-import { Modal, Stack, Textarea, TextInput } from '@mantine/core';
+import { Stack, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { zod4Resolver } from 'mantine-form-zod-resolver';
+import { useEffect } from 'react';
 import { useNavigate } from 'react-router';
 import { newNodeSchema } from '../../../../shared/archive/treeNode.ts';
 import { call } from '../../api/client.ts';
@@ -9,6 +10,7 @@ import { fieldErrors } from '../../api/fieldErrors.ts';
 import { callKey } from '../../api/useCall.ts';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../components/forms/DialogButtons.tsx';
+import { FormDialog, type FormDialogControls } from '../../components/forms/FormDialog.tsx';
 
 export interface NewNodeDialogProps {
   opened: boolean;
@@ -20,26 +22,37 @@ export interface NewNodeDialogProps {
 /** Creates a subject and opens its page. */
 export function NewSubjectDialog({ opened, onClose, parent }: NewNodeDialogProps) {
   return (
-    <Modal opened={opened} onClose={onClose} title={parent ? `New subject below ${parent}` : 'New subject'}>
-      <NewNodeForm onClose={onClose} parent={parent} />
-    </Modal>
+    <FormDialog
+      opened={opened}
+      onClose={onClose}
+      title={parent ? `New subject below ${parent}` : 'New subject'}
+    >
+      {(controls) => <NewNodeForm parent={parent} {...controls} />}
+    </FormDialog>
   );
 }
 
-function NewNodeForm({ onClose, parent }: Omit<NewNodeDialogProps, 'opened'>) {
+function NewNodeForm({
+  parent,
+  onDone,
+  onCancel,
+  onDirty,
+}: Pick<NewNodeDialogProps, 'parent'> & FormDialogControls) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const form = useForm({
     initialValues: { path: parent ? `${parent}/` : '', title: '', description: '' },
     validate: zod4Resolver(newNodeSchema),
   });
+  const isDirty = form.isDirty();
+  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const create = useMutation({
     mutationFn: (values: typeof form.values) => call('createNode', { body: values }),
     onError: (error) => form.setErrors(fieldErrors(error)),
     onSuccess: async (node) => {
       await queries.invalidateQueries({ queryKey: callKey('readTree') });
       await queries.invalidateQueries({ queryKey: callKey('readNode') });
-      onClose();
+      onDone();
       await navigate(`/nodes/${node.path}`);
     },
   });
@@ -74,7 +87,7 @@ function NewNodeForm({ onClose, parent }: Omit<NewNodeDialogProps, 'opened'>) {
           {...form.getInputProps('description')}
         />
         {create.error && <ErrorNote error={create.error} />}
-        <DialogButtons submit="Create subject" isPending={create.isPending} onCancel={onClose} />
+        <DialogButtons submit="Create subject" isPending={create.isPending} onCancel={onCancel} />
       </Stack>
     </form>
   );

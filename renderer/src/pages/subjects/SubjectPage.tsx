@@ -90,10 +90,10 @@ function SubjectActions({ path }: { path: string }) {
   return (
     <>
       <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newNode.open}>
-        Subject below
+        New subject below
       </Button>
       <Button variant="default" leftSection={<IconPlus size={16} aria-hidden />} onClick={newStudy.open}>
-        Study
+        New study
       </Button>
       <NewSubjectDialog opened={isNewNode} onClose={newNode.close} parent={path} />
       <NewStudyDialog opened={isNewStudy} onClose={newStudy.close} node={path} />

@@ -23,7 +23,11 @@ export default function SubjectsPage() {
     </Button>
   );
   return (
-    <Page title="Subjects" lead="The tree in which studies and packs are filed." actions={create}>
+    <Page
+      title="Subjects"
+      lead="What studies and packs are filed under. A subject can have others below it."
+      actions={create}
+    >
       <NewSubjectDialog opened={isCreating} onClose={creating.close} />
       {tree.error && <ErrorNote error={tree.error} onRetry={() => void tree.refetch()} />}
       {tree.data?.nodes.length === 0 && (

@@ -1,4 +1,4 @@
-import { Autocomplete, Button, CloseButton, Select, TextInput } from '@mantine/core';
+import { Autocomplete, Button, Checkbox, CloseButton, Select, TextInput } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
@@ -7,6 +7,7 @@ import { useCall } from '../../api/useCall.ts';
 import { STATES } from '../../components/data/states.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
+import { useIsOwner } from '../../state/session.ts';
 import type { UrlFilters } from '../../state/urlFilters.ts';
 import { useAgenciesAndTags } from '../sources/form/useAgenciesAndTags.ts';
 import classes from './EventFilterBar.module.css';
@@ -49,6 +50,7 @@ export function EventFilterBar({ filters }: { filters: UrlFilters<EventFilterNam
 
 function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFilterName> }) {
   const { agencies, tags } = useAgenciesAndTags();
+  const isOwner = useIsOwner();
   return (
     <>
       <Select
@@ -76,6 +78,22 @@ function MoreFilters({ filters: { values, set } }: { filters: UrlFilters<EventFi
       />
       <DayFilter label="From" value={values.since} onChange={(since) => set({ since })} />
       <DayFilter label="To" value={values.until} onChange={(until) => set({ until })} />
+      <Checkbox
+        label="Hide noise"
+        size="sm"
+        className={classes.flag}
+        checked={values.noise === 'false'}
+        onChange={({ currentTarget }) => set({ noise: currentTarget.checked ? 'false' : '' })}
+      />
+      {isOwner && (
+        <Checkbox
+          label="Unseen"
+          size="sm"
+          className={classes.flag}
+          checked={values.seen === 'false'}
+          onChange={({ currentTarget }) => set({ seen: currentTarget.checked ? 'false' : '' })}
+        />
+      )}
     </>
   );
 }

@@ -84,7 +84,10 @@ interface Form {
 
 const WARC_FILTERS: ReadonlySet<string> = new Set(['source', 'since', 'until']);
 
-function formsOf(query: ExportMenuProps['query'], sourceUrl: string | undefined): Form[] {
+function formsOf(
+  { seen: _private, ...query }: ExportMenuProps['query'],
+  sourceUrl: string | undefined,
+): Form[] {
   const { source, since, until } = query;
   const isNarrower = Object.entries(query).some(([name, value]) => value && !WARC_FILTERS.has(name));
   const forms: Form[] = [

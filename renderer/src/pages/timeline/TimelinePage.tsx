@@ -1,18 +1,20 @@
 import { ActionIcon, Button } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { IconArrowLeft, IconX } from '@tabler/icons-react';
-import { useMemo } from 'react';
+import { useCallback, useMemo, useRef } from 'react';
 import { Link, useLocation, useNavigate, useParams } from 'react-router';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { useDisplaySettings } from '../../state/displaySettings.ts';
+import { useIsOwner } from '../../state/session.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { DensityStrip } from './density/DensityStrip.tsx';
 import { EventFilterBar } from './EventFilterBar.tsx';
 import { ExportMenu } from './ExportMenu.tsx';
 import { EventDetails } from './event/EventDetails.tsx';
 import { EVENT_FILTERS, type EventFilters, queryOf } from './eventFilters.ts';
-import { EventList } from './list/EventList.tsx';
+import { ShortcutHelp } from './keys/ShortcutHelp.tsx';
+import { EventList, type EventListHandle } from './list/EventList.tsx';
 import classes from './TimelinePage.module.css';
 
 /** Below this width an event replaces the list. */
@@ -25,13 +27,19 @@ export default function TimelinePage() {
   const { search } = useLocation();
   const filters = useUrlFilters(EVENT_FILTERS);
   const zone = useDisplaySettings((look) => look.zone);
-  const query = useMemo(() => queryOf(filters.values, zone), [filters.values, zone]);
+  const isOwner = useIsOwner();
+  const query = useMemo(() => {
+    const { seen, ...others } = queryOf(filters.values, zone);
+    // Visitors have no marks.
+    return isOwner && seen !== undefined ? { ...others, seen } : others;
+  }, [filters.values, zone, isOwner]);
   const hasRoom = useMediaQuery(TWO_PANES, undefined, { getInitialValueInEffect: false });
-  const addressOfEvent = (event: number) => `/timeline/${event}${search}`;
+  const addressOfEvent = useCallback((event: number) => `/timeline/${event}${search}`, [search]);
+  const list = useRef<EventListHandle>(null);
   if (id !== undefined && openId === undefined) return <NoSuchEvent id={id} />;
   if (openId !== undefined && !hasRoom) {
     return (
-      <Page title={`Event ${openId}`} actions={<BackButton search={search} />}>
+      <Page title={`Event ${openId}`} actions={<SinglePageActions search={search} />}>
         <EventDetails id={openId} addressOfEvent={addressOfEvent} />
       </Page>
     );
@@ -47,27 +55,37 @@ export default function TimelinePage() {
         <DensityStrip
           since={filters.values.since}
           until={filters.values.until}
+          noise={query.noise}
           isFiltered={hasOtherFilters(filters.values)}
           onSelect={filters.set}
         />
         <div className={classes.panes} data-open={openId !== undefined || undefined}>
           <EventList
+            ref={list}
             key={JSON.stringify(query)}
             query={query}
             isFiltered={filters.isAny}
             onClearFilters={filters.clear}
             openId={openId}
             addressOfEvent={addressOfEvent}
+            opensSelected={hasRoom}
           />
-          {openId !== undefined && <EventPane id={openId} search={search} addressOfEvent={addressOfEvent} />}
+          {openId !== undefined && (
+            <EventPane
+              id={openId}
+              search={search}
+              addressOfEvent={addressOfEvent}
+              onStep={(by) => list.current?.step(by)}
+            />
+          )}
         </div>
       </Page>
     </div>
   );
 }
 
-/** Whether filters other than time are set, which the density strip ignores. */
-function hasOtherFilters({ since: _since, until: _until, ...others }: EventFilters): boolean {
+/** Whether filters are set that the density strip ignores. */
+function hasOtherFilters({ since: _since, until: _until, noise: _noise, ...others }: EventFilters): boolean {
   return Object.values(others).some(Boolean);
 }
 
@@ -75,9 +93,10 @@ interface EventPaneProps {
   id: number;
   search: string;
   addressOfEvent: (id: number) => string;
+  onStep: EventListHandle['step'];
 }
 
-function EventPane({ id, search, addressOfEvent }: EventPaneProps) {
+function EventPane({ id, search, addressOfEvent, onStep }: EventPaneProps) {
   const navigate = useNavigate();
   const close = () => void navigate(`/timeline${search}`);
   return (
@@ -95,8 +114,17 @@ function EventPane({ id, search, addressOfEvent }: EventPaneProps) {
           <IconX size={18} />
         </ActionIcon>
       </header>
-      <EventDetails key={id} id={id} addressOfEvent={addressOfEvent} />
+      <EventDetails key={id} id={id} addressOfEvent={addressOfEvent} onStep={onStep} />
     </aside>
+  );
+}
+
+function SinglePageActions({ search }: { search: string }) {
+  return (
+    <>
+      <ShortcutHelp />
+      <BackButton search={search} />
+    </>
   );
 }
 

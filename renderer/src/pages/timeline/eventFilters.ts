@@ -11,6 +11,8 @@ export const EVENT_FILTERS = [
   'observer',
   'since',
   'until',
+  'noise',
+  'seen',
 ] as const;
 export type EventFilterName = (typeof EVENT_FILTERS)[number];
 export type EventFilters = Filters<EventFilterName>;
@@ -20,14 +22,20 @@ export type EventFilters = Filters<EventFilterName>;
  * them. Dates are in the person's time zone.
  */
 export function queryOf(filters: EventFilters, zone: Zone): Record<string, string | undefined> {
-  const { event_type, source, since, until, ...words } = filters;
+  const { event_type, source, since, until, noise, seen, ...words } = filters;
   return {
     ...words,
     event_type: EVENT_TYPES.some((type) => type === event_type) ? event_type : undefined,
     source: source && /^so_[0-9a-f]{20}$/.test(source) ? source : undefined,
     since: since && dayStart(since, 0, zone),
     until: until && lastInstantOf(until, zone),
+    noise: flagOf(noise),
+    seen: flagOf(seen),
   };
+}
+
+function flagOf(value: string | undefined): string | undefined {
+  return value === 'true' || value === 'false' ? value : undefined;
 }
 
 function lastInstantOf(day: string, zone: Zone): string | undefined {

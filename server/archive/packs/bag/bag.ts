@@ -3,6 +3,15 @@ import { compareByUtf8 } from '../../../../shared/archive/filePath.ts';
 import type { PackRecord } from '../../../../shared/archive/pack.ts';
 import { canonicalText } from '../../../../shared/values/canonicalJson.ts';
 import { packIdOf } from '../record.ts';
+import {
+  CRATE_FILE,
+  DECLARATION_FILE,
+  INFO_FILE,
+  MANIFEST_FILE,
+  PAYLOAD_FOLDER,
+  RECORD_FILE,
+  TAG_MANIFEST_FILE,
+} from './bagNames.ts';
 import { roCrateText } from './roCrate.ts';
 
 /** A tag file of a bag, which is a file that is not payload. */
@@ -19,13 +28,7 @@ export interface Bag {
   tagFiles: TagFile[];
 }
 
-export const RECORD_FILE = 'pack.json';
-export const CRATE_FILE = 'ro-crate-metadata.json';
-export const DECLARATION_FILE = 'bagit.txt';
-export const INFO_FILE = 'bag-info.txt';
-const MANIFEST_FILE = 'manifest-sha256.txt';
-const TAG_MANIFEST_FILE = 'tagmanifest-sha256.txt';
-export const PAYLOAD_FOLDER = 'data/';
+export { CRATE_FILE, DECLARATION_FILE, INFO_FILE, PAYLOAD_FOLDER, RECORD_FILE };
 
 /** The names of all tag files that are written. */
 export const BAG_FILES: ReadonlySet<string> = new Set([

@@ -1,5 +1,5 @@
 import type { PackRecord } from '../../../../shared/archive/pack.ts';
-import { parseRelatedIdentifier } from '../../../../shared/archive/relatedIdentifier.ts';
+import { uriOfIdentifier } from '../../../../shared/archive/relatedIdentifier.ts';
 import type { License } from '../../../../shared/archive/vocabulary.ts';
 
 type Entity = { '@id': string; '@type': string } & Record<string, unknown>;
@@ -115,7 +115,7 @@ function addRelations(graph: EntityGraph, record: PackRecord): Record<string, Re
   );
   const mentions = record.related.map(({ relation, identifier }) =>
     graph.add({
-      '@id': addressOf(identifier),
+      '@id': uriOfIdentifier(identifier),
       '@type': 'CreativeWork',
       name: identifier,
       description: `${relation} (DataCite relation type, from this pack's side)`,
@@ -157,19 +157,6 @@ function addFiles(graph: EntityGraph, { files }: PackRecord, recordBytes: number
 /** Percent-encodes only characters that are invalid in an IRI, because RO-Crate prefers unencoded international characters. */
 function asIri(path: string): string {
   return path.replace(/[\s#[\]^`{}]/g, encodeURIComponent);
-}
-
-/** Returns the URI of a DOI, a URL or a digest. */
-function addressOf(identifier: string): string {
-  const parsed = parseRelatedIdentifier(identifier);
-  switch (parsed.kind) {
-    case 'doi':
-      return `https://doi.org/${encodeURI(parsed.doi)}`;
-    case 'digest':
-      return `urn:sha256:${parsed.digest}`;
-    case 'other':
-      return URL.parse(identifier)?.href ?? identifier;
-  }
 }
 
 function unique(references: readonly Reference[]): Reference[] {

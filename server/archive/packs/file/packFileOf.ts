@@ -8,7 +8,7 @@ import { type PackFileOutput, writePackFile } from './writePackFile.ts';
 /**
  * Returns the pack file of a pack in the archive.
  *
- * @throws Problem `not_found`; `blob_damaged`, here or from `check`, if the record or a file is damaged. A damaged file is
+ * @throws Problem `not_found`; `blob_damaged`, here or from a check, if the record or a file is damaged. A damaged file is
  * recorded as damaged, and no pack file is written from it.
  */
 export function packFileOf(store: DamageContext, id: string): PackFileOutput {
@@ -18,28 +18,20 @@ export function packFileOf(store: DamageContext, id: string): PackFileOutput {
   if (digest !== row.digest) {
     throw new Problem('blob_damaged', 'The stored record is damaged. Verify the pack for details.');
   }
-  /** The file being read. Files are read one after the other. */
-  let current: string | undefined;
-  const output = writePackFile(record, async function* ({ sha256 }, range) {
-    current = sha256;
-    try {
-      yield* store.blobs.createReadStream(sha256, range) as AsyncIterable<Uint8Array>;
-    } catch (error) {
-      if (!isBlobDamageError(error)) throw error;
-      await confirmDamage(store, [sha256]);
-      throw new Problem(
-        'blob_damaged',
-        'A file of this pack is missing or cannot be read. Verify the pack for details.',
-        { cause: error },
-      );
-    }
+  return writePackFile(record, {
+    reportDamage: ({ sha256 }) => confirmDamage(store, [sha256]),
+    read: async function* ({ sha256 }, range) {
+      try {
+        yield* store.blobs.createReadStream(sha256, range) as AsyncIterable<Uint8Array>;
+      } catch (error) {
+        if (!isBlobDamageError(error)) throw error;
+        await confirmDamage(store, [sha256]);
+        throw new Problem(
+          'blob_damaged',
+          'A file of this pack is missing or cannot be read. Verify the pack for details.',
+          { cause: error },
+        );
+      }
+    },
   });
-  return {
-    ...output,
-    check: () =>
-      output.check().catch(async (error: unknown) => {
-        if (current !== undefined && isBlobDamageError(error)) await confirmDamage(store, [current]);
-        throw error;
-      }),
-  };
 }

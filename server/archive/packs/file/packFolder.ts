@@ -48,9 +48,9 @@ export async function packFolder({ folder, except, record, fileOf }: PackFolderI
   const sent = omitsFiles(record) ? withFiles(record, paths, files) : record;
   const checked = checkRecord(sent);
   requireMatchingFiles(checked, files);
-  const output = writePackFile(checked.record, ({ path }, range) =>
-    createReadStream(join(folder, path), range),
-  );
+  const output = writePackFile(checked.record, {
+    read: ({ path }, range) => createReadStream(join(folder, path), range),
+  });
   if (output.bytes > MAX_PACK_BYTES) throw packFileTooLarge();
   const file = fileOf(output.id);
   const unfinished = join(dirname(file), `.${output.id}-${randomBytes(4).toString('hex')}.unfinished`);

@@ -30,7 +30,7 @@ export async function stagePackFile(
   const zip = await stageZip(blobs, body);
   try {
     const { checked, files } = await readPackFile<StagedBlob>(zip.file, {
-      receive: (chunks, bytes) => blobs.stage(chunks, bytes),
+      receive: (chunks, bytes) => blobs.staging.stage(chunks, bytes),
       discard: (staged) => staged.discard(),
     });
     return { checked, staged: files };
@@ -41,7 +41,7 @@ export async function stagePackFile(
 
 async function stageZip(blobs: BlobStore, body: AsyncIterable<Uint8Array>): Promise<StagedFile> {
   try {
-    return await blobs.stageFile(body, MAX_PACK_BYTES);
+    return await blobs.staging.stageFile(body, MAX_PACK_BYTES);
   } catch (error) {
     if (!(error instanceof TooManyBytesError)) throw error;
     throw packFileTooLarge();

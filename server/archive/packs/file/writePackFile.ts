@@ -10,36 +10,59 @@ export interface PackFileOutput {
   id: string;
   digest: string;
   bytes: number;
+  /** The number of its files. */
+  files: number;
   /** Reads every file once and returns their CRCs. @throws Problem `blob_damaged` if the bytes do not match the record. */
   check(): Promise<Uint32Array>;
   /** Returns the pack file. Its files are read while it is read. */
-  zip(crcs: Uint32Array): StoredZip;
+  zip(crcs: Uint32Array): PackZip;
 }
 
-/** Reads bytes of a file of the pack, or all of them. */
-export type ReadFile = (file: PackFile, range?: ByteRange) => AsyncIterable<Uint8Array>;
+export interface PackZip extends Pick<StoredZip, 'read'> {
+  /** Reads every file that has bytes in these ranges. @throws Problem `blob_damaged` if the bytes do not match the record. */
+  check(ranges: readonly ByteRange[]): Promise<void>;
+}
+
+/** Where the files of a pack are read. */
+export interface FileReader {
+  /** Reads bytes of a file of the pack, or all of them. */
+  read: (file: PackFile, range?: ByteRange) => AsyncIterable<Uint8Array>;
+  /** Called for a file whose bytes do not match the record, before the error is thrown. */
+  reportDamage?: (file: PackFile) => Promise<void>;
+}
 
 /** Returns the pack file of a record. The same record gives the same bytes on every machine. */
-export function writePackFile(record: PackRecord, readFile: ReadFile): PackFileOutput {
+export function writePackFile(record: PackRecord, reader: FileReader): PackFileOutput {
   const bag = bagOf(record);
   const { id, digest } = bag;
   return {
     id,
     digest,
+    files: record.files.length,
     bytes: storedZipBytes([...tagParts(bag), ...payloadNames(id, record)]),
     check: async () => {
       const crcs = new Uint32Array(record.files.length);
-      for (const [index, file] of record.files.entries()) crcs[index] = await crcOf(file, readFile);
+      for (const [index, file] of record.files.entries()) crcs[index] = await crcOf(file, reader);
       return crcs;
     },
     zip: (crcs) => {
+      const before = [...tagParts(bag), ...emptyPayload(id, record)];
       const payload = record.files.map((file, index) => ({
         name: payloadName(id, file),
         bytes: file.bytes,
         crc: crcs[index] ?? 0,
-        read: (range: ByteRange) => readFile(file, range),
+        read: (range: ByteRange) => reader.read(file, range),
       }));
-      return storedZip([...tagParts(bag), ...emptyPayload(id, record), ...payload]);
+      const zip = storedZip([...before, ...payload]);
+      return {
+        read: (range) => zip.read(range),
+        check: async (ranges) => {
+          for (const part of new Set(ranges.flatMap((range) => zip.partsIn(range)))) {
+            const file = record.files[part - before.length];
+            if (file) await crcOf(file, reader);
+          }
+        },
+      };
     },
   };
 }
@@ -72,13 +95,14 @@ function payloadName(id: string, { path }: PackFile): string {
 }
 
 /** Returns the CRC of a file. @throws Problem `blob_damaged` if the bytes do not match the record. */
-async function crcOf(file: PackFile, readFile: ReadFile): Promise<number> {
+async function crcOf(file: PackFile, { read, reportDamage }: FileReader): Promise<number> {
   const sha256 = createHash('sha256');
   let crc = 0;
-  for await (const chunk of readFile(file)) {
+  for await (const chunk of read(file)) {
     sha256.update(chunk);
     crc = crc32(chunk, crc);
   }
   if (sha256.digest('hex') === file.sha256) return crc;
+  await reportDamage?.(file);
   throw new Problem('blob_damaged', `The stored bytes of ${JSON.stringify(file.path)} are damaged.`);
 }

@@ -14,8 +14,22 @@ export type ZipPart =
 /** A ZIP whose layout is known before any file is read. */
 export interface StoredZip {
   bytes: number;
-  /** Reads a range, or all bytes. Only the files in the range are read. A file with another size or CRC is an error. */
+  /**
+   * Reads a range, or all bytes. Only the files in the range are read.
+   *
+   * @throws ChangedFileError if a file has another size or CRC.
+   */
   read(range?: ByteRange): AsyncGenerator<Uint8Array>;
+  /** Returns the files of which a range has bytes, as indexes of the parts. */
+  partsIn(range: ByteRange): number[];
+}
+
+/** A file has another size or CRC than the ZIP states. */
+export class ChangedFileError extends Error {
+  constructor() {
+    super('A file changed while it was being packed.');
+    this.name = 'ChangedFileError';
+  }
 }
 
 /** The fixed lengths of a local header, a central directory record and the end record. */
@@ -42,21 +56,21 @@ type Segment = Buffer | Extract<ZipPart, { bytes: number }>;
  * data of uncompressed entries.
  */
 export function storedZip(parts: readonly ZipPart[]): StoredZip {
-  const segments: { start: number; bytes: number; content: Segment }[] = [];
+  const segments: { start: number; bytes: number; content: Segment; part: number }[] = [];
   let bytes = 0;
-  const add = (content: Segment) => {
+  const add = (content: Segment, part: number) => {
     const length = Buffer.isBuffer(content) ? content.length : content.bytes;
-    segments.push({ start: bytes, bytes: length, content });
+    segments.push({ start: bytes, bytes: length, content, part });
     bytes += length;
   };
-  const records = parts.map((part) => {
+  const records = parts.map((part, index) => {
     const record = centralRecord(part, bytes);
-    add(localHeader(part));
-    if (!('folder' in part)) add(part);
+    add(localHeader(part), index);
+    if (!('folder' in part)) add(part, index);
     return record;
   });
   const directory = Buffer.concat(records);
-  add(Buffer.concat([directory, endRecord(parts.length, directory.length, bytes)]));
+  add(Buffer.concat([directory, endRecord(parts.length, directory.length, bytes)]), parts.length);
   return {
     bytes,
     async *read({ start, end } = { start: 0, end: bytes - 1 }) {
@@ -68,10 +82,19 @@ export function storedZip(parts: readonly ZipPart[]): StoredZip {
         else yield* checked(segment.content, { start: from, end: to });
       }
     },
+    partsIn: ({ start, end }) =>
+      segments
+        .filter(
+          (segment) =>
+            !Buffer.isBuffer(segment.content) &&
+            segment.start <= end &&
+            segment.start + segment.bytes > start,
+        )
+        .map(({ part }) => part),
   };
 }
 
-/** Reads bytes of a file. @throws Error if there are fewer or more, or if the whole file has another CRC */
+/** Reads bytes of a file. @throws ChangedFileError if there are fewer or more, or if the whole file has another CRC */
 async function* checked({ bytes, crc, read }: Extract<ZipPart, { bytes: number }>, range: ByteRange) {
   let missing = range.end - range.start + 1;
   const isWhole = missing === bytes;
@@ -82,8 +105,7 @@ async function* checked({ bytes, crc, read }: Extract<ZipPart, { bytes: number }
     if (missing < 0) break;
     yield chunk;
   }
-  if (missing !== 0 || (isWhole && actual !== crc))
-    throw new Error('A file changed while it was being packed.');
+  if (missing !== 0 || (isWhole && actual !== crc)) throw new ChangedFileError();
 }
 
 /** Version 2.0 is needed to extract; names are UTF-8; nothing is compressed; the date is 1980-01-01. */

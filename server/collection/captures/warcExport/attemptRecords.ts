@@ -12,7 +12,7 @@ import type { ReadDatabase } from '../../../store/sqlite/engine/open.ts';
 import type { Store } from '../../../store/store.ts';
 import { requestBlock, responseHead } from './httpBlocks.ts';
 import { readStoredBody } from './storedBody.ts';
-import { formatNamedFields, recordId, type WarcRecord } from './writeRecord.ts';
+import { formatNamedFields, type NewWarcRecord, recordId } from './writeRecord.ts';
 
 const SAME_PAYLOAD = 'http://netpreserve.org/warc/1.1/revisit/identical-payload-digest';
 const NOT_MODIFIED = 'http://netpreserve.org/warc/1.1/revisit/server-not-modified';
@@ -29,11 +29,11 @@ export interface WarcSource {
 }
 
 /**
- * Yields the records of one attempt: the redirects, the response, the request, and metadata. The response is left out unless all of it
- * is held. An object already in the file is referred to, not repeated. A 304 refers to an earlier object: if the file
+ * Yields the records of one attempt: the redirects, the response, the request, and metadata. The response, and with it the
+ * redirects, are left out unless all of it is held. An object already in the file is referred to, not repeated. A 304 refers to an earlier object: if the file
  * does not contain it yet, the attempt that brought it is written first.
  */
-export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): AsyncGenerator<WarcRecord> {
+export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): AsyncGenerator<NewWarcRecord> {
   const { database } = source;
   const written = row.sha256 === null ? undefined : writtenObject(database, row.sha256);
   if (written?.retrieval === row.id) return;
@@ -41,9 +41,12 @@ export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): Async
     const origin = attemptWithBody(database, row);
     if (origin) yield* recordsOfAttempt(source, origin);
   }
-  yield* redirectRecords(source, row);
   const main = await mainRecord(source, row);
-  if (main) yield main;
+  if (main) {
+    // Without the response that they lead to, they would lead nowhere. The metadata lists them in any case.
+    yield* redirectRecords(source, row);
+    yield main;
+  }
   const block = requestBlock(row);
   if (main && block) {
     yield {
@@ -64,25 +67,38 @@ export async function* recordsOfAttempt(source: WarcSource, row: WarcRow): Async
 const SHA256_OF_NOTHING = createHash('sha256').digest('hex');
 
 /**
- * Yields a response for each redirect, without its body, which is not kept. Attempts of earlier versions have no headers
+ * Yields a response for each redirect. Its body is not kept, so the record is truncated and states no payload digest
+ * (ISO 28500, section 5.13), unless the server said that the body was empty. Attempts of earlier versions have no headers
  * of redirects: `Location` is then the address that was requested next.
  */
-function* redirectRecords(source: WarcSource, row: WarcRow): Generator<WarcRecord> {
+function* redirectRecords(source: WarcSource, row: WarcRow): Generator<NewWarcRecord> {
   if (!isRedirectedFrom(row)) return;
   for (const [index, { url, status, headers }] of row.redirects.entries()) {
     const next = row.redirects[index + 1]?.url ?? row.final_url;
     const known: [string, string][] = next === url ? [] : [['Location', next]];
+    const isEmpty = headers !== undefined && isEmptyBody(headers);
     yield {
       ...common(source, row, 'response', `redirect:${index}`),
       fields: {
         ...about(source, row),
         'WARC-Target-URI': url,
-        'WARC-Payload-Digest': `sha256:${SHA256_OF_NOTHING}`,
+        'WARC-Payload-Digest': isEmpty ? `sha256:${SHA256_OF_NOTHING}` : undefined,
+        'WARC-Truncated': isEmpty ? undefined : 'unspecified',
       },
       contentType: 'application/http; msgtype=response',
-      head: responseHead({ status, headers: headers ?? known }, 0),
+      head: responseHead({ status, headers: headers ?? known }, isEmpty ? 0 : 'omitted'),
     };
   }
+}
+
+/** Returns whether the server announced an empty body. */
+function isEmptyBody(headers: readonly (readonly [string, string])[]): boolean {
+  const valuesOf = (wanted: string) =>
+    headers.filter(([name]) => name.toLowerCase() === wanted).map(([, value]) => value.trim());
+  const lengths = valuesOf('content-length');
+  return (
+    lengths.length > 0 && lengths.every((value) => value === '0') && !valuesOf('transfer-encoding').length
+  );
 }
 
 /** Whether the redirects begin at the address itself. Those of a memento are between addresses of its archive. */
@@ -90,7 +106,7 @@ function isRedirectedFrom({ url, redirects }: WarcRow): boolean {
   return redirects[0]?.url === url;
 }
 
-async function mainRecord(source: WarcSource, row: WarcRow): Promise<WarcRecord | undefined> {
+async function mainRecord(source: WarcSource, row: WarcRow): Promise<NewWarcRecord | undefined> {
   if (row.sha256 === null) return undefined;
   const written = writtenObject(source.database, row.sha256);
   if (written) return revisit(source, row, row.sha256, written);
@@ -101,7 +117,7 @@ async function responseRecord(
   source: WarcSource,
   row: WarcRow,
   sha256: string,
-): Promise<WarcRecord | undefined> {
+): Promise<NewWarcRecord | undefined> {
   const { store, database, onDamaged } = source;
   // A capture without an HTTP head is written as a resource: the bytes alone.
   const isResource = row.status === null;
@@ -128,7 +144,7 @@ async function responseRecord(
   };
 }
 
-function revisit(source: WarcSource, row: WarcRow, sha256: string, written: WrittenObject): WarcRecord {
+function revisit(source: WarcSource, row: WarcRow, sha256: string, written: WrittenObject): NewWarcRecord {
   const head = row.status === null ? Buffer.alloc(0) : responseHead(row, null);
   const isShortened = row.status !== 304 && head.length > 0;
   return {
@@ -148,7 +164,7 @@ function revisit(source: WarcSource, row: WarcRow, sha256: string, written: Writ
   };
 }
 
-function common<Type extends WarcRecord['type']>(
+function common<Type extends NewWarcRecord['type']>(
   { nodeKey }: WarcSource,
   row: WarcRow,
   type: Type,

@@ -15,7 +15,7 @@ import { lastEntry } from '../../../store/sqlite/node/ledger.ts';
 import type { Store } from '../../../store/store.ts';
 import { firstInstantOf, lastInstantOf } from '../../timeline/events.ts';
 import { recordsOfAttempt } from './attemptRecords.ts';
-import { formatNamedFields, recordId, serialize, type WarcRecord } from './writeRecord.ts';
+import { formatNamedFields, type NewWarcRecord, recordId, serialize } from './writeRecord.ts';
 
 /** The node that exports. */
 export interface Exporter {
@@ -111,7 +111,7 @@ function warcinfo(
   database: ReadDatabase,
   { nodeName, nodeKey, version }: Exporter,
   { filename, description }: FileDetails,
-): WarcRecord {
+): NewWarcRecord {
   const date = newestAttemptAt(database) ?? lastEntry(database)?.at ?? new Date(0).toISOString();
   return {
     type: 'warcinfo',

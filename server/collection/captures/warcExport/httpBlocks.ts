@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES } from '../../../runtime/nodeHttp.ts';
 import type { WarcRow } from '../../../store/sqlite/collection/warcRows.ts';
 
 /** Replaces the values of the owner's own headers. */
@@ -8,11 +8,12 @@ const WITHHELD = '[withheld]';
  * Rebuilds the head of a response with its headers in their original order. Stored bytes are those after transfer
  * decoding, so `Transfer-Encoding` and a wrong `Content-Length` get the prefix `X-Crawler-`, as in other crawlers.
  *
- * @param bytes the length of the body that follows, or null if there is none.
+ * @param bytes the length of the body that follows; null if the record refers to another for it; 'omitted' if the body was
+ * not kept, so that nothing is said of its length.
  */
 export function responseHead(
   { status, headers }: Pick<WarcRow, 'status' | 'headers'>,
-  bytes: number | null,
+  bytes: number | null | 'omitted',
 ): Buffer {
   const code = status ?? 200;
   const isDecoded = headers.some(([name]) => isNamed(name, 'transfer-encoding'));
@@ -25,7 +26,7 @@ export function responseHead(
     lines.push(`${isWrong || isNamed(name, 'transfer-encoding') ? 'X-Crawler-' : ''}${name}: ${value}`);
   }
   const isLengthChanged = lines.some((line) => line.startsWith('X-Crawler-'));
-  if (bytes !== null && !hasLength && isLengthChanged) lines.push(`Content-Length: ${bytes}`);
+  if (typeof bytes === 'number' && !hasLength && isLengthChanged) lines.push(`Content-Length: ${bytes}`);
   return block(`HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}`.trimEnd(), lines);
 }
 

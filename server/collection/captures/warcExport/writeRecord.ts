@@ -5,7 +5,7 @@ import { createGzip, gzip, gzipSync } from 'node:zlib';
 import type { StoredBody } from './storedBody.ts';
 
 /** A record of a WARC/1.1 file (ISO 28500): named fields, and a block in one or two parts. */
-export interface WarcRecord {
+export interface NewWarcRecord {
   type: 'warcinfo' | 'request' | 'response' | 'resource' | 'revisit' | 'metadata';
   id: string;
   date: string;
@@ -27,7 +27,7 @@ const MAX_SYNC_BYTES = 32_768;
  * Yields the bytes of a record, as a gzip member of its own if `isCompressed`. warcio, which reads WARC files here, is
  * not used to write them: it encodes HTTP headers as UTF-8 and merges headers of the same name.
  */
-export async function* serialize(record: WarcRecord, isCompressed: boolean): AsyncGenerator<Uint8Array> {
+export async function* serialize(record: NewWarcRecord, isCompressed: boolean): AsyncGenerator<Uint8Array> {
   const length = record.head.length + (record.body?.bytes ?? 0);
   if (!isCompressed) return yield* pieces(record, length);
   if (length > MAX_BUFFERED_BYTES) return yield* compressed(pieces(record, length));
@@ -37,7 +37,7 @@ export async function* serialize(record: WarcRecord, isCompressed: boolean): Asy
   yield length <= MAX_SYNC_BYTES ? gzipSync(bytes) : await promisify(gzip)(bytes);
 }
 
-async function* pieces(record: WarcRecord, length: number): AsyncGenerator<Uint8Array> {
+async function* pieces(record: NewWarcRecord, length: number): AsyncGenerator<Uint8Array> {
   yield Buffer.concat([fieldsOf(record, length), record.head]);
   let left = record.body?.bytes ?? 0;
   for await (const chunk of record.body?.chunks() ?? []) {
@@ -50,7 +50,7 @@ async function* pieces(record: WarcRecord, length: number): AsyncGenerator<Uint8
 }
 
 function fieldsOf(
-  { type, id, date, fields, contentType, head, blockDigest }: WarcRecord,
+  { type, id, date, fields, contentType, head, blockDigest }: NewWarcRecord,
   length: number,
 ): Buffer {
   const digest = blockDigest ?? createHash('sha256').update(head).digest('hex');

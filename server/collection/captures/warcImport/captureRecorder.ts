@@ -101,7 +101,7 @@ export class CaptureRecorder {
     const { spool, large } = this.#pending;
     const content = spool.consumeObject(sha256);
     const { store } = this.#services;
-    const staged = content ? await store.blobs.stageBytes(content) : large.get(sha256);
+    const staged = content ? await store.blobs.staging.stageBytes(content) : large.get(sha256);
     if (!staged) return undefined;
     // The next batch may contain it too; that batch is recorded after this one.
     large.delete(sha256);
@@ -151,7 +151,7 @@ export class CaptureRecorder {
 
   /** Returns the capture that a record holds or refers to; undefined if it is refused. */
   #resolveOne(spooled: SpooledCapture): Capture | undefined {
-    const read = this.#isNotGet(spooled) ? 'not_get' : (this.#read(spooled) ?? 'unresolved_revisit');
+    const read = this.#isNotGet(spooled) ? 'not_get' : (this.#read(spooled) ?? reasonWithout(spooled));
     if (typeof read !== 'string') return read;
     this.#tally.refuse(read);
     return undefined;
@@ -217,6 +217,12 @@ function* recordSome(
     yield;
   }
   return recorded;
+}
+
+/** Returns why a record without bytes is refused: a revisit of nothing known, or a truncated redirect that leads nowhere. */
+function reasonWithout({ record }: SpooledCapture): 'unresolved_revisit' | 'truncated' {
+  const { refersTo } = JSON.parse(record) as SpooledRecord;
+  return refersTo === null ? 'truncated' : 'unresolved_revisit';
 }
 
 /** Combines the head of a revisit, if it has one, with the capture that it refers to. */

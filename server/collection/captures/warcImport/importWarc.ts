@@ -46,7 +46,7 @@ export async function importWarc(
         (sourceById(store.read, sourceIdOf(url))?.max_object_mb ?? settings().max_object_mb) * MEGABYTE,
       );
     const reading = {
-      stage: store.blobs,
+      staging: store.blobs.staging,
       maxBytesOf,
       receiver,
       maxUnpackedBytes: MAX_CAPTURE_UNPACKED_BYTES,

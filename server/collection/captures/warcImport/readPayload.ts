@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { BlobStore, StagedBlob } from '../../../store/blobs/blobStore.ts';
 import { TooManyBytesError } from '../../../store/blobs/blobStore.ts';
+import type { StagedBlob, Staging } from '../../../store/blobs/staging.ts';
 
 /** A complete payload; small ones are held in memory, others staged on disk. */
 export interface Payload {
@@ -21,7 +21,7 @@ const BEGINNING_BYTES = 65_536;
  * @throws TooManyBytesError once the payload exceeds `maxBytes`; whatever the chunks throw. No staged file remains.
  */
 export async function readPayload(
-  blobs: Pick<BlobStore, 'stage'>,
+  staging: Pick<Staging, 'stage'>,
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,
 ): Promise<Payload> {
@@ -41,7 +41,7 @@ export async function readPayload(
     if (bytes > SMALL_BYTES) break;
   }
   const beginning = Buffer.concat(held, bytes).subarray(0, BEGINNING_BYTES);
-  const content = await blobs.stage(concat(held, source), maxBytes);
+  const content = await staging.stage(concat(held, source), maxBytes);
   return { sha256: content.sha256, bytes: content.bytes, content, beginning };
 }
 

@@ -1,5 +1,6 @@
 import type { CaptureRefusal } from '../../../../shared/collection/captures.ts';
 import { TooManyBytesError } from '../../../store/blobs/blobStore.ts';
+import { isRedirect } from '../../fetch/redirects.ts';
 import { detectPageLabel } from '../../record/pageLabels.ts';
 import {
   type CapturedAnswer,
@@ -32,12 +33,13 @@ export interface CaptureRecord {
   concurrent: string[];
   /** Null for a revisit without an HTTP head. */
   answer: CapturedAnswer | null;
+  /** Null for a revisit, and for a redirect without its body. */
   payload: Payload | null;
   refersTo: RevisitReference | null;
 }
 
 export interface RecordServices {
-  stage: Parameters<typeof readPayload>[0];
+  staging: Parameters<typeof readPayload>[0];
   /** Returns the size limit for payloads of an address. */
   maxBytesOf: (url: string) => number;
 }
@@ -54,8 +56,7 @@ export async function readRecord(services: RecordServices, record: WarcRecord): 
   const url = parseCaptureUrl(stripAngleBrackets(record.field('warc-target-uri') ?? ''));
   const at = parseCaptureDate(record.field('warc-date'));
   // A revisit is truncated by definition: it leaves out the payload that it refers to (ISO 28500, section 6.7.2).
-  if (record.type !== 'revisit' && record.field('warc-truncated') !== undefined)
-    throw new RefusedCaptureError('truncated');
+  if (record.type === 'resource' && isTruncated(record)) throw new RefusedCaptureError('truncated');
   if (record.field('warc-segment-number') !== undefined) throw new RefusedCaptureError('segmented');
   const stated = parseStatedDigest(record.field('warc-payload-digest'));
   const common = {
@@ -102,7 +103,7 @@ async function readResource(
   url: string,
 ): Promise<Content> {
   const digest = new DigestVerifier(parseStatedDigest(record.field('warc-payload-digest')));
-  const payload = await readPayload(services.stage, digest.through(bytes), services.maxBytesOf(url));
+  const payload = await readPayload(services.staging, digest.through(bytes), services.maxBytesOf(url));
   return checked(payload, digest.matches(), async () => {
     const head = { status: null, headers: [], content_type: record.field('content-type') ?? null };
     return answerOf(url, head, payload.beginning, null);
@@ -117,6 +118,14 @@ async function readResponse(
 ): Promise<Content> {
   if (!isHttp(record)) throw new MalformedHttpError('The record holds no HTTP response.');
   const { body, ...head } = await splitHead(bytes);
+  if (isTruncated(record)) {
+    // A redirect leads to another capture without its body.
+    const isWhole = isRedirect(head) && headerOf(head.headers, 'location') !== undefined;
+    if (!isWhole) throw new RefusedCaptureError('truncated');
+    const read = { ...head, content_type: headerOf(head.headers, 'content-type') ?? null };
+    const answer = await answerOf(url, read, Buffer.alloc(0), errorOfStatus(head.status));
+    return { answer, payload: null, refersTo: null };
+  }
   if (head.status === 304) throw new RefusedCaptureError('unresolved_revisit');
   if (head.status < 200) throw new MalformedHttpError('The record holds an interim response.');
   const stated = parseStatedDigest(record.field('warc-payload-digest'));
@@ -126,7 +135,7 @@ async function readResponse(
   const encoded = encodedDigest.through(body);
   const isChunked = hasChunkedBody(head);
   const decoded = isChunked ? decodedDigest.through(decodeChunked(encoded)) : encoded;
-  const payload = await readPayload(services.stage, decoded, services.maxBytesOf(url));
+  const payload = await readPayload(services.staging, decoded, services.maxBytesOf(url));
   return checked(
     payload,
     await drain(encoded).then(() => encodedDigest.matches() || (isChunked && decodedDigest.matches())),
@@ -186,6 +195,10 @@ async function answerOf(
 ): Promise<CapturedAnswer> {
   const page_label = await detectPageLabel({ url, final_url: url, status, headers, content_type, beginning });
   return { status, headers, content_type, error, page_label };
+}
+
+function isTruncated(record: WarcRecord): boolean {
+  return record.field('warc-truncated') !== undefined;
 }
 
 function isHttp(record: WarcRecord): boolean {

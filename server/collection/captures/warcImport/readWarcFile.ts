@@ -1,5 +1,5 @@
 import type { CaptureRefusal } from '../../../../shared/collection/captures.ts';
-import type { BlobStore, StagedBlob } from '../../../store/blobs/blobStore.ts';
+import type { StagedBlob, Staging } from '../../../store/blobs/staging.ts';
 import type { CaptureSpool } from '../../../store/sqlite/collection/captureSpool.ts';
 import type { ObjectReceiver } from '../../record/objectReceiver.ts';
 import { sourceIdOf } from '../../sources/sources.ts';
@@ -25,7 +25,7 @@ export interface PendingCaptures {
 
 export interface ReadServices extends RecordServices {
   receiver: Pick<ObjectReceiver, 'isStored'>;
-  stage: Pick<BlobStore, 'stage' | 'expect'>;
+  staging: Pick<Staging, 'stage' | 'expect'>;
   maxUnpackedBytes: number;
 }
 
@@ -67,6 +67,28 @@ export async function readWarcFile(
     if (!canGoOn || !(await reading.readMembers(open))) await reading.end(error);
   }
   return reading.description;
+}
+
+/** A description stands at the beginning of a file, before the captures. */
+const MAX_RECORDS_BEFORE_INFO = 5;
+
+/**
+ * Reads what a file states about itself, without its captures. A file that cannot be read states nothing here: the import
+ * reports the damage.
+ */
+export async function readDescription(open: OpenBytes, maxBytes: number): Promise<FileDescription> {
+  const { readWarc } = await import('./readWarc.ts');
+  const description: FileDescription = { records: 0, info: new Map() };
+  try {
+    for await (const record of readWarc(decompress(open), maxBytes)) {
+      description.records += 1;
+      if (record.type === 'warcinfo') return { ...description, info: await readInfo(record) };
+      if (description.records >= MAX_RECORDS_BEFORE_INFO) break;
+    }
+  } catch (error) {
+    if (!isEnd(error)) throw error;
+  }
+  return description;
 }
 
 function isEnd(error: unknown): error is DamagedCaptureFileError | CaptureFileTooLargeError {
@@ -113,7 +135,7 @@ class FileReading {
   /**
    * Reads the damaged record and all after it again, each gzip member by itself.
    *
-   * @returns false, and reads nothing, if the damaged record is not the beginning of a member.
+   * @returns false, and reads nothing, if the damaged record is not the beginning of a member, or none can be found.
    */
   async readMembers(open: OpenBytes): Promise<boolean> {
     const from = this.#progress.start;
@@ -131,8 +153,9 @@ class FileReading {
         if (damaged >= MAX_DAMAGED_RECORDS) return true;
       }
     } catch (error) {
-      if (!hasBegun || !isEnd(error)) throw error;
-      await this.end(error);
+      if (!isEnd(error)) throw error;
+      // A member before the damage has a header that is not read here. The captures before the damage are kept.
+      if (hasBegun) await this.end(error);
     }
     return hasBegun;
   }
@@ -253,7 +276,7 @@ async function add(
 
 /** Adds the payload unless it is already held. Returns false if there is too little disk space for it. */
 async function addPayload(
-  { receiver, stage }: ReadServices,
+  { receiver, staging }: ReadServices,
   { spool, space, large }: PendingCaptures,
   payload: Payload,
 ): Promise<boolean> {
@@ -263,7 +286,7 @@ async function addPayload(
     await discardPayload(payload);
     return isKnown;
   }
-  stage.expect(sha256);
+  staging.expect(sha256);
   if (Buffer.isBuffer(content)) spool.addObject(sha256, content);
   else large.set(sha256, content);
   return true;

@@ -14,7 +14,7 @@ import type { RevisitReference } from './readRecord.ts';
 /** The part of a record that is spooled between reading and recording it. */
 export interface SpooledRecord {
   url: string;
-  /** Null for a revisit, which has no bytes of its own. */
+  /** Null for a revisit, and for a redirect without its body. */
   bytes: number | null;
   answer: CapturedAnswer | null;
   refersTo: RevisitReference | null;

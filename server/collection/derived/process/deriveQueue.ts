@@ -111,5 +111,5 @@ export class DeriveQueue {
 
 /** Returns the key of the source whose object a task reads. */
 export function sourceOf(task: DeriveTask): number | undefined {
-  return task.task === 'text' ? task.object.source : task.to.source;
+  return 'object' in task ? task.object.source : task.to.source;
 }

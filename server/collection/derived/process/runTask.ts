@@ -1,4 +1,6 @@
-import { compareAsBytes, compareObjects, judgeObjects } from '../../diff/compare.ts';
+import { compareAsBytes, compareWithPages, judgeObjects } from '../../diff/compare.ts';
+import { summarize } from '../../diff/summarize.ts';
+import { makePage } from '../../view/page/makePage.ts';
 import { compressContent } from '../content.ts';
 import { makeText } from '../extract/makeText.ts';
 import type { DeriveTask, DiffResult, DiffTask, TaskResults } from './tasks.ts';
@@ -16,12 +18,20 @@ export async function runTask(task: DeriveTask): Promise<TaskResults[DeriveTask[
       return makeDiff(task);
     case 'noise':
       return judgeObjects(task, task.rules);
+    case 'page':
+      return makePage(task);
   }
 }
 
 async function makeDiff(task: DiffTask): Promise<DiffResult> {
   const { rules, onlyBytes } = task;
-  const comparison =
-    onlyBytes === null ? await compareObjects(task, rules) : await compareAsBytes(task, rules, onlyBytes);
-  return { noise: comparison.noise, content: compressContent(comparison) };
+  const { comparison, pages } =
+    onlyBytes === null
+      ? await compareWithPages(task, rules)
+      : { comparison: await compareAsBytes(task, rules, onlyBytes), pages: null };
+  return {
+    noise: comparison.noise,
+    summary: summarize(comparison, pages),
+    content: compressContent(comparison),
+  };
 }

@@ -1,5 +1,6 @@
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
 import type { NoiseFindings, NoiseRule } from '../../../../shared/collection/noise.ts';
+import type { MissingResource } from '../../../../shared/collection/view.ts';
 import type { MediaKind } from '../body/mediaKind.ts';
 import type { Tool } from '../extract/textTools.ts';
 
@@ -39,8 +40,29 @@ export interface NoiseTask {
   rules: readonly NoiseRule[];
 }
 
+/** The archive's capture of an address that a page refers to. */
+export interface HeldCapture {
+  object: ObjectToRead;
+  /** The id of its source. */
+  source: string;
+  /** The time of the capture. */
+  moment: string;
+}
+
+/** Make an archived page that can be shown without scripts and without requests. */
+export interface PageTask {
+  task: 'page';
+  object: ObjectToRead;
+  /** The address that it was retrieved from. */
+  url: string;
+  /** The addresses that were looked up, with the capture to use or null. */
+  captures: readonly (readonly [address: string, capture: HeldCapture | null])[];
+  /** Whether addresses that were not looked up count as not held. */
+  isLast: boolean;
+}
+
 /** The tasks of the derive process. */
-export type DeriveTask = TextTask | DiffTask | NoiseTask;
+export type DeriveTask = TextTask | DiffTask | NoiseTask | PageTask;
 
 /** The text of an object as it is stored and sent. */
 export type TextContent = Pick<ObjectText, 'kind' | 'title' | 'text' | 'links' | 'pages' | 'truncated'>;
@@ -55,16 +77,34 @@ export interface TextResult extends Tool {
 }
 
 export interface DiffResult {
+  /** What changed, in a few words; null if there is nothing to say. */
+  summary: string | null;
   noise: NoiseFindings;
   /** `compressContent` of a `Comparison`. */
   content: Uint8Array;
 }
+
+/** A page that can be shown. */
+export interface MadePage {
+  /** UTF-8. */
+  html: Uint8Array;
+  title: string | null;
+  /** The captures that were put into the page. */
+  used: { url: string; sha256: string; moment: string }[];
+  missing: MissingResource[];
+  /** Whether the end of the page is left out. */
+  truncated: boolean;
+}
+
+/** A page, or the addresses that must be looked up before it can be made. */
+export type PageResult = { page: MadePage } | { wanted: string[] };
 
 /** The result of each task. */
 export interface TaskResults {
   text: TextResult;
   diff: DiffResult;
   noise: NoiseFindings;
+  page: PageResult;
 }
 
 export type ResultOf<Task extends DeriveTask> = TaskResults[Task['task']];

@@ -1,9 +1,15 @@
-import type { FoundText, ObjectText, SearchQuery } from '../../../../shared/collection/derived.ts';
+import type { FoundText, ObjectText, SearchQuery, Snippet } from '../../../../shared/collection/derived.ts';
 import { Problem } from '../../../../shared/problems.ts';
 import type { Slice } from '../../../../shared/values/list.ts';
 import { derivedDocument } from '../../../store/sqlite/collection/derivedDocuments.ts';
-import { searchTexts } from '../../../store/sqlite/collection/documentSearch.ts';
-import { matchExpression, searchTerms } from '../../../store/sqlite/engine/search.ts';
+import {
+  foundFile,
+  foundVersion,
+  searchTexts,
+  type TextHit,
+} from '../../../store/sqlite/collection/documentSearch.ts';
+import { sourceKeyOf } from '../../../store/sqlite/collection/sources.ts';
+import { matchExpression, type SearchTerms, searchTerms } from '../../../store/sqlite/engine/search.ts';
 import type { Store } from '../../../store/store.ts';
 import { requireObject } from '../../timeline/objects.ts';
 import { decompressContent, decompressJson } from '../content.ts';
@@ -37,28 +43,79 @@ export async function readObjectText(
 /** While snippets are made, the event loop gets a turn after this long. */
 const YIELD_AFTER_MS = 10;
 
-/** Returns one page of the sources whose current version's text matches the search, each with a snippet. */
+/** Returns one page of the sources and files whose text matches the search, each with a snippet. */
 export async function searchObjectTexts(
   { read }: Pick<Store, 'read'>,
-  { q = '', limit, offset }: SearchQuery,
+  { q = '', in: part, source: sourceId, limit, offset }: SearchQuery,
 ): Promise<Slice<FoundText>> {
-  const { rows, total } = read
-    .transaction(() => searchTexts(read, matchExpression(q) ?? null, { limit, offset }))
-    .deferred();
+  const source = sourceId === undefined ? null : (sourceKeyOf(read, sourceId) ?? null);
+  if (sourceId !== undefined && source === null) return { items: [], total: 0 };
+  const scope = {
+    match: matchExpression(q) ?? null,
+    sources: part !== 'packs',
+    packs: part !== 'sources' && source === null,
+    source,
+  };
+  const { hits, total } = read.transaction(() => searchTexts(read, scope, { limit, offset })).deferred();
   const terms = searchTerms(q);
   const items: FoundText[] = [];
   let since = performance.now();
-  for (const { sha256, observed_at, title, tool, tool_version, made_at, ...source } of rows) {
-    const content = derivedDocument(read, 'text', sha256)?.content;
-    const text = content
-      ? decompressContent<TextContent>(content).text.slice(0, MAX_SEARCHED_CHARACTERS)
-      : '';
-    const snippet = snippetOf(text, terms);
-    const derived = { tool, version: tool_version, made_at };
-    items.push({ source, sha256, observed_at, title, snippet, derived });
+  for (const hit of hits) {
+    const found = foundText(read, hit, terms);
+    if (found) items.push(found);
     if (performance.now() - since < YIELD_AFTER_MS) continue;
     await new Promise((resolve) => setImmediate(resolve));
     since = performance.now();
   }
   return { items, total };
+}
+
+/** Returns a hit as it is sent, or undefined if its text was deleted meanwhile. */
+function foundText(read: Store['read'], hit: TextHit, terms: SearchTerms): FoundText | undefined {
+  const [first = 0] = hit;
+  return first < 0 ? fileHit(read, first, terms) : versionHit(read, hit, terms);
+}
+
+function versionHit(read: Store['read'], hit: TextHit, terms: SearchTerms): FoundText | undefined {
+  const found = foundVersion(read, hit);
+  if (!found) return undefined;
+  const { id, url, name, agency, tags, sha256, title } = found;
+  return {
+    source: { id, url, name, agency, tags },
+    pack: null,
+    sha256,
+    observed_at: found.observed_at,
+    observer: found.observer,
+    original_observed_at: found.original_observed_at,
+    is_current: found.is_current,
+    other_versions: hit.length - 1,
+    title,
+    snippet: snippetIn(read, sha256, terms),
+    derived: { tool: found.tool, version: found.tool_version, made_at: found.made_at },
+  };
+}
+
+function fileHit(read: Store['read'], key: number, terms: SearchTerms): FoundText | undefined {
+  const found = foundFile(read, key);
+  if (!found) return undefined;
+  const { pack, pack_title, path, others, sha256, received_at, title } = found;
+  return {
+    source: null,
+    pack: { id: pack, title: pack_title, path, others },
+    sha256,
+    observed_at: received_at,
+    observer: null,
+    original_observed_at: null,
+    is_current: true,
+    other_versions: 0,
+    title,
+    snippet: snippetIn(read, sha256, terms),
+    derived: { tool: found.tool, version: found.tool_version, made_at: found.made_at },
+  };
+}
+
+function snippetIn(read: Store['read'], sha256: string, terms: SearchTerms): Snippet {
+  const content = derivedDocument(read, 'text', sha256)?.content;
+  const text = content ? decompressContent<TextContent>(content).text.slice(0, MAX_SEARCHED_CHARACTERS) : '';
+  return snippetOf(text, terms);
 }

@@ -1,9 +1,10 @@
-import { packsOfBlob, readBlob } from '../../../archive/blobs.ts';
+import { lookUpDigests, packsOfBlob, readBlob } from '../../../archive/blobs.ts';
 import { requireIntact } from '../../../fixity/requireIntact.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { type BlobResponse, prepareBlob, type SentBlobOptions } from '../../delivery/prepareBlob.ts';
 import { sendStoredBlob } from '../../delivery/sendStoredBlob.ts';
+import { ok } from '../../reply.ts';
 
 /** A browser saves a blob as a file and never runs it. */
 const AS_BYTES: SentBlobOptions = {
@@ -12,8 +13,9 @@ const AS_BYTES: SentBlobOptions = {
   headers: { 'Content-Security-Policy': "sandbox; default-src 'none'" },
 };
 
-export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob'> {
+export function blobsHandlers(store: Store): Pick<Handlers, 'readBlob' | 'lookUpDigests'> {
   return {
+    lookUpDigests: ({ query }) => ok({ items: lookUpDigests(store, query.sha256) }),
     readBlob: async ({ params: { sha256 = '' }, request }) => {
       const stored = storedBlob(store, sha256)();
       await requireIntact(store, stored.blob);

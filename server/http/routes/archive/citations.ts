@@ -14,6 +14,7 @@ import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
 import { linksetJson, linksetText } from '../../delivery/typedLinks.ts';
 import { ok } from '../../reply.ts';
+import { isLoopback } from '../../security/network.ts';
 import type { PublicAddress } from '../../security/publicAddress.ts';
 
 export function citationsHandlers(
@@ -25,10 +26,17 @@ export function citationsHandlers(
     origin: publicAddress.originOf(request),
     publisher: nodeName,
   });
+  // A citation is for others, so it has the public address even if the owner asks on this machine.
+  const citedFrom = (request: Request) => {
+    const { origin } = contextOf(request);
+    const isLocal = isLoopback(new URL(origin).hostname.replace(/^\[|\]$/g, ''));
+    const printedOrigin = publicAddress.origin ?? (isLocal ? undefined : origin);
+    return { origin, publisher: nodeName, printedOrigin };
+  };
   return {
     readCitation: async ({ params, query, request }) => {
       const id = params.id ?? '';
-      const from = contextOf(request);
+      const from = citedFrom(request);
       const form = query.format === undefined ? acceptedForm(request) : formatOf(query.format);
       if (form === 'all') return { ...ok(cite(store, id, from)), headers: { Vary: 'Accept' } };
       const text = isDescriptor(form)

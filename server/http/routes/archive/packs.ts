@@ -1,11 +1,10 @@
 import { pathOf, ROUTES } from '../../../../shared/routes.ts';
 import { readSignposts } from '../../../archive/citations/signposts.ts';
 import { addPack } from '../../../archive/packs/addPack.ts';
-import { packFileOf } from '../../../archive/packs/file/packFileOf.ts';
-import { PackFileSummaries } from '../../../archive/packs/file/packFileSummaries.ts';
+import { PackFiles } from '../../../archive/packs/file/packFiles.ts';
 import { flagPack } from '../../../archive/packs/flagPack.ts';
 import { listPacks } from '../../../archive/packs/listPacks.ts';
-import { readPackText } from '../../../archive/packs/readPack.ts';
+import { readPackText, requirePack } from '../../../archive/packs/readPack.ts';
 import { verifyPack } from '../../../archive/packs/verifyPack.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Handlers } from '../../app.ts';
@@ -19,7 +18,7 @@ type PackRoutes = 'listPacks' | 'addPack' | 'readPack' | 'readPackFile' | 'verif
 
 export function packsHandlers(store: Store, publicAddress: PublicAddress): Pick<Handlers, PackRoutes> {
   const addressOf = (id: string) => pathOf(ROUTES.readPack.path, { id });
-  const summaries = new PackFileSummaries();
+  const packFiles = new PackFiles(store);
   return {
     listPacks: ({ query, request }) => pageOfTexts(request, query, listPacks(store, query)),
     addPack: async ({ request, admitted }) => {
@@ -27,6 +26,7 @@ export function packsHandlers(store: Store, publicAddress: PublicAddress): Pick<
       const { id, created, text } = await addPack(admitted.store, {
         ...upload,
         reserveSpace: admitted.reserveSpace,
+        repairStore: store,
       });
       return created ? createdText(text, addressOf(id)) : okText(text);
     },
@@ -35,8 +35,8 @@ export function packsHandlers(store: Store, publicAddress: PublicAddress): Pick<
       headers: { Link: linkHeader(readSignposts(store, id, publicAddress.originOf(request))) },
     }),
     readPackFile: ({ params: { id = '' }, request }) => {
-      const output = packFileOf(store, id);
-      return { write: (response) => sendPackFile(request, response, output, summaries) };
+      const pack = requirePack(store.read, id);
+      return { write: (response) => sendPackFile(request, response, pack, packFiles) };
     },
     verifyPack: async ({ params }) => ok(await verifyPack(store, params.id ?? '')),
     flagPack: async ({ params: { id = '' }, body, admitted }) => {

@@ -8,14 +8,85 @@ export interface AddedPack {
   replicates: string | null;
 }
 
-/** The packs that were recorded from this entry on, in the order of the ledger. */
-export function packsAddedFrom(database: ReadDatabase, entry: number, limit: number): AddedPack[] {
-  return statement<AddedPack>(
-    database,
-    `SELECT ledger_entry, id, supersedes, replicates FROM packs WHERE ledger_entry >= ?
-     ORDER BY ledger_entry LIMIT ?`,
-  ).all(entry, limit);
+/** The packs that a filter of the lists selects: its values in the index, and the number of packs with one of them. */
+export interface IndexedSet {
+  values: number[];
+  packs: number;
 }
+
+/** Returns the packs with one value of a filter. */
+export function packsWithValue(
+  database: ReadDatabase,
+  filter: 'license' | 'node',
+  value: string,
+): IndexedSet {
+  return indexedSet(
+    statement<IndexedValue>(
+      database,
+      'SELECT id, packs FROM pack_filter_values WHERE filter = ? AND value = ? AND packs > 0',
+    ).all(filter, value),
+  );
+}
+
+/** Returns the packs with a subject. Each is indexed below exactly one root of the tree. */
+export function packsWithSubject(database: ReadDatabase): IndexedSet {
+  return indexedSet(
+    statement<IndexedValue>(
+      database,
+      `SELECT id, packs FROM pack_filter_values
+       WHERE filter = 'node' AND instr(value, '/') = 0 AND packs > 0`,
+    ).all(),
+  );
+}
+
+interface IndexedValue {
+  id: number;
+  packs: number;
+}
+
+function indexedSet(found: readonly IndexedValue[]): IndexedSet {
+  return { values: found.map(({ id }) => id), packs: found.reduce((sum, { packs }) => sum + packs, 0) };
+}
+
+const ADDED =
+  'SELECT p.ledger_entry, p.id, p.supersedes, p.replicates FROM packs p WHERE p.ledger_entry >= $entry';
+const IN_ORDER = 'ORDER BY p.ledger_entry LIMIT $limit';
+const IS_VALUE = 'f.value IN (SELECT value FROM json_each($values))';
+
+/** Up to this many packs, reading the whole set is faster than checking each pack in the order of the ledger. */
+const FEW = 5_000;
+
+/**
+ * Returns the packs added from this entry on, in the order of the ledger. With a set, only those that are in it, or that
+ * supersede or replicate a pack in it.
+ */
+export function packsAddedFrom(
+  database: ReadDatabase,
+  entry: number,
+  limit: number,
+  set: IndexedSet | undefined,
+): AddedPack[] {
+  if (set === undefined) {
+    return statement<AddedPack>(database, `${ADDED} ${IN_ORDER}`).all({ entry, limit });
+  }
+  return statement<AddedPack>(database, set.packs <= FEW ? ADDED_IN_FEW : ADDED_IN_MANY).all({
+    entry,
+    limit,
+    values: JSON.stringify(set.values),
+  });
+}
+
+const ADDED_IN_FEW = `${ADDED} AND p.ledger_entry IN (
+  SELECT f.pack FROM pack_filters f WHERE ${IS_VALUE}
+  UNION SELECT n.ledger_entry FROM pack_filters f JOIN packs o ON o.ledger_entry = f.pack
+    JOIN packs n ON n.supersedes = o.id WHERE ${IS_VALUE}
+  UNION SELECT n.ledger_entry FROM pack_filters f JOIN packs o ON o.ledger_entry = f.pack
+    JOIN packs n ON n.replicates = o.id WHERE ${IS_VALUE}) ${IN_ORDER}`;
+
+const ADDED_IN_MANY = `${ADDED} AND (
+  EXISTS (SELECT 1 FROM pack_filters f WHERE ${IS_VALUE} AND f.pack = p.ledger_entry)
+  OR EXISTS (SELECT 1 FROM packs o CROSS JOIN pack_filters f
+    WHERE o.id IN (p.supersedes, p.replicates) AND ${IS_VALUE} AND f.pack = o.ledger_entry)) ${IN_ORDER}`;
 
 /** The last entry that changed what is said of a pack: its own, or that of a pack that supersedes or replicates it. */
 export function lastChangeOf(database: ReadDatabase, id: string): number | undefined {
@@ -29,15 +100,18 @@ export function lastChangeOf(database: ReadDatabase, id: string): number | undef
   return row?.entry ?? undefined;
 }
 
-/** What a pack's record says that sets are made of. */
-export function setFieldsOf(
-  database: ReadDatabase,
-  id: string,
-): { license: string; node: string | null } | undefined {
-  return statement<{ license: string; node: string | null }>(
+/** The fields of a pack's record from which its sets follow, and the record's size in bytes. */
+export interface SetFields {
+  license: string;
+  node: string | null;
+  bytes: number;
+}
+
+export function setFieldsOf(database: ReadDatabase, id: string): SetFields | undefined {
+  return statement<SetFields>(
     database,
-    `SELECT record ->> '$.license' AS license, record ->> '$.node' AS node FROM pack_records
-     WHERE ledger_entry = (SELECT ledger_entry FROM packs WHERE id = ?)`,
+    `SELECT r.record ->> '$.license' AS license, r.record ->> '$.node' AS node, p.record_bytes AS bytes
+     FROM packs p JOIN pack_records r USING (ledger_entry) WHERE p.id = ?`,
   ).get(id);
 }
 

@@ -14,6 +14,7 @@ export interface PackRow {
   record_bytes: number;
   replications: number;
   original_had_method: 0 | 1 | null;
+  supersedes: string | null;
 }
 
 /** A new pack's row, with the columns that lists sort and count by. */
@@ -23,14 +24,13 @@ export interface NewPackRow extends Omit<PackRow, 'received_at' | 'replications'
   study: string | null;
   replicates: string | null;
   verdict: Verdict | null;
-  supersedes: string | null;
 }
 
 /** A subquery, because SQLite plans a join again for each bound value, which takes longer than finding the row. */
 const RECEIVED_AT = '(SELECT at FROM ledger WHERE seq = p.ledger_entry) AS received_at';
 
 const PACK_COLUMNS = `p.ledger_entry, p.id, p.digest, p.tag, ${RECEIVED_AT}, p.bytes, p.files, p.record_bytes,
-  p.replications, p.original_had_method FROM packs p`;
+  p.replications, p.original_had_method, p.supersedes FROM packs p`;
 
 export function insertPack(database: WriteDatabase, pack: NewPackRow): void {
   statement(
@@ -145,6 +145,22 @@ export function superseders(
     // With max(), SQLite takes the other columns from the row of the maximum.
     `SELECT supersedes AS superseded, id AS pack, max(ledger_entry) FROM packs
      WHERE supersedes IN (SELECT value FROM json_each(?)) GROUP BY supersedes`,
+  ).all(JSON.stringify(ids));
+}
+
+/** Returns these packs and those they supersede, directly or indirectly: each that supersedes another, with that pack. */
+export function supersededPacks(
+  database: ReadDatabase,
+  ids: readonly string[],
+): { id: string; supersedes: string }[] {
+  return statement<{ id: string; supersedes: string }>(
+    database,
+    // UNION visits a pack once, so packs of one chain share the work.
+    `WITH RECURSIVE chain (id, supersedes) AS (
+       SELECT id, supersedes FROM packs WHERE id IN (SELECT value FROM json_each(?)) AND supersedes IS NOT NULL
+       UNION SELECT p.id, p.supersedes FROM chain c JOIN packs p ON p.id = c.supersedes
+       WHERE p.supersedes IS NOT NULL
+     ) SELECT id, supersedes FROM chain`,
   ).all(JSON.stringify(ids));
 }
 

@@ -41,6 +41,25 @@ export function earliestDue(database: ReadDatabase): string | undefined {
   );
 }
 
+/**
+ * Whether an active source should have been checked since an instant: it has been watched for longer, and its interval
+ * is at most a day or its check is due. A source that was never checked counts from its newest revision, because it may
+ * have been paused until then, as sources known by captures are.
+ */
+export function hasOverdueSource(
+  database: ReadDatabase,
+  at: { now: string; since: string; everyMinutes: number; dailyMinutes: number },
+): boolean {
+  return (
+    statement(
+      database,
+      `SELECT 1 FROM sources WHERE ${WATCHED} AND added_at < @since
+         AND (coalesce(every_minutes, @everyMinutes) <= @dailyMinutes OR next_check_at <= @now)
+         AND (last_checked_at IS NOT NULL OR (SELECT at FROM ledger WHERE seq = revision) < @since) LIMIT 1`,
+    ).get(at) !== undefined
+  );
+}
+
 export function updateNextCheck(database: WriteDatabase, key: number, at: string): void {
   statement(database, 'UPDATE sources SET next_check_at = ? WHERE key = ?').run(at, key);
 }

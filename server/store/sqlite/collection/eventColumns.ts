@@ -2,6 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EVENT_TYPES, type EventType } from '../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import { lastEventId } from './events.ts';
+import { NoiseMarks } from './noiseMarks.ts';
+import { type SeenMarks, seenTable } from './seenEvents.ts';
 
 /** The criteria of a list of events; null matches all. */
 export interface EventCriteria {
@@ -14,7 +16,21 @@ export interface EventCriteria {
   /** Instants, both inclusive. */
   since: string | null;
   until: string | null;
+  noise: boolean | null;
+  seen: { marks: SeenMarks; seen: boolean } | null;
 }
+
+/** The criteria of all events. */
+export const EVERY_EVENT: EventCriteria = {
+  sources: null,
+  ids: [],
+  event_type: null,
+  observer: null,
+  since: null,
+  until: null,
+  noise: null,
+  seen: null,
+};
 
 /** The ids of a page of events, newest first, and the total number of matches. */
 export interface EventIdPage {
@@ -36,7 +52,7 @@ const BLOCK = 1_024;
  * The columns by which lists filter events, for all events, in timeline order, in memory: 20 bytes for each event. To
  * count which of a million events belong to one of ten thousand sources, SQLite takes half a second; scanning these
  * columns takes milliseconds for any filter. Events are append-only and numbered without gaps, so new ones are found by
- * their ids.
+ * their ids. What is noise can change; `NoiseMarks` follows it.
  */
 export class EventColumns {
   readonly #database: ReadDatabase;
@@ -47,6 +63,7 @@ export class EventColumns {
   /** An event's observer and type: the observer's number times the number of types, plus the type's number. */
   #kinds = new Uint32Array(INITIAL_CAPACITY);
   readonly #observers = new Map<string, number>();
+  readonly #noise: NoiseMarks;
   #highestSource = 0;
   /** The id of the last event in the columns. */
   #lastId = 0;
@@ -55,6 +72,7 @@ export class EventColumns {
 
   constructor(database: ReadDatabase) {
     this.#database = database;
+    this.#noise = new NoiseMarks(database);
   }
 
   /** Reads the missing events, a part in each turn of the event loop. */
@@ -71,6 +89,7 @@ export class EventColumns {
       this.#readNewer(ROWS_AT_ONCE);
       await nextTurn();
     }
+    while (this.#database.open && this.#noise.readNewer(ROWS_AT_ONCE) === ROWS_AT_ONCE) await nextTurn();
   }
 
   /** Reads all events for the first time, from the index by time, which covers all columns. */
@@ -101,6 +120,7 @@ export class EventColumns {
   catchUp(): void {
     if (!this.#isLoaded) throw new Error('The columns of the events are not loaded yet.');
     while (this.#readNewer(ROWS_AT_ONCE) === ROWS_AT_ONCE);
+    while (this.#noise.readNewer(ROWS_AT_ONCE) === ROWS_AT_ONCE);
   }
 
   #readNewer(limit: number): number {
@@ -207,7 +227,7 @@ export class EventColumns {
     return ids;
   }
 
-  #chosen({ event_type, observer, sources, ids }: EventCriteria): Chosen {
+  #chosen({ event_type, observer, sources, ids, noise, seen }: EventCriteria): Chosen {
     const kinds = new Uint8Array(this.#observers.size * EVENT_TYPES.length);
     for (const [name, number] of this.#observers) {
       if (observer !== null && name !== observer) continue;
@@ -219,13 +239,15 @@ export class EventColumns {
       kinds,
       sources: marked(new Uint8Array(this.#highestSource + 1), sources),
       ids: ids.length > 0 ? marked(named, ids) : null,
+      noise,
+      seen: seen && { table: seenTable(seen.marks, this.#lastId), value: Number(seen.seen) },
     };
   }
 
   /** Counts without a branch for each event, which would cost more than everything else. */
   #count(chosen: Chosen, from: number, to: number): number {
     let total = 0;
-    if (chosen.ids) {
+    if (chosen.ids || chosen.noise !== null || chosen.seen) {
       for (let at = from; at < to; at += 1) total += this.#isChosen(chosen, at);
       return total;
     }
@@ -235,16 +257,19 @@ export class EventColumns {
     return total;
   }
 
-  #isChosen({ kinds, sources, ids }: Chosen, at: number): number {
-    const ofSource = sources[this.#sources[at] ?? 0] ?? 0;
-    const byNumber = ids === null ? 0 : (ids[this.#ids[at] ?? 0] ?? 0);
-    return (kinds[this.#kinds[at] ?? 0] ?? 0) & (ofSource | byNumber);
+  #isChosen({ kinds, sources, ids, noise, seen }: Chosen, at: number): number {
+    const id = this.#ids[at] ?? 0;
+    const source = this.#sources[at] ?? 0;
+    if (noise !== null && this.#noise.isNoise(id, source) !== noise) return 0;
+    if (seen && seen.table[id] !== seen.value) return 0;
+    const byNumber = ids === null ? 0 : (ids[id] ?? 0);
+    return (kinds[this.#kinds[at] ?? 0] ?? 0) & ((sources[source] ?? 0) | byNumber);
   }
 }
 
 /** Whether events are selected by time alone: they are then adjacent. */
-function filtersByTimeOnly({ sources, event_type, observer }: EventCriteria): boolean {
-  return sources === null && event_type === null && observer === null;
+function filtersByTimeOnly({ sources, event_type, observer, noise, seen }: EventCriteria): boolean {
+  return [sources, event_type, observer, noise, seen].every((criterion) => criterion === null);
 }
 
 /** Tables with a 1 for each kind, source and id that matches. */
@@ -252,6 +277,9 @@ interface Chosen {
   kinds: Uint8Array;
   sources: Uint8Array;
   ids: Uint8Array | null;
+  noise: boolean | null;
+  /** A 1 for each event that was seen, by id, and the wanted value. */
+  seen: { table: Uint8Array; value: number } | null;
 }
 
 /** Sets the entries of these numbers, or all, to 1. Larger numbers belong to no event. */

@@ -1,17 +1,23 @@
 import type { EventType } from '../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement } from '../engine/open.ts';
 import { type EventIdPage, eventColumns } from './eventColumns.ts';
+import { IS_NOISE } from './eventNoise.ts';
 import { lastEventId } from './events.ts';
+import type { SeenMarks } from './seenEvents.ts';
 import { type SourceFilter, sourceConditions } from './sourceFilter.ts';
 
 /** The filters of a list of events; null matches all. */
-export interface EventFilter extends Omit<SourceFilter, 'state'> {
+export interface EventFilter extends Omit<SourceFilter, 'state' | 'paused'> {
   source: string | null;
   event_type: EventType | null;
   observer: string | null;
   /** Both inclusive. */
   since: string | null;
   until: string | null;
+  /** Whether an event is only noise by the current rules of its source. */
+  noise: boolean | null;
+  /** The events that the owner has seen (`seen`), or has not. Only for lists from the columns. */
+  seen: { marks: SeenMarks; seen: boolean } | null;
   /** Ids of events that match the search text by a digest, whatever their source. */
   ids: readonly number[];
 }
@@ -41,10 +47,9 @@ export function newestEventNumbers(database: ReadDatabase, limit: number): Event
 
 /** Whether a filter names every event. */
 export function isEveryEvent(filter: Omit<EventFilter, 'ids'>): boolean {
-  const { event_type, observer, since, until } = filter;
-  return (
-    keysOf(filter) === undefined && [event_type, observer, since, until].every((value) => value === null)
-  );
+  const { event_type, observer, since, until, noise, seen } = filter;
+  const others = [event_type, observer, since, until, noise, seen];
+  return keysOf(filter) === undefined && others.every((value) => value === null);
 }
 
 /** Returns the keys of the sources that match; null if all do. */
@@ -54,7 +59,7 @@ function sourceKeys(database: ReadDatabase, filter: EventFilter): number[] | nul
   return statement<number>(database, keys).pluck().all(filter);
 }
 
-/** Returns the SQL conditions of a filter, except those on time. The parameters are the filter's, with `ids` as JSON. */
+/** Returns the SQL conditions of a filter on events `e`, except those on time and on what was seen. The parameters are the filter's, with `ids` as JSON. */
 export function eventConditions(filter: EventFilter): string[] {
   const conditions: string[] = [];
   const keys = keysOf(filter);
@@ -64,6 +69,7 @@ export function eventConditions(filter: EventFilter): string[] {
   }
   if (filter.event_type !== null) conditions.push('event_type = @event_type');
   if (filter.observer !== null) conditions.push('observer = @observer');
+  if (filter.noise !== null) conditions.push(filter.noise ? IS_NOISE : `NOT ${IS_NOISE}`);
   return conditions;
 }
 

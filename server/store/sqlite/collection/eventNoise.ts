@@ -25,12 +25,17 @@ export interface EventNoise {
   rules_digest: string;
 }
 
+/** The SQL condition that an event `e` is only noise by the current rules of its source. */
+export const IS_NOISE = `EXISTS (SELECT 1 FROM event_noise n JOIN sources s ON s.key = e.source_key
+  WHERE n.event = e.id AND n.is_noise = 1 AND n.rules_digest = s.rules_digest)`;
+
 /** Stores the results for events, replacing earlier ones. */
 export function putEventNoise(database: WriteDatabase, found: readonly EventNoise[]): void {
   for (const { event, is_noise, rules_digest } of found) {
     statement(
       database,
-      'INSERT OR REPLACE INTO event_noise (event, is_noise, rules_digest) VALUES (?, ?, ?)',
+      `INSERT OR REPLACE INTO event_noise (event, is_noise, rules_digest, change)
+       VALUES (?, ?, ?, (SELECT coalesce(max(change), 0) + 1 FROM event_noise))`,
     ).run(event, Number(is_noise), rules_digest);
   }
 }

@@ -1,6 +1,7 @@
-import type { Event, EventType, PageLabel } from '../../../../shared/collection/event.ts';
+import type { Event, EventNeighbours, EventType, PageLabel } from '../../../../shared/collection/event.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { IS_NOISE_COLUMN } from './eventNoise.ts';
+import { SUMMARY_COLUMN } from './eventSummaries.ts';
 
 /** A new event. */
 export interface NewEvent {
@@ -65,7 +66,7 @@ type Stored = Omit<Event, 'source' | 'page_label' | 'is_noise'> & {
 /** The columns of an event, from `events e` joined with its source `s`. */
 export const EVENT_COLUMNS = `e.id, s.id AS source_id, s.url, s.name, s.agency, s.tags, e.event_type, e.observer,
   e.observed_at, e.original_observed_at, e.sha256, e.previous_sha256, e.reverts_to, e.page_label, e.ledger_entry,
-  ${IS_NOISE_COLUMN}`;
+  ${IS_NOISE_COLUMN}, ${SUMMARY_COLUMN}`;
 
 export function eventFromStored(row: Stored): Event {
   const { source_id, url, name, agency, tags, page_label, is_noise, ...event } = row;
@@ -94,6 +95,53 @@ export function lastEventAt(database: ReadDatabase, sourceKey: number): string |
   ).get(sourceKey)?.at;
 }
 
+/** Returns the newest captured event of a source, or undefined if others captured no version of it. */
+export function lastCapturedEvent(
+  database: ReadDatabase,
+  sourceKey: number,
+): { type: EventType; at: string } | undefined {
+  return statement<{ type: EventType; at: string }>(
+    database,
+    `SELECT event_type AS type, observed_at AS at FROM events INDEXED BY events_by_source
+     WHERE source_key = ? AND observer <> 'self' ORDER BY observed_at DESC, id DESC LIMIT 1`,
+  ).get(sourceKey);
+}
+
+/** Returns the label of a source's newest version: the node's own, or a captured one. */
+export function labelOfNewestVersion(
+  database: ReadDatabase,
+  sourceKey: number,
+  { isOwn }: { isOwn: boolean },
+): PageLabel | null {
+  const label = statement<{ page_label: string | null }>(
+    database,
+    `SELECT page_label FROM events INDEXED BY events_by_source
+     WHERE source_key = ? AND event_type IN ('first_seen', 'changed') AND (observer = 'self') = ?
+     ORDER BY observed_at DESC, id DESC LIMIT 1`,
+  ).get(sourceKey, Number(isOwn))?.page_label;
+  return label ? (JSON.parse(label) as PageLabel) : null;
+}
+
+/** Returns the events next to one in the timeline, and among those of its source. */
+export function neighboursOf(database: ReadDatabase, id: number): EventNeighbours {
+  const beside = (index: 'events_by_time' | 'events_by_source', isNewer: boolean) =>
+    statement<number>(
+      database,
+      `SELECT n.id FROM events e JOIN events n INDEXED BY ${index}
+       ON ${index === 'events_by_source' ? 'n.source_key = e.source_key AND' : ''}
+         (n.observed_at, n.id) ${isNewer ? '>' : '<'} (e.observed_at, e.id)
+       WHERE e.id = ? ORDER BY n.observed_at ${isNewer ? '' : 'DESC'}, n.id ${isNewer ? '' : 'DESC'} LIMIT 1`,
+    )
+      .pluck()
+      .get(id) ?? null;
+  return {
+    newer: beside('events_by_time', true),
+    older: beside('events_by_time', false),
+    newer_of_source: beside('events_by_source', true),
+    older_of_source: beside('events_by_source', false),
+  };
+}
+
 /** Returns the events after an id, in the order in which they were recorded. */
 export function eventsAfter(database: ReadDatabase, id: number, limit: number): Event[] {
   return statement<Stored>(
@@ -116,20 +164,9 @@ export function eventsByIds(database: ReadDatabase, ids: readonly number[]): Eve
 }
 
 /** An event with the data that the ledger recorded. */
-export interface RecordedEventRow {
-  id: number;
+export interface RecordedEventRow extends Omit<NewEvent, 'source_key'> {
   source: string;
   url: string;
-  retrieval: number;
-  event_type: EventType;
-  observer: string;
-  observed_at: string;
-  original_observed_at: string | null;
-  sha256: string | null;
-  previous_sha256: string | null;
-  reverts_to: number | null;
-  page_label: PageLabel | null;
-  ledger_entry: number;
 }
 
 /** Iterates over all events with the data that the ledger recorded, in ledger order. */

@@ -109,6 +109,13 @@ export function retrievalsOfSource(
   return { items: items.map(fromStored), total: total ?? 0 };
 }
 
+/** Whether there is any retrieval of a source, by any observer. */
+export function hasRetrieval(database: ReadDatabase, sourceKey: number): boolean {
+  return (
+    statement(database, 'SELECT 1 FROM retrievals WHERE source_key = ? LIMIT 1').get(sourceKey) !== undefined
+  );
+}
+
 /** Returns the errors of the node's own last checks of a source, oldest first; null for a successful check. */
 export function recentChecks(
   database: ReadDatabase,

@@ -6,10 +6,11 @@ export interface SourceFilter {
   agency: string | null;
   tag: string | null;
   state: SourceState | null;
+  paused: boolean | null;
 }
 
 /** Returns the SQL conditions on `sources` for a filter's text, agency and tag, with named parameters. */
-export function sourceConditions(filter: Omit<SourceFilter, 'state'>): string[] {
+export function sourceConditions(filter: Omit<SourceFilter, 'state' | 'paused'>): string[] {
   const where: string[] = [];
   if (filter.match !== null)
     where.push('key IN (SELECT rowid FROM source_text WHERE source_text MATCH @match)');

@@ -1,4 +1,9 @@
-import type { RetrievalError, SourceState } from '../../../../shared/collection/source.ts';
+import type {
+  RetrievalError,
+  SourceOrder,
+  SourceState,
+  SourcesQuery,
+} from '../../../../shared/collection/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
 import { rulesDigest } from './eventNoise.ts';
 import { type SourceFilter, sourceConditions } from './sourceFilter.ts';
@@ -198,6 +203,14 @@ export function countSourcesIn(database: ReadDatabase, state: SourceState): numb
   );
 }
 
+/** Returns the number of active sources: watched and not paused. */
+export function countWatchedSources(database: ReadDatabase): number {
+  return (
+    statement<{ count: number }>(database, `SELECT count(*) AS count FROM sources WHERE ${WATCHED}`).get()
+      ?.count ?? 0
+  );
+}
+
 /** Returns the smallest number of bytes that a source's last check could not store, or undefined. */
 export function leastRefusedBytes(database: ReadDatabase): number | undefined {
   return (
@@ -208,21 +221,49 @@ export function leastRefusedBytes(database: ReadDatabase): number | undefined {
   );
 }
 
-/** Returns a page of the watched sources, newest first, and the total number of matches. */
+/** The SQL value by which each order sorts. Sources without one come last in both directions. */
+const ORDERS: Record<SourceOrder, string> = {
+  added: 'key',
+  name: "(CASE WHEN name = '' THEN url ELSE name END) COLLATE NOCASE",
+  state: `(CASE WHEN failing_since IS NOT NULL THEN 0
+    ELSE CASE state WHEN 'gone' THEN 1 WHEN 'unavailable' THEN 2 WHEN 'new' THEN 3 ELSE 4 END END)`,
+  agency: "nullif(agency, '') COLLATE NOCASE",
+  checked: 'last_checked_at',
+  next: '(CASE WHEN paused THEN NULL ELSE next_check_at END)',
+  changed: `(SELECT observed_at FROM events INDEXED BY events_by_source
+    WHERE source_key = sources.key AND observer = 'self' ORDER BY observed_at DESC, id DESC LIMIT 1)`,
+};
+
+/** Returns a page of the watched sources, and the total number of matches. */
 export function listSourceRows(
   database: ReadDatabase,
   filter: SourceFilter,
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset, sort }: { limit: number; offset: number; sort: SourcesQuery['sort'] },
 ): { rows: SourceRow[]; total: number } {
   const where = ['removed = 0', ...sourceConditions(filter)];
   if (filter.state !== null) where.push('state = @state');
+  if (filter.paused !== null) where.push(`paused = ${filter.paused ? 1 : 0}`);
+  // SQLite has no boolean parameters.
+  const { paused: _paused, ...named } = filter;
   const from = `FROM sources WHERE ${where.join(' AND ')}`;
+  const value = ORDERS[sort.replace(/^-/, '') as SourceOrder];
+  const direction = sort.startsWith('-') ? 'DESC' : 'ASC';
   const rows = statement<StoredSource>(
     database,
-    `SELECT * ${from} ORDER BY key DESC LIMIT @limit OFFSET @offset`,
+    `SELECT * ${from} ORDER BY ${value} ${direction} NULLS LAST, key DESC LIMIT @limit OFFSET @offset`,
   )
-    .all({ ...filter, limit, offset })
+    .all({ ...named, limit, offset })
     .map(parseSourceRowForDisplay);
-  const total = statement<{ count: number }>(database, `SELECT count(*) AS count ${from}`).get(filter)?.count;
+  const total = statement<{ count: number }>(database, `SELECT count(*) AS count ${from}`).get(named)?.count;
   return { rows, total: total ?? 0 };
+}
+
+/** Notes that a source gets the title of its page as its name. */
+export function markUnnamed(database: WriteDatabase, key: number): void {
+  statement(database, 'INSERT INTO unnamed_sources (source_key) VALUES (?) ON CONFLICT DO NOTHING').run(key);
+}
+
+/** Returns whether a source gets the title of its page as its name, and forgets it, because that happens once. */
+export function takeUnnamed(database: WriteDatabase, key: number): boolean {
+  return statement(database, 'DELETE FROM unnamed_sources WHERE source_key = ?').run(key).changes > 0;
 }

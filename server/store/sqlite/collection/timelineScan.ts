@@ -27,7 +27,8 @@ export function scanTimeline(
   length: number,
 ): TimelineScan {
   const { observed_at, id } = after ?? TOP;
-  const parameters = { ...filter, ids: JSON.stringify(filter.ids), observed_at, id, length };
+  const { noise: _inConditions, seen: _notHere, ...values } = filter;
+  const parameters = { ...values, ids: JSON.stringify(filter.ids), observed_at, id, length };
   const bounds = ['(observed_at, id) < (@observed_at, @id)'];
   if (filter.since !== null) bounds.push('observed_at >= @since');
   if (filter.until !== null) bounds.push('observed_at <= @until');
@@ -41,7 +42,7 @@ export function scanTimeline(
   const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
   const ids = statement<{ id: number }>(
     database,
-    `SELECT id FROM (${scanned}) ${where} ORDER BY observed_at DESC, id DESC`,
+    `SELECT id FROM (${scanned}) e ${where} ORDER BY observed_at DESC, id DESC`,
   )
     .all(parameters)
     .map((row) => row.id);

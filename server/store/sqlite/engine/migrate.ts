@@ -14,6 +14,11 @@ import { migration as keyChanges } from './migrations/0012-key-changes.ts';
 import { migration as privateSources } from './migrations/0014-private-sources.ts';
 import { migration as ownerSessions } from './migrations/0015-owner-sessions.ts';
 import { migration as noEventMarks } from './migrations/0016-no-event-marks.ts';
+import { migration as noiseAndSeenMarks } from './migrations/0017-noise-and-seen-marks.ts';
+import { migration as eventSummaries } from './migrations/0018-event-summaries.ts';
+import { migration as namesFromPages } from './migrations/0021-names-from-pages.ts';
+import { migration as textOfAllVersions } from './migrations/0022-text-of-all-versions.ts';
+import { migration as copies } from './migrations/0024-copies.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -32,6 +37,11 @@ const MIGRATIONS: readonly Migration[] = [
   privateSources,
   ownerSessions,
   noEventMarks,
+  noiseAndSeenMarks,
+  eventSummaries,
+  namesFromPages,
+  textOfAllVersions,
+  copies,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

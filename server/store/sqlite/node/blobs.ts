@@ -28,6 +28,30 @@ export function blobRow(
   ).get(sha256);
 }
 
+/** A digest that the archive has, with the newest pack and the first source that name it. */
+export interface FoundDigestRow {
+  sha256: string;
+  bytes: number;
+  pack: string | null;
+  path: string | null;
+  source: string | null;
+  url: string | null;
+}
+
+/** Returns which of these digests have a blob, and where. Each is a look-up in three indexes. */
+export function findDigests(database: ReadDatabase, digests: readonly string[]): FoundDigestRow[] {
+  return statement<FoundDigestRow>(
+    database,
+    `SELECT b.sha256, b.bytes, p.id AS pack, f.path, s.id AS source, s.url
+     FROM json_each(?) j CROSS JOIN blobs b ON b.sha256 = j.value
+     LEFT JOIN pack_files f ON (f.pack, f.path) = (SELECT o.pack, o.path FROM pack_files o
+       WHERE o.sha256 = b.sha256 ORDER BY o.pack DESC LIMIT 1)
+     LEFT JOIN packs p ON p.ledger_entry = f.pack
+     LEFT JOIN retrievals r ON r.id = (SELECT min(id) FROM retrievals o WHERE o.sha256 = b.sha256)
+     LEFT JOIN sources s ON s.key = r.source_key`,
+  ).all(JSON.stringify(digests));
+}
+
 export type CounterName =
   | 'blob_bytes'
   | 'sources'

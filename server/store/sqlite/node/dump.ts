@@ -94,8 +94,16 @@ function words(...lines: string[]): string[] {
   return lines.join(' ').split(' ');
 }
 
-/** Returns SQL that selects the lines of a table as JSON objects beginning with `kind`. SQLite formats them fastest. */
-function tableLines(kind: DumpedRowKind): string {
+/** How the lines of one kind are selected: the SQL up to its order, and the column that orders them. */
+interface LineQuery {
+  select: string;
+  /** Whether `select` ends with a WHERE clause. */
+  hasWhere?: boolean;
+  by: string;
+}
+
+/** Selects the lines of a table as JSON objects beginning with `kind`. SQLite formats them fastest. */
+function tableLines(kind: DumpedRowKind): LineQuery {
   const { table, order, columns, json = [] }: DumpedTable = TABLES[kind];
   const members = columns.map(
     (column) => `'${column}', ${json.includes(column) ? `json(${column})` : column}`,
@@ -103,44 +111,71 @@ function tableLines(kind: DumpedRowKind): string {
   if (kind === 'source') {
     members.push("'header_names', json((SELECT json_group_array(h.key) FROM json_each(headers) h))");
   }
-  return `SELECT json_object('kind', '${kind}', ${members.join(', ')}) FROM ${table} ORDER BY ${order}`;
+  return { select: `SELECT json_object('kind', '${kind}', ${members.join(', ')}) FROM ${table}`, by: order };
 }
 
 /** The lines of retrievals: everything the ledger covers, and the hash of the leaf. */
-const RETRIEVAL_LINES = `SELECT json_object('kind', 'retrieval', 'id', r.id, 'source', s.id, 'round', r.round, 'url', r.url,
+const RETRIEVAL_LINES: LineQuery = {
+  select: `SELECT json_object('kind', 'retrieval', 'id', r.id, 'source', s.id, 'round', r.round, 'url', r.url,
     'final_url', r.final_url, 'redirects', json(r.redirects), 'observer', r.observer, 'observed_at', r.observed_at,
     'original_observed_at', r.original_observed_at, 'status', r.status, 'error', r.error, 'content_type', r.content_type,
     'headers', json(r.headers), 'request', json(r.request), 'sha256', r.sha256, 'bytes', r.bytes, 'duration_ms',
     r.duration_ms, 'page_label', json(r.page_label), 'capture', json(iif(c.retrieval IS NULL, NULL,
       json_object('record_id', c.record_id, 'payload_digest', c.payload_digest))), 'leaf', lower(hex(l.leaf)))
   FROM retrievals r LEFT JOIN sources s ON s.key = r.source_key LEFT JOIN captures c ON c.retrieval = r.id
-  LEFT JOIN retrieval_leaves l ON l.retrieval = r.id ORDER BY r.id`;
+  LEFT JOIN retrieval_leaves l ON l.retrieval = r.id`,
+  by: 'r.id',
+};
 
 /** The lines of a dump by kind, in the order in which they can be restored: a line comes after those it refers to. */
-const LINES: Record<string, string> = {
-  entry: `SELECT json_object('kind', 'entry', 'seq', seq, 'at', at, 'type', type, 'subject', subject, 'digest', digest,
-    'prev', prev, 'hash', hash) FROM ledger ORDER BY seq`,
-  node: `SELECT json_object('kind', 'node', 'path', path, 'title', title, 'description', description, 'created_at',
-    created_at, 'ledger_entry', ledger_entry) FROM nodes ORDER BY ledger_entry`,
-  study: `SELECT json_object('kind', 'study', 'id', s.id, 'title', s.title, 'question', s.question, 'description',
+const LINES: Record<string, LineQuery> = {
+  entry: {
+    select: `SELECT json_object('kind', 'entry', 'seq', seq, 'at', at, 'type', type, 'subject', subject, 'digest', digest,
+    'prev', prev, 'hash', hash) FROM ledger`,
+    by: 'seq',
+  },
+  node: {
+    select: `SELECT json_object('kind', 'node', 'path', path, 'title', title, 'description', description, 'created_at',
+    created_at, 'ledger_entry', ledger_entry) FROM nodes`,
+    by: 'ledger_entry',
+  },
+  study: {
+    select: `SELECT json_object('kind', 'study', 'id', s.id, 'title', s.title, 'question', s.question, 'description',
     s.description, 'node', s.node, 'status', h.status, 'created_at', s.created_at, 'ledger_entry', s.ledger_entry)
-    FROM studies s JOIN study_statuses h ON h.ledger_entry = s.ledger_entry ORDER BY s.ledger_entry`,
-  study_status: `SELECT json_object('kind', 'study_status', 'study', h.study, 'status', h.status, 'note', h.note, 'at',
+    FROM studies s JOIN study_statuses h ON h.ledger_entry = s.ledger_entry`,
+    by: 's.ledger_entry',
+  },
+  study_status: {
+    select: `SELECT json_object('kind', 'study_status', 'study', h.study, 'status', h.status, 'note', h.note, 'at',
     h.at, 'ledger_entry', h.ledger_entry) FROM study_statuses h
-    WHERE NOT EXISTS (SELECT 1 FROM studies s WHERE s.ledger_entry = h.ledger_entry) ORDER BY h.ledger_entry`,
-  pack: `SELECT '{"kind":"pack","id":"' || p.id || '","digest":"' || p.digest || '","received_at":"' || l.at ||
+    WHERE NOT EXISTS (SELECT 1 FROM studies s WHERE s.ledger_entry = h.ledger_entry)`,
+    hasWhere: true,
+    by: 'h.ledger_entry',
+  },
+  pack: {
+    select: `SELECT '{"kind":"pack","id":"' || p.id || '","digest":"' || p.digest || '","received_at":"' || l.at ||
     '","ledger_entry":' || p.ledger_entry || ',"record":' || r.record || '}'
-    FROM packs p JOIN pack_records r USING (ledger_entry) JOIN ledger l ON l.seq = p.ledger_entry
-    ORDER BY p.ledger_entry`,
-  flag: `SELECT json_object('kind', 'flag', 'pack', pack, 'reason', reason, 'note', note, 'at', at, 'ledger_entry',
-    ledger_entry) FROM pack_flags ORDER BY ledger_entry`,
-  comment: `SELECT json_object('kind', 'comment', 'id', id, 'item', item, 'author', author, 'body', body, 'reply_to',
-    reply_to, 'at', at, 'ledger_entry', ledger_entry) FROM comments ORDER BY ledger_entry`,
+    FROM packs p JOIN pack_records r USING (ledger_entry) JOIN ledger l ON l.seq = p.ledger_entry`,
+    by: 'p.ledger_entry',
+  },
+  flag: {
+    select: `SELECT json_object('kind', 'flag', 'pack', pack, 'reason', reason, 'note', note, 'at', at, 'ledger_entry',
+    ledger_entry) FROM pack_flags`,
+    by: 'ledger_entry',
+  },
+  comment: {
+    select: `SELECT json_object('kind', 'comment', 'id', id, 'item', item, 'author', author, 'body', body, 'reply_to',
+    reply_to, 'at', at, 'ledger_entry', ledger_entry) FROM comments`,
+    by: 'ledger_entry',
+  },
   source: tableLines('source'),
   source_revision: tableLines('source_revision'),
   round: tableLines('round'),
-  retrieval_batch: `SELECT json_object('kind', 'retrieval_batch', 'ledger_entry', ledger_entry, 'first', first, 'last',
-    last, 'root', root) FROM retrieval_batches ORDER BY ledger_entry`,
+  retrieval_batch: {
+    select: `SELECT json_object('kind', 'retrieval_batch', 'ledger_entry', ledger_entry, 'first', first, 'last',
+    last, 'root', root) FROM retrieval_batches`,
+    by: 'ledger_entry',
+  },
   retrieval: RETRIEVAL_LINES,
   event: tableLines('event'),
   event_noise: tableLines('event_noise'),
@@ -154,9 +189,26 @@ export const DUMP_KINDS = Object.keys(LINES);
 
 /** Iterates over the lines of one kind, without line ends. */
 export function iterateDumpLines(database: ReadDatabase, kind: string): IterableIterator<string> {
-  const sql = LINES[kind];
-  if (sql === undefined) throw new TypeError(`A dump has no lines of the kind ${kind}.`);
-  return database.prepare<[], string>(sql).pluck().iterate();
+  const { select, by } = queryOf(kind);
+  return database.prepare<[], string>(`${select} ORDER BY ${by}`).pluck().iterate();
+}
+
+/** Returns the lines of one kind between two numbers, both included: numbers of ledger entries, or of retrievals. */
+export function dumpLinesBetween(
+  database: ReadDatabase,
+  kind: string,
+  first: number,
+  last: number,
+): string[] {
+  const { select, hasWhere, by } = queryOf(kind);
+  const sql = `${select} ${hasWhere ? 'AND' : 'WHERE'} ${by} BETWEEN ? AND ? ORDER BY ${by}`;
+  return database.prepare<[number, number], string>(sql).pluck().all(first, last);
+}
+
+function queryOf(kind: string): LineQuery {
+  const query = LINES[kind];
+  if (query === undefined) throw new TypeError(`A dump has no lines of the kind ${kind}.`);
+  return query;
 }
 
 /** Inserts a dumped row of the collection. The values of a source's headers are empty; the owner must set them again. */

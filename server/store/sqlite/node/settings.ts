@@ -6,6 +6,10 @@ export function readSetting(database: ReadDatabase, name: string): unknown {
   return row === undefined ? undefined : JSON.parse(row.value);
 }
 
+export function deleteSetting(database: WriteDatabase, name: string): void {
+  statement(database, 'DELETE FROM settings WHERE name = ?').run(name);
+}
+
 export function writeSetting(database: WriteDatabase, name: string, value: unknown): void {
   statement(
     database,

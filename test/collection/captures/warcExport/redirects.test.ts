@@ -1,8 +1,12 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { WARCParser } from 'warcio';
+import { blobPath } from '../../../../server/store/blobs/paths.ts';
 import type { Retrieval } from '../../../../shared/collection/source.ts';
+import { runCommand } from '../../../support/cli.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
-import { closeTestNodes } from '../../../support/node.ts';
+import { closeTestNodes, temporaryFolder } from '../../../support/node.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/scriptedWeb.ts';
 import { http, record, response } from '../../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
@@ -51,6 +55,35 @@ test('a retrieval keeps the headers of each redirect, without cookies, and the l
   expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
 });
 
+test('a user name and password in the address of a redirect are neither kept nor exported', async () => {
+  const to = web.url('/new').replace('http://', 'http://ada:hunter2@');
+  web.script('/old', page('', { status: 302, headers: { Location: to, 'X-Next': to } }));
+  const id = await checked();
+  const [retrieval] = await node.retrievals(id);
+  expect(retrieval?.redirects[0]?.headers).toEqual(
+    expect.arrayContaining([
+      ['Location', web.url('/new')],
+      ['X-Next', web.url('/new')],
+    ]),
+  );
+  expect(retrieval?.final_url).toBe(web.url('/new'));
+  expect((await exported(node.node, `source=${id}`)).includes('hunter2')).toBe(false);
+});
+
+test('a dump holds the headers of redirects, and a restored archive has them', async () => {
+  const id = await checked();
+  const retrievals = await node.retrievals(id);
+  expect(retrievals[0]?.redirects[0]?.headers).toContainEqual(['X-Why', 'new site']);
+  const folder = await temporaryFolder();
+  const dump = join(folder, 'dump.jsonl');
+  await writeFile(dump, await (await node.node.fetch('/api/dump.jsonl')).text());
+  const dataFolder = join(folder, 'again');
+  expect(await runCommand(['import', dump, '--data', dataFolder])).toMatchObject({ code: 0 });
+  const again = await openCollectingNode({}, { dataFolder });
+  expect(await again.retrievals(id)).toEqual(retrievals);
+  expect(await again.read('/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
+});
+
 test('keeps only the Location of a redirect with too many headers', async () => {
   const headers = { Location: '/new', 'X-Long': 'x'.repeat(20_000) };
   web.script('/old', page('', { status: 302, headers }));
@@ -70,9 +103,13 @@ test('an export has each redirect as a response at its own address, and warcio r
     ],
   );
   expect(records[1]?.head.split('\r\n')).toEqual(
-    expect.arrayContaining(['Location: /mid', 'X-Crawler-Content-Length: 5', 'Content-Length: 0']),
+    expect.arrayContaining(['Location: /mid', 'X-Crawler-Content-Length: 5']),
   );
-  expect(records[1]?.field('WARC-Payload-Digest')).toBe(sha256(''));
+  // The body of the first was not kept. That of the second was empty.
+  expect(records[1]?.head).not.toMatch(/^Content-Length/m);
+  const said = (name: string) => [1, 2].map((index) => records[index]?.field(name));
+  expect(said('WARC-Payload-Digest')).toEqual([undefined, sha256('')]);
+  expect(said('WARC-Truncated')).toEqual(['unspecified', undefined]);
   expect(new Set(records.map((one) => one.field('WARC-Record-ID'))).size).toBe(records.length);
   expect(file.includes('hunter2')).toBe(false);
   const found: unknown[] = [];
@@ -108,6 +145,25 @@ test.each(['', 'gzip=true'])(
     );
   },
 );
+
+test('an export has no redirects without the response that they lead to', async () => {
+  const id = await checked();
+  await rm(blobPath(node.node.dataFolder, sha256('levels').slice('sha256:'.length)));
+  const records = await recordsOf(await exported(node.node, `source=${id}`));
+  expect(typesOf(records)).toBe('warcinfo, metadata');
+  expect(records[1]?.block.toString()).toContain(`redirects: 302 ${web.url('/old')} 301 ${web.url('/mid')}`);
+});
+
+test('a truncated redirect is refused if it leads to no capture', async () => {
+  const block = http('', { status: 301, headers: { Location: '/new' } });
+  const alone = record({ date: '2020-01-01T00:00:00Z', block, fields: { 'WARC-Truncated': 'length' } });
+  expect(await imported(node, alone)).toMatchObject({
+    captures: 0,
+    refused: [{ reason: 'truncated', count: 1 }],
+  });
+  const whole = Buffer.concat([alone, target('2020-01-01T00:00:01Z')]);
+  expect(await imported(node, whole)).toMatchObject({ captures: 2, refused: [] });
+});
 
 const moved = (to: string, date: string, body = '') =>
   record({ date, block: http(body, { status: 301, headers: { Location: to } }) });

@@ -1,8 +1,14 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FoundText } from '../../../../shared/collection/derived.ts';
-import { closeTestNodes } from '../../../support/node.ts';
+import type { Job } from '../../../../shared/node/job.ts';
+import { closeTestNodes, openTestNode } from '../../../support/node.ts';
+import { uploadNewPack } from '../../../support/packs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/scriptedWeb.ts';
-import { type CollectingNode, openCollectingNode } from '../../support.ts';
+import { NOON, response } from '../../../support/warcFiles.ts';
+import { imported } from '../../captures/support.ts';
+import { CollectingNode, openCollectingNode } from '../../support.ts';
 import { sha256 } from '../support.ts';
 
 let web: ScriptedWeb;
@@ -41,7 +47,7 @@ function untilFound(q: string, total: number): Promise<SearchPage> {
   );
 }
 
-describe('searching the texts of the current versions', () => {
+describe('searching the texts of versions and packs', () => {
   test('finds a text by its words, with its source, its version and the positions of the matches', async () => {
     const body = '<title>Tides</title><p>The sea level of Zürich rose, they said. <script>hidden</script>';
     web.script('/sea', page(body));
@@ -54,8 +60,13 @@ describe('searching the texts of the current versions', () => {
     expect(items).toEqual([
       {
         source: { id, url, name: 'Sea', agency: 'NOAA', tags: ['a'] },
+        pack: null,
         sha256: sha256(body),
         observed_at: event?.observed_at,
+        observer: 'self',
+        original_observed_at: null,
+        is_current: true,
+        other_versions: 0,
         title: 'Tides',
         snippet: {
           text: snippet,
@@ -73,22 +84,80 @@ describe('searching the texts of the current versions', () => {
       expect((await search(q)).total, q).toBe(0);
   });
 
-  test('finds the new version instead of the old one, which stays readable', async () => {
+  test('finds every version, says which it is, and groups the versions of one source', async () => {
     web.script(
       '/page',
-      page('<p>first words'),
-      page('<p>second words'),
+      page('<p>common and first'),
+      page('<p>common and second'),
       page('GIF89a', { headers: { 'Content-Type': 'image/gif' } }),
     );
-    await node.watch(web.url('/page'));
+    const { id } = await node.watch(web.url('/page'));
+    await node.check();
     await node.check();
     await untilFound('first', 1);
+    const [first] = (await search('first')).items;
+    const [newest] = (await untilFound('second', 1)).items;
+    expect([first?.is_current, newest?.is_current]).toEqual([false, true]);
+    expect((await search('common')).items).toMatchObject([
+      { sha256: sha256('<p>common and second'), is_current: true, other_versions: 1 },
+    ]);
+    const each = await search('common', `&source=${id}`);
+    expect(each.items.map(({ sha256: digest, is_current }) => [digest, is_current])).toEqual([
+      [sha256('<p>common and second'), true],
+      [sha256('<p>common and first'), false],
+    ]);
     await node.check();
-    await untilFound('second', 1);
-    expect((await search('first')).total).toBe(0);
-    expect((await node.node.fetch(`/archive/${sha256('<p>first words')}/text`)).status).toBe(200);
+    await vi.waitFor(async () => expect((await search('second')).items[0]?.is_current).toBe(false));
+  });
+
+  test('finds captures that were imported, with their observer and both times', async () => {
+    await imported(node, response('the zebra crossing', { uri: 'http://example.com/', date: NOON }));
+    const { items } = await untilFound('zebra', 1);
+    expect(items).toMatchObject([
+      { is_current: true, observer: 'Archive', original_observed_at: '2020-01-01T12:00:00.000Z' },
+    ]);
+  });
+
+  test('finds the files of packs by pack and path, once for each digest', async () => {
+    const files = {
+      'notes/a.md': '# Quokka\n\nSeen twice.',
+      'data.csv': 'animal,count\nquokka,2\n',
+      'p.png': 'quokka',
+    };
+    const pack = await uploadNewPack(node.node, {}, files);
+    const { items } = await untilFound('quokka', 2);
+    const places = items.map((item) => [item.pack?.id, item.pack?.path ?? '', item.source] as const);
+    expect(places.toSorted(([, left], [, right]) => left.localeCompare(right))).toEqual([
+      [pack.id, 'data.csv', null],
+      [pack.id, 'notes/a.md', null],
+    ]);
+    expect(items[0]?.pack?.title).toBe(pack.title);
+    expect((await search('quokka', '&in=sources')).total).toBe(0);
+    expect((await search('quokka', '&in=packs')).total).toBe(2);
+    const again = await uploadNewPack(node.node, { title: 'The same files' }, files);
+    expect((await search('quokka', '&in=packs')).items[0]?.pack).toMatchObject({ id: again.id, others: 1 });
+  });
+
+  test('indexes the texts of an older archive step by step, as a job, and goes on after a restart', async () => {
+    web.script('/page', page('<p>ancient one'), page('<p>ancient two'));
+    await node.watch(web.url('/page'));
     await node.check();
-    await untilFound('second', 0);
+    await node.check();
+    await uploadNewPack(node.node, {}, { 'a.txt': 'ancient three' });
+    await untilFound('ancient', 2);
+    const { dataFolder } = node.node;
+    await node.node.close();
+    const database = new Database(join(dataFolder, 'strongroom.db'));
+    database.exec(`DELETE FROM document_text; DELETE FROM indexed_texts; DELETE FROM wanted_texts;
+      INSERT INTO text_backlog SELECT 'events', 0, max(id) FROM events UNION ALL SELECT 'packs', 0, max(ledger_entry) FROM packs`);
+    database.close();
+    node = new CollectingNode(await openTestNode({ dataFolder }));
+    await untilFound('ancient', 2);
+    expect((await search('one')).total).toBe(1);
+    await vi.waitFor(async () => {
+      const { items } = await node.read<{ items: Job[] }>('/manage/jobs');
+      expect(items).toMatchObject([{ kind: 'texts', state: 'done' }]);
+    });
   });
 
   test('does not find a source that is no longer watched, until it is watched again', async () => {
@@ -110,9 +179,9 @@ describe('searching the texts of the current versions', () => {
     await node.check();
     await untilFound('common', 3);
     const first = await search('common', '&limit=2');
-    expect(first.items.map(({ source }) => source.name)).toEqual(['three', 'two']);
+    expect(first.items.map(({ source }) => source?.name)).toEqual(['three', 'two']);
     const next = await node.read<SearchPage>(first.next ?? '');
-    expect([next.items.map(({ source }) => source.name), next.next]).toEqual([['one'], null]);
+    expect([next.items.map(({ source }) => source?.name), next.next]).toEqual([['one'], null]);
     expect((await search('')).total).toBe(3);
     for (const q of ['"', 'AND', '*', 'a NEAR(b', '{x', "'", '\u0000', '\ud800']) {
       expect((await node.node.fetch(`/api/search?q=${encodeURIComponent(q.toWellFormed())}`)).status, q).toBe(

@@ -24,7 +24,7 @@ export function AuditButton() {
           loading={isStarting}
           onClick={start}
         >
-          Start audit
+          Start integrity check
         </Button>
       )}
       {error !== null && error !== undefined && <ErrorNote error={error} onRetry={start} />}
@@ -39,8 +39,8 @@ export function AuditButton() {
 }
 
 function endText({ state, error, result }: Job): string {
-  if (state === 'failed') return error ?? 'The audit failed. Try again.';
-  if (state === 'cancelled') return 'The audit was stopped. Its findings so far are recorded.';
+  if (state === 'failed') return error ?? 'The integrity check failed. Try again.';
+  if (state === 'cancelled') return 'The integrity check was stopped. Its findings so far are recorded.';
   const found = auditResultSchema.safeParse(result).data;
   if (!found) return '';
   if (!found.database.ok)
@@ -50,7 +50,7 @@ function endText({ state, error, result }: Job): string {
     found.restored_objects > 0 ? ` ${countOf(found.restored_objects, 'object')} repaired since.` : '';
   const unnamed =
     found.lost_and_found_objects > 0
-      ? ` ${countOf(found.lost_and_found_objects, 'file')} that no record names in lost-and-found.`
+      ? ` ${countOf(found.lost_and_found_objects, 'file')} in lost-and-found that no record refers to.`
       : '';
   return found.damaged_objects === 0
     ? `${read}. No damage found.${repaired}${unnamed}`

@@ -16,12 +16,12 @@ export interface FixityStatus extends Pick<Fixity, 'checked' | 'damaged_objects'
 }
 
 /**
- * The condition of the stored bytes. A node without sources has no collection status (it answers 503), so its
+ * The condition of the stored bytes. A node without watched sources has no collection status (it answers 503), so its
  * damages and audits are requested directly.
  */
 export function useFixity(): { fixity: FixityStatus | undefined; error: unknown; refetch: () => void } {
   const isOwner = useIsOwner();
-  const sources = useCall('listSources', { query: { limit: 1 } });
+  const sources = useCall('listSources', { query: { limit: 1, paused: false } });
   const watches = sources.data && sources.data.total > 0;
   const refresh = { refetchInterval: REFRESH_MS };
   const status = useCall('readStatus', {}, { ...refresh, enabled: watches === true });

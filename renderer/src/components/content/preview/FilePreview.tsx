@@ -1,9 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { formatBytes } from '../../../format/size.ts';
 import { ErrorNote } from '../../feedback/ErrorNote.tsx';
 import { CsvTable } from './CsvTable.tsx';
 import classes from './FilePreview.module.css';
 import { MAX_IMAGE_BYTES, MAX_JSON_BYTES, MAX_TEXT_BYTES, previewKind } from './previewKind.ts';
+
+const Markdown = lazy(async () => ({ default: (await import('../Markdown.tsx')).Markdown }));
+const PdfPreview = lazy(() => import('./PdfPreview.tsx'));
 
 export interface FilePreviewProps {
   /** The URL of the bytes. */
@@ -29,6 +33,13 @@ export function FilePreview(props: FilePreviewProps) {
       <ImagePreview {...props} />
     );
   }
+  if (kind === 'pdf') {
+    return (
+      <Suspense fallback={<p className="muted">Loading…</p>}>
+        <PdfPreview address={props.address} name={path} bytes={bytes} />
+      </Suspense>
+    );
+  }
   return <TextPreview {...props} kind={kind} />;
 }
 
@@ -48,7 +59,12 @@ async function readBeginning(address: string, limit: number, signal: AbortSignal
   return { text, isWhole };
 }
 
-function TextPreview({ address, bytes, kind, path }: FilePreviewProps & { kind: 'csv' | 'json' | 'text' }) {
+function TextPreview({
+  address,
+  bytes,
+  kind,
+  path,
+}: FilePreviewProps & { kind: 'csv' | 'json' | 'markdown' | 'text' }) {
   const limit = kind === 'json' && bytes <= MAX_JSON_BYTES ? MAX_JSON_BYTES : MAX_TEXT_BYTES;
   const beginning = useQuery({
     queryKey: ['preview', address, limit],
@@ -72,6 +88,12 @@ function TextPreview({ address, bytes, kind, path }: FilePreviewProps & { kind: 
     <div className={classes.preview}>
       {kind === 'csv' ? (
         <CsvTable text={text} isWhole={isWhole} isTabbed={/\.tsv$/i.test(path)} />
+      ) : kind === 'markdown' ? (
+        <Suspense fallback={<p className="muted">Loading…</p>}>
+          <div className={classes.markdown}>
+            <Markdown text={text} base={null} />
+          </div>
+        </Suspense>
       ) : (
         // Long text scrolls in its own box, which must be reachable by keyboard.
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex

@@ -2,7 +2,7 @@
  * How a file is previewed. Nothing that could run a script is rendered: SVG and HTML are shown as source
  * text.
  */
-export type PreviewKind = 'image' | 'csv' | 'json' | 'text' | 'none';
+export type PreviewKind = 'image' | 'pdf' | 'csv' | 'json' | 'markdown' | 'text' | 'none';
 
 const RASTER = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 const TEXT = /^(text\/|application\/(xml|javascript|x-sh|toml|yaml|x-yaml|sql|x-python|x-r)|image\/svg\+xml)/;
@@ -12,6 +12,8 @@ const TEXT_NAMES =
 export function previewKind(path: string, mediaType: string): PreviewKind {
   const type = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   if (RASTER.test(type)) return 'image';
+  if (type === 'application/pdf' || /\.pdf$/i.test(path)) return 'pdf';
+  if (/^text\/(x-)?markdown$/.test(type) || /\.(md|markdown)$/i.test(path)) return 'markdown';
   if (type === 'text/csv' || type === 'text/tab-separated-values' || /\.(csv|tsv)$/i.test(path)) return 'csv';
   if (/[/+]json$/.test(type) || /\.(json|geojson|ipynb)$/i.test(path)) return 'json';
   if (TEXT.test(type) || TEXT_NAMES.test(path)) return 'text';
@@ -22,4 +24,5 @@ export function previewKind(path: string, mediaType: string): PreviewKind {
 export const MAX_TEXT_BYTES = 262_144;
 export const MAX_JSON_BYTES = 2_097_152;
 export const MAX_IMAGE_BYTES = 26_214_400;
+export const MAX_PDF_BYTES = 52_428_800;
 export const MAX_TABLE_ROWS = 500;

@@ -16,19 +16,24 @@ import { useCall } from '../../../api/useCall.ts';
 import { authorsLine } from '../../../format/authors.ts';
 import { useNavItems } from '../navItems.ts';
 import { directMatches } from './directMatches.ts';
+import classes from './Palette.module.css';
+import { shownKeys, usePaletteActions } from './usePaletteActions.tsx';
 
 const PAUSE_MS = 150;
 const FOUND_PER_KIND = 5;
 
 interface Found {
-  to: string;
+  /** The page to open, or what to do instead. */
+  to: string | (() => void);
+  id?: string;
   label: string;
   description?: string;
   icon: ReactNode;
+  keys?: string;
 }
 
 /**
- * Ctrl+K: opens any page, searches packs, studies, sources and texts, and resolves pasted ids, digests and
+ * Ctrl+K: opens any page, does what can be done from anywhere, searches packs, studies, sources and texts, and resolves pasted ids, digests and
  * URLs.
  */
 export function Palette() {
@@ -45,9 +50,8 @@ export function Palette() {
     <Spotlight.Root
       query={query}
       onQueryChange={setQuery}
-      shortcut={['mod + K']}
-      // The shortcut works in text fields too.
-      tagsToIgnore={[]}
+      // The shell has the shortcut.
+      shortcut={null}
       scrollable
       centered={false}
       yOffset="12vh"
@@ -57,21 +61,22 @@ export function Palette() {
       clearQueryOnClose
     >
       <Spotlight.Search
-        aria-label="Search pages, packs, studies, sources, ids and digests"
-        placeholder="Page, words, id, digest or URL"
+        aria-label="Search pages, actions, packs, studies, sources, ids and digests"
+        placeholder="Page, action, words, id, digest or URL"
         leftSection={<IconSearch size={18} aria-hidden />}
         onKeyDown={takeFirst}
       />
       <Spotlight.ActionsList ref={list} aria-label="Search results">
         {groups.map(([title, found]) => (
           <Spotlight.ActionsGroup key={title} label={title}>
-            {found.map(({ to, label, description, icon }) => (
+            {found.map(({ to, id, label, description, icon, keys }) => (
               <Spotlight.Action
-                key={to + label}
+                key={id ?? `${String(to)} ${label}`}
                 label={label}
                 description={description}
                 leftSection={icon}
-                onClick={() => void navigate(to)}
+                rightSection={keys && <kbd className={classes.keys}>{shownKeys(keys)}</kbd>}
+                onClick={() => (typeof to === 'string' ? void navigate(to) : to())}
               />
             ))}
           </Spotlight.ActionsGroup>
@@ -95,12 +100,17 @@ function usePaletteGroups(query: string): [title: string, found: Found[]][] {
   const words = query.trim().toLowerCase();
 
   const pages = items
-    .filter(({ label }) => label.toLowerCase().includes(words))
+    // “New pack” is an action.
+    .filter(({ to, label }) => to !== '/assemble' && label.toLowerCase().includes(words))
+    .toSorted((a, b) => Number(startsWith(b.label, words)) - Number(startsWith(a.label, words)))
     .map(({ to, label, icon: Icon }) => ({ to, label, icon: <Icon size={18} aria-hidden /> }));
+  const { actions, run } = usePaletteActions(query);
+  const doable = actions.map((action) => ({ ...action, to: () => run(action) }));
   const direct = hits.map((hit) => ({ ...hit, icon: <IconArrowRight size={18} aria-hidden /> }));
   const found: [string, Found[]][] = [
     ['Go to', direct],
     ['Pages', pages],
+    ['Actions', doable],
   ];
   if (options.enabled) {
     found.push(
@@ -137,7 +147,7 @@ function usePaletteGroups(query: string): [title: string, found: Found[]][] {
   return found.filter(([, items]) => items.length > 0);
 }
 
-/** Sources whose current version matches, and a link to all results. */
+/** Sources and files of packs whose text matches, and a link to all results. */
 function foundTexts(words: string, items: readonly FoundText[]): Found[] {
   if (items.length === 0) return [];
   const icon = <IconFileSearch size={18} aria-hidden />;
@@ -146,11 +156,16 @@ function foundTexts(words: string, items: readonly FoundText[]): Found[] {
     label: 'All text search results',
     icon,
   };
-  const each = items.map(({ source, snippet }) => ({
-    to: `/sources/${source.id}`,
-    label: source.name || source.url,
-    description: snippet.text,
-    icon,
-  }));
+  const each = items.flatMap(({ source, pack, snippet }) => {
+    const description = snippet.text;
+    if (source) return [{ to: `/sources/${source.id}`, label: source.name || source.url, description, icon }];
+    return pack
+      ? [{ to: `/packs/${pack.id}`, label: `${pack.path} in ${pack.title}`, description, icon }]
+      : [];
+  });
   return [...each, all];
+}
+
+function startsWith(label: string, words: string): boolean {
+  return label.toLowerCase().startsWith(words);
 }

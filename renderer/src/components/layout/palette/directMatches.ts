@@ -26,6 +26,17 @@ export function directMatches(text: string, origin: string): DirectMatch[] {
   return addressHits(pasted, origin);
 }
 
+/**
+ * The typed text if it is an address that can be watched, with or without its scheme. Pages of this interface are not.
+ */
+export function watchableAddress(text: string, origin: string): string | undefined {
+  const typed = text.trim();
+  const isHost = /^[\w-]+(\.[\w-]+)*\.[a-z]{2,}(:\d+)?([/?#]\S*)?$/i.test(typed);
+  const url = URL.parse(isHost ? `https://${typed}` : typed);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined;
+  return url.origin === origin ? undefined : typed;
+}
+
 function addressHits(pasted: string, origin: string): DirectMatch[] {
   const url = URL.parse(pasted);
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return [];

@@ -1,24 +1,26 @@
 import { Button, FileButton } from '@mantine/core';
 import { IconFilePlus, IconFolderPlus } from '@tabler/icons-react';
 import { useRef } from 'react';
-import { VirtualList } from '../../../components/data/VirtualList.tsx';
+import { countOf } from '../../../format/size.ts';
 import { usePackForm } from '../formContext.ts';
 import { FormSection } from '../sections/FormSection.tsx';
+import { addToDraft } from './addToDraft.ts';
+import { DraftFileTree } from './DraftFileTree.tsx';
 import type { DraftFile } from './draftFile.ts';
 import { useDraftFiles } from './draftFiles.ts';
-import { FileRow } from './FileRow.tsx';
 import classes from './FilesSection.module.css';
-import { ReuseFiles } from './ReuseFiles.tsx';
+import { ReuseFiles, usePreviousFiles } from './ReuseFiles.tsx';
 import { readChosen } from './readDropped.ts';
 
 /** The files of the pack: add, rename and remove. */
 export function FilesSection() {
   const { draft, errorOf } = usePackForm();
-  const { files, note, add, remove, rename } = useDraftFiles();
+  const { files, previous, untouched, note, remove, rename } = useDraftFiles();
+  const previousError = usePreviousFiles(draft.supersedes);
   const folder = commonFolder(files);
   const forgetChosen = useRef<() => void>(null);
   const addChosen = (chosen: File[]) => {
-    add(chosen.map((file) => ({ path: file.name, file })));
+    void addToDraft(chosen.map((file) => ({ path: file.name, file })));
     // Resets the input, so that a file can be chosen again after it was removed.
     forgetChosen.current?.();
   };
@@ -42,27 +44,20 @@ export function FilesSection() {
       error={errorOf('field/files')}
       actions={files.length > 0 && choose}
     >
-      {files.length === 0 ? (
+      {files.length === 0 && (
         <div className={classes.empty}>
-          <p className={classes.drop}>Drop files and folders anywhere on this page</p>
+          <p className={classes.drop}>Drop files and folders anywhere in this window</p>
           {choose}
         </div>
-      ) : (
-        <VirtualList
-          label="Files of the pack"
-          items={files}
-          keyOf={(file) => file.id}
-          render={(file) => (
-            <FileRow
-              file={file}
-              onRename={(path) => rename(new Map([[file.id, path]]))}
-              onRemove={() => remove([file.id])}
-            />
-          )}
-        />
       )}
+      {(files.length > 0 || previous.length > 0) && <DraftFileTree />}
       <div className={classes.more}>
-        {draft.supersedes && <ReuseFiles from={draft.supersedes} />}
+        {draft.supersedes && <ReuseFiles error={previousError} />}
+        {untouched.length > 0 && (
+          <Button variant="default" onClick={() => remove(untouched)}>
+            Remove {countOf(untouched.length, 'file')} that the dropped folder does not have
+          </Button>
+        )}
         {folder && (
           <Button
             variant="subtle"
@@ -93,7 +88,6 @@ function commonFolder(files: readonly DraftFile[]): string | undefined {
 }
 
 function FolderButton() {
-  const add = useDraftFiles((state) => state.add);
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -104,7 +98,7 @@ function FolderButton() {
         aria-label="Top folder"
         {...{ webkitdirectory: '' }}
         onChange={(event) => {
-          add(readChosen(event.currentTarget.files));
+          void addToDraft(readChosen(event.currentTarget.files));
           event.currentTarget.value = '';
         }}
       />

@@ -4,8 +4,10 @@ export interface DraftFile {
   path: string;
   mediaType: string;
   bytes: number;
-  /** Undefined if the browser could not store the contents; the file must be added again. */
+  /** Undefined for a stored file, and if the browser could not store the contents: then the file must be added again. */
   file: File | undefined;
+  /** Whether the archive has the contents, as a file of the previous version. */
+  isStored: boolean;
   sha256: string | undefined;
   /** Bytes hashed so far. */
   hashed: number;

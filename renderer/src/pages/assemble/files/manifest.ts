@@ -1,14 +1,21 @@
 import type { DraftFile } from './draftFile.ts';
 
 /** The metadata of a draft file. It is small, so it is stored with the record. */
-export type ManifestEntry = Pick<DraftFile, 'id' | 'path' | 'mediaType' | 'bytes' | 'sha256'>;
+export type ManifestEntry = Pick<DraftFile, 'id' | 'path' | 'mediaType' | 'bytes' | 'sha256' | 'isStored'>;
 
 const KEY = 'strongroom-draft-files';
 
 /** Returns whether the browser stored it. */
 export function saveManifest(files: readonly DraftFile[]): boolean {
   const entries = files.map(
-    ({ id, path, mediaType, bytes, sha256 }): ManifestEntry => ({ id, path, mediaType, bytes, sha256 }),
+    ({ id, path, mediaType, bytes, sha256, isStored }): ManifestEntry => ({
+      id,
+      path,
+      mediaType,
+      bytes,
+      sha256,
+      isStored,
+    }),
   );
   try {
     localStorage.setItem(KEY, JSON.stringify(entries));
@@ -20,5 +27,9 @@ export function saveManifest(files: readonly DraftFile[]): boolean {
 
 export function readManifest(): ManifestEntry[] {
   const text = localStorage.getItem(KEY);
-  return text ? (JSON.parse(text) as ManifestEntry[]) : [];
+  const entries = text
+    ? (JSON.parse(text) as (Omit<ManifestEntry, 'isStored'> & Partial<ManifestEntry>)[])
+    : [];
+  // Drafts of earlier releases have no stored files.
+  return entries.map((entry) => ({ ...entry, isStored: entry.isStored ?? false }));
 }

@@ -1,25 +1,16 @@
-import { SegmentedControl, TagsInput, Textarea, TextInput } from '@mantine/core';
+import { SegmentedControl, TagsInput, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { Markdown } from '../../../components/content/Markdown.tsx';
 import { useField, usePackForm } from '../formContext.ts';
 import classes from './AboutSection.module.css';
 import { FormSection } from './FormSection.tsx';
 
-/** Title, summary and keywords. */
+/** Summary and keywords. */
 export function AboutSection() {
   const { draft, change } = usePackForm();
-  const title = useField('title');
   const keywords = useField('keywords');
   return (
-    <FormSection title="About">
-      <TextInput
-        {...title}
-        label="Title"
-        required
-        withAsterisk={false}
-        value={draft.title}
-        onChange={(event) => change({ title: event.currentTarget.value })}
-      />
+    <FormSection title="Summary and keywords" hint="Both are optional.">
       <Summary />
       <TagsInput
         {...keywords}

@@ -1,8 +1,21 @@
-import { Checkbox, Textarea, TextInput } from '@mantine/core';
+import { Textarea, TextInput } from '@mantine/core';
 import type { Draft } from '../draft.ts';
 import { useField, usePackForm } from '../formContext.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';
+
+const COMPLETENESS = [
+  {
+    value: 'complete',
+    label: 'Complete',
+    meaning: 'It contains everything that others need to repeat the work. The pack is tagged replicable.',
+  },
+  {
+    value: 'partial',
+    label: 'Not complete',
+    meaning: 'Others could not repeat the work from it alone. The pack is tagged report-only.',
+  },
+] as const;
 
 /** The method, and whether it is complete. */
 export function MethodSection() {
@@ -30,6 +43,7 @@ function MethodFields() {
   const { draft, change, errorOf, touch } = usePackForm();
   const text = useField('method', 'text');
   const link = useField('method', 'link');
+  const complete = useField('method', 'complete');
   const { method } = draft;
   const set = (changes: Partial<Draft['method']>) => change({ method: { ...method, ...changes } });
   return (
@@ -53,11 +67,13 @@ function MethodFields() {
         value={method.link}
         onChange={(event) => set({ link: event.currentTarget.value })}
       />
-      <Checkbox
-        label="The method is complete"
-        description="The method contains everything needed to reproduce the result. Others may try, and publish their outcome."
-        checked={method.complete}
-        onChange={(event) => set({ complete: event.currentTarget.checked })}
+      <ChoiceCards
+        id={complete.id}
+        error={complete.error}
+        label="Completeness of the method"
+        choices={COMPLETENESS}
+        value={method.complete === null ? null : method.complete ? 'complete' : 'partial'}
+        onChange={(value) => set({ complete: value === 'complete' })}
       />
     </>
   );

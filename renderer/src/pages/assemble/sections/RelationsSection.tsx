@@ -1,12 +1,10 @@
-import { ActionIcon, Button, Checkbox, Select, Textarea, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Checkbox, Select, TextInput } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
-import { RELATION_TYPES, VERDICTS } from '../../../../../shared/archive/vocabulary.ts';
-import { STATES } from '../../../components/data/states.ts';
+import { RELATION_TYPES } from '../../../../../shared/archive/vocabulary.ts';
 import { PackPicker } from '../../../components/forms/pickers/PackPicker.tsx';
 import { relationLabel } from '../../../format/relationLabel.ts';
 import { type Draft, type DraftRelated, rowKey } from '../draft.ts';
 import { useField, usePackForm } from '../formContext.ts';
-import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';
 import classes from './RowFields.module.css';
 
@@ -48,36 +46,14 @@ export function RelationsSection() {
 function ReplicationFields({ replicates }: { replicates: NonNullable<Draft['replicates']> }) {
   const { change } = usePackForm();
   const pack = useField('replicates', 'pack');
-  const verdict = useField('replicates', 'verdict');
-  const note = useField('replicates', 'note');
-  const set = (changes: Partial<typeof replicates>) => change({ replicates: { ...replicates, ...changes } });
   return (
-    <>
-      <PackPicker
-        {...pack}
-        label="Original pack"
-        value={replicates.pack}
-        onChange={(value) => set({ pack: value })}
-      />
-      <ChoiceCards
-        id={verdict.id}
-        error={verdict.error}
-        label="Verdict"
-        choices={VERDICTS.map((value) => ({ value, ...STATES.verdict[value] }))}
-        value={replicates.verdict}
-        onChange={(value) => set({ verdict: value })}
-      />
-      <Textarea
-        {...note}
-        label="Note (optional)"
-        description="What was done differently, and where the results differ."
-        autosize
-        minRows={2}
-        maxRows={12}
-        value={replicates.note}
-        onChange={(event) => set({ note: event.currentTarget.value })}
-      />
-    </>
+    <PackPicker
+      {...pack}
+      label="Original pack"
+      description="The verdict is at the top of this form."
+      value={replicates.pack}
+      onChange={(value) => change({ replicates: { ...replicates, pack: value } })}
+    />
   );
 }
 

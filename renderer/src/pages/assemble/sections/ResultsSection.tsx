@@ -5,6 +5,7 @@ import { type DraftResult, type ResultType, rowKey } from '../draft.ts';
 import { isNumberText } from '../draftRecord.ts';
 import { useField, usePackForm } from '../formContext.ts';
 import { FormSection } from './FormSection.tsx';
+import { OriginalValue } from './OriginalValue.tsx';
 import classes from './RowFields.module.css';
 
 const TYPES: { value: ResultType; label: string }[] = [
@@ -78,11 +79,12 @@ interface ResultRowProps {
 }
 
 function ResultRow({ result, onChange, onPaste }: ResultRowProps) {
-  const field = useField('results', result.key);
+  const name = useField('results', result.key, 'name');
+  const value = useField('results', result.key, 'value');
   return (
     <div className={classes.result}>
       <TextInput
-        {...field}
+        {...name}
         label="Name"
         value={result.name}
         onPaste={onPaste}
@@ -105,14 +107,15 @@ function ResultRow({ result, onChange, onPaste }: ResultRowProps) {
         />
       ) : (
         <TextInput
+          {...value}
           label="Value"
           disabled={result.type === 'null'}
           inputMode={result.type === 'number' ? 'decimal' : undefined}
           value={result.type === 'null' ? '' : result.value}
-          onBlur={field.onBlur}
           onChange={(event) => onChange({ value: event.currentTarget.value })}
         />
       )}
+      <OriginalValue name={result.name} />
     </div>
   );
 }

@@ -29,7 +29,7 @@ export function StudyAndSubjectSection() {
       <SubjectPicker
         {...node}
         label="Subject"
-        description="A subject from the archive’s tree."
+        description="What the pack is filed under."
         value={draft.node}
         onChange={(value) => change({ node: value })}
       />

@@ -1,11 +1,11 @@
-import { Modal } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import type { SourceChange, WatchedSource } from '../../../../../shared/collection/source.ts';
 import { call } from '../../../api/client.ts';
 import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { DialogButtons } from '../../../components/forms/DialogButtons.tsx';
+import { FormDialog, type FormDialogControls } from '../../../components/forms/FormDialog.tsx';
 import classes from '../form/AddSource.module.css';
 import { SourceFields } from '../form/SourceFields.tsx';
 import { changeOf, type DraftErrors, draftOf, errorsOf } from '../form/sourceForm.ts';
@@ -23,29 +23,27 @@ export interface EditSourceProps {
 /** Edits a source's settings. Its URL identifies it and cannot change. */
 export function EditSource({ source, opened, onClose }: EditSourceProps) {
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title="Edit source"
-      size="xl"
-      closeOnClickOutside={false}
-      centered={false}
-    >
-      <EditSourceForm source={source} onClose={onClose} />
-    </Modal>
+    <FormDialog opened={opened} onClose={onClose} title="Edit source" size="xl">
+      {(controls) => <EditSourceForm source={source} {...controls} />}
+    </FormDialog>
   );
 }
 
-function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
+function EditSourceForm({
+  source,
+  onDone,
+  onCancel,
+  onDirty,
+}: Pick<EditSourceProps, 'source'> & FormDialogControls) {
   const [draft, setDraft] = useState(() => draftOf(source));
   const [errors, setErrors] = useState<DraftErrors>({});
   const [rules, setRules] = useState<readonly TypedRule[]>(() => typedRules(source.noise_rules));
   const [ruleErrors, setRuleErrors] = useState<NoiseErrors>({});
-  const save = useSave(source, onClose);
+  const save = useSave(source, onDone);
   const run = useNoiseRun((state) => state.start);
   const runSaved = () => {
     void run(source.id);
-    onClose();
+    onDone();
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -64,6 +62,8 @@ function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
       },
     );
   };
+  const isDirty = !areSaved(rules, source) || JSON.stringify(draft) !== JSON.stringify(draftOf(source));
+  useEffect(() => onDirty(isDirty), [isDirty, onDirty]);
   const isShownAtFields = Object.keys(errors).length + Object.keys(ruleErrors).length > 0;
   return (
     <form onSubmit={submit} className={classes.form} noValidate>
@@ -71,6 +71,7 @@ function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
       <SourceFields
         draft={draft}
         errors={errors}
+        canAllowPrivate
         onChange={(change) => setDraft((before) => ({ ...before, ...change }))}
       />
       <NoiseFields rules={rules} errors={ruleErrors} onChange={setRules} />
@@ -83,7 +84,7 @@ function EditSourceForm({ source, onClose }: Omit<EditSourceProps, 'opened'>) {
         />
       )}
       {save.isError && !isShownAtFields && <ErrorNote error={save.error} />}
-      <DialogButtons submit="Save" isPending={save.isPending} onCancel={onClose} />
+      <DialogButtons submit="Save" isPending={save.isPending} onCancel={onCancel} />
     </form>
   );
 }

@@ -37,7 +37,7 @@ export function RemoveSource({ source, opened, onClose }: RemoveSourceProps) {
           <Button variant="default" onClick={onClose} data-autofocus>
             Keep watching
           </Button>
-          <Button color="red" onClick={() => remove.mutate()} loading={remove.isPending}>
+          <Button color="red.9" onClick={() => remove.mutate()} loading={remove.isPending}>
             Stop watching
           </Button>
         </Group>

@@ -5,6 +5,7 @@ import type { Retrieval } from '../../../../../shared/collection/source.ts';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { exactBytes, formatCount } from '../../../format/size.ts';
+import { captureTime } from '../../../format/viewPath.ts';
 import { ObjectCard } from '../../timeline/event/ObjectCard.tsx';
 import { ObserverText } from '../../timeline/event/ObserverText.tsx';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
@@ -38,7 +39,15 @@ export function RetrievalDetails({ retrieval }: { retrieval: Retrieval }) {
       <div className={classes.facts}>
         <Facts facts={facts} />
       </div>
-      {sha256 && <ObjectCard title="Object" sha256={sha256} />}
+      {sha256 && (
+        <ObjectCard
+          title="Object"
+          sha256={sha256}
+          // The body of an error is no version of the source.
+          source={error === null ? retrieval.source : undefined}
+          at={error === null ? captureTime(retrieval) : undefined}
+        />
+      )}
       {headers.length > 0 && <Headers headers={headers} />}
     </div>
   );

@@ -1,5 +1,3 @@
-import { ActionIcon, Tooltip } from '@mantine/core';
-import { IconArrowRight, IconDownload, IconExternalLink } from '@tabler/icons-react';
 import { useState } from 'react';
 import { Link, useNavigate } from 'react-router';
 import type { Event } from '../../../../../shared/collection/event.ts';
@@ -10,8 +8,9 @@ import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../../components/layout/Section.tsx';
+import { captureTime, viewPath } from '../../../format/viewPath.ts';
+import { ChangeSummary } from '../../timeline/ChangeSummary.tsx';
 import { ExportMenu } from '../../timeline/ExportMenu.tsx';
-import { ObjectDigest } from '../../timeline/event/ObjectDigest.tsx';
 import { ObserverText } from '../../timeline/event/ObserverText.tsx';
 import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import { NoiseMark } from '../../timeline/NoiseMark.tsx';
@@ -26,7 +25,7 @@ export function SourceEvents({ id, url }: { id: string; url: string }) {
   const navigate = useNavigate();
   const { data, error, refetch } = useCall(
     'listEvents',
-    { query: { source: id, limit: PAGE_ROWS, offset } },
+    { query: { source: id, limit: PAGE_ROWS, offset, summaries: true } },
     { keepPrevious: true, refetchInterval: REFRESH_MS },
   );
   return (
@@ -97,6 +96,7 @@ const COLUMNS: readonly Column<Event>[] = [
   {
     id: 'observer',
     header: 'Observer',
+    width: '12rem',
     hideBelow: 'medium',
     cell: ({ observer }) => (
       <span className="small">
@@ -105,15 +105,12 @@ const COLUMNS: readonly Column<Event>[] = [
     ),
   },
   {
-    id: 'digests',
-    header: 'Before and after',
-    width: '14rem',
+    id: 'summary',
+    header: 'What changed',
     hideBelow: 'narrow',
-    cell: ({ previous_sha256, sha256 }) => (
-      <span className={classes.digests}>
-        {previous_sha256 && <ObjectDigest sha256={previous_sha256} label="digest before" />}
-        {previous_sha256 && sha256 && <IconArrowRight size={13} aria-hidden />}
-        {sha256 && <ObjectDigest sha256={sha256} label="digest after" />}
+    cell: (event) => (
+      <span className="small wrap-anywhere">
+        <ChangeSummary event={event} />
       </span>
     ),
   },
@@ -121,42 +118,19 @@ const COLUMNS: readonly Column<Event>[] = [
     id: 'object',
     header: 'Object',
     width: '6rem',
-    cell: ({ sha256 }) => sha256 && <ObjectLinks sha256={sha256} />,
+    cell: (event) => event.sha256 && <ViewLink event={event} sha256={event.sha256} />,
   },
 ];
 
-/** Compact links to an object's bytes. */
-export function ObjectLinks({ sha256 }: { sha256: string }) {
-  const name = sha256.slice(0, 8);
+/** A link to the view of a version. */
+function ViewLink({ event, sha256 }: { event: Event; sha256: string }) {
+  const at = captureTime(event);
   return (
-    <span className={classes.links}>
-      <Tooltip label="Open in a new tab">
-        <ActionIcon
-          component="a"
-          href={`/archive/${sha256}`}
-          target="_blank"
-          rel="noopener noreferrer"
-          variant="subtle"
-          color="gray"
-          size="sm"
-          aria-label={`Open object ${name} in a new tab`}
-        >
-          <IconExternalLink size={15} />
-        </ActionIcon>
-      </Tooltip>
-      <Tooltip label="Download">
-        <ActionIcon
-          component="a"
-          href={`/archive/${sha256}`}
-          download={sha256}
-          variant="subtle"
-          color="gray"
-          size="sm"
-          aria-label={`Download object ${name}`}
-        >
-          <IconDownload size={15} />
-        </ActionIcon>
-      </Tooltip>
-    </span>
+    <Link
+      to={viewPath({ sha256, source: event.source.id, at })}
+      aria-label={`View object ${sha256.slice(0, 8)}`}
+    >
+      View
+    </Link>
   );
 }

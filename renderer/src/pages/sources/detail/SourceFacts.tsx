@@ -4,9 +4,11 @@ import { useCall } from '../../../api/useCall.ts';
 import { Facts } from '../../../components/data/Facts.tsx';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
-import { countOf, formatCount } from '../../../format/size.ts';
+import { intervalText } from '../../../format/interval.ts';
+import { countOf } from '../../../format/size.ts';
 import { useIsOwner } from '../../../state/session.ts';
 import { ObjectDigest } from '../../timeline/event/ObjectDigest.tsx';
+import { PageLabelNote } from '../../timeline/event/PageLabelNote.tsx';
 import { CheckStrip } from '../CheckStrip.tsx';
 import type { VisibleSource } from '../useSources.ts';
 import classes from './SourceFacts.module.css';
@@ -16,6 +18,11 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
   return (
     <>
       <Failing source={source} />
+      {source.page_label && (
+        <p className={classes.label}>
+          <PageLabelNote label={source.page_label} withReason />
+        </p>
+      )}
       <div className={classes.facts}>
         <Facts
           facts={[
@@ -26,7 +33,9 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
               source.last_checked_at ? (
                 <TimeText key="last" at={source.last_checked_at} />
               ) : (
-                <Nothing key="last">never</Nothing>
+                <Nothing key="last">
+                  {source.captures_only ? 'never: known by captures only' : 'never'}
+                </Nothing>
               ),
             ],
             ['Next check', nextCheck(source)],
@@ -42,7 +51,7 @@ export function SourceFacts({ source }: { source: VisibleSource }) {
               source.last_sha256 ? (
                 <ObjectDigest key="version" sha256={source.last_sha256} label="digest of the last version" />
               ) : (
-                <Nothing key="version">none</Nothing>
+                <Nothing key="version">{source.captures_only ? 'none of this node' : 'none'}</Nothing>
               ),
             ],
             [
@@ -103,9 +112,9 @@ function nextCheck({ next_check_at, paused, removed }: VisibleSource): ReactNode
 function Interval({ minutes }: { minutes: number | null }) {
   const isOwner = useIsOwner();
   const settings = useCall('readSettings', {}, { enabled: isOwner && minutes === null });
-  if (minutes !== null) return countOf(minutes, 'minute');
+  if (minutes !== null) return intervalText(minutes);
   const nodes = settings.data?.collection_every_minutes;
-  return nodes === undefined ? 'node default' : `${formatCount(nodes)} minutes (node default)`;
+  return nodes === undefined ? 'node default' : `${intervalText(nodes)} (node default)`;
 }
 
 function headerNames({ headers = {} }: VisibleSource): string | null {

@@ -11,6 +11,7 @@ import { CheckOutcome } from '../CheckOutcome.tsx';
 import { ImportedSourceNotice } from '../captures/ImportedSourceNotice.tsx';
 import { NoiseRunNote } from '../noise/NoiseRunNote.tsx';
 import { useSource } from '../useSources.ts';
+import { CurrentText } from './CurrentText.tsx';
 import { SourceActions } from './SourceActions.tsx';
 import { SourceEvents } from './SourceEvents.tsx';
 import { SourceFacts } from './SourceFacts.tsx';
@@ -42,8 +43,14 @@ export default function SourcePage() {
       title={source.name || source.url}
       lead={
         <span className={classes.lead}>
-          <StateBadge kind="source" value={source.state} look="boxed" />
-          {source.paused && <StateBadge kind="mark" value="paused" look="boxed" />}
+          {source.captures_only ? (
+            <StateBadge kind="mark" value="captures_only" look="boxed" />
+          ) : (
+            <>
+              <StateBadge kind="source" value={source.state} look="boxed" />
+              {source.paused && <StateBadge kind="mark" value="paused" look="boxed" />}
+            </>
+          )}
           {watched?.removed && <strong>no longer watched</strong>}
           <a href={source.url} target="_blank" rel="noopener noreferrer nofollow">
             {source.url}
@@ -54,8 +61,9 @@ export default function SourcePage() {
     >
       <CheckOutcome />
       {isOwner && <NoiseRunNote sourceId={id} />}
-      {watched && <ImportedSourceNotice source={watched} />}
+      {source.captures_only && <ImportedSourceNotice source={source} mayWatch={watched?.removed === false} />}
       <SourceFacts source={source} />
+      {source.last_sha256 && <CurrentText source={source} sha256={source.last_sha256} />}
       <SourceEvents id={id} url={source.url} />
       {isOwner && <SourceRetrievals id={id} />}
     </Page>

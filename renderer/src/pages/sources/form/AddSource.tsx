@@ -1,8 +1,8 @@
-import { Button, Group, Modal, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Modal, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useNavigate } from 'react-router';
-import type { NewSource, SourcePreview } from '../../../../../shared/collection/source.ts';
+import type { NewSource } from '../../../../../shared/collection/source.ts';
 import { call } from '../../../api/client.ts';
 import { callKey } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
@@ -10,6 +10,8 @@ import { useCollectionRun } from '../collectionRun.ts';
 import classes from './AddSource.module.css';
 import { useNewSourceDraft } from './newSourceDraft.ts';
 import { PreviewFindings } from './PreviewFindings.tsx';
+import { hasScheme, previewAddress } from './previewAddress.ts';
+import { looksPrivate } from './privateUrl.ts';
 import { SourceFields } from './SourceFields.tsx';
 import { type DraftErrors, errorsOf, newSourceOf } from './sourceForm.ts';
 
@@ -42,13 +44,16 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
   const navigate = useNavigate();
   const check = useCollectionRun((run) => run.start);
   const test = useMutation({
-    mutationFn: (url: string) => call('previewSource', { body: { url } }),
-    onSuccess: ({ title, page_label }: SourcePreview) => {
+    mutationFn: (address: string) =>
+      previewAddress(address, (url) => call('previewSource', { body: { url } })),
+    onSuccess: ({ url: fetched, preview: { title, page_label } }) => {
+      change({ url: fetched });
       const { draft: latest } = useNewSourceDraft.getState();
       // Suggests the page's title as the name, unless a name was typed or the page looks like a bot check.
       const isOffered = latest.name === '' || latest.name === offered;
       if (!isOffered) return;
-      const name = page_label === null ? (title ?? '').slice(0, 200) : '';
+      const name =
+        page_label === null || page_label.label === 'script_shell' ? (title ?? '').slice(0, 200) : '';
       setOffered(name);
       change({ name });
     },
@@ -66,27 +71,31 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
     onError: (error) => setErrors(errorsOf(error)),
   });
   const url = draft.url.trim();
-  const tested = test.data && test.variables === url ? test.data : undefined;
-  const isWatched = Boolean(tested?.watched_as);
+  const tested = test.data?.url === url ? test.data : undefined;
+  const isWatched = Boolean(tested?.preview.watched_as);
+  const isPrivate = tested?.preview.private_address ?? looksPrivate(withScheme(url));
+  const isRefused = isPrivate && !draft.allow_private;
 
   const runTest = () => {
     const parsed = newSourceOf({ ...draft, url: withScheme(url) });
     if ('errors' in parsed && parsed.errors.url) return setErrors({ url: parsed.errors.url });
     setErrors({});
-    change({ url: withScheme(url) });
-    test.mutate(withScheme(url));
+    test.mutate(url);
   };
-  const runAdd = () => {
+  const runAdd = async () => {
     const parsed = newSourceOf({ ...draft, url: withScheme(url) });
     if ('errors' in parsed) return setErrors(parsed.errors);
     setErrors({});
-    add.mutate(parsed.value);
+    if (hasScheme(url)) return add.mutate(parsed.value);
+    // Only a test fetch can tell which scheme the address has. If it fails, its error is shown.
+    const found = await test.mutateAsync(url).catch(() => undefined);
+    if (found && !found.preview.watched_as) add.mutate({ ...parsed.value, url: found.url });
   };
   // Enter triggers the next step: first the test fetch, then adding.
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (tested) runAdd();
-    else runTest();
+    if (!tested) runTest();
+    else if (!isWatched && !isRefused) void runAdd();
   };
   const hasFieldErrors = Object.keys(errors).length > 0;
   return (
@@ -115,9 +124,18 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
       </div>
       <div aria-live="polite" className={classes.found}>
         {test.isPending && <p className="muted small">Fetching once. Nothing is stored.</p>}
-        {tested && <PreviewFindings preview={tested} onLeave={onClose} />}
+        {tested?.note && <p className={`${classes.note} small`}>{tested.note}</p>}
+        {tested && <PreviewFindings preview={tested.preview} onLeave={onClose} />}
         {test.isError && !hasFieldErrors && <ErrorNote error={test.error} onRetry={runTest} />}
       </div>
+      {isPrivate && (
+        <Checkbox
+          label="Watch an address in my own network"
+          description={`${hostOf(withScheme(url))} is a private address. What it returns becomes part of the archive, and everyone who may read this node can read it.`}
+          checked={draft.allow_private}
+          onChange={(event) => change({ allow_private: event.currentTarget.checked })}
+        />
+      )}
       <SourceFields draft={draft} errors={errors} onChange={change} />
       {add.isError && !hasFieldErrors && <ErrorNote error={add.error} />}
       <Group justify="flex-end" gap="sm">
@@ -127,9 +145,9 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
         <Button
           variant={tested ? 'filled' : 'default'}
           type={tested ? 'submit' : 'button'}
-          onClick={tested ? undefined : runAdd}
+          onClick={tested ? undefined : () => void runAdd()}
           loading={add.isPending}
-          disabled={url === '' || isWatched}
+          disabled={url === '' || isWatched || isRefused}
         >
           Watch
         </Button>
@@ -138,7 +156,11 @@ function AddSourceForm({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Adds the scheme that people leave out. */
+function hostOf(url: string): string {
+  return URL.parse(url)?.hostname ?? url;
+}
+
+/** For checking the form; the test fetch finds out the scheme. */
 function withScheme(url: string): string {
-  return url === '' || /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `https://${url}`;
+  return url === '' || hasScheme(url) ? url : `https://${url}`;
 }

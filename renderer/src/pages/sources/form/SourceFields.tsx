@@ -11,6 +11,8 @@ import {
 import { IconChevronRight } from '@tabler/icons-react';
 import { useState } from 'react';
 import { useCall } from '../../../api/useCall.ts';
+import { IntervalInput } from '../../../components/forms/IntervalInput.tsx';
+import { intervalText } from '../../../format/interval.ts';
 import { formatCount } from '../../../format/size.ts';
 import classes from './SourceFields.module.css';
 import type { DraftErrors, SourceDraft } from './sourceForm.ts';
@@ -19,11 +21,13 @@ import { useAgenciesAndTags } from './useAgenciesAndTags.ts';
 export interface SourceFieldsProps {
   draft: SourceDraft;
   errors: DraftErrors;
+  /** Whether private addresses can be allowed or refused here. */
+  canAllowPrivate?: boolean;
   onChange: (change: Partial<SourceDraft>) => void;
 }
 
 /** The settings of a source other than its URL. */
-export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
+export function SourceFields({ draft, errors, canAllowPrivate = false, onChange }: SourceFieldsProps) {
   const { agencies, tags } = useAgenciesAndTags();
   const hasMore = Boolean(draft.every_minutes || draft.max_object_mb || draft.ignore_robots || draft.headers);
   const [opened, setOpened] = useState(hasMore);
@@ -32,7 +36,7 @@ export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
     <div className={classes.fields}>
       <TextInput
         label="Name"
-        description="Shown in lists and events. Empty: the URL."
+        description="Shown in lists and events. Empty: the title of the page when it is first seen."
         value={draft.name}
         error={errors.name}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
@@ -61,28 +65,29 @@ export function SourceFields({ draft, errors, onChange }: SourceFieldsProps) {
         Fetch settings
       </UnstyledButton>
       <Collapse expanded={isOpen}>
-        <FetchFields draft={draft} errors={errors} onChange={onChange} />
+        <FetchFields draft={draft} errors={errors} canAllowPrivate={canAllowPrivate} onChange={onChange} />
       </Collapse>
     </div>
   );
 }
 
-function FetchFields({ draft, errors, onChange }: SourceFieldsProps) {
+function FetchFields({ draft, errors, canAllowPrivate, onChange }: SourceFieldsProps) {
   const { data: settings } = useCall('readSettings');
   const nodes = (value: number | undefined, unit: string) =>
     value === undefined ? 'Empty: node default.' : `Empty: node default (${formatCount(value)} ${unit}).`;
   return (
     <div className={classes.fields}>
       <div className={classes.pair}>
-        <NumberInput
+        <IntervalInput
           label="Check every"
-          description={nodes(settings?.collection_every_minutes, 'minutes')}
-          suffix=" min"
-          min={1}
-          allowDecimal={false}
+          description={
+            settings === undefined
+              ? 'Empty: node default.'
+              : `Empty: node default (${intervalText(settings.collection_every_minutes)}).`
+          }
           value={draft.every_minutes}
           error={errors.every_minutes}
-          onChange={(value) => onChange({ every_minutes: String(value) })}
+          onChange={(minutes) => onChange({ every_minutes: minutes })}
         />
         <NumberInput
           label="Maximum size"
@@ -101,6 +106,14 @@ function FetchFields({ draft, errors, onChange }: SourceFieldsProps) {
         error={errors.ignore_robots}
         onChange={(event) => onChange({ ignore_robots: event.currentTarget.checked })}
       />
+      {canAllowPrivate && (
+        <Checkbox
+          label="Allow private addresses"
+          description="The source may be at an address in your own network. If not, such requests are refused."
+          checked={draft.allow_private}
+          onChange={(event) => onChange({ allow_private: event.currentTarget.checked })}
+        />
+      )}
       <Textarea
         label="Request headers"
         description="One per line, “Name: value”. Names are recorded in the ledger. Values stay on this node."

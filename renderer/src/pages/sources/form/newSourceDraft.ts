@@ -20,6 +20,11 @@ export const useNewSourceDraft = create<NewSourceDraft>()(
     }),
     {
       name: 'strongroom-new-source',
+      // A draft of an earlier version lacks the newer fields.
+      merge: (kept, current) => ({
+        ...current,
+        draft: { ...EMPTY_DRAFT, ...(kept as { draft?: SourceDraft } | undefined)?.draft },
+      }),
       storage: createJSONStorage(() => sessionStorage),
       partialize: ({ draft }) => ({ draft: { ...draft, headers: '' } }),
     },

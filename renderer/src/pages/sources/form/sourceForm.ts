@@ -5,6 +5,7 @@ import {
   sourceChangeSchema,
   type WatchedSource,
 } from '../../../../../shared/collection/source.ts';
+import { issueMessage } from '../../../../../shared/values/issueMessage.ts';
 import { ApiProblem } from '../../../api/client.ts';
 
 /** The form's fields as text. */
@@ -17,6 +18,8 @@ export interface SourceDraft {
   every_minutes: string;
   max_object_mb: string;
   ignore_robots: boolean;
+  /** Whether the source may be at a private address. Of a new source, the node decides. */
+  allow_private: boolean;
   /** One header per line, `Name: value`. */
   headers: string;
 }
@@ -32,11 +35,13 @@ export const EMPTY_DRAFT: SourceDraft = {
   every_minutes: '',
   max_object_mb: '',
   ignore_robots: false,
+  allow_private: true,
   headers: '',
 };
 
 export function draftOf(source: WatchedSource): SourceDraft {
-  const { url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers } = source;
+  const { url, name, agency, tags, every_minutes, max_object_mb, ignore_robots, allow_private, headers } =
+    source;
   return {
     url,
     name,
@@ -45,6 +50,7 @@ export function draftOf(source: WatchedSource): SourceDraft {
     every_minutes: every_minutes === null ? '' : String(every_minutes),
     max_object_mb: max_object_mb === null ? '' : String(max_object_mb),
     ignore_robots,
+    allow_private,
     headers: Object.entries(headers)
       .map(([header, value]) => `${header}: ${value}`)
       .join('\n'),
@@ -60,7 +66,7 @@ export function newSourceOf(draft: SourceDraft): Checked<z.output<typeof newSour
 
 /** Validates the form as a change: all fields except the URL. */
 export function changeOf(draft: SourceDraft): Checked<SourceChange> {
-  return checked(sourceChangeSchema, fieldsOf(draft));
+  return checked(sourceChangeSchema, { ...fieldsOf(draft), allow_private: draft.allow_private });
 }
 
 function fieldsOf({ name, agency, tags, every_minutes, max_object_mb, ignore_robots, headers }: SourceDraft) {
@@ -102,7 +108,7 @@ function checked<Value>(schema: z.ZodType<Value>, fields: unknown): Checked<Valu
 /** A header's error names the header, because one field contains all of them. */
 function messageOf(issue: z.core.$ZodIssue): string {
   const [, name] = issue.path;
-  const message = issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? issue.message) : issue.message;
+  const message = issueMessage(issue.code === 'invalid_key' ? (issue.issues[0] ?? issue) : issue);
   return issue.path[0] === 'headers' && name !== undefined ? `“${String(name)}”: ${message}` : message;
 }
 

@@ -18,10 +18,11 @@ export interface NoiseFieldsProps {
 export function NoiseFields({ rules, errors, onChange }: NoiseFieldsProps) {
   return (
     <fieldset className={classes.rules}>
-      <legend>Noise rules</legend>
+      <legend>Parts to ignore</legend>
       <p className="small muted">
-        Parts to ignore, such as a clock or a visitor counter. They are excluded from comparisons, and changes
-        they explain are marked as noise. Archived objects are not affected. Rules and notes are public.
+        Each noise rule names parts that change without being news, such as a clock or a visitor counter. They
+        are left out of comparisons, and a change of nothing else is marked as noise. Archived objects are not
+        affected. Rules and notes are public.
       </p>
       {rules.length > 0 && (
         <ol className={classes.list}>

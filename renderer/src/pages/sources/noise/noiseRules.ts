@@ -19,12 +19,17 @@ export const RULE_KINDS: Record<NoiseRuleKind, { label: string; example: string 
   json_path: { label: 'JSON path', example: '$.meta.generated_at' },
 };
 
+/** Browsers offer `crypto.randomUUID` to pages over HTTPS and on loopback only. */
+function rowKey(): string {
+  return crypto.getRandomValues(new Uint32Array(2)).join('-');
+}
+
 export function typedRules(rules: readonly NoiseRule[]): TypedRule[] {
-  return rules.map((rule) => ({ ...rule, key: crypto.randomUUID() }));
+  return rules.map((rule) => ({ ...rule, key: rowKey() }));
 }
 
 export function emptyRule(): TypedRule {
-  return { kind: 'selector', value: '', note: '', key: crypto.randomUUID() };
+  return { kind: 'selector', value: '', note: '', key: rowKey() };
 }
 
 /** Validates the rules with the node's schema. */

@@ -22,7 +22,9 @@ export interface DensityStripProps {
   /** The selected dates. */
   since: string | undefined;
   until: string | undefined;
-  /** Whether filters other than time are set; the strip ignores them. */
+  /** Whether the strip leaves out noise (`false`) or shows nothing else (`true`). */
+  noise: string | undefined;
+  /** Whether filters other than time and noise are set; the strip ignores them. */
   isFiltered: boolean;
   onSelect: (days: { since: string; until: string }) => void;
 }
@@ -30,7 +32,7 @@ export interface DensityStripProps {
 /**
  * The number of events over time. A span is selected by dragging, or with the two handles and the arrow keys.
  */
-export function DensityStrip({ since, until, isFiltered, onSelect }: DensityStripProps) {
+export function DensityStrip({ since, until, noise, isFiltered, onSelect }: DensityStripProps) {
   const zone = useDisplaySettings((look) => look.zone);
   const extent = useCall('readEventDensity', { query: { buckets: 1 } }, { refetchInterval: REFRESH_MS });
   const first = extent.data?.since;
@@ -38,7 +40,7 @@ export function DensityStrip({ since, until, isFiltered, onSelect }: DensityStri
   const frame = first && last ? frameOf(first, last, zone) : undefined;
   const density = useCall(
     'readEventDensity',
-    { query: { since: frame?.since, until: frame?.until, buckets: frame?.bars } },
+    { query: { since: frame?.since, until: frame?.until, buckets: frame?.bars, noise } },
     { enabled: frame !== undefined, keepPrevious: true, refetchInterval: REFRESH_MS },
   );
   if (!frame || density.data?.counts.length !== frame.bars) return null;

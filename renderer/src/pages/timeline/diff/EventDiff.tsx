@@ -1,7 +1,7 @@
 import { Switch } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import type { Diff } from '../../../../../shared/collection/diff.ts';
+import type { AnyDiff, Diff } from '../../../../../shared/collection/diff.ts';
 import type { Event } from '../../../../../shared/collection/event.ts';
 import { call, urlOf } from '../../../api/client.ts';
 import { useCall } from '../../../api/useCall.ts';
@@ -76,18 +76,19 @@ function WithoutRules({ event }: { event: Event }) {
 }
 
 /** The summary line, a note if the comparison is limited, and the differences. */
-export function DiffContent({ diff }: { diff: Diff }) {
+export function DiffContent({ diff }: { diff: AnyDiff }) {
+  const isNoise = 'noise' in diff && diff.noise.is_noise === true;
   const summary = diffSummary(diff);
   return (
     <>
       <div className={classes.words}>
         {summary && <p className={classes.summary}>{summary}</p>}
         {/* The noise note already covers an empty diff. */}
-        {diff.reason && !diff.noise.is_noise && <p className="muted">{diff.reason}</p>}
+        {diff.reason && !isNoise && <p className="muted">{diff.reason}</p>}
         {diff.truncated && (
           <p className="muted">
-            The list of differences is truncated; the counts are complete. Download the objects below to
-            compare everything.
+            The list of differences is truncated; the counts are complete. Download both versions to compare
+            everything.
           </p>
         )}
         {!summary && !diff.reason && <p className="muted">No differences in the compared content.</p>}
@@ -97,7 +98,7 @@ export function DiffContent({ diff }: { diff: Diff }) {
   );
 }
 
-function DiffBody({ diff }: { diff: Diff }) {
+function DiffBody({ diff }: { diff: AnyDiff }) {
   switch (diff.kind) {
     case 'json':
       return <JsonChanges changes={diff.changes} />;

@@ -1,23 +1,26 @@
 import { Switch } from '@mantine/core';
 import { useState } from 'react';
-import type { Diff, DiffSide, ImageParts } from '../../../../../shared/collection/diff.ts';
+import type { AnyDiff, DiffSide, ImageParts } from '../../../../../shared/collection/diff.ts';
 import { urlOf } from '../../../api/client.ts';
 import { MAX_IMAGE_BYTES, previewKind } from '../../../components/content/preview/previewKind.ts';
 import { formatBytes } from '../../../format/size.ts';
 import { dimensions } from './diffSummary.ts';
 import classes from './ImageDiff.module.css';
 
-type Image = Extract<Diff, { kind: 'image' }>;
+type Image = Extract<AnyDiff, { kind: 'image' }>;
 
 /** Both versions side by side, with a box around all differences. */
-export function ImageDiff({ diff: { from, to, size, box } }: { diff: Image }) {
+export function ImageDiff({ diff }: { diff: Image }) {
+  const { from, to, size, box } = diff;
+  // The objects of an event are served by the collection, the files of packs by the archive.
+  const route = 'event' in diff ? 'readObject' : 'readBlob';
   const [marks, setMarks] = useState(true);
   const shownBox = marks ? box : null;
   return (
     <div className={classes.images}>
       <div className={classes.pair}>
-        <Side title="Before" side={from} size={size.from} box={shownBox} />
-        <Side title="After" side={to} size={size.to} box={shownBox} />
+        <Side title="Before" side={from} size={size.from} box={shownBox} route={route} />
+        <Side title="After" side={to} size={size.to} box={shownBox} route={route} />
       </div>
       {box && (
         <Switch
@@ -36,12 +39,14 @@ interface SideProps {
   side: DiffSide;
   size: ImageParts['size']['from'];
   box: ImageParts['box'];
+  route: 'readObject' | 'readBlob';
 }
 
-function Side({ title, side, size, box }: SideProps) {
+function Side(props: SideProps) {
+  const { title, side, size } = props;
   return (
     <figure className={classes.side}>
-      <Picture title={title} side={side} size={size} box={box} />
+      <Picture {...props} />
       <figcaption className="small muted">
         {title}: {dimensions(size)}, {formatBytes(side.bytes)}
       </figcaption>
@@ -50,7 +55,7 @@ function Side({ title, side, size, box }: SideProps) {
 }
 
 /** Only formats that a browser decodes to pixels are shown, so nothing can run. */
-function Picture({ title, side, size, box }: SideProps) {
+function Picture({ title, side, size, box, route }: SideProps) {
   const [isBroken, setIsBroken] = useState(false);
   if (isBroken || previewKind('', side.content_type ?? '') !== 'image') {
     return <p className={classes.none}>The image cannot be displayed. Download it below.</p>;
@@ -61,7 +66,7 @@ function Picture({ title, side, size, box }: SideProps) {
   return (
     <div className={classes.picture}>
       <img
-        src={urlOf('readObject', { params: { sha256: side.sha256 } })}
+        src={urlOf(route, { params: { sha256: side.sha256 } })}
         width={size.width}
         height={size.height}
         alt={`${title}, ${dimensions(size)}`}

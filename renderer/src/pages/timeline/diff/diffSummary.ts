@@ -1,11 +1,11 @@
-import type { Diff, Hunk } from '../../../../../shared/collection/diff.ts';
+import type { AnyDiff, Hunk } from '../../../../../shared/collection/diff.ts';
 import { countOf, formatCount } from '../../../format/size.ts';
 
-type OfKind<Kind extends Diff['kind']> = Extract<Diff, { kind: Kind }>;
+type OfKind<Kind extends AnyDiff['kind']> = Extract<AnyDiff, { kind: Kind }>;
 type WordsDiff = OfKind<'text' | 'html' | 'xml' | 'pdf'>;
 
 /** A diff in one line; undefined if no content was compared and the diff gives a reason. */
-export function diffSummary(diff: Diff): string | undefined {
+export function diffSummary(diff: AnyDiff): string | undefined {
   switch (diff.kind) {
     case 'json':
       return listOf([

@@ -6,26 +6,35 @@ import { Facts } from '../../../components/data/Facts.tsx';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { TimeText } from '../../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { captureTime } from '../../../format/viewPath.ts';
 import { EventDiff } from '../diff/EventDiff.tsx';
 import { NoiseMark } from '../NoiseMark.tsx';
 import { Corroboration } from './Corroboration.tsx';
 import classes from './EventDetails.module.css';
+import { EventNeighbours } from './EventNeighbours.tsx';
 import { ObjectCard } from './ObjectCard.tsx';
 import { ObserverText } from './ObserverText.tsx';
 import { PageLabelNote } from './PageLabelNote.tsx';
+import { SeenButton } from './SeenButton.tsx';
 
 export interface EventDetailsProps {
   id: number;
   addressOfEvent: (id: number) => string;
+  /** Moves in the list next to the event, if there is one. */
+  onStep?: (by: 1 | -1) => void;
 }
 
 /** All details of an event: observer, times, objects and ledger entry. */
-export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
+export function EventDetails({ id, addressOfEvent, onStep }: EventDetailsProps) {
   const { data: event, error, refetch } = useCall('readEvent', { params: { id } });
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (!event) return <p className="muted">Loading…</p>;
   return (
     <div className={classes.details}>
+      <div className={classes.actions}>
+        <EventNeighbours neighbours={event.neighbours} addressOfEvent={addressOfEvent} onStep={onStep} />
+        <SeenButton id={id} hasKey={!onStep} />
+      </div>
       <div>
         <p className={classes.kind}>
           <StateBadge kind="event" value={event.event_type} look="boxed" />
@@ -40,10 +49,19 @@ export function EventDetails({ id, addressOfEvent }: EventDetailsProps) {
       {event.event_type === 'changed' && event.sha256 && event.previous_sha256 && <EventDiff event={event} />}
       <h2 className="visually-hidden">Objects</h2>
       {event.sha256 && (
-        <ObjectCard title={event.previous_sha256 ? 'After' : 'Object'} sha256={event.sha256} />
+        <ObjectCard
+          title={event.previous_sha256 ? 'After' : 'Object'}
+          sha256={event.sha256}
+          source={event.source.id}
+          at={captureTime(event)}
+        />
       )}
       {event.previous_sha256 && (
-        <ObjectCard title={event.sha256 ? 'Before' : 'Last version'} sha256={event.previous_sha256} />
+        <ObjectCard
+          title={event.sha256 ? 'Before' : 'Last version'}
+          sha256={event.previous_sha256}
+          source={event.source.id}
+        />
       )}
       <p>
         <Button component={Link} to={`/timeline?source=${event.source.id}`} variant="default" size="xs">

@@ -1,30 +1,28 @@
 import { Button } from '@mantine/core';
-import {
-  IconAlignLeft,
-  IconDownload,
-  IconExternalLink,
-  IconListDetails,
-  IconShieldCheck,
-} from '@tabler/icons-react';
+import { IconAlignLeft, IconDownload, IconEye, IconListDetails, IconShieldCheck } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { Link } from 'react-router';
 import { readObjectHead } from '../../../api/objectHead.ts';
+import { useCall } from '../../../api/useCall.ts';
 import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
 import { JobBar } from '../../../components/feedback/JobBar.tsx';
 import { formatBytes, formatCount } from '../../../format/size.ts';
+import { type ShownObject, viewPath } from '../../../format/viewPath.ts';
 import { type ObjectCheck, useObjectChecks } from '../../../state/objectChecks.ts';
 import classes from './ObjectCard.module.css';
 import { ObjectDigest } from './ObjectDigest.tsx';
 import { ObjectRetrievals } from './ObjectRetrievals.tsx';
 import { ObjectText } from './ObjectText.tsx';
 
-/** An archived object: digest, size, type, links to its bytes, and verification. */
-export function ObjectCard({ title, sha256 }: { title: string; sha256: string }) {
+/** An archived object: digest, size, type, view, download and verification. */
+export function ObjectCard({ title, sha256, source, at }: ShownObject & { title: string }) {
   const { data: head, error } = useQuery({
     queryKey: ['objectHead', sha256],
     queryFn: ({ signal }) => readObjectHead(sha256, signal),
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const { data: view } = useCall('readObjectView', { params: { sha256 }, query: { source, at } });
   const [showRetrievals, setShowRetrievals] = useState(false);
   const [showText, setShowText] = useState(false);
   const { checks, check } = useObjectChecks();
@@ -47,20 +45,18 @@ export function ObjectCard({ title, sha256 }: { title: string; sha256: string })
       <div>
         <div className={classes.actions}>
           <Button
-            component="a"
-            href={`/archive/${sha256}`}
-            target="_blank"
-            rel="noopener noreferrer"
+            component={Link}
+            to={viewPath({ sha256, source, at })}
             variant="default"
             size="compact-sm"
-            leftSection={<IconExternalLink size={14} aria-hidden />}
+            leftSection={<IconEye size={14} aria-hidden />}
           >
-            Open
+            View
           </Button>
           <Button
             component="a"
             href={`/archive/${sha256}`}
-            download={`${sha256}${head?.extension ?? ''}`}
+            download={view?.file_name ?? `${sha256}${head?.extension ?? ''}`}
             variant="default"
             size="compact-sm"
             leftSection={<IconDownload size={14} aria-hidden />}

@@ -6,6 +6,7 @@ import classes from './PageLabelNote.module.css';
 const WORDS: Record<PageLabel['label'], string> = {
   error_page: 'looks like an error page',
   bot_wall: 'looks like a bot check',
+  script_shell: 'made by scripts',
 };
 
 /** A warning about a successful response that may not be the expected page, with the reason. */
@@ -13,8 +14,8 @@ export function PageLabelNote({ label, withReason = false }: { label: PageLabel;
   const text = (
     <>
       <IconAlertTriangle size={14} stroke={1.9} aria-hidden />
-      {WORDS[label.label]}
-      {withReason && `: ${label.reason}`}
+      {withReason && label.label === 'script_shell' ? label.reason : WORDS[label.label]}
+      {withReason && label.label !== 'script_shell' && `: ${label.reason}`}
     </>
   );
   if (withReason) return <span className={classes.note}>{text}</span>;

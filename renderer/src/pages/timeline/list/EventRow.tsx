@@ -1,13 +1,13 @@
-import { IconArrowRight } from '@tabler/icons-react';
 import { memo } from 'react';
 import { Link } from 'react-router';
-import type { Event } from '../../../../../shared/collection/event.ts';
+import { type Event, SELF } from '../../../../../shared/collection/event.ts';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
+import { ChangeSummary } from '../ChangeSummary.tsx';
 import { EventTimes } from '../event/EventTimes.tsx';
-import { ObjectDigest } from '../event/ObjectDigest.tsx';
 import { ObserverText } from '../event/ObserverText.tsx';
 import { PageLabelNote } from '../event/PageLabelNote.tsx';
 import { NoiseMark } from '../NoiseMark.tsx';
+import { UnseenMark } from '../UnseenMark.tsx';
 import classes from './EventRow.module.css';
 
 export interface EventRowProps {
@@ -16,10 +16,12 @@ export interface EventRowProps {
   /** The URL of the event, with the list's filters preserved. */
   to: string;
   isOpen: boolean;
+  /** Marks the event as seen. Set if the owner has not seen it. */
+  onSeen: ((id: number) => void) | undefined;
 }
 
-/** An event in two lines: type and source, then observer, time and digests. */
-export const EventRow = memo(function EventRow({ event, to, isOpen }: EventRowProps) {
+/** An event in two lines: type, source and time, then what changed. */
+export const EventRow = memo(function EventRow({ event, to, isOpen, onSeen }: EventRowProps) {
   if (!event) return <div className={classes.awaited} aria-hidden />;
   const { source } = event;
   return (
@@ -37,24 +39,13 @@ export const EventRow = memo(function EventRow({ event, to, isOpen }: EventRowPr
         <EventTimes event={event} />
       </span>
       <span className={classes.more}>
-        <ObserverText observer={event.observer} />
+        {onSeen && <UnseenMark onSeen={() => onSeen(event.id)} />}
+        <ChangeSummary event={event} />
+        {event.observer !== SELF && <ObserverText observer={event.observer} />}
         {event.page_label && <PageLabelNote label={event.page_label} />}
         {event.is_noise && <NoiseMark />}
         {event.reverts_to !== null && <span>returned to an older version</span>}
       </span>
-      <span className={classes.digests}>
-        <Digests event={event} />
-      </span>
     </div>
   );
 });
-
-function Digests({ event: { sha256, previous_sha256 } }: { event: Event }) {
-  return (
-    <>
-      {previous_sha256 && <ObjectDigest sha256={previous_sha256} label="digest before" />}
-      {previous_sha256 && sha256 && <IconArrowRight size={13} aria-hidden />}
-      {sha256 && <ObjectDigest sha256={sha256} label="digest after" />}
-    </>
-  );
-}

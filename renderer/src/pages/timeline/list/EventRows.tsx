@@ -12,10 +12,22 @@ export interface EventRowsProps {
   rowHeight: number;
   openId: number | undefined;
   addressOfEvent: (id: number) => string;
+  /** Whether the owner has not seen an event; undefined for visitors. */
+  isUnseen: ((id: number) => boolean) | undefined;
+  onSeen: (id: number) => void;
 }
 
 /** The visible rows, positioned in an element as high as the whole list. */
-export function EventRows({ rows, list, focus, rowHeight, openId, addressOfEvent }: EventRowsProps) {
+export function EventRows({
+  rows,
+  list,
+  focus,
+  rowHeight,
+  openId,
+  addressOfEvent,
+  isUnseen,
+  onSeen,
+}: EventRowsProps) {
   const navigate = useNavigate();
   const { setScroller, ...drawn } = list;
   const count = rows.shown ?? 0;
@@ -52,6 +64,7 @@ export function EventRows({ rows, list, focus, rowHeight, openId, addressOfEvent
                 event={event}
                 to={event ? addressOfEvent(event.id) : ''}
                 isOpen={event !== undefined && event.id === openId}
+                onSeen={event && isUnseen?.(event.id) ? onSeen : undefined}
               />
             </article>
           );

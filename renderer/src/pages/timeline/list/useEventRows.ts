@@ -9,6 +9,11 @@ type Query = Record<string, string | undefined>;
 
 /** The newest page is requested at most this often. */
 const REFRESH_MS = 1_000;
+/** What follows an event later, such as its summary and whether it is noise, arrives with this delay at most. */
+const SLOW_REFRESH_MS = 15_000;
+/** A block is requested again until its changes are summarized, this often and this many times. */
+const SUMMARY_MS = 3_000;
+const SUMMARY_TRIES = 5;
 
 export interface EventRows {
   /** The number of rows; undefined until the node has responded. */
@@ -32,6 +37,7 @@ export function useEventRows(query: Query, first: number, last: number, follow: 
   const newest = useQuery({
     queryKey: ['listEvents', 'newest', query],
     queryFn: ({ signal }) => readPage(query, 0, BLOCK, signal),
+    refetchInterval: SLOW_REFRESH_MS,
   });
   const total = newest.data?.total;
   const [adopted, setAdopted] = useState<number>();
@@ -46,8 +52,10 @@ export function useEventRows(query: Query, first: number, last: number, follow: 
     queries: needed.map((block) => ({
       queryKey: ['listEvents', 'block', query, block],
       queryFn: ({ signal }: { signal: AbortSignal }) => readBlock(query, block, total ?? 0, signal),
-      // A block of older events never changes.
-      staleTime: Number.POSITIVE_INFINITY,
+      // A block of older events never changes, except by what the filters for noise and seen events follow.
+      staleTime: query.noise || query.seen ? SLOW_REFRESH_MS : Number.POSITIVE_INFINITY,
+      refetchInterval: ({ state }: { state: { data?: EventPage; dataUpdateCount: number } }) =>
+        state.dataUpdateCount < SUMMARY_TRIES && state.data?.items.some(isUnsummarized) && SUMMARY_MS,
       gcTime: 60_000,
     })),
   });
@@ -73,6 +81,10 @@ export function useEventRows(query: Query, first: number, last: number, follow: 
     },
     live,
   };
+}
+
+function isUnsummarized({ event_type, summary, previous_sha256 }: Event): boolean {
+  return event_type === 'changed' && !summary && previous_sha256 !== null;
 }
 
 /** A range this far away is requested only when scrolling has stopped. */
@@ -119,7 +131,8 @@ async function readPage(
   limit: number,
   signal: AbortSignal,
 ): Promise<EventPage> {
-  const { items, total } = await call('listEvents', { query: { ...query, offset, limit }, signal });
+  const route = query.seen === undefined ? 'listEvents' : 'listOwnEvents';
+  const { items, total } = await call(route, { query: { ...query, offset, limit, summaries: true }, signal });
   return { items, total, offset };
 }
 

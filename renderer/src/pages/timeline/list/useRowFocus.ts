@@ -6,6 +6,8 @@ export interface RowFocus {
   focused: number | undefined;
   onFocus: (event: FocusEvent) => void;
   onKeyDown: (event: KeyboardEvent, list: VirtualRows) => void;
+  /** Focuses a row, wherever the focus is. */
+  focusRow: (index: number, list: VirtualRows) => void;
 }
 
 /**
@@ -24,8 +26,16 @@ export function useRowFocus(count: number): RowFocus {
     wanted.current = undefined;
     link.focus({ preventScroll: true });
   });
+  const focusRow = (to: number, list: VirtualRows) => {
+    if (!list.scroller) return;
+    const index = Math.min(Math.max(to, 0), count - 1);
+    wanted.current = { index, scroller: list.scroller };
+    setFromEnd(count - index);
+    list.reveal(index);
+  };
   return {
     focused,
+    focusRow,
     onFocus: ({ target }) => {
       const index = indexAt(target);
       setFromEnd(index === undefined ? undefined : count - index);
@@ -43,10 +53,7 @@ export function useRowFocus(count: number): RowFocus {
       const step = steps[event.key];
       if (step === undefined) return;
       event.preventDefault();
-      const index = Math.min(Math.max(step, 0), count - 1);
-      wanted.current = { index, scroller: list.scroller };
-      setFromEnd(count - index);
-      list.reveal(index);
+      focusRow(step, list);
     },
   };
 }

@@ -1,0 +1,73 @@
+import { useRef, useState } from 'react';
+import type { TreeRow } from './treeRows.ts';
+
+/** How many rows Page Up and Page Down move. */
+const PAGE_ROWS = 10;
+
+export interface RowFocus {
+  /** Whether Tab stops at this row. */
+  isCurrent: (key: string) => boolean;
+  setCurrent: (key: string) => void;
+  /** Registers the element of a rendered row; null when it is removed. */
+  attach: (key: string, element: HTMLElement | null) => void;
+  /** Moves the focus from a row by a key of the treegrid pattern. Returns whether the key is one. */
+  move: (key: string, from: { key: string }) => boolean;
+}
+
+/** Moves the focus between rows of which only the visible ones exist. */
+export function useRowFocus(rows: readonly TreeRow<unknown>[], scrollTo: (index: number) => void): RowFocus {
+  const [current, setCurrent] = useState<string>();
+  const elements = useRef(new Map<string, HTMLElement>());
+  /** The row that gets the focus once it is rendered. */
+  const awaited = useRef<string>(undefined);
+  const hasCurrent = rows.some(({ key }) => key === current);
+  return {
+    isCurrent: (key) => (hasCurrent ? key === current : key === rows[0]?.key),
+    setCurrent,
+    attach: (key, element) => {
+      if (element) elements.current.set(key, element);
+      else elements.current.delete(key);
+      if (!element || awaited.current !== key) return;
+      awaited.current = undefined;
+      element.focus({ preventScroll: true });
+    },
+    move: (key, from) => {
+      const index = rows.findIndex((row) => row.key === from.key);
+      const to = destination(rows, index, key);
+      if (to === undefined) return false;
+      const row = rows[Math.max(0, Math.min(rows.length - 1, to))];
+      if (!row || row.key === from.key) return true;
+      scrollTo(rows.indexOf(row));
+      const element = elements.current.get(row.key);
+      if (element) element.focus({ preventScroll: true });
+      else awaited.current = row.key;
+      return true;
+    },
+  };
+}
+
+function destination(rows: readonly TreeRow<unknown>[], index: number, key: string): number | undefined {
+  switch (key) {
+    case 'ArrowDown':
+      return index + 1;
+    case 'ArrowUp':
+      return index - 1;
+    case 'Home':
+      return 0;
+    case 'End':
+      return rows.length - 1;
+    case 'PageDown':
+      return index + PAGE_ROWS;
+    case 'PageUp':
+      return index - PAGE_ROWS;
+    case 'ArrowRight':
+      return rows[index]?.kind === 'folder' ? index + 1 : index;
+    case 'ArrowLeft': {
+      const level = rows[index]?.level ?? 1;
+      const parent = rows.slice(0, index).findLastIndex((row) => row.level < level);
+      return parent === -1 ? index : parent;
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import type { KeyChange } from '../../../../shared/ledger/keyChange.ts';
+import { MAX_LIST_LIMIT } from '../../../../shared/limits.ts';
+import { readText } from '../../api/readText.ts';
+import { useCall } from '../../api/useCall.ts';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { CopyButton } from '../../components/forms/CopyButton.tsx';
+import { Section } from '../../components/layout/Section.tsx';
+import { formatCount } from '../../format/size.ts';
+import classes from './KeyHistory.module.css';
+
+/** The verifier key of the node's checkpoints, and how it changed. */
+export function KeyHistory() {
+  const key = useQuery({
+    queryKey: ['readLedgerKey'],
+    queryFn: async ({ signal }) => (await readText('readLedgerKey', signal)).trim(),
+  });
+  const changes = useCall('listKeyChanges', { query: { limit: MAX_LIST_LIMIT } });
+  return (
+    <Section title="Key">
+      <p className="muted">
+        Every checkpoint is signed with this node’s key. Compare the verifier key with the copy of somebody
+        you trust.
+      </p>
+      {key.error && <ErrorNote error={key.error} onRetry={() => void key.refetch()} />}
+      {key.data && <KeyText text={key.data} />}
+      {changes.error && <ErrorNote error={changes.error} onRetry={() => void changes.refetch()} />}
+      {changes.data?.total === 0 && <p className="muted small">The key has never changed.</p>}
+      {changes.data && changes.data.total > 0 && (
+        <ol className={classes.changes} aria-label="Key changes">
+          {changes.data.items.map((change) => (
+            <li key={change.ledger_entry}>
+              <Change change={change} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </Section>
+  );
+}
+
+function KeyText({ text }: { text: string }) {
+  return (
+    <p className={classes.key}>
+      <span className="mono wrap-anywhere">{text}</span>
+      <CopyButton text={text} what="the verifier key" />
+    </p>
+  );
+}
+
+function Change({ change }: { change: KeyChange }) {
+  return (
+    <>
+      <p>
+        <strong>{change.type === 'key.renewed' ? 'Key renewed' : 'Ledger rolled back'}</strong>{' '}
+        <TimeText at={change.at} />,{' '}
+        <Link to={`/ledger#${change.ledger_entry}`}>entry {formatCount(change.ledger_entry)}</Link>.{' '}
+        {describeChange(change)}
+      </p>
+      <dl className={classes.keys}>
+        <dt>Old key</dt>
+        <dd>
+          {change.old_key === null ? (
+            <span className="muted">unknown</span>
+          ) : (
+            <KeyText text={change.old_key} />
+          )}
+        </dd>
+        <dt>New key</dt>
+        <dd>
+          <KeyText text={change.new_key} />
+        </dd>
+      </dl>
+    </>
+  );
+}
+
+function describeChange(change: KeyChange): string {
+  if (change.type === 'key.renewed')
+    return change.signature === null
+      ? 'The old key was lost, so it did not sign the new one.'
+      : 'The old key signed the new one.';
+  const { from, to } = change;
+  const before = from.seq === null ? 'an unknown number of entries' : `entry ${formatCount(from.seq)}`;
+  return `The owner continued at entry ${formatCount(to.seq ?? 0)}. The ledger had gone as far as ${before}, and the entries between were lost.`;
+}

@@ -1,0 +1,136 @@
+import { Button, Group, Modal } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type Copy, type CopyCheck, copyCheckSchema } from '../../../../shared/node/copy.ts';
+import type { Job } from '../../../../shared/node/job.ts';
+import { call } from '../../api/client.ts';
+import { callKey } from '../../api/useCall.ts';
+import { TimeText } from '../../components/data/TimeText.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { countOf } from '../../format/size.ts';
+import { useFollowedJob } from '../../state/useFollowedJob.ts';
+import { placeOf } from './copyPlace.ts';
+import classes from './SettingsPage.module.css';
+
+/** The number of objects that a check of a sample reads back. */
+const SAMPLE = 100;
+
+type Work = 'sync' | 'check' | 'sample';
+
+/** A copy: where it is, whether it is up to date, and its buttons. The job tray shows the progress of its jobs. */
+export function CopyItem({ copy }: { copy: Copy }) {
+  const place = placeOf(copy.target);
+  const params = { id: copy.id };
+  const [isRemoving, removing] = useDisclosure();
+  const work = useMutation({
+    mutationFn: async (kind: Work) => {
+      const job =
+        kind === 'sync'
+          ? await call('syncCopy', { params })
+          : await call('checkCopy', { params, body: kind === 'sample' ? { sample: SAMPLE } : {} });
+      return { kind, job: job as Job };
+    },
+  });
+  const job = useFollowedJob(work.data?.job.id);
+  const isBusy = work.isPending || job?.state === 'running';
+  const button = (kind: Work, label: string) => (
+    <Button
+      variant="default"
+      size="compact-sm"
+      aria-label={`${label}: ${place}`}
+      loading={isBusy && work.variables === kind}
+      disabled={isBusy}
+      onClick={() => work.mutate(kind)}
+    >
+      {label}
+    </Button>
+  );
+  const checked = job?.kind === 'copy_check' ? copyCheckSchema.safeParse(job.result).data : undefined;
+  return (
+    <li>
+      <div>
+        <h3 className={classes.place}>{place}</h3>
+        {copy.endpoint && <p className="muted small">at {copy.endpoint}</p>}
+      </div>
+      <State copy={copy} />
+      <p className="muted small">
+        Last sync: {copy.synced_at ? <TimeText at={copy.synced_at} /> : 'never'} · last check:{' '}
+        {copy.checked_at ? <TimeText at={copy.checked_at} /> : 'never'}
+      </p>
+      <Group gap="xs">
+        {button('sync', 'Sync now')}
+        {button('check', 'Check all')}
+        {button('sample', 'Check a sample')}
+        <Button
+          variant="subtle"
+          color="red"
+          size="compact-sm"
+          aria-label={`Remove: ${place}`}
+          onClick={removing.open}
+        >
+          Remove
+        </Button>
+      </Group>
+      {work.error && <ErrorNote error={work.error} />}
+      {checked && (
+        <p className="small">
+          <output>{sentenceOf(checked)}</output>
+        </p>
+      )}
+      {isRemoving && <RemoveCopy copy={copy} place={place} onClose={removing.close} />}
+    </li>
+  );
+}
+
+function State({ copy: { behind, last_error, synced_at } }: { copy: Copy }) {
+  const health = last_error !== null ? 'bad' : behind === 0 && synced_at ? 'well' : 'idle';
+  const Icon = { bad: IconAlertTriangle, well: IconCircleCheck, idle: IconCircleDashed }[health];
+  const isBehind = behind > 0 || !synced_at;
+  return (
+    <p className={classes.copyState} data-health={health}>
+      <Icon size={17} aria-hidden />
+      <span>
+        {last_error ?? (isBehind ? `${countOf(behind, 'entry', 'entries')} behind` : 'Up to date')}
+        {last_error !== null && behind > 0 && ` ${countOf(behind, 'entry', 'entries')} behind.`}
+      </span>
+    </p>
+  );
+}
+
+function sentenceOf({ ok, checked, damaged, missing, restored }: CopyCheck): string {
+  const read = `${countOf(checked, 'file was', 'files were')} read back.`;
+  const found = ok
+    ? 'All are intact.'
+    : `${damaged} were damaged and ${missing} were missing. They were sent again.`;
+  const here = restored > 0 ? ` ${countOf(restored, 'object was', 'objects were')} repaired here.` : '';
+  return `${read} ${found}${here}`;
+}
+
+function RemoveCopy({ copy, place, onClose }: { copy: Copy; place: string; onClose: () => void }) {
+  const queries = useQueryClient();
+  const remove = useMutation({
+    mutationFn: () => call('removeCopy', { params: { id: copy.id } }),
+    onSuccess: async () => {
+      onClose();
+      await queries.invalidateQueries({ queryKey: callKey('listCopies') });
+    },
+  });
+  return (
+    <Modal opened onClose={onClose} title="Remove this copy?" size="md">
+      <p>
+        {place} is no longer kept up to date. What it holds stays there; delete it yourself if you no longer
+        need it.
+      </p>
+      {remove.error && <ErrorNote error={remove.error} />}
+      <Group justify="flex-end" mt="lg" gap="sm">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button loading={remove.isPending} onClick={() => remove.mutate()}>
+          Remove copy
+        </Button>
+      </Group>
+    </Modal>
+  );
+}

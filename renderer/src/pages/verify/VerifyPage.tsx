@@ -1,0 +1,232 @@
+import { Button } from '@mantine/core';
+import { IconFiles, IconFolder, IconTrash } from '@tabler/icons-react';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { saveFile } from '../../api/saveFile.ts';
+import { VirtualList } from '../../components/data/VirtualList.tsx';
+import { EmptyState } from '../../components/feedback/EmptyState.tsx';
+import { JobBar } from '../../components/feedback/JobBar.tsx';
+import { Page } from '../../components/layout/Page.tsx';
+import { Section } from '../../components/layout/Section.tsx';
+import { countOf, formatCount } from '../../format/size.ts';
+import { useSession } from '../../state/session.ts';
+import { type PathFile, readChosen, readDropped } from '../assemble/files/readDropped.ts';
+import { CheckpointRow } from './CheckpointRow.tsx';
+import { FindingRow } from './FindingRow.tsx';
+import { countVerdicts, type Finding, VERDICT_ORDER, VERDICT_WORDS, type Verdict } from './findings.ts';
+import { REPORT_TYPES, type ReportFormat, reportText } from './report.ts';
+import classes from './VerifyPage.module.css';
+import { useVerification } from './verification.ts';
+
+/** Verifies files without uploading them: hashed here, then found in dropped lists and in the archive. */
+export default function VerifyPage() {
+  const { findings, version, lists, checkpoints, progress, isOffline, prepare, add, clear } =
+    useVerification();
+  const node = useSession((state) => state.session?.node ?? '');
+  useEffect(prepare, [prepare]);
+  const [only, setOnly] = useState<Verdict>();
+  const isOver = useDroppedFiles((files) => void add(files, node));
+  // The array stays the same while files are hashed, so the version decides.
+  // oxlint-disable-next-line react/exhaustive-deps
+  const shown = useMemo(() => inOrder(findings, only), [findings, version, only]);
+  // oxlint-disable-next-line react/exhaustive-deps
+  const counts = useMemo(() => countVerdicts(findings), [findings, version]);
+  const isEmpty = findings.length === 0 && lists.length === 0 && checkpoints.length === 0;
+  return (
+    <Page
+      title="Verify"
+      lead="Files are hashed in this browser and compared with the archive and with the lists you drop. Nothing is uploaded."
+      actions={
+        <>
+          <FileButton label="Choose files" onFiles={(files) => void add(files, node)} />
+          <FileButton label="Choose a folder" isFolder onFiles={(files) => void add(files, node)} />
+          {!isEmpty && (
+            <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={clear}>
+              Clear
+            </Button>
+          )}
+        </>
+      }
+    >
+      {isOver && (
+        <div className={classes.overlay} aria-hidden>
+          <p>Drop to verify</p>
+        </div>
+      )}
+      {isEmpty && (
+        <EmptyState title="Drop files or folders here">
+          Also lists (SHA256SUMS, BSD, hashdeep, BagIt manifests), pack files, checkpoints and .tlog-proof
+          files. Once this page is open, it works without a network.
+        </EmptyState>
+      )}
+      {progress && (
+        <JobBar
+          title={`Hashing ${formatCount(findings.length)} files`}
+          done={progress.bytes}
+          total={progress.totalBytes}
+          unit="bytes"
+          rate={progress.rate}
+          onCancel={clear}
+        />
+      )}
+      {isOffline && (
+        <output className={classes.note}>
+          The node cannot be reached. Files are hashed and compared with your lists; look-ups in the archive
+          are pending until it is back.
+        </output>
+      )}
+      {lists.length > 0 && (
+        <ul className={classes.lists} aria-label="Lists">
+          {lists.map(({ path, entries, faults }) => (
+            <li key={path}>
+              <span className="mono wrap-anywhere">{path}</span>: {countOf(entries.length, 'digest')}
+              {faults.length > 0 && `, ${countOf(faults.length, 'unreadable line')}`}
+            </li>
+          ))}
+        </ul>
+      )}
+      {checkpoints.length > 0 && (
+        <Section title="Checkpoints and proofs">
+          <ul className={classes.checkpoints}>
+            {checkpoints.map(({ note, result }) => (
+              <li key={note.path}>
+                <CheckpointRow note={note} result={result} />
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      {findings.length > 0 && (
+        <Section title="Files" actions={<SaveReport findings={findings} node={node} />}>
+          <fieldset className={classes.filters}>
+            <legend className={classes.legend}>Show</legend>
+            <Button
+              size="compact-sm"
+              variant={only === undefined ? 'filled' : 'default'}
+              aria-pressed={only === undefined}
+              onClick={() => setOnly(undefined)}
+            >
+              All {formatCount(findings.length)}
+            </Button>
+            {VERDICT_ORDER.filter((verdict) => counts[verdict] > 0).map((verdict) => (
+              <Button
+                key={verdict}
+                size="compact-sm"
+                variant={only === verdict ? 'filled' : 'default'}
+                aria-pressed={only === verdict}
+                onClick={() => setOnly(only === verdict ? undefined : verdict)}
+              >
+                {VERDICT_WORDS[verdict]} {formatCount(counts[verdict])}
+              </Button>
+            ))}
+          </fieldset>
+          <VirtualList
+            label="Verified files"
+            items={shown}
+            keyOf={({ path, verdict }) => `${path} ${verdict === 'missing'}`}
+            render={(finding) => <FindingRow finding={finding} />}
+          />
+        </Section>
+      )}
+    </Page>
+  );
+}
+
+/** What needs attention comes first. */
+function inOrder(findings: readonly Finding[], only: Verdict | undefined): Finding[] {
+  if (only) return findings.filter(({ verdict }) => verdict === only);
+  const byVerdict = new Map<Verdict, Finding[]>(VERDICT_ORDER.map((verdict) => [verdict, []]));
+  for (const finding of findings) byVerdict.get(finding.verdict)?.push(finding);
+  return [...byVerdict.values()].flat();
+}
+
+function saveReport(format: ReportFormat, findings: readonly Finding[], node: string): void {
+  const at = new Date().toISOString();
+  const name = `verification-${at.slice(0, 10)}.${format}`;
+  saveFile(name, reportText(format, findings, { node, at }), REPORT_TYPES[format]);
+}
+
+function SaveReport({ findings, node }: { findings: readonly Finding[]; node: string }) {
+  const save = (format: ReportFormat) => saveReport(format, findings, node);
+  return (
+    <span className={classes.save}>
+      <span className="muted small">Save report</span>
+      {(['txt', 'csv', 'json'] as const).map((format) => (
+        <Button key={format} size="compact-sm" variant="default" onClick={() => save(format)}>
+          {format === 'txt' ? 'Text' : format.toUpperCase()}
+        </Button>
+      ))}
+    </span>
+  );
+}
+
+function FileButton({
+  label,
+  isFolder = false,
+  onFiles,
+}: {
+  label: string;
+  isFolder?: boolean;
+  onFiles: (files: PathFile[]) => void;
+}) {
+  const input = useRef<HTMLInputElement>(null);
+  const Icon = isFolder ? IconFolder : IconFiles;
+  useEffect(() => {
+    if (isFolder) input.current?.setAttribute('webkitdirectory', '');
+  }, [isFolder]);
+  return (
+    <>
+      <Button
+        variant={isFolder ? 'default' : 'filled'}
+        leftSection={<Icon size={16} aria-hidden />}
+        onClick={() => input.current?.click()}
+      >
+        {label}
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label={label}
+        onChange={(event) => {
+          onFiles(readChosen(event.currentTarget.files));
+          event.currentTarget.value = '';
+        }}
+      />
+    </>
+  );
+}
+
+/** Accepts files and folders dropped anywhere on the page. Returns whether some are being dragged over it. */
+function useDroppedFiles(onFiles: (files: PathFile[]) => void): boolean {
+  const [isOver, setIsOver] = useState(false);
+  const latest = useRef(onFiles);
+  useEffect(() => {
+    latest.current = onFiles;
+  });
+  useEffect(() => {
+    const over = (event: DragEvent) => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      setIsOver(true);
+    };
+    const leave = (event: DragEvent) => {
+      if (event.relatedTarget === null) setIsOver(false);
+    };
+    const drop = (event: DragEvent) => {
+      setIsOver(false);
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      void readDropped(event.dataTransfer).then((files) => latest.current(files));
+    };
+    window.addEventListener('dragover', over);
+    window.addEventListener('dragleave', leave);
+    window.addEventListener('drop', drop);
+    return () => {
+      window.removeEventListener('dragover', over);
+      window.removeEventListener('dragleave', leave);
+      window.removeEventListener('drop', drop);
+    };
+  }, []);
+  return isOver;
+}

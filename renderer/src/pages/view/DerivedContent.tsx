@@ -1,0 +1,63 @@
+import { lazy, Suspense, useMemo } from 'react';
+import { ApiProblem } from '../../api/client.ts';
+import { useCall } from '../../api/useCall.ts';
+import { RowsTable } from '../../components/content/preview/RowsTable.tsx';
+import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
+import { formatCount } from '../../format/size.ts';
+import classes from './ViewPage.module.css';
+
+const Markdown = lazy(async () => ({
+  default: (await import('../../components/content/Markdown.tsx')).Markdown,
+}));
+
+/** How much text is shown. */
+const SHOWN_CHARACTERS = 300_000;
+
+interface DerivedContentProps {
+  sha256: string;
+  kind: 'markdown' | 'csv' | 'json' | 'text';
+  /** The address that relative links refer to. */
+  base: string;
+}
+
+/** An object that is shown by its text, which the node has decoded. */
+export function DerivedContent({ sha256, kind, base }: DerivedContentProps) {
+  const { data, error, refetch } = useCall('readObjectText', { params: { sha256 } });
+  if (error instanceof ApiProblem && error.document.code === 'not_derivable')
+    return <p className="muted">{error.message}</p>;
+  if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
+  if (!data) return <output className="muted">Loading…</output>;
+  const isWhole = data.text.length <= SHOWN_CHARACTERS && !data.truncated;
+  const text = data.text.slice(0, SHOWN_CHARACTERS);
+  return (
+    <div className={classes.stack}>
+      {kind === 'csv' && data.kind === 'csv' ? (
+        <Rows text={text} isWhole={isWhole} />
+      ) : kind === 'markdown' ? (
+        <Suspense fallback={<p className="muted">Loading…</p>}>
+          <div className={classes.sheet}>
+            <h2 className="visually-hidden">Content</h2>
+            <Markdown text={text} base={base} />
+          </div>
+        </Suspense>
+      ) : (
+        // Long text scrolls in its own box, which must be reachable by keyboard.
+        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <pre className={classes.text} tabIndex={0} aria-label="Content of the object">
+          {text}
+        </pre>
+      )}
+      {!isWhole && (
+        <p className="muted small">
+          The first {formatCount(text.length)} characters are shown. Download the object to see all of it.
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The node writes a row per line, with cells separated by tabs. */
+function Rows({ text, isWhole }: { text: string; isWhole: boolean }) {
+  const rows = useMemo(() => text.split('\n').map((line) => line.split('\t')), [text]);
+  return <RowsTable rows={rows} isWhole={isWhole} />;
+}

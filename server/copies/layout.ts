@@ -1,0 +1,70 @@
+import type { TileAddress } from '../ledger/tiles/tileAddress.ts';
+import { TILE_WIDTH } from '../ledger/tree.ts';
+
+/** The paths of a copy. `docs/static-archive.md` documents them. */
+
+/** The signed checkpoint. It is written last: everything it covers is in the copy. */
+export const CHECKPOINT = 'checkpoint';
+export const OBJECTS = 'archive/';
+export const RECORDS = 'records/';
+export const STATE = 'state/';
+
+/** The number of ledger entries whose records are in one file. */
+export const RECORDS_PER_FILE = 1_000;
+
+export function objectPath(sha256: string): string {
+  return `${OBJECTS}${sha256}`;
+}
+
+/** Facts about an object: its size and its first retrievals. Not covered by the ledger; the records are. */
+export function metadataPath(sha256: string): string {
+  return `${OBJECTS}${sha256}.json`;
+}
+
+/** A file of records: those of the ledger entries `first` to `last`. */
+export interface RecordsFile {
+  path: string;
+  first: number;
+  last: number;
+}
+
+/** The files of records that a ledger of `size` entries has from entry `from` on. Only the last one may be partial. */
+export function recordsFiles(size: number, from = 1): RecordsFile[] {
+  const files: RecordsFile[] = [];
+  const start = Math.floor((from - 1) / RECORDS_PER_FILE) * RECORDS_PER_FILE + 1;
+  for (let first = start; first <= size; first += RECORDS_PER_FILE) {
+    const last = Math.min(first + RECORDS_PER_FILE - 1, size);
+    files.push({ path: `${RECORDS}${first}-${last}.jsonl`, first, last });
+  }
+  return files;
+}
+
+/** What a ledger of this size has beside its entries: the state of the sources, the rounds and the noise marks. */
+export function statePath(size: number): string {
+  return `${STATE}${size}.jsonl`;
+}
+
+/** The tiles that a ledger of `size` entries has and one of `from` entries does not (C2SP tlog-tiles). */
+export function* newTiles(from: number, size: number): Generator<TileAddress> {
+  yield* tilesOf('entries', from, size);
+  for (let level = 0, [before, now] = [from, size]; now > 0; level += 1) {
+    yield* tilesOf(level, before, now);
+    before = Math.floor(before / TILE_WIDTH);
+    now = Math.floor(now / TILE_WIDTH);
+  }
+}
+
+function* tilesOf(level: TileAddress['level'], before: number, now: number): Generator<TileAddress> {
+  if (before === now) return;
+  for (let index = Math.floor(before / TILE_WIDTH); index * TILE_WIDTH < now; index += 1)
+    yield { level, index, width: Math.min(TILE_WIDTH, now - index * TILE_WIDTH) };
+}
+
+/** The path of a tile: `tile/0/x001/234` or `tile/entries/000.p/17`. */
+export function tilePath({ level, index, width }: TileAddress): string {
+  const digits = String(index);
+  const groups = digits.padStart(Math.ceil(digits.length / 3) * 3, '0').match(/\d{3}/g) ?? [];
+  const last = groups.pop() ?? '000';
+  const number = [...groups.map((group) => `x${group}`), last].join('/');
+  return `tile/${level}/${number}${width < TILE_WIDTH ? `.p/${width}` : ''}`;
+}

@@ -1,0 +1,64 @@
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { DUMP_KINDS, dumpLinesBetween, iterateDumpLines } from '../store/sqlite/node/dump.ts';
+
+/** The kinds of lines that no ledger entry records. They can change, so they are in the file of the state. */
+export const STATE_KINDS = ['source', 'round', 'event_noise'] as const;
+
+/** The kinds of lines that ledger entries record, but the entry itself and retrievals, which have a number of their own. */
+const RECORD_KINDS = DUMP_KINDS.filter(
+  (kind) => kind !== 'entry' && kind !== 'retrieval' && !(STATE_KINDS as readonly string[]).includes(kind),
+);
+
+/** A line of a file of records, and what it names. */
+export interface RecordLine {
+  line: string;
+  /** The digests of the stored objects that the record names. */
+  objects: string[];
+}
+
+interface Recorded {
+  ledger_entry: number;
+  record?: { files?: { sha256: string }[] };
+}
+
+/**
+ * Yields the lines of the ledger entries `first` to `last`: each entry, then what it records. After the line of a batch
+ * come the retrievals that it covers. The lines are those of a dump.
+ */
+export function* recordLines(database: ReadDatabase, first: number, last: number): Generator<RecordLine> {
+  const records = new Map<number, RecordLine & { kind: string }>();
+  for (const kind of RECORD_KINDS) {
+    for (const line of dumpLinesBetween(database, kind, first, last)) {
+      const { ledger_entry, record } = JSON.parse(line) as Recorded;
+      const objects = kind === 'pack' ? (record?.files ?? []).map(({ sha256 }) => sha256) : [];
+      records.set(ledger_entry, { kind, line, objects });
+    }
+  }
+  for (const line of dumpLinesBetween(database, 'entry', first, last)) {
+    yield { line, objects: [] };
+    const { seq } = JSON.parse(line) as { seq: number };
+    const recorded = records.get(seq);
+    if (!recorded) continue;
+    yield recorded;
+    if (recorded.kind === 'retrieval_batch') yield* retrievalLines(database, recorded.line);
+  }
+}
+
+/** The number of retrievals read at once. */
+const RETRIEVALS_AT_ONCE = 1_000;
+
+function* retrievalLines(database: ReadDatabase, batch: string): Generator<RecordLine> {
+  const covered = JSON.parse(batch) as { first: number; last: number };
+  for (let first = covered.first; first <= covered.last; first += RETRIEVALS_AT_ONCE) {
+    const last = Math.min(covered.last, first + RETRIEVALS_AT_ONCE - 1);
+    for (const line of dumpLinesBetween(database, 'retrieval', first, last)) {
+      const { sha256 } = JSON.parse(line) as { sha256: string | null };
+      yield { line, objects: sha256 === null ? [] : [sha256] };
+    }
+  }
+}
+
+/** Yields the lines of what can change, from a snapshot. */
+export function* stateLines(snapshot: ReadDatabase): Generator<string> {
+  for (const kind of STATE_KINDS) yield* iterateDumpLines(snapshot, kind);
+}

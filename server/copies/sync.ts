@@ -1,0 +1,214 @@
+import type { CopySync } from '../../shared/node/copy.ts';
+import { confirmDamage } from '../fixity/confirmDamage.ts';
+import { isDamaged } from '../fixity/damages.ts';
+import { readTile } from '../ledger/tiles/readTile.ts';
+import { TILE_WIDTH } from '../ledger/tree.ts';
+import { blobBytes } from '../store/sqlite/node/blobs.ts';
+import {
+  type CopyRow,
+  copyById,
+  forgetCopiedObjects,
+  insertCopiedObjects,
+  isCopied,
+  setSynced,
+} from '../store/sqlite/node/copies.ts';
+import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import type { CopiedCheckpoint } from './claim.ts';
+import {
+  CHECKPOINT,
+  newTiles,
+  OBJECTS,
+  RECORDS_PER_FILE,
+  recordsFiles,
+  statePath,
+  tilePath,
+} from './layout.ts';
+import { type CopiedState, readRecords, readState } from './readRecords.ts';
+import { type CopyServices, requireOwn } from './requireOwn.ts';
+import { sendObjects } from './sendObjects.ts';
+import { CopyError, type CopyTarget } from './targets/target.ts';
+
+export interface SyncRun {
+  signal: AbortSignal;
+  /** Called with the bytes of objects sent so far; the total is not known. */
+  progress: (done: number, total: null) => void;
+}
+
+/**
+ * Brings a copy up to date. Only what is new is sent, in the order objects, records, tiles, state, checkpoint, so that a
+ * copy is never ahead of its contents. After a crash the next sync goes on: what is sent twice is the same.
+ *
+ * @throws CopyError; the signal's reason
+ */
+export async function syncCopy(
+  services: CopyServices,
+  copy: CopyRow,
+  target: CopyTarget,
+  run: SyncRun,
+): Promise<CopySync> {
+  const sync = new Sync(services, copy, target, run);
+  return sync.run();
+}
+
+class Sync {
+  readonly #services: CopyServices;
+  readonly #copy: CopyRow;
+  readonly #target: CopyTarget;
+  readonly #run: SyncRun;
+  #objects = 0;
+  #bytes = 0;
+  #records = 0;
+  #foundDamage = false;
+
+  constructor(services: CopyServices, copy: CopyRow, target: CopyTarget, run: SyncRun) {
+    this.#services = services;
+    this.#copy = copy;
+    this.#target = target;
+    this.#run = run;
+  }
+
+  async run(): Promise<CopySync> {
+    const { store } = this.#services;
+    const before = await requireOwn(this.#services, this.#copy, this.#target);
+    await this.#matchRows(before);
+    const from = before?.size ?? 0;
+    if (before && from === (lastEntry(store.read)?.seq ?? 0)) return this.#finish(before.note, from);
+    let sent = from;
+    for (let size = 0; (size = wholeFiles(lastEntry(store.read)?.seq ?? 0)) > sent; sent = size)
+      await this.#sendRecords(sent, size);
+    let state: CopiedState;
+    do {
+      // Damage that was found meanwhile is recorded by a new entry, which the checkpoint has to cover.
+      this.#foundDamage = false;
+      state = await readState(this.#services);
+      await this.#sendRecords(sent, state.size);
+      sent = state.size;
+    } while (this.#foundDamage);
+    const { size, note } = state;
+    await this.#put(statePath(size), state.bytes, 'application/jsonl');
+    await this.#sendTiles(from, size);
+    await this.#target.settle();
+    await this.#sendCheckpoint(before, note);
+    await this.#finish(note, size);
+    await this.#removeReplaced(from, size);
+    return this.#result(note);
+  }
+
+  /** If the copy was set back or written by another machine, its objects are listed again. */
+  async #matchRows(before: CopiedCheckpoint | undefined): Promise<void> {
+    const { store } = this.#services;
+    const { id, synced_size } = this.#copy;
+    if ((before?.size ?? 0) === synced_size) return;
+    await store.write((database) => forgetCopiedObjects(database, id));
+    if (!before) return;
+    let found: string[] = [];
+    const flush = async () => {
+      const digests = found;
+      found = [];
+      await store.write((database) => insertCopiedObjects(database, id, digests));
+    };
+    for await (const { path, bytes } of this.#target.list(OBJECTS, this.#run.signal)) {
+      const sha256 = path.slice(OBJECTS.length);
+      // A file of another size was cut short, and is sent again. Metadata is no object.
+      if (blobBytes(store.read, sha256) === bytes) found.push(sha256);
+      if (found.length >= 1_000) await flush();
+    }
+    await flush();
+  }
+
+  /** Sends the records of the entries after `from` up to `size`, a file at a time, each after the objects it names. */
+  async #sendRecords(from: number, size: number): Promise<void> {
+    const { store } = this.#services;
+    for (const { path, first, last } of recordsFiles(size, from + 1)) {
+      this.#run.signal.throwIfAborted();
+      const { bytes, objects } = await readRecords(store, { first, last });
+      await this.#sendObjects(objects);
+      await this.#put(path, bytes, 'application/jsonl');
+      this.#records += last - Math.max(first - 1, from);
+    }
+  }
+
+  async #sendObjects(named: readonly string[]): Promise<void> {
+    const { store } = this.#services;
+    const { id } = this.#copy;
+    const missing = named.filter(
+      (sha256) => !isCopied(store.read, id, sha256) && !isDamaged(store.read, sha256),
+    );
+    if (missing.length === 0) return;
+    const onBytes = (bytes: number) => {
+      this.#bytes += bytes;
+      this.#run.progress(this.#bytes, null);
+    };
+    const { sent, damaged } = await sendObjects(store, this.#target, missing, {
+      signal: this.#run.signal,
+      onBytes,
+    });
+    await this.#target.settle();
+    await store.write((database) => insertCopiedObjects(database, id, sent));
+    this.#objects += sent.length;
+    if (damaged.length === 0) return;
+    this.#foundDamage = true;
+    await confirmDamage(store, damaged);
+    const [unexplained] = damaged.filter((sha256) => !isDamaged(store.read, sha256));
+    if (unexplained !== undefined)
+      throw new CopyError(
+        `The object ${unexplained} is missing from this archive. Run an integrity check first.`,
+      );
+  }
+
+  #put(path: string, bytes: Buffer, type: string): Promise<void> {
+    return this.#target.put(path, { bytes }, { type, signal: this.#run.signal });
+  }
+
+  async #sendTiles(from: number, size: number): Promise<void> {
+    const { store } = this.#services;
+    for (const tile of newTiles(from, size)) {
+      this.#run.signal.throwIfAborted();
+      await this.#put(tilePath(tile), readTile(store, tile), 'application/octet-stream');
+    }
+  }
+
+  /** Writes the checkpoint, unless another machine wrote to the copy meanwhile. */
+  async #sendCheckpoint(before: CopiedCheckpoint | undefined, note: string): Promise<void> {
+    const now = await requireOwn(this.#services, this.#copy, this.#target);
+    if (now?.note !== before?.note)
+      throw new CopyError(
+        `Another program wrote to the copy in ${this.#target.name} during the sync. Stop it, then sync again.`,
+      );
+    await this.#target.put(CHECKPOINT, { bytes: Buffer.from(note) }, { type: 'text/plain; charset=utf-8' });
+    await this.#target.settle();
+  }
+
+  async #finish(note: string, size: number): Promise<CopySync> {
+    const { store } = this.#services;
+    const { id } = this.#copy;
+    await store.write((database) => {
+      // The owner may have removed the copy meanwhile.
+      if (copyById(database, id)) setSynced(database, id, size, store.instant());
+    });
+    return this.#result(note);
+  }
+
+  /** Removes partial files that the new checkpoint does not need. */
+  async #removeReplaced(from: number, size: number): Promise<void> {
+    if (from === 0) return;
+    const needed = new Set(recordsFiles(size, from).map(({ path }) => path));
+    for (const { path } of recordsFiles(from, from)) if (!needed.has(path)) await this.#target.remove(path);
+    await this.#target.remove(statePath(from));
+    // C2SP tlog-tiles: a partial tile may be removed once the full one is there.
+    for (const tile of newTiles(from, size)) {
+      if (tile.width < TILE_WIDTH) continue;
+      for await (const { path } of this.#target.list(`${tilePath(tile)}.p/`, this.#run.signal))
+        await this.#target.remove(path);
+    }
+  }
+
+  #result(checkpoint: string): CopySync {
+    return { objects: this.#objects, bytes: this.#bytes, records: this.#records, checkpoint };
+  }
+}
+
+/** The part of a ledger that fills whole files of records. */
+function wholeFiles(size: number): number {
+  return size - (size % RECORDS_PER_FILE);
+}

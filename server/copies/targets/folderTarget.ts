@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, open, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { errorCode } from '../../../shared/values/errorCode.ts';
+import { syncFile, syncFolder } from '../../store/blobs/durableFile.ts';
+import { isMissing, isNoSpace } from '../../store/blobs/fileErrors.ts';
+import { readVerified } from './readVerified.ts';
+import { CopyError, type CopyTarget, DamagedSourceError, type TargetFile } from './target.ts';
+
+/** The name of a file until it is complete. Leftovers of a killed process are removed when the folder is opened. */
+const PARTIAL = '.partial-';
+
+/**
+ * Opens a folder as the target of a copy: another disk, a memory stick, a network drive. It is created if it does not
+ * exist, but its parent must exist: a missing parent is a disk that is not mounted.
+ *
+ * @throws CopyError
+ */
+export async function openFolderTarget(folder: string): Promise<CopyTarget> {
+  const explained = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw explain(error, folder);
+    }
+  };
+  await explained(() => createOnMountedDisk(folder));
+  const made = new Set<string>([folder]);
+  const unsettled = new Set<string>();
+  const createParent = async (path: string) => {
+    const parent = dirname(join(folder, path));
+    if (made.has(parent)) return;
+    await mkdir(parent, { recursive: true });
+    made.add(parent);
+  };
+  return {
+    name: folder,
+    concurrency: 4,
+    put: (path, payload, { signal }) =>
+      explained(async () => {
+        signal?.throwIfAborted();
+        await createParent(path);
+        const partial = join(folder, `${PARTIAL}${randomBytes(8).toString('hex')}`);
+        try {
+          if ('bytes' in payload) await writeFile(partial, payload.bytes);
+          else
+            await pipeline(
+              Readable.from(readVerified(payload), { objectMode: false }),
+              createWriteStream(partial),
+            );
+          await rename(partial, join(folder, path));
+        } catch (error) {
+          await rm(partial, { force: true });
+          throw error;
+        }
+        unsettled.add(path);
+      }),
+    settle: () =>
+      explained(async () => {
+        const paths = [...unsettled];
+        await syncFiles(folder, paths);
+        for (const path of paths) unsettled.delete(path);
+      }),
+    read: (path) => explained(() => openIfPresent(join(folder, path))),
+    list: (below) => listFiles(folder, below),
+    remove: (path) => explained(() => rm(join(folder, path), { force: true })),
+    close: () => {},
+  };
+}
+
+async function createOnMountedDisk(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+    if (!(await stat(folder)).isDirectory()) throw new CopyError(`${folder} is a file, not a folder.`);
+  }
+  for await (const { name } of await opendir(folder))
+    if (name.startsWith(PARTIAL)) await rm(join(folder, name), { force: true });
+}
+
+async function openIfPresent(file: string) {
+  try {
+    const handle = await open(file, 'r');
+    return createReadStream('', { fd: handle, highWaterMark: 1_048_576 });
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+async function* listFiles(folder: string, below: string): AsyncGenerator<TargetFile> {
+  let entries: Awaited<ReturnType<typeof opendir>>;
+  try {
+    entries = await opendir(join(folder, below));
+  } catch (error) {
+    if (isMissing(error)) return;
+    throw explain(error, folder);
+  }
+  for await (const entry of entries) {
+    const path = `${below}${entry.name}`;
+    if (entry.isDirectory()) yield* listFiles(folder, `${path}/`);
+    else if (entry.isFile()) yield { path, bytes: (await stat(join(folder, path))).size };
+  }
+}
+
+/** Above this number of files, one sync of the whole file system is faster than one of each file. */
+const SYNC_FILES_UP_TO = 16;
+
+async function syncFiles(folder: string, paths: readonly string[]): Promise<void> {
+  if (paths.length > SYNC_FILES_UP_TO && process.platform === 'linux' && (await syncFileSystem(folder)))
+    return;
+  for (const path of paths) await syncFile(join(folder, path));
+  for (const parent of new Set(paths.map((path) => dirname(join(folder, path))))) await syncFolder(parent);
+  await syncFolder(folder);
+}
+
+/** Runs `sync --file-system`, because Node.js has no syncfs(2). Returns false if the program is missing. */
+async function syncFileSystem(folder: string): Promise<boolean> {
+  try {
+    await promisify(execFile)('sync', ['--file-system', folder]);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function explain(error: unknown, folder: string): unknown {
+  if (error instanceof CopyError || error instanceof DamagedSourceError) return error;
+  const cause = { cause: error };
+  if (isNoSpace(error)) return new CopyError(`The disk of ${folder} is full. Free some space on it.`, cause);
+  const code = errorCode(error);
+  if (code === 'ENOENT')
+    return new CopyError(`${folder} cannot be reached. Connect its disk, or check the path.`, cause);
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return new CopyError(`${folder} cannot be written. Check its permissions.`, cause);
+  if (code === 'EIO')
+    return new CopyError(`The disk of ${folder} reports an error. Replace the disk.`, cause);
+  return error;
+}

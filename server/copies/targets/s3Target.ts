@@ -1,0 +1,142 @@
+import type { Readable } from 'node:stream';
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { errorCode } from '../../../shared/values/errorCode.ts';
+import { uploadInParts } from './s3Multipart.ts';
+import { CopyError, type CopyTarget, DamagedSourceError, type TargetFile } from './target.ts';
+
+/** Where a bucket is, and who may write to it. */
+export interface BucketAddress {
+  bucket: string;
+  /** The path within the bucket: empty, or ending with `/`. */
+  prefix: string;
+  /** The address of the store; that of AWS if undefined. */
+  endpoint?: string | undefined;
+  region?: string | undefined;
+  /** Absent: the environment (`AWS_ACCESS_KEY_ID`, …) and the usual files. */
+  credentials?: { accessKeyId: string; secretAccessKey: string } | undefined;
+}
+
+const ATTEMPTS = 5;
+const CONNECTION_TIMEOUT_MS = 10_000;
+/** A store that sends or takes nothing for this long is given up on. */
+const SOCKET_TIMEOUT_MS = 60_000;
+
+/** Opens a bucket of an S3-compatible object store as the target of a copy. Sends no request. */
+export function openS3Target(address: BucketAddress): CopyTarget {
+  const { bucket: Bucket, prefix, endpoint, region = 'us-east-1', credentials } = address;
+  const name = `s3://${Bucket}/${prefix}`;
+  const client = new S3Client({
+    region,
+    ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
+    ...(credentials && { credentials }),
+    maxAttempts: ATTEMPTS,
+    // Stores other than AWS refuse or ignore the newer checksums. Every object is checked by its digest anyway.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: CONNECTION_TIMEOUT_MS, socketTimeout: SOCKET_TIMEOUT_MS },
+  });
+  const explained = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw explain(error, { name, bucket: Bucket, endpoint });
+    }
+  };
+  return {
+    name,
+    concurrency: 16,
+    put: (path, payload, { type, signal }) =>
+      explained(async () => {
+        const object = { Bucket, Key: prefix + path, ContentType: type };
+        if ('bytes' in payload)
+          await client.send(
+            new PutObjectCommand({ ...object, Body: payload.bytes, ContentLength: payload.bytes.length }),
+            { abortSignal: signal },
+          );
+        else await uploadInParts(client, object, payload, signal);
+      }),
+    // An object store answers when the object is durable.
+    settle: () => Promise.resolve(),
+    read: (path, signal) =>
+      explained(async () => {
+        try {
+          const command = new GetObjectCommand({ Bucket, Key: prefix + path });
+          const { Body } = await client.send(command, { abortSignal: signal });
+          return Body as Readable | undefined;
+        } catch (error) {
+          if (error instanceof NoSuchKey || (statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket'))
+            return undefined;
+          throw error;
+        }
+      }),
+    async *list(folder, signal): AsyncGenerator<TargetFile> {
+      let token: string | undefined;
+      do {
+        const command = new ListObjectsV2Command({
+          Bucket,
+          Prefix: prefix + folder,
+          ContinuationToken: token,
+        });
+        const page = await explained(() => client.send(command, { abortSignal: signal }));
+        for (const { Key, Size } of page.Contents ?? [])
+          if (Key !== undefined) yield { path: Key.slice(prefix.length), bytes: Size ?? 0 };
+        token = page.IsTruncated ? page.NextContinuationToken : undefined;
+      } while (token !== undefined);
+    },
+    remove: (path) =>
+      explained(
+        async () => void (await client.send(new DeleteObjectCommand({ Bucket, Key: prefix + path }))),
+      ),
+    close: () => client.destroy(),
+  };
+}
+
+function statusOf(error: unknown): number | undefined {
+  return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof S3ServiceException ? error.name : undefined;
+}
+
+function explain(
+  error: unknown,
+  { name, bucket, endpoint }: { name: string; bucket: string; endpoint: string | undefined },
+): unknown {
+  if (error instanceof CopyError || error instanceof DamagedSourceError) return error;
+  const cause = { cause: error };
+  const code = codeOf(error) ?? errorCode(error) ?? (error instanceof Error ? error.name : undefined);
+  const status = statusOf(error);
+  if (code === 'AbortError') return error;
+  if (code === 'NoSuchBucket') return new CopyError(`There is no bucket ${bucket}. Create it first.`, cause);
+  if (code === 'CredentialsProviderError')
+    return new CopyError(`No credentials for ${name} were found. Give an access key and its secret.`, cause);
+  if (status === 401 || status === 403)
+    return new CopyError(
+      `The store refuses access to ${name}. Check the access key, its secret and its rights.`,
+      cause,
+    );
+  if (status === 507 || code === 'QuotaExceeded' || code === 'EntityTooLarge')
+    return new CopyError(`The store has no room for ${name}. Raise its quota.`, cause);
+  if (status === 429 || status === 503 || code === 'SlowDown')
+    return new CopyError(
+      `The store is busy and refused ${ATTEMPTS} attempts to reach ${name}. Try again later.`,
+      cause,
+    );
+  if (status !== undefined)
+    return new CopyError(`The store answered ${status} (${code ?? 'no code'}) for ${name}.`, cause);
+  if (code !== undefined && /^(E[A-Z]+|TimeoutError|.*Timeout)$/.test(code))
+    return new CopyError(
+      `The store at ${endpoint ?? 'AWS'} does not answer. Check its address and the network.`,
+      cause,
+    );
+  return error;
+}

@@ -1,0 +1,59 @@
+import type { Readable } from 'node:stream';
+
+/** A file that is put into a copy: bytes in memory, or a file on this disk that must have this digest. */
+export type Payload = { bytes: Buffer } | { file: string; size: number; sha256: string };
+
+/** A file of a copy. */
+export interface TargetFile {
+  path: string;
+  bytes: number;
+}
+
+/**
+ * A place that holds copies: a folder or a bucket. Paths are relative and use `/`. No method depends on conditional
+ * writes, because not every object store has them.
+ */
+export interface CopyTarget {
+  /** How it is called in messages. Contains no secret. */
+  readonly name: string;
+  /** How many files should be put or read at once. */
+  readonly concurrency: number;
+  /**
+   * Writes or replaces a file. No reader sees a part of it.
+   *
+   * @throws DamagedSourceError if a file on this disk does not have its digest; nothing was written then. CopyError
+   */
+  put(
+    path: string,
+    payload: Payload,
+    options: { type: string; signal?: AbortSignal | undefined },
+  ): Promise<void>;
+  /** Resolves when everything that was put is on stable storage. */
+  settle(): Promise<void>;
+  /** Reads a file; undefined if there is none. */
+  read(path: string, signal?: AbortSignal): Promise<Readable | undefined>;
+  /** Lists the files below a folder such as `archive/`, in no particular order. */
+  list(folder: string, signal?: AbortSignal): AsyncIterable<TargetFile>;
+  /** Removes a file, which may not exist. */
+  remove(path: string): Promise<void>;
+  close(): void;
+}
+
+/** Why a copy could not be written, read or restored. The message is one sentence for the owner. */
+export class CopyError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CopyError';
+  }
+}
+
+/** A stored object on this disk is missing or damaged, so it cannot be copied. */
+export class DamagedSourceError extends Error {
+  readonly sha256: string;
+
+  constructor(sha256: string, options?: ErrorOptions) {
+    super(`The stored object ${sha256} is missing or damaged.`, options);
+    this.name = 'DamagedSourceError';
+    this.sha256 = sha256;
+  }
+}

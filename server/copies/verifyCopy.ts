@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pLimit from 'p-limit';
+import { checkDump, type DumpHead } from '../dump/checkDump.ts';
+import { READ_SIZE } from '../dump/dumpFile.ts';
+import { assembleDump } from './assembleDump.ts';
+import { objectPath } from './layout.ts';
+import type { CopyTarget } from './targets/target.ts';
+
+/** What verifying a copy found. */
+export interface VerifiedCopy {
+  ok: boolean;
+  head: DumpHead;
+  objects: number;
+  bytes: number;
+  damaged: string[];
+  missing: string[];
+}
+
+/**
+ * Verifies a copy without a node: the signature of its checkpoint, every record against its ledger entry, every object
+ * that the records name against its digest. Objects that the ledger records as damaged may be missing.
+ *
+ * @throws CopyError, DumpError
+ */
+export async function verifyCopy(
+  target: CopyTarget,
+  { signal, progress }: { signal: AbortSignal; progress: (bytes: number) => void },
+): Promise<VerifiedCopy> {
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-copy-'));
+  try {
+    const file = join(folder, 'dump.jsonl');
+    await assembleDump(target, file, signal);
+    const { head, named } = await readDump(file);
+    const result: VerifiedCopy = { ok: false, head, objects: 0, bytes: 0, damaged: [], missing: [] };
+    const limit = pLimit(target.concurrency);
+    const verifyOne = async (sha256: string) => {
+      const found = await hashObject(target, sha256, signal, progress);
+      result.objects += 1;
+      if (!found) result.missing.push(sha256);
+      else {
+        result.bytes += found.bytes;
+        if (found.sha256 !== sha256) result.damaged.push(sha256);
+      }
+    };
+    await Promise.all([...named].map((sha256) => limit(() => verifyOne(sha256))));
+    result.damaged.sort();
+    result.missing.sort();
+    result.ok = result.damaged.length + result.missing.length === 0;
+    return result;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Checks a dump and returns the objects that its records name, but those that it records as damaged. */
+async function readDump(file: string): Promise<{ head: DumpHead; named: Set<string> }> {
+  const named = new Set<string>();
+  const damages = new Map<number, string>();
+  const lines = checkDump(createReadStream(file, { highWaterMark: READ_SIZE }));
+  let step = await lines.next();
+  for (; !step.done; step = await lines.next()) {
+    const { kind, value } = step.value;
+    if (kind === 'pack') {
+      const { files } = value.record as { files: { sha256: string }[] };
+      for (const { sha256 } of files) named.add(sha256);
+    } else if (kind === 'retrieval' && typeof value.sha256 === 'string') named.add(value.sha256);
+    else if (kind === 'object_damage') damages.set(Number(value.ledger_entry), String(value.sha256));
+    else if (kind === 'object_restoration') damages.delete(Number(value.damage));
+  }
+  for (const sha256 of damages.values()) named.delete(sha256);
+  return { head: step.value, named };
+}
+
+async function hashObject(
+  target: CopyTarget,
+  sha256: string,
+  signal: AbortSignal,
+  progress: (bytes: number) => void,
+): Promise<{ sha256: string; bytes: number } | undefined> {
+  const stream = await target.read(objectPath(sha256), signal);
+  if (!stream) return undefined;
+  const hash = createHash('sha256');
+  let bytes = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    hash.update(chunk);
+    bytes += chunk.length;
+    progress(chunk.length);
+  }
+  return { sha256: hash.digest('hex'), bytes };
+}

@@ -1,0 +1,32 @@
+import type { Copies } from '../../../copies/copies.ts';
+import type { Handlers } from '../../app.ts';
+import { accepted, created, noContent, ok, page } from '../../reply.ts';
+
+/** Handlers for the copies of the archive. */
+export function copyHandlers(
+  copies: Copies,
+): Pick<Handlers, 'listCopies' | 'addCopy' | 'removeCopy' | 'syncCopy' | 'checkCopy'> {
+  return {
+    listCopies: async ({ query, request }) => {
+      const all = await copies.list();
+      const { offset, limit } = query;
+      return page(request, query, { items: all.slice(offset, offset + limit), total: all.length });
+    },
+    addCopy: async ({ body }) => {
+      const copy = await copies.add(body);
+      return created(copy, `/manage/copies/${copy.id}`);
+    },
+    removeCopy: async ({ params }) => {
+      await copies.remove(params.id ?? '');
+      return noContent;
+    },
+    syncCopy: async ({ params, query }) => {
+      const { job, finished } = copies.sync(params.id ?? '');
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+    checkCopy: async ({ params, query, body }) => {
+      const { job, finished } = copies.check(params.id ?? '', body?.sample);
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
+
+/** A copy of the archive, as the database knows it. */
+export interface CopyRow {
+  id: string;
+  target: string;
+  endpoint: string | null;
+  region: string | null;
+  every_minutes: number | null;
+  /** The word by which the copy knows this data folder. */
+  writer: string;
+  added_at: string;
+  /** The size of the ledger in the copy's last checkpoint; 0 if it has none. */
+  synced_size: number;
+  synced_at: string | null;
+  checked_at: string | null;
+  last_error: string | null;
+}
+
+export function insertCopy(
+  database: WriteDatabase,
+  copy: Pick<CopyRow, 'id' | 'target' | 'endpoint' | 'region' | 'every_minutes' | 'writer' | 'added_at'>,
+): void {
+  statement(
+    database,
+    `INSERT INTO copies (id, target, endpoint, region, every_minutes, writer, added_at)
+     VALUES (@id, @target, @endpoint, @region, @every_minutes, @writer, @added_at)`,
+  ).run(copy);
+}
+
+/** Returns all copies, oldest first. */
+export function allCopies(database: ReadDatabase): CopyRow[] {
+  return statement<CopyRow>(database, 'SELECT * FROM copies ORDER BY added_at, id').all();
+}
+
+export function copyById(database: ReadDatabase, id: string): CopyRow | undefined {
+  return statement<CopyRow>(database, 'SELECT * FROM copies WHERE id = ?').get(id);
+}
+
+export function copyAt(database: ReadDatabase, target: string, endpoint: string | null): CopyRow | undefined {
+  return statement<CopyRow>(database, 'SELECT * FROM copies WHERE target = ? AND endpoint IS ?').get(
+    target,
+    endpoint,
+  );
+}
+
+export function deleteCopy(database: WriteDatabase, id: string): boolean {
+  return statement(database, 'DELETE FROM copies WHERE id = ?').run(id).changes > 0;
+}
+
+/** Records a finished sync. */
+export function setSynced(database: WriteDatabase, id: string, size: number, at: string): void {
+  statement(database, 'UPDATE copies SET synced_size = ?, synced_at = ?, last_error = NULL WHERE id = ?').run(
+    size,
+    at,
+    id,
+  );
+}
+
+export function setChecked(database: WriteDatabase, id: string, at: string): void {
+  statement(database, 'UPDATE copies SET checked_at = ?, last_error = NULL WHERE id = ?').run(at, id);
+}
+
+export function setCopyError(database: WriteDatabase, id: string, error: string): void {
+  statement(database, 'UPDATE copies SET last_error = ? WHERE id = ?').run(error, id);
+}
+
+/** Returns whether a copy is known to hold an object. */
+export function isCopied(database: ReadDatabase, copy: string, sha256: string): boolean {
+  return (
+    statement(database, 'SELECT 1 FROM copied_objects WHERE copy = ? AND sha256 = ?').get(copy, sha256) !==
+    undefined
+  );
+}
+
+export function insertCopiedObjects(database: WriteDatabase, copy: string, digests: readonly string[]): void {
+  const insert = statement(
+    database,
+    'INSERT INTO copied_objects (copy, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  );
+  for (const sha256 of digests) insert.run(copy, sha256);
+}
+
+/** Forgets what a copy holds, so that the next sync sends everything that is not there. */
+export function forgetCopiedObjects(database: WriteDatabase, copy: string): void {
+  statement(database, 'DELETE FROM copied_objects WHERE copy = ?').run(copy);
+}
+
+/** Returns up to `limit` objects of a copy after a digest, in order. */
+export function copiedObjectsAfter(
+  database: ReadDatabase,
+  copy: string,
+  after: string,
+  limit: number,
+): string[] {
+  return statement<{ sha256: string }>(
+    database,
+    'SELECT sha256 FROM copied_objects WHERE copy = ? AND sha256 > ? ORDER BY sha256 LIMIT ?',
+  )
+    .all(copy, after, limit)
+    .map(({ sha256 }) => sha256);
+}
+
+/** Returns the objects of a copy that were checked longest ago, never checked ones first. */
+export function leastRecentlyChecked(database: ReadDatabase, copy: string, limit: number): string[] {
+  return statement<{ sha256: string }>(
+    database,
+    'SELECT sha256 FROM copied_objects WHERE copy = ? ORDER BY checked_at NULLS FIRST, sha256 LIMIT ?',
+  )
+    .all(copy, limit)
+    .map(({ sha256 }) => sha256);
+}
+
+export function setObjectsChecked(
+  database: WriteDatabase,
+  copy: string,
+  digests: readonly string[],
+  at: string,
+): void {
+  const update = statement(
+    database,
+    'UPDATE copied_objects SET checked_at = ? WHERE copy = ? AND sha256 = ?',
+  );
+  for (const sha256 of digests) update.run(at, copy, sha256);
+}

@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { instantSchema } from '../values/text.ts';
+
+/** A second copy of the archive, in a folder or in a bucket of an S3-compatible object store. */
+export const copyIdSchema = z.string().regex(/^cp_[0-9a-f]{20}$/, 'A copy id is cp_ and 20 hex digits.');
+
+const target = z
+  .string()
+  .max(2_000)
+  .regex(
+    /^(file:\/\/\/|s3:\/\/[^/])/,
+    'A copy is in a folder (file:///path) or in a bucket (s3://bucket/prefix).',
+  );
+
+export const newCopySchema = z
+  .strictObject({
+    target,
+    endpoint: z
+      .url({ protocol: /^https?$/ })
+      .max(2_000)
+      .optional(),
+    region: z.string().min(1).max(100).optional(),
+    access_key: z.string().min(1).max(500).optional(),
+    secret_key: z.string().min(1).max(500).optional(),
+    every_minutes: z.int().min(1).max(43_200).optional(),
+  })
+  .refine(({ access_key, secret_key }) => (access_key === undefined) === (secret_key === undefined), {
+    message: 'An access key and its secret belong together.',
+    path: ['secret_key'],
+  });
+export type NewCopy = z.output<typeof newCopySchema>;
+
+export const copySchema = z
+  .strictObject({
+    id: copyIdSchema,
+    target: z.string(),
+    endpoint: z.string().nullable(),
+    region: z.string().nullable(),
+    every_minutes: z.int().nullable(),
+    /** Whether an access key is kept for it. It is never shown. */
+    has_credentials: z.boolean(),
+    added_at: instantSchema,
+    /** The number of ledger entries that the copy holds. */
+    size: z.int(),
+    /** The number of ledger entries of this archive that the copy does not hold yet. */
+    behind: z.int(),
+    synced_at: instantSchema.nullable(),
+    checked_at: instantSchema.nullable(),
+    /** Why the last sync or check failed; null if it did not. */
+    last_error: z.string().nullable(),
+  })
+  .meta({ id: 'Copy' });
+export type Copy = z.output<typeof copySchema>;
+
+/** What a sync sent. */
+export const copySyncSchema = z
+  .strictObject({
+    objects: z.int(),
+    bytes: z.int(),
+    /** Ledger entries whose records were sent. */
+    records: z.int(),
+    /** The checkpoint of the copy, as a signed note. */
+    checkpoint: z.string(),
+  })
+  .meta({ id: 'CopySync' });
+export type CopySync = z.output<typeof copySyncSchema>;
+
+export const copyCheckRequestSchema = z.strictObject({
+  /** The number of objects to read back; all if absent. */
+  sample: z.int().min(1).optional(),
+});
+
+/** What reading back a copy found. */
+export const copyCheckSchema = z
+  .strictObject({
+    ok: z.boolean(),
+    checked: z.int(),
+    /** Files whose bytes were not what they should be. They were sent again. */
+    damaged: z.int(),
+    missing: z.int(),
+    /** Objects that were damaged on this machine and intact in the copy, and were put back here. */
+    restored: z.int(),
+  })
+  .meta({ id: 'CopyCheck' });
+export type CopyCheck = z.output<typeof copyCheckSchema>;

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import {
+  copyCheckRequestSchema,
+  copyCheckSchema,
+  copySchema,
+  copySyncSchema,
+  newCopySchema,
+} from '../node/copy.ts';
+import { jobSchema } from '../node/job.ts';
+import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
+import { jsonBody, NO_BODY, route } from './route.ts';
+
+const waitQuery = z.strictObject({ wait: booleanParameter.optional() });
+
+/** Copies of the archive in folders and buckets. */
+export const copyRoutes = {
+  listCopies: route({
+    method: 'GET',
+    path: '/manage/copies',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'List the copies of the archive',
+    query: z.strictObject(listQuery),
+    responses: { 200: { description: 'A page of copies, oldest first', schema: pageOf(copySchema) } },
+    problems: [],
+  }),
+  addCopy: route({
+    method: 'POST',
+    path: '/manage/copies',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Add a copy in a folder or a bucket',
+    description:
+      'The place must be empty, or hold a copy of this archive, which is taken over. The access key is kept in the data folder and never shown again; without one, the environment and the usual files are used.',
+    body: jsonBody(newCopySchema),
+    responses: { 201: { description: 'The copy', schema: copySchema } },
+    problems: ['copy_exists', 'copy_failed'],
+  }),
+  removeCopy: route({
+    method: 'DELETE',
+    path: '/manage/copies/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Forget a copy; what it holds stays there',
+    responses: { 204: { description: 'Forgotten' } },
+    problems: ['not_found'],
+  }),
+  syncCopy: route({
+    method: 'POST',
+    path: '/manage/copies/{id}/sync',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Bring a copy up to date',
+    description:
+      'Sends only what is new, the checkpoint last. If a sync is running, the response is about that one. With `wait=true` the response is sent when it has ended.',
+    query: waitQuery,
+    body: NO_BODY,
+    responses: {
+      200: { description: 'What was sent', schema: copySyncSchema },
+      202: { description: 'The job that sends it', schema: jobSchema },
+    },
+    problems: ['not_found', 'copy_failed'],
+  }),
+  checkCopy: route({
+    method: 'POST',
+    path: '/manage/copies/{id}/check',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read a copy back and hash it',
+    description:
+      'Files that are damaged or missing are sent again. Objects that are damaged in this archive and intact in the copy are put back here.',
+    query: waitQuery,
+    body: { ...jsonBody(copyCheckRequestSchema), optional: true as const },
+    responses: {
+      200: { description: 'What was found', schema: copyCheckSchema },
+      202: { description: 'The job that reads', schema: jobSchema },
+    },
+    problems: ['not_found', 'copy_failed'],
+  }),
+};

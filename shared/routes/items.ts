@@ -1,0 +1,91 @@
+import {
+  CITATION_FORMATS,
+  citationQuery,
+  citationSchema,
+  DESCRIPTOR_FORMATS,
+  LINKSET_FORMATS,
+  linksetQuery,
+} from '../archive/citation.ts';
+import { commentSchema, commentsQuery, newCommentSchema } from '../archive/comment.ts';
+import { lookupQuery, lookupSchema } from '../archive/lookup.ts';
+import { pageOf } from '../values/list.ts';
+import { jsonBody, route } from './route.ts';
+
+/** What packs and studies have in common: comments and citations; and the blobs of packs. */
+export const itemRoutes = {
+  listComments: route({
+    method: 'GET',
+    path: '/api/items/{id}/comments',
+    access: 'read',
+    tag: 'Comments',
+    summary: 'List the comments of a pack or a study',
+    query: commentsQuery,
+    responses: { 200: { description: 'A page of comments, oldest first', schema: pageOf(commentSchema) } },
+    problems: ['not_found'],
+  }),
+  addComment: route({
+    method: 'POST',
+    path: '/api/items/{id}/comments',
+    access: 'contribute',
+    tag: 'Comments',
+    summary: 'Comment on a pack or a study',
+    body: jsonBody(newCommentSchema),
+    responses: { 201: { description: 'The comment', schema: commentSchema } },
+    problems: ['not_found', 'unknown_comment'],
+  }),
+  readCitation: route({
+    method: 'GET',
+    path: '/api/items/{id}/cite',
+    access: 'read',
+    tag: 'Citations',
+    summary: 'Read the citation of a pack or a study',
+    description:
+      'Choose one format with `format` or with `Accept`. The default is JSON with all text formats.',
+    query: citationQuery,
+    responses: {
+      200: {
+        description: 'The citation in all text formats, or in the requested one',
+        schema: citationSchema,
+        mediaTypes: [...Object.values(CITATION_FORMATS), ...Object.values(DESCRIPTOR_FORMATS)],
+      },
+    },
+    problems: ['not_found', 'invalid_format', 'not_acceptable'],
+  }),
+  readLinkset: route({
+    method: 'GET',
+    path: '/api/items/{id}/linkset',
+    access: 'read',
+    tag: 'Citations',
+    summary: 'Read the typed links of a pack or a study',
+    description:
+      'All links of the Signposting profile FAIR, as a linkset (RFC 9264). Choose the format with `format` or with `Accept`. The default is `application/linkset+json`.',
+    query: linksetQuery,
+    responses: { 200: { description: 'The linkset', mediaTypes: Object.values(LINKSET_FORMATS) } },
+    problems: ['not_found', 'invalid_format', 'not_acceptable'],
+  }),
+  lookUpDigests: route({
+    method: 'GET',
+    path: '/api/lookup',
+    access: 'read',
+    tag: 'Blobs',
+    summary: 'Find out which of some digests the archive has, and where',
+    description:
+      'For verifying many files at once. Says what the archive recorded; the stored bytes are not read again.',
+    query: lookupQuery,
+    responses: { 200: { description: 'The digests that the archive has', schema: lookupSchema } },
+    problems: [],
+  }),
+  readBlob: route({
+    method: 'GET',
+    path: '/api/blobs/{sha256}',
+    access: 'read',
+    tag: 'Blobs',
+    summary: 'Read a blob by its digest',
+    responses: {
+      200: { description: 'The bytes', mediaTypes: ['application/octet-stream'] },
+      206: { description: 'The requested range or ranges', mediaTypes: ['application/octet-stream'] },
+      304: { description: 'Not modified' },
+    },
+    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable'],
+  }),
+};

@@ -1,0 +1,7 @@
+/** Apart from the schemas, so that commands and threads that need no schema do not load the library for them. */
+export const DIGEST_PATTERN = /^[0-9a-f]{64}$/;
+
+/** Returns whether a text is a SHA-256 digest as 64 lowercase hex digits. */
+export function isDigest(text: string): boolean {
+  return DIGEST_PATTERN.test(text);
+}

@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from './support/fixtures.ts';
+import { publishPack } from './support/publishPack.ts';
+
+let parent: string;
+test.beforeEach(async () => {
+  parent = await mkdtemp(join(tmpdir(), 'strongroom-e2e-copy-'));
+});
+test.afterEach(() => rm(parent, { recursive: true, force: true }));
+
+test('the owner adds a copy in a folder, checks it, and removes it', async ({ page, node, checks }) => {
+  await page.goto('/');
+  await expect(page.getByRole('heading', { name: 'Getting started' })).toBeVisible();
+  const hint = page.getByRole('region', { name: 'Second copy' });
+  await expect(hint).toBeHidden();
+  const pack = await publishPack(node, { title: 'Tides' });
+  await page.reload();
+  await hint.getByRole('link', { name: 'Add a copy' }).click();
+
+  const copies = page.getByRole('region', { name: 'Copies' });
+  await expect(copies.getByRole('heading', { name: 'One disk is not an archive.' })).toBeVisible();
+  await copies.getByRole('button', { name: 'Add a copy' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a copy' });
+  await checks.accessible(page);
+  await dialog.getByText('Bucket', { exact: true }).click();
+  await expect(dialog.getByLabel('Secret', { exact: true })).toHaveAttribute('type', 'password');
+  await dialog.getByLabel('Access key').fill('key');
+  await dialog.getByRole('button', { name: 'Add copy' }).click();
+  await expect(dialog.getByText('Enter the name of the bucket.')).toBeVisible();
+  await expect(dialog.getByText('The access key and its secret belong together.')).toBeVisible();
+  await dialog.getByText('Folder', { exact: true }).first().click();
+  const folder = dialog.getByRole('textbox', { name: 'Folder' });
+  await folder.fill('copy');
+  await dialog.getByRole('button', { name: 'Add copy' }).click();
+  await expect(dialog.getByText('Enter the full path')).toBeVisible();
+  const place = join(parent, 'a copy, 100 %');
+  await folder.fill(place);
+  await dialog.getByRole('button', { name: 'Add copy' }).click();
+  await expect(dialog).toBeHidden();
+  await expect(copies.getByRole('heading', { name: place })).toBeVisible();
+  await expect(copies.getByText('Up to date', { exact: true })).toBeVisible();
+  const object = join(place, 'archive', pack.files[0]?.sha256 ?? '');
+  expect(existsSync(object)).toBe(true);
+  await checks.accessible(page);
+
+  await writeFile(object, 'altered');
+  await copies.getByRole('button', { name: `Check all: ${place}` }).click();
+  await expect(copies.getByText('1 were damaged and 0 were missing. They were sent again.')).toBeVisible();
+  await copies.getByRole('button', { name: `Check a sample: ${place}` }).click();
+  await expect(copies.getByText('1 file was read back. All are intact.')).toBeVisible();
+  await publishPack(node, { title: 'Winds' });
+  await page.reload();
+  await expect(copies.getByText('1 entry behind')).toBeVisible();
+  await copies.getByRole('button', { name: `Sync now: ${place}` }).click();
+  await expect(copies.getByText('Up to date', { exact: true })).toBeVisible();
+  await expect(page.getByRole('region', { name: 'Background jobs' })).toContainText('Updating a copy');
+
+  await copies.getByRole('button', { name: `Remove: ${place}` }).click();
+  const question = page.getByRole('dialog', { name: 'Remove this copy?' });
+  await expect(question).toContainText('What it holds stays there');
+  await checks.accessible(page);
+  await question.getByRole('button', { name: 'Remove copy' }).click();
+  await expect(copies.getByRole('heading', { name: 'One disk is not an archive.' })).toBeVisible();
+  expect(existsSync(object)).toBe(true);
+});
+
+test('a copy whose disk is away says so', async ({ page, node, checks }) => {
+  checks.allow(/502 \(Bad Gateway\)/);
+  await publishPack(node, { title: 'Tides' });
+  const place = join(parent, 'disk', 'copy');
+  await page.goto('/settings');
+  const copies = page.getByRole('region', { name: 'Copies' });
+  await copies.getByRole('button', { name: 'Add a copy' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a copy' });
+  await dialog.getByRole('textbox', { name: 'Folder' }).fill(place);
+  const refused = page.waitForResponse('**/manage/copies');
+  await dialog.getByRole('button', { name: 'Add copy' }).click();
+  expect((await refused).status()).toBe(502);
+  await expect(dialog.getByText('cannot be reached. Connect its disk')).toBeVisible();
+});

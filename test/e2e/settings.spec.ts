@@ -1,0 +1,135 @@
+import { expect, test } from './support/fixtures.ts';
+import { publishPack } from './support/publishPack.ts';
+
+test('unsaved settings are not lost: leaving asks, and saves, discards or stays', async ({
+  page,
+  checks,
+}) => {
+  await page.goto('/settings');
+  const cap = page.getByLabel('Maximum archive size');
+  await cap.fill('12');
+  await page.getByRole('link', { name: 'Packs', exact: true }).click();
+  const question = page.getByRole('dialog', { name: 'Unsaved changes' });
+  await expect(question).toBeVisible();
+  await checks.accessible(page);
+  await question.getByRole('button', { name: 'Keep editing' }).click();
+  await expect(page).toHaveURL(/\/settings$/);
+  await expect(cap).toHaveValue('12');
+
+  await page.getByRole('link', { name: 'Packs', exact: true }).click();
+  await question.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Packs' })).toBeVisible();
+  await page.getByRole('link', { name: 'Settings' }).click();
+  await expect(cap).toHaveValue('12');
+
+  await cap.fill('-1');
+  await page.getByRole('link', { name: 'Packs', exact: true }).click();
+  await question.getByRole('button', { name: 'Save' }).click();
+  await expect(question).toBeHidden();
+  await expect(page).toHaveURL(/\/settings$/);
+  await expect(cap).toHaveAttribute('aria-invalid', 'true');
+  await page.getByRole('link', { name: 'Packs', exact: true }).click();
+  await question.getByRole('button', { name: 'Discard' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Packs' })).toBeVisible();
+  await page.goBack();
+  await expect(cap).toHaveValue('12');
+
+  await cap.fill('13');
+  const asked = page.waitForEvent('dialog');
+  const reloaded = page.reload();
+  const dialog = await asked;
+  expect(dialog.type()).toBe('beforeunload');
+  await dialog.accept();
+  await reloaded;
+  await expect(cap).toHaveValue('12');
+});
+
+test('the units stay below the save bar, and an error stands under its number', async ({ page }) => {
+  await page.goto('/settings');
+  const cap = page.getByLabel('Maximum archive size');
+  await cap.fill('-1');
+  await cap.blur();
+  const message = page.getByText('At least 0.', { exact: true });
+  await expect(message).toBeVisible();
+  const [value, error] = [await cap.boundingBox(), await message.boundingBox()];
+  expect(error?.y).toBeGreaterThanOrEqual((value?.y ?? 0) + (value?.height ?? 0) - 1);
+  expect(error?.x).toBeGreaterThanOrEqual((value?.x ?? 0) - 1);
+
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 700 });
+    const covered = await page.evaluate(async () => {
+      const bar = document.querySelector<HTMLElement>('form [class*="save"]');
+      if (!bar) throw new Error('There is no save bar.');
+      let overlaps = 0;
+      const above: string[] = [];
+      for (let top = 0; top < document.body.scrollHeight; top += 17) {
+        window.scrollTo(0, top);
+        const frame = bar.getBoundingClientRect();
+        for (const unit of document.querySelectorAll('form [data-position="right"] span')) {
+          const { left, top: y, width: wide, height } = unit.getBoundingClientRect();
+          const [x, middle] = [left + wide / 2, y + height / 2];
+          const isUnder = x > frame.left && x < frame.right && middle > frame.top && middle < frame.bottom;
+          if (!isUnder) continue;
+          overlaps += 1;
+          // Units let clicks through, so what is painted on top is asked with all of them clickable.
+          for (const element of document.querySelectorAll<HTMLElement>('form [data-position="right"]'))
+            element.style.pointerEvents = 'auto';
+          if (!bar.contains(document.elementFromPoint(x, middle))) above.push(unit.textContent ?? '');
+        }
+      }
+      return { overlaps, above };
+    });
+    expect(covered.overlaps).toBeGreaterThan(0);
+    expect(covered.above).toEqual([]);
+  }
+  await page.getByRole('button', { name: 'Undo' }).click();
+});
+
+test('a link that opens a row shows it on a phone too, with a way back', async ({ page, node, checks }) => {
+  const pack = await publishPack(node, { title: 'Gulls at noon' });
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.goto(`/packs?open=${pack.id}`);
+  const sheet = page.getByRole('dialog', { name: 'Open pack' });
+  await expect(sheet.getByRole('heading', { name: 'Gulls at noon' })).toBeVisible();
+  expect((await sheet.boundingBox())?.width).toBe(390);
+  await checks.accessible(page);
+  await sheet.getByRole('button', { name: 'Back' }).click();
+  await expect(sheet).toBeHidden();
+  await expect(page).toHaveURL(/\/packs$/);
+  await expect(page.getByRole('link', { name: 'Gulls at noon' })).toBeVisible();
+});
+
+test('adding a private address says so, and the owner can allow or refuse it', async ({
+  page,
+  web,
+  checks,
+}) => {
+  web.publish('/page', '<title>Inside</title><p>inside</p>');
+  await page.goto('/sources?add');
+  const dialog = page.getByRole('dialog', { name: 'Watch a source' });
+  await dialog.getByLabel('URL').fill('https://example.org/');
+  await expect(dialog.getByText('is a private address')).toBeHidden();
+  await dialog.getByLabel('URL').fill(web.url('/page'));
+  await expect(dialog.getByText('127.0.0.1 is a private address.')).toBeVisible();
+  await checks.accessible(page);
+  const consent = dialog.getByRole('checkbox', { name: 'Watch an address in my own network' });
+  await consent.uncheck();
+  await expect(dialog.getByRole('button', { name: 'Watch', exact: true })).toBeDisabled();
+  await consent.check();
+  await dialog.getByRole('button', { name: 'Watch', exact: true }).click();
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+
+  const edit = page.getByRole('dialog', { name: 'Edit source' });
+  await edit.getByRole('button', { name: 'Fetch settings' }).click();
+  await edit.getByRole('checkbox', { name: 'Allow private addresses' }).uncheck();
+  await page.keyboard.press('Escape');
+  const question = page.getByRole('dialog', { name: 'Discard changes?' });
+  await expect(question).toBeVisible();
+  await checks.accessible(page);
+  await question.getByRole('button', { name: 'Keep editing' }).click();
+  await edit.getByRole('button', { name: 'Save' }).click();
+  await expect(edit).toBeHidden();
+  const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+  const source = await page.request.get(`/manage/sources/${id}`);
+  expect(await source.json()).toMatchObject({ allow_private: false });
+});

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from './support/fixtures.ts';
+import { publishPack } from './support/publishPack.ts';
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+const named = (name: string, text: string) => ({
+  name,
+  mimeType: 'application/octet-stream',
+  buffer: Buffer.from(text),
+});
+
+test('files are hashed in the browser and compared with a dropped list and with the archive', async ({
+  page,
+  checks,
+}) => {
+  await page.goto('/');
+  await page
+    .getByRole('navigation', { name: 'Main' })
+    .getByRole('link', { name: 'Verify', exact: true })
+    .click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Verify' })).toBeVisible();
+  await expect(page.getByText('Drop files or folders here')).toBeVisible();
+  await checks.accessible(page);
+  const uploads: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() !== 'GET') uploads.push(request.url());
+  });
+  const list = `${sha256('one')}  one.txt\nSHA256 (two.txt) = ${sha256('two')}\n${sha256('lost')}  lost.txt\n`;
+  await page
+    .locator('input[type=file]')
+    .first()
+    .setInputFiles([
+      named('one.txt', 'one'),
+      named('two.txt', 'two, changed'),
+      named('three.txt', 'three'),
+      named('SHA256SUMS', list),
+    ]);
+  const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+  await expect(rows).toHaveCount(4);
+  await expect(rows.filter({ hasText: 'one.txt' })).toContainText('Intact');
+  await expect(rows.filter({ hasText: 'two.txt' })).toContainText('Changed');
+  await expect(rows.filter({ hasText: 'three.txt' })).toContainText('Not in the archive');
+  await expect(rows.filter({ hasText: 'lost.txt' })).toContainText('Missing');
+  await expect(page.getByRole('list', { name: 'Lists' })).toContainText('SHA256SUMS: 3 digests');
+  await checks.accessible(page);
+  await page.getByRole('button', { name: 'Changed 1' }).click();
+  await expect(rows).toHaveCount(1);
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV' }).click();
+  const report = await readFile(await (await downloading).path(), 'utf8');
+  expect(report).toContain(`two.txt,changed,12,${sha256('two, changed')},${sha256('two')},SHA256SUMS`);
+  expect(uploads).toEqual([]);
+});
+
+test('a pack file, a checkpoint and known bytes are recognised; without a network look-ups wait', async ({
+  page,
+  node,
+  context,
+  checks,
+}) => {
+  checks.allow(/ERR_INTERNET_DISCONNECTED|Failed to load resource/);
+  const pack = await publishPack(node, { title: 'Levels' });
+  const packFile = await (await page.request.get(`/api/packs/${pack.id}/file`)).body();
+  const checkpoint = await (await page.request.get('/api/ledger/checkpoint')).body();
+  await page.goto('/verify');
+  await expect(page.getByRole('heading', { level: 1, name: 'Verify' })).toBeVisible();
+  await page.waitForLoadState('networkidle');
+  await context.setOffline(true);
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-verify-'));
+  const saved = join(folder, 'checkpoint.txt');
+  await writeFile(saved, checkpoint);
+  const input = page.locator('input[type=file]').first();
+  await input.setInputFiles([
+    named('copy.txt', 'the data of Levels'),
+    { name: 'received.pack.zip', mimeType: 'application/zip', buffer: packFile },
+    { name: 'checkpoint.txt', mimeType: 'text/plain', buffer: await readFile(saved) },
+  ]);
+  const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
+  await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('Look-up pending');
+  await expect(rows.filter({ hasText: 'data/data.txt' })).toContainText('Intact');
+  await expect(page.getByText('The node cannot be reached.')).toBeVisible();
+  await context.setOffline(false);
+  await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('In the archive');
+  await expect(rows.filter({ hasText: 'copy.txt' }).getByRole('link')).toHaveAttribute(
+    'href',
+    `/packs/${pack.id}`,
+  );
+  await expect(page.getByText(/The ledger begins with this checkpoint/)).toBeVisible();
+  await checks.accessible(page);
+});

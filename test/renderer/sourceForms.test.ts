@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest';
+import { intervalText, unitOf } from '../../renderer/src/format/interval.ts';
+import { previewAddress } from '../../renderer/src/pages/sources/form/previewAddress.ts';
+import type { SourcePreview } from '../../shared/collection/source.ts';
+
+describe('an interval', () => {
+  test.each([
+    [1, '1 minute', 'minutes'],
+    [45, '45 minutes', 'minutes'],
+    [60, '1 hour', 'hours'],
+    [90, '1 hour 30 minutes', 'minutes'],
+    [120, '2 hours', 'hours'],
+    [1_440, '1 day', 'days'],
+    [2_160, '1 day 12 hours', 'hours'],
+    [10_080, '7 days', 'days'],
+  ])('of %i minutes is %s', (minutes, text, unit) => {
+    expect([intervalText(minutes), unitOf(minutes)]).toEqual([text, unit]);
+  });
+});
+
+describe('an address without a scheme', () => {
+  const answers = (url: string) => ({ url, error: null, status: 200 }) as SourcePreview;
+  const fails = (url: string) => ({ url, error: 'connection_refused', status: null }) as SourcePreview;
+  const serverError = (url: string) => ({ url, error: 'http_error', status: 503 }) as SourcePreview;
+
+  async function tried(address: string, preview: (url: string) => SourcePreview) {
+    const urls: string[] = [];
+    const { url, note } = await previewAddress(address, async (each) => {
+      urls.push(each);
+      return preview(each);
+    });
+    return { urls, url, note };
+  }
+
+  test('is tried as https first', async () => {
+    expect(await tried('a.example/x', answers)).toEqual({
+      urls: ['https://a.example/x'],
+      url: 'https://a.example/x',
+      note: 'You entered no scheme: https:// was added, and it answers.',
+    });
+    expect((await tried('a.example', serverError)).url).toBe('https://a.example');
+  });
+
+  test('is tried as http if https does not answer, and this is said', async () => {
+    const found = await tried('a.example:8080', (url) =>
+      url.startsWith('https:') ? fails(url) : answers(url),
+    );
+    expect(found.url).toBe('http://a.example:8080');
+    expect(found.note).toMatch(/^You entered no scheme: https:\/\/ failed \(.+\), http:\/\/ answers\.$/);
+  });
+
+  test('stays https if neither answers', async () => {
+    const found = await tried('a.example', fails);
+    expect([found.url, found.urls.length]).toEqual(['https://a.example', 2]);
+    expect(found.note).toContain('neither');
+  });
+
+  test('with a scheme nothing else is tried', async () => {
+    expect(await tried('http://a.example', fails)).toEqual({
+      urls: ['http://a.example'],
+      url: 'http://a.example',
+      note: undefined,
+    });
+  });
+});

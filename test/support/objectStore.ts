@@ -1,0 +1,175 @@
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { CreateBucketCommand, S3Client, S3ServiceException } from '@aws-sdk/client-s3';
+import { vi } from 'vitest';
+
+const run = promisify(execFile);
+
+/** How a store is reached. */
+export interface StoreAddress {
+  endpoint: string;
+  region: string;
+  access_key: string;
+  secret_key: string;
+}
+
+/** A real S3-compatible object store on loopback: OpenStack Swift with its S3 interface and one replica. */
+export interface ObjectStore extends StoreAddress {
+  /** Creates a bucket, and waits until the store can do so. */
+  createBucket(bucket: string): Promise<void>;
+  /** Ends the processes and removes the folder. */
+  close(): Promise<void>;
+}
+
+const PACKAGES = ['swift-proxy', 'swift-account', 'swift-container', 'swift-object', 'memcached'];
+const BACK_ENDS = ['object', 'container', 'account'] as const;
+const BACK_ENDS_START_WITHIN_MS = 60_000;
+
+/** Installs Swift from Debian's packages if that is possible here. Returns whether it is installed. */
+export function installObjectStore(): boolean {
+  const isInstalled = () => existsSync('/usr/bin/swift-proxy-server') && existsSync('/usr/bin/memcached');
+  if (!isInstalled() && process.getuid?.() === 0 && existsSync('/etc/debian_version')) {
+    const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }, stdio: 'ignore' } as const;
+    execFileSync('apt-get', ['update', '-q'], options);
+    execFileSync('apt-get', ['install', '-q', '-y', '--no-install-recommends', ...PACKAGES], options);
+  }
+  return isInstalled();
+}
+
+/** Starts a store on free ports with a folder of its own. */
+export async function openObjectStore(): Promise<ObjectStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'strongroom-store-'));
+  const [proxy = 0, memcached = 0, ...backEnds] = await freePorts(2 + BACK_ENDS.length);
+  await configure(folder, proxy, memcached, backEnds);
+  const children = [
+    spawn('memcached', ['-u', 'nobody', '-l', '127.0.0.1', '-p', String(memcached)], { stdio: 'ignore' }),
+    ...[...BACK_ENDS, 'proxy'].map((name) => startServer(folder, name)),
+  ];
+  const address = { endpoint: `http://127.0.0.1:${proxy}`, region: 'us-east-1' };
+  const credentials = { accessKeyId: 'test:tester', secretAccessKey: 'testing' };
+  const client = new S3Client({ ...address, credentials, forcePathStyle: true, maxAttempts: 1 });
+  return {
+    ...address,
+    access_key: credentials.accessKeyId,
+    secret_key: credentials.secretAccessKey,
+    createBucket: (bucket) =>
+      vi.waitFor(() => createBucket(client, bucket), { timeout: BACK_ENDS_START_WITHIN_MS, interval: 250 }),
+    close: async () => {
+      client.destroy();
+      await Promise.all(children.map(end));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** An attempt that failed half-way may have created the bucket. */
+async function createBucket(client: S3Client, Bucket: string): Promise<void> {
+  try {
+    await client.send(new CreateBucketCommand({ Bucket }));
+  } catch (error) {
+    if (!(error instanceof S3ServiceException && error.name === 'BucketAlreadyOwnedByYou')) throw error;
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+/** Ports that were free a moment ago. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers: Server[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    servers.push(server);
+  }
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  for (const server of servers) {
+    server.close();
+    await once(server, 'close');
+  }
+  return ports;
+}
+
+/**
+ * Makes Swift read its settings from another folder than `/etc/swift`, then runs one of its programs. It ends with the test
+ * even if that is killed (PR_SET_PDEATHSIG).
+ */
+const START = `import ctypes, runpy, sys
+ctypes.CDLL(None).prctl(1, 9)
+from swift.common.utils import set_swift_dir
+set_swift_dir(sys.argv[1])
+sys.argv = sys.argv[2:]
+runpy.run_path(sys.argv[0], run_name='__main__')`;
+
+function startServer(folder: string, name: string): ChildProcess {
+  const program = `/usr/bin/swift-${name}-server`;
+  return spawn('/usr/bin/python3', ['-c', START, folder, program, join(folder, `${name}.conf`)], {
+    stdio: 'ignore',
+  });
+}
+
+async function configure(
+  folder: string,
+  proxy: number,
+  memcached: number,
+  backEnds: readonly number[],
+): Promise<void> {
+  await mkdir(join(folder, 'devices', 'd1'), { recursive: true });
+  await writeFile(
+    join(folder, 'swift.conf'),
+    '[swift-hash]\nswift_hash_path_prefix = a\nswift_hash_path_suffix = b\n',
+  );
+  for (const [index, name] of BACK_ENDS.entries()) {
+    const port = backEnds[index] ?? 0;
+    const ring = (...words: string[]) =>
+      run('swift-ring-builder', [`${name}.builder`, ...words], { cwd: folder });
+    await ring('create', '4', '1', '1');
+    await ring('add', `r1z1-127.0.0.1:${port}/d1`, '1');
+    await ring('rebalance');
+    const app = `${name}-server`;
+    const server = ['[pipeline:main]', `pipeline = ${app}`, `[app:${app}]`, `use = egg:swift#${name}`];
+    await writeFile(join(folder, `${name}.conf`), [...common(folder, port), ...server, ''].join('\n'));
+  }
+  const filters = ['catch_errors', 'gatekeeper', 'cache', 's3api', 'tempauth', 'slo', 'dlo'];
+  const sections = filters.flatMap((name) => [
+    `[filter:${name}]`,
+    `use = egg:swift#${name === 'cache' ? 'memcache' : name}`,
+    ...(FILTER_OPTIONS[name] ?? []),
+    ...(name === 'cache' ? [`memcache_servers = 127.0.0.1:${memcached}`] : []),
+  ]);
+  const app = ['[app:proxy-server]', 'use = egg:swift#proxy', 'account_autocreate = true'];
+  const pipeline = ['[pipeline:main]', `pipeline = ${filters.join(' ')} proxy-server`];
+  const lines = [...common(folder, proxy), ...pipeline, ...app, ...sections, ''];
+  await writeFile(join(folder, 'proxy.conf'), lines.join('\n'));
+}
+
+const FILTER_OPTIONS: Record<string, readonly string[]> = {
+  // A short page, so that a test of a few files needs several.
+  s3api: ['s3_acl = false', 'max_bucket_listing = 10'],
+  tempauth: ['user_test_tester = testing .admin .reseller_admin'],
+};
+
+function common(folder: string, port: number): string[] {
+  return [
+    '[DEFAULT]',
+    'bind_ip = 127.0.0.1',
+    `bind_port = ${port}`,
+    'workers = 0',
+    `user = ${userInfo().username}`,
+    `swift_dir = ${folder}`,
+    `devices = ${join(folder, 'devices')}`,
+    'mount_check = false',
+    'log_address = /dev/null',
+    'log_level = ERROR',
+  ];
+}
