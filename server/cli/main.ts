@@ -4,20 +4,20 @@ import { plainSentence } from './plainError.ts';
 
 /** Each command is imported when it is called, so that it does not load the modules of the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import('./serve.ts')).serve,
-  'sign-in': async () => (await import('./signIn.ts')).signIn,
-  watch: async () => (await import('./watch.ts')).watch,
-  check: async () => (await import('./check.ts')).check,
-  pack: async () => (await import('./pack.ts')).pack,
-  verify: async () => (await import('./verify.ts')).verify,
-  ledger: async () => (await import('./ledger.ts')).ledger,
-  audit: async () => (await import('./audit.ts')).audit,
-  import: async () => (await import('./import.ts')).importFiles,
-  rebuild: async () => (await import('./rebuild.ts')).rebuild,
-  key: async () => (await import('./key.ts')).key,
-  copy: async () => (await import('./copy.ts')).copy,
-  restore: async () => (await import('./restore.ts')).restore,
-  export: async () => (await import('./export.ts')).exportFile,
+  serve: async () => (await import('./commands/serve.ts')).serve,
+  'sign-in': async () => (await import('./commands/signIn.ts')).signIn,
+  watch: async () => (await import('./commands/watch.ts')).watch,
+  check: async () => (await import('./commands/check.ts')).check,
+  pack: async () => (await import('./commands/pack.ts')).pack,
+  verify: async () => (await import('./commands/verify.ts')).verify,
+  ledger: async () => (await import('./commands/ledger.ts')).ledger,
+  audit: async () => (await import('./commands/audit.ts')).audit,
+  import: async () => (await import('./commands/import.ts')).importFiles,
+  rebuild: async () => (await import('./commands/rebuild.ts')).rebuild,
+  key: async () => (await import('./commands/key.ts')).key,
+  copy: async () => (await import('./commands/copy.ts')).copy,
+  restore: async () => (await import('./commands/restore.ts')).restore,
+  export: async () => (await import('./commands/export.ts')).exportFile,
 };
 
 /** The app contains Node 24; in a checkout, `npm run` puts it on the path. */

@@ -1,8 +1,8 @@
 import { fingerprintOf } from '../ledger/entry.ts';
 import type { RecordedSubjects } from '../ledger/verifyLedger.ts';
-import { iterateRecordedEvents } from '../store/sqlite/collection/events.ts';
 import { iterateSourceRevisions } from '../store/sqlite/collection/sourceRevisions.ts';
 import { sourceByKey } from '../store/sqlite/collection/sources.ts';
+import { iterateRecordedEvents } from '../store/sqlite/collection/timeline/events.ts';
 import { eventDigest } from './record/recordEvent.ts';
 import { RETRIEVAL_SUBJECTS } from './record/recordedRetrievals.ts';
 import { recordedSource } from './sources/sourceRevisions.ts';

@@ -3,7 +3,7 @@ import { SELF } from '../../shared/collection/event.ts';
 import { recordedSource } from '../collection/sources/sourceRevisions.ts';
 import { sourceIdOf } from '../collection/sources/sources.ts';
 import { fingerprintOf } from '../ledger/entry.ts';
-import { rulesDigest } from '../store/sqlite/collection/eventNoise.ts';
+import { rulesDigest } from '../store/sqlite/collection/timeline/eventNoise.ts';
 import { type DumpedArchive, type DumpedSource, requireThat, stateAfter } from './dumpedArchive.ts';
 import type { oldRetrievalLine, sourceLine } from './lineSchemas.ts';
 

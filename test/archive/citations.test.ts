@@ -3,11 +3,11 @@ import { apaReference } from '../../server/archive/citations/apa.ts';
 import type { CitableWork } from '../../server/archive/citations/citedWork.ts';
 import { CITATION_FORMATS } from '../../shared/archive/citation.ts';
 import type { Study } from '../../shared/archive/study.ts';
-import { type CitationReaders, loadCitationReaders } from '../support/citationReaders.ts';
+import { type CitationReaders, loadCitationReaders } from '../support/archive/citationReaders.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
+import { rawRequest } from '../support/network/rawRequest.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
-import { rawRequest } from '../support/rawRequest.ts';
 import { citationOf, citedAs, HOSTILE_TITLES } from './citationSupport.ts';
 
 afterEach(closeTestNodes);

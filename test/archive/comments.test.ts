@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Comment } from '../../shared/archive/comment.ts';
+import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 let pack: string;

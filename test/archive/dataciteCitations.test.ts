@@ -3,9 +3,9 @@ import formats from 'ajv-formats';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Study } from '../../shared/archive/study.ts';
 import { RELATION_TYPES } from '../../shared/archive/vocabulary.ts';
-import { DATACITE_SCHEMA } from '../support/dataciteSchema.ts';
+import { DATACITE_SCHEMA } from '../support/archive/dataciteSchema.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
 import { citedAs, HOSTILE_TITLES } from './citationSupport.ts';
 
 afterEach(closeTestNodes);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { TreeNode } from '../../shared/archive/treeNode.ts';
+import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 beforeEach(async () => {

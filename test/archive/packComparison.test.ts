@@ -4,8 +4,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PackComparison } from '../../shared/archive/packComparison.ts';
 import type { FileDiff } from '../../shared/collection/diff.ts';
 import { fileOf } from '../fixity/support.ts';
+import {
+  type Files,
+  filesOf,
+  sampleRecord,
+  sha256Of,
+  uploadNewPack,
+  uploadPack,
+} from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { type Files, filesOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
 
 let node: TestNode;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
+import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 const packs: Record<string, Pack> = {};

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
+import { filesOf, problemOf, sampleRecord, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { filesOf, problemOf, sampleRecord, uploadNewPack, uploadPack } from '../support/packs.ts';
 
 let node: TestNode;
 beforeAll(async () => {

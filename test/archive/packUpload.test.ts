@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
 import { MAX_PACK_FILES } from '../../shared/limits.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { filesOf, packForm, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
+import {
+  filesOf,
+  packForm,
+  sampleRecord,
+  sha256Of,
+  uploadNewPack,
+  uploadPack,
+} from '../support/archive/packs.ts';
 import {
   fileHeaders,
   MULTIPART,
@@ -11,7 +17,8 @@ import {
   RECORD,
   refused,
   temporaryFiles,
-} from '../support/uploads.ts';
+} from '../support/archive/uploads.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 
 let node: TestNode;
 beforeAll(async () => {

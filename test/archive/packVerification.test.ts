@@ -6,8 +6,8 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import type { PackVerification } from '../../shared/archive/pack.ts';
 import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 beforeAll(async () => {

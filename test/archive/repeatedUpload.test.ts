@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
+import { filesOf, sampleRecord, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
+import { ledgerSize, temporaryFiles } from '../support/archive/uploads.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { filesOf, sampleRecord, uploadNewPack, uploadPack } from '../support/packs.ts';
-import { ledgerSize, temporaryFiles } from '../support/uploads.ts';
 
 let node: TestNode;
 beforeAll(async () => {

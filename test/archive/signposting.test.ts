@@ -4,8 +4,8 @@ import LinkHeader from 'http-link-header';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { linksetText } from '../../server/http/delivery/typedLinks.ts';
 import type { Study } from '../../shared/archive/study.ts';
+import { filesOf, problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { filesOf, problemOf, sha256Of, uploadNewPack } from '../support/packs.ts';
 
 interface Target {
   href: string;

@@ -2,9 +2,9 @@ import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isAllowedBy, parseRobotsTxt } from '../../server/collection/fetch/robotsRules.ts';
 import type { Study } from '../../shared/archive/study.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
 
 interface Listed {
   loc: string;

@@ -1,8 +1,8 @@
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Study, StudyTable } from '../../shared/archive/study.ts';
+import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 beforeAll(async () => {

@@ -7,8 +7,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { DESCRIPTOR_FORMATS } from '../../shared/archive/citation.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
 import { audit, fileOf, overwrite } from '../fixity/support.ts';
+import { type Files, filesOf, problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { type Files, filesOf, problemOf, sha256Of, uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sampleRecord } from '../support/archive/packs.ts';
+import { fileHeaders, MULTIPART, multipart, post, RECORD, refused } from '../support/archive/uploads.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { sampleRecord } from '../support/packs.ts';
-import { fileHeaders, MULTIPART, multipart, post, RECORD, refused } from '../support/uploads.ts';
 
 let node: TestNode;
 beforeAll(async () => {

@@ -1,8 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { MAX_PACK_BYTES } from '../../shared/limits.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { filesOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
+import { filesOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
 import {
   fileHeaders,
   ledgerSize,
@@ -12,7 +11,8 @@ import {
   RECORD,
   refused,
   temporaryFiles,
-} from '../support/uploads.ts';
+} from '../support/archive/uploads.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
 
 let node: TestNode;
 beforeAll(async () => {

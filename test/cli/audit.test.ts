@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { objectEntries, overwrite } from '../fixity/support.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
+import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { sampleRecord, uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

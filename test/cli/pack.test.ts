@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { packFolder } from '../../server/archive/packs/file/packFolder.ts';
 import type { Pack, PackRecordInput } from '../../shared/archive/pack.ts';
+import { SAMPLE_FILES } from '../support/archive/packFiles.ts';
+import { filesOf, sampleRecord } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { extract } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { SAMPLE_FILES } from '../support/packFiles.ts';
-import { filesOf, sampleRecord } from '../support/packs.ts';
 
 let folder: string;
 let data: string;

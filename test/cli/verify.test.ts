@@ -2,10 +2,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Finding, Summary } from '../../server/verification/report.ts';
+import { SAMPLE_FILES, VALID_PACK_FILE } from '../support/archive/packFiles.ts';
+import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { SAMPLE_FILES, VALID_PACK_FILE } from '../support/packFiles.ts';
-import { sha256Of, uploadNewPack } from '../support/packs.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { end, runCommand, type ServedNode, serveNode } from '../support/cli.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
 const served: ServedNode[] = [];
 

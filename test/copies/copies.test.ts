@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Copy, CopyCheck, CopySync } from '../../shared/node/copy.ts';
 import { parseLines } from '../dump/dumpLines.ts';
 import { filledArchive } from '../dump/filledArchive.ts';
+import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
+import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { problemOf, sampleRecord, uploadNewPack } from '../support/packs.ts';
-import { closeScriptedWebs } from '../support/scriptedWeb.ts';
 
 let place: string;
 beforeEach(async () => {

@@ -4,9 +4,9 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import { openTarget } from '../../server/copies/targets/openTarget.ts';
 import { verifyCopy } from '../../server/copies/verifyCopy.ts';
+import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { type CommandResult, runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { sampleRecord, uploadNewPack } from '../support/packs.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 
 const PRELOAD = new URL('./killAtStep.ts', import.meta.url).href;

@@ -12,9 +12,9 @@ import { type CopyTarget, DamagedSourceError } from '../../server/copies/targets
 import { verifyCopy } from '../../server/copies/verifyCopy.ts';
 import type { Copy, CopyCheck } from '../../shared/node/copy.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
+import { installObjectStore, type ObjectStore, openObjectStore } from '../support/network/objectStore.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { installObjectStore, type ObjectStore, openObjectStore } from '../support/objectStore.ts';
-import { sampleRecord, uploadNewPack } from '../support/packs.ts';
 import { requireThat } from '../support/requirements.ts';
 
 const BUCKET = 'copies';

@@ -8,8 +8,8 @@ import { readHead } from '../../server/ledger/appendEntry.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { packsQuery } from '../../shared/archive/pack.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { filesOf, sampleRecord, sha256Of } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { filesOf, sampleRecord, sha256Of } from '../support/packs.ts';
 
 const FILES = { 'a.txt': 'first', 'b.txt': 'second', 'c.txt': 'third' };
 const RECORD = sampleRecord({ title: 'Interrupted', files: filesOf(FILES) });

@@ -6,8 +6,8 @@ import { afterEach, expect, test } from 'vitest';
 import type { Event } from '../../shared/collection/event.ts';
 import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 
 const ROUNDS = 5;

@@ -6,9 +6,9 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import type { Pack, PackVerification } from '../../shared/archive/pack.ts';
 import type { LedgerVerification } from '../../shared/ledger/ledger.ts';
+import { sampleRecord } from '../support/archive/packs.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { sampleRecord } from '../support/packs.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 
 const ROUNDS = 6;

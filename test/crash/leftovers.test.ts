@@ -9,8 +9,8 @@ import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { overwrite } from '../fixity/support.ts';
+import { filesOf, sampleRecord, sha256Of } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { filesOf, sampleRecord, sha256Of } from '../support/packs.ts';
 
 const open: Store[] = [];
 afterEach(async () => {

@@ -5,10 +5,10 @@ import type { Pack } from '../../shared/archive/pack.ts';
 import type { CollectionResult } from '../../shared/collection/collection.ts';
 import type { Event } from '../../shared/collection/event.ts';
 import type { ObjectMetadata } from '../../shared/collection/source.ts';
+import { sampleRecord } from '../support/archive/packs.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { sampleRecord } from '../support/packs.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
 const SOURCES = 12;
 const PACKS = 12;

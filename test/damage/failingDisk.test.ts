@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { packForm, problemOf, sampleRecord, sha256Of } from '../support/archive/packs.ts';
 import { ControlledDisk, closeControlledDisks } from '../support/disk/controlledDisk.ts';
 import { closeTestNodes } from '../support/node.ts';
-import { packForm, problemOf, sampleRecord, sha256Of } from '../support/packs.ts';
 
 /** Every test runs a node in its own process, and its calls of the file system are watched or stopped. */
 afterEach(async () => {

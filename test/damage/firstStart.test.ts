@@ -2,8 +2,8 @@ import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
 import { keyOf } from './support.ts';
 
 afterEach(closeTestNodes);

@@ -4,9 +4,9 @@ import { readdir, readFile, rm, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
+import { problemOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { problemOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
 import { requireThat } from '../support/requirements.ts';
 import { addPackTo } from './support.ts';
 

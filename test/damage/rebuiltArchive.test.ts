@@ -1,9 +1,9 @@
 import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { end, serveNode } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
 import { blobFiles, copyOf, digestsIn, keyOf, run } from './support.ts';
 
 /*

@@ -3,8 +3,8 @@ import { cp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { type KeyChange, renewalText } from '../../shared/ledger/keyChange.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
 import { copyOf, keyOf, type List, run } from './support.ts';
 
 afterEach(closeTestNodes);

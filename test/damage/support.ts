@@ -4,9 +4,9 @@ import { join, relative } from 'node:path';
 import { expect, vi } from 'vitest';
 import { main } from '../../server/cli/main.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
+import { packForm, sampleRecord } from '../support/archive/packs.ts';
 import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { temporaryFolder } from '../support/node.ts';
-import { packForm, sampleRecord } from '../support/packs.ts';
 
 /** An archive whose node was killed, so that its last write is only in the log. */
 export interface KilledArchive {

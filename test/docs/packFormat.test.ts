@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { bagOf } from '../../server/archive/packs/bag/bag.ts';
 import { PROBLEMS } from '../../shared/problems.ts';
-import { FULL_RECORD } from '../support/packFiles.ts';
+import { FULL_RECORD } from '../support/archive/packFiles.ts';
 
 const DOCUMENT = fileURLToPath(new URL('../../docs/pack-format.md', import.meta.url));
 

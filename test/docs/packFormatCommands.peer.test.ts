@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { SAMPLE_FILES } from '../support/archive/packFiles.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { SAMPLE_FILES } from '../support/packFiles.ts';
-import { uploadNewPack } from '../support/packs.ts';
 import { requirePrograms } from '../support/requirements.ts';
 
 const run = promisify(execFile);

@@ -7,8 +7,8 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { openCollectingNode } from '../collection/support.ts';
 import { codeBlocksOf } from '../support/docs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
 afterEach(async () => {
   await closeTestNodes();

@@ -5,9 +5,9 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { DumpError } from '../../server/dump/dumpFile.ts';
 import { importDump } from '../../server/dump/importArchive.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { sampleRecord, uploadNewPack } from '../support/packs.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 
 afterEach(async () => {
   await closeTestNodes();

@@ -8,8 +8,8 @@ import { importDump } from '../../server/dump/importArchive.ts';
 import type { Finding } from '../../server/verification/report.ts';
 import { verifyPaths } from '../../server/verification/verifyPaths.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../support/node.ts';
-import { closeScriptedWebs } from '../support/scriptedWeb.ts';
 import { filledArchive } from './filledArchive.ts';
 
 export type Line = Record<string, unknown> & { kind: string };

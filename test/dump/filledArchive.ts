@@ -2,8 +2,8 @@ import { expect, vi } from 'vitest';
 import { imported } from '../collection/captures/support.ts';
 import { type CollectingNode, openCollectingNode } from '../collection/support.ts';
 import { audit, overwrite } from '../fixity/support.ts';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
-import { page, redirect, ScriptedWeb } from '../support/scriptedWeb.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { page, redirect, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { response } from '../support/warcFiles.ts';
 
 async function sent<Body>(node: CollectingNode, path: string, body: unknown): Promise<Body> {

@@ -6,11 +6,11 @@ import { pipeline } from 'node:stream/promises';
 import { describe, expect, test } from 'vitest';
 import { ZipFile } from 'yazl';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+import { olderDump } from '../support/archive/olderArchive.ts';
+import { sha256Of } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { extract } from '../support/extract.ts';
 import { openTestNode } from '../support/node.ts';
-import { olderDump } from '../support/olderArchive.ts';
-import { sha256Of } from '../support/packs.ts';
 import { altered, indexOf, member, parseLines, refusal, useValidDump, withTrailer } from './dumpLines.ts';
 
 const valid = useValidDump();

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { afterEach, expect, test } from 'vitest';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { audit, audits, damages, fileOf, fixityOf, objectEntries, overwrite } from './support.ts';
 
 afterEach(closeTestNodes);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { LOOK_EVERY_MS } from '../../server/fixity/auditSchedule.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { audit, audits, fixityOf, objectEntries, overwrite } from './support.ts';
 
 const DAY = 86_400_000;

@@ -2,9 +2,9 @@ import { access, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
+import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { problemOf, sampleRecord, uploadNewPack } from '../support/packs.ts';
 import { audit } from './support.ts';
 
 afterEach(closeTestNodes);

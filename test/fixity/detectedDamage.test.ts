@@ -4,9 +4,9 @@ import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import type { Event } from '../../shared/collection/event.ts';
 import { openCollectingNode } from '../collection/support.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../support/scriptedWeb.ts';
 import { damages, fileOf, objectEntries, overwrite } from './support.ts';
 
 afterEach(async () => {

@@ -7,9 +7,9 @@ import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import type { LostFile } from '../../shared/ledger/fixity.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
 import { audit, fileOf, overwrite } from './support.ts';
 
 const open: Store[] = [];

@@ -3,9 +3,16 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { imported } from '../collection/captures/support.ts';
 import { openCollectingNode } from '../collection/support.ts';
+import {
+  filesOf,
+  packForm,
+  sampleRecord,
+  sha256Of,
+  uploadNewPack,
+  uploadPack,
+} from '../support/archive/packs.ts';
+import { closeScriptedWebs, ScriptedWeb, tagged } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { filesOf, packForm, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
-import { closeScriptedWebs, ScriptedWeb, tagged } from '../support/scriptedWeb.ts';
 import { response } from '../support/warcFiles.ts';
 import { audit, fileOf, fixityOf, objectEntries, overwrite } from './support.ts';
 

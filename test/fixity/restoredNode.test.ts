@@ -4,8 +4,8 @@ import { afterEach, expect, test } from 'vitest';
 import { restoreDump } from '../../server/dump/restoreDump.ts';
 import { openStore } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
 import { audit, audits, damages, objectEntries, overwrite } from './support.ts';
 
 afterEach(closeTestNodes);

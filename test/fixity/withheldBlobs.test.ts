@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { openCollectingNode } from '../collection/support.ts';
+import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { closeScriptedWebs, ScriptedWeb, tagged } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
-import { closeScriptedWebs, ScriptedWeb, tagged } from '../support/scriptedWeb.ts';
 import { audit, overwrite } from './support.ts';
 
 afterEach(async () => {

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { FileToHash, HashedFile } from '../../server/hashing/hashFileSync.ts';
 import { hashInThreads } from '../../server/hashing/hashInThreads.ts';
+import { sha256Of } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { sha256Of } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

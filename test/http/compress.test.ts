@@ -8,9 +8,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { compressText } from '../../server/http/delivery/compress.ts';
 import { sendJsonWithEtag } from '../../server/http/delivery/sendJsonWithEtag.ts';
 import type { Pack } from '../../shared/archive/pack.ts';
+import { SAMPLE_FILES } from '../support/archive/packFiles.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { SAMPLE_FILES } from '../support/packFiles.ts';
-import { uploadNewPack } from '../support/packs.ts';
 
 let node: TestNode;
 let packs: string[];

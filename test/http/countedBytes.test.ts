@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
+import { filesOf, packForm, sampleRecord } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
+import { readToEnd, sendRaw } from '../support/network/rawConnection.ts';
+import { ofBytes, openSharedNode, refusalOf, statuses, upload, write } from '../support/network/visitors.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { filesOf, packForm, sampleRecord } from '../support/packs.ts';
-import { readToEnd, sendRaw } from '../support/rawConnection.ts';
-import { ofBytes, openSharedNode, refusalOf, statuses, upload, write } from '../support/visitors.ts';
 
 afterEach(closeTestNodes);
 

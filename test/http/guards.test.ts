@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../shared/routes.ts';
+import { rawRequest } from '../support/network/rawRequest.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { rawRequest } from '../support/rawRequest.ts';
 
 afterEach(closeTestNodes);
 

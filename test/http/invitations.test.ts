@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { problemOf } from '../support/archive/packs.ts';
+import { contribute, type Invited, invite, share, withToken } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { problemOf } from '../support/packs.ts';
-import { contribute, type Invited, invite, share, withToken } from '../support/sharing.ts';
 
 afterEach(closeTestNodes);
 

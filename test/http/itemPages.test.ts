@@ -4,9 +4,9 @@ import { load } from 'cheerio';
 import jsonld from 'jsonld';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Study } from '../../shared/archive/study.ts';
+import { problemOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
+import { rawRequest } from '../support/network/rawRequest.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { problemOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../support/packs.ts';
-import { rawRequest } from '../support/rawRequest.ts';
 
 /** As in the built interface. */
 const DOCUMENT = `<!doctype html>

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
+import { problemOf, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { problemOf, sha256Of, uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

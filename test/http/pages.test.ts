@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { isDataPath, PAGE_PATHS } from '../../shared/node/pages.ts';
 import { ROUTES } from '../../shared/routes.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NodeConfig } from '../../server/config.ts';
+import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { ManualClock } from '../support/manualClock.ts';
+import { type RawResponse, rawRequest } from '../support/network/rawRequest.ts';
+import { closeTlsProxies, type Rewrite, TlsProxy } from '../support/network/tlsProxy.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { problemOf, uploadNewPack } from '../support/packs.ts';
-import { type RawResponse, rawRequest } from '../support/rawRequest.ts';
-import { closeTlsProxies, type Rewrite, TlsProxy } from '../support/tlsProxy.ts';
 
 const NAME = 'archive.example';
 const PUBLIC = `https://${NAME}`;

@@ -6,9 +6,9 @@ import { migration as ledgerAndBlobs } from '../../server/store/sqlite/engine/mi
 import { openForWriting } from '../../server/store/sqlite/engine/open.ts';
 import type { OwnerSession } from '../../shared/node/session.ts';
 import { instantOf } from '../../shared/values/clock.ts';
+import { problemOf, sha256Of } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { problemOf, sha256Of } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

@@ -6,10 +6,10 @@ import { authorize, mayContribute, type Visitor } from '../../server/http/securi
 import type { Sharing } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { Access } from '../../shared/routes/route.ts';
+import { problemOf } from '../support/archive/packs.ts';
+import { rawRequest } from '../support/network/rawRequest.ts';
+import { contribute, share, withToken } from '../support/network/sharing.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
-import { problemOf } from '../support/packs.ts';
-import { rawRequest } from '../support/rawRequest.ts';
-import { contribute, share, withToken } from '../support/sharing.ts';
 
 const blockers: Server[] = [];
 

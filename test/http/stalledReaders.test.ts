@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ReaderLimits } from '../../server/config.ts';
+import { problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { readToEnd, requestAndStall } from '../support/network/rawConnection.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { problemOf, sampleRecord, sha256Of, uploadNewPack } from '../support/packs.ts';
-import { readToEnd, requestAndStall } from '../support/rawConnection.ts';
 
 const sockets: Socket[] = [];
 let template: string;

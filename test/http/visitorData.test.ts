@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../support/manualClock.ts';
+import { openSharedNode, visitorsOf, write } from '../support/network/visitors.ts';
 import { closeTestNodes, openTestNode } from '../support/node.ts';
-import { openSharedNode, visitorsOf, write } from '../support/visitors.ts';
 
 afterEach(closeTestNodes);
 

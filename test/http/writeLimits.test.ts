@@ -2,10 +2,9 @@ import { writeFile } from 'node:fs/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { addressGroup } from '../../server/archive/limits/addressGroup.ts';
 import { blobPath } from '../../server/store/blobs/paths.ts';
+import { filesOf, sampleRecord, uploadPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
-import { closeTestNodes } from '../support/node.ts';
-import { filesOf, sampleRecord, uploadPack } from '../support/packs.ts';
-import { rawRequest } from '../support/rawRequest.ts';
+import { rawRequest } from '../support/network/rawRequest.ts';
 import {
   ledgerSize,
   ofBytes,
@@ -16,7 +15,8 @@ import {
   upload,
   uploadStreamed,
   write,
-} from '../support/visitors.ts';
+} from '../support/network/visitors.ts';
+import { closeTestNodes } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 

@@ -4,8 +4,8 @@ import { afterEach, expect, test } from 'vitest';
 import { nodeKeyOf, openCheckpoint, privateKeyOfSeed } from '../../server/ledger/checkpoint.ts';
 import { Checkpoints } from '../../server/ledger/checkpoints.ts';
 import { run } from '../damage/support.ts';
+import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

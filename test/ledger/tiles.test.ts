@@ -4,9 +4,8 @@ import { appendEntry } from '../../server/ledger/appendEntry.ts';
 import { openStore } from '../../server/store/store.ts';
 import { canonicalText } from '../../shared/values/canonicalJson.ts';
 import { systemClock } from '../../shared/values/clock.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { problemOf } from '../support/packs.ts';
-import { rawRequest } from '../support/rawRequest.ts';
+import { problemOf } from '../support/archive/packs.ts';
+import { rawRequest } from '../support/network/rawRequest.ts';
 import {
   type Fetch,
   isIncluded,
@@ -16,7 +15,8 @@ import {
   type SignedTree,
   TiledTree,
   tilePath,
-} from '../support/tlogClient.ts';
+} from '../support/network/tlogClient.ts';
+import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 
 afterEach(closeTestNodes);
 

@@ -83,7 +83,7 @@ const cases: [file: string, line: string, why: string | null][] = [
   ['electron/cli.ts', "import '../server/cli/main.ts';\nimport '../server/launch/build.ts';", null],
   [
     'electron/command.ts',
-    "import '../server/cli/serve.ts';",
+    "import '../server/cli/commands/serve.ts';",
     'electron/ opens a node or runs the command line',
   ],
   ['electron/near.ts', "import './ipc.ts';\nimport '../shared/limits.ts';", null],

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
-import { readToEnd, sendRaw } from '../support/rawConnection.ts';
+import { readToEnd, sendRaw } from '../support/network/rawConnection.ts';
 
 /** What the process inside a namespace is told. */
 export type Told =

@@ -4,7 +4,7 @@ import { type Finding, judge, ListIndex } from '../../renderer/src/pages/verify/
 import { reportText } from '../../renderer/src/pages/verify/report.ts';
 import { zipEntries } from '../../renderer/src/pages/verify/zipEntries.ts';
 import { parseChecksums } from '../../shared/values/checksums.ts';
-import { SAMPLE_FILES, VALID_PACK_FILE } from '../support/packFiles.ts';
+import { SAMPLE_FILES, VALID_PACK_FILE } from '../support/archive/packFiles.ts';
 
 const A = 'a'.repeat(64);
 const B = 'b'.repeat(64);

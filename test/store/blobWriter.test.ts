@@ -4,8 +4,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { BlobWriter } from '../../server/store/blobs/blobWriter.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { sha256Of } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { sha256Of } from '../support/packs.ts';
 
 const open: Store[] = [];
 afterEach(async () => {

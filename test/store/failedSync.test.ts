@@ -9,8 +9,8 @@ import {
   WriteAheadLog,
 } from '../../server/store/sqlite/engine/writeAheadLog.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
+import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { problemOf, uploadNewPack } from '../support/packs.ts';
 
 /*
  * After a failed sync, the next sync may succeed without having written anything. So a new reader cannot find out by

@@ -8,8 +8,8 @@ import { ShardFolders } from '../../server/store/blobs/shardFolders.ts';
 import { createBlobRowIfAbsent } from '../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { sha256Of } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { sha256Of } from '../support/packs.ts';
 
 const open: Store[] = [];
 afterEach(async () => {

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import type { Status } from '../../shared/collection/collection.ts';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
+import { uploadNewPack } from '../support/archive/packs.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
-import { uploadNewPack } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

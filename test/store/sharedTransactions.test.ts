@@ -5,8 +5,8 @@ import { readHead } from '../../server/ledger/appendEntry.ts';
 import { readSetting, writeSetting } from '../../server/store/sqlite/node/settings.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { filesOf, sampleRecord } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { filesOf, sampleRecord } from '../support/packs.ts';
 
 const open: Store[] = [];
 afterEach(async () => {

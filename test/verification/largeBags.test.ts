@@ -4,8 +4,8 @@ import { afterEach, expect, test } from 'vitest';
 import { type BagFile, tagFileLines } from '../../server/archive/packs/bag/tagFileLines.ts';
 import { type Finding, Tally } from '../../server/verification/report.ts';
 import { verifyPaths } from '../../server/verification/verifyPaths.ts';
+import { sha256Of } from '../support/archive/packs.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
-import { sha256Of } from '../support/packs.ts';
 
 afterEach(closeTestNodes);
 

@@ -5,9 +5,7 @@ import { openChecksumFile } from '../../server/verification/checksumFile.ts';
 import { openReferenceArchive } from '../../server/verification/referenceArchive.ts';
 import { type Finding, Tally } from '../../server/verification/report.ts';
 import { type VerifyInput, verifyPaths } from '../../server/verification/verifyPaths.ts';
-import { extract } from '../support/extract.ts';
-import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
-import { olderDump } from '../support/olderArchive.ts';
+import { olderDump } from '../support/archive/olderArchive.ts';
 import {
   BAG,
   bareEntries,
@@ -17,9 +15,11 @@ import {
   tagFile,
   VALID_PACK_FILE,
   withTagManifest,
-} from '../support/packFiles.ts';
-import { sha256Of, uploadNewPack } from '../support/packs.ts';
-import { buildZip } from '../support/zipBuilder.ts';
+} from '../support/archive/packFiles.ts';
+import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
+import { buildZip } from '../support/archive/zipBuilder.ts';
+import { extract } from '../support/extract.ts';
+import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
 
 let folder: string;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { hasCapture, insertCapture, lastCapturedVersion } from '../../store/sqlite/collection/captures.ts';
-import { firstEventWith } from '../../store/sqlite/collection/events.ts';
 import { insertRetrieval } from '../../store/sqlite/collection/retrievals.ts';
+import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../store/sqlite/node/blobs.ts';
 import { recordEvent } from '../record/recordEvent.ts';

@@ -12,8 +12,8 @@ import {
   comparableEvent,
   putEventNoise,
   rulesDigest,
-} from '../../store/sqlite/collection/eventNoise.ts';
-import { type EventSummary, putEventSummary } from '../../store/sqlite/collection/eventSummaries.ts';
+} from '../../store/sqlite/collection/timeline/eventNoise.ts';
+import { type EventSummary, putEventSummary } from '../../store/sqlite/collection/timeline/eventSummaries.ts';
 import { blobBytes } from '../../store/sqlite/node/blobs.ts';
 import type { Store } from '../../store/store.ts';
 import { objectToRead } from '../derived/body/objectToRead.ts';

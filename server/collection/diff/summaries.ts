@@ -1,13 +1,13 @@
 import type { Event } from '../../../shared/collection/event.ts';
 import type { Log } from '../../runtime/log.ts';
-import { comparableEvent } from '../../store/sqlite/collection/eventNoise.ts';
+import { comparableEvent } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import {
   changesAfter,
   isSummarized,
   lastSummarizedEvent,
   setLastSummarizedEvent,
-} from '../../store/sqlite/collection/eventSummaries.ts';
-import { lastEventId } from '../../store/sqlite/collection/events.ts';
+} from '../../store/sqlite/collection/timeline/eventSummaries.ts';
+import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from '../derived/idleMonitor.ts';
 import type { Diffs } from './diffs.ts';

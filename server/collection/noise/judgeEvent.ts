@@ -1,6 +1,6 @@
 import type { NoiseFindings, NoiseRule } from '../../../shared/collection/noise.ts';
 import type { DamageContext } from '../../fixity/confirmDamage.ts';
-import type { ComparableEvent } from '../../store/sqlite/collection/eventNoise.ts';
+import type { ComparableEvent } from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import { objectToRead } from '../derived/body/objectToRead.ts';
 import { isPermanent, NotDerivableError } from '../derived/notDerivable.ts';
 import { noticeDamagedObjects } from '../derived/noticeDamagedObjects.ts';

@@ -2,6 +2,7 @@ import type { NewNoisePreview, NoisePreview, NoiseRun } from '../../../shared/co
 import { Problem } from '../../../shared/problems.ts';
 import type { JobRun, Jobs, RunningJob } from '../../runtime/jobs.ts';
 import type { Log } from '../../runtime/log.ts';
+import { sourceById } from '../../store/sqlite/collection/sources.ts';
 import {
   type ComparableEvent,
   comparableEvent,
@@ -9,8 +10,7 @@ import {
   countComparable,
   type EventNoise,
   putEventNoise,
-} from '../../store/sqlite/collection/eventNoise.ts';
-import { sourceById } from '../../store/sqlite/collection/sources.ts';
+} from '../../store/sqlite/collection/timeline/eventNoise.ts';
 import type { Store } from '../../store/store.ts';
 import type { Deriver } from '../derived/process/deriver.ts';
 import type { Diffs } from '../diff/diffs.ts';

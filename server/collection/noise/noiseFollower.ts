@@ -7,8 +7,8 @@ import {
   lastJudgedEvent,
   putEventNoise,
   setLastJudgedEvent,
-} from '../../store/sqlite/collection/eventNoise.ts';
-import { lastEventId } from '../../store/sqlite/collection/events.ts';
+} from '../../store/sqlite/collection/timeline/eventNoise.ts';
+import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { Store } from '../../store/store.ts';
 import { IdleMonitor } from '../derived/idleMonitor.ts';
 import type { Deriver } from '../derived/process/deriver.ts';

@@ -1,7 +1,7 @@
 import type { Event } from '../../../shared/collection/event.ts';
 import { appendEntry } from '../../ledger/appendEntry.ts';
 import { fingerprintOver } from '../../ledger/entry.ts';
-import { insertEvent, type NewEvent, nextEventId } from '../../store/sqlite/collection/events.ts';
+import { insertEvent, type NewEvent, nextEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 
 /**

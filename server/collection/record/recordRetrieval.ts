@@ -2,7 +2,6 @@ import type { EventType } from '../../../shared/collection/event.ts';
 import { SELF } from '../../../shared/collection/event.ts';
 import type { Settings } from '../../../shared/node/settings.ts';
 import { updateNextCheck } from '../../store/sqlite/collection/dueTimes.ts';
-import { firstEventWith } from '../../store/sqlite/collection/events.ts';
 import { insertRetrieval, type NewRetrieval } from '../../store/sqlite/collection/retrievals.ts';
 import {
   type SourceRow,
@@ -10,6 +9,7 @@ import {
   takeUnnamed,
   updateCheckState,
 } from '../../store/sqlite/collection/sources.ts';
+import { firstEventWith } from '../../store/sqlite/collection/timeline/events.ts';
 import { replaceValidators, type Validators } from '../../store/sqlite/collection/validators.ts';
 import type { WriteDatabase } from '../../store/sqlite/engine/open.ts';
 import type { Reservation } from '../../store/sqlite/engine/writer.ts';

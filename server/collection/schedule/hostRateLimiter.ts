@@ -1,6 +1,6 @@
 import type { Settings } from '../../../shared/node/settings.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
-import { AdaptiveConcurrency } from './adaptiveConcurrency.ts';
+import { AdaptiveConcurrency, type EventLoopMonitor } from './adaptiveConcurrency.ts';
 
 /** A host asked for a pause (Retry-After) that is longer than a round waits. */
 export class HostBackoffError extends Error {
@@ -43,13 +43,15 @@ export class HostRateLimiter {
   readonly #clock: Clock;
   readonly #limits: () => Limits;
   readonly #hosts = new Map<string, Host>();
-  readonly #concurrency = new AdaptiveConcurrency(() => this.#startNext());
+  readonly #concurrency: AdaptiveConcurrency;
   #wakeAt = Number.POSITIVE_INFINITY;
   #wake: AbortController | undefined;
 
-  constructor(clock: Clock, limits: () => Limits) {
+  /** @param watch how the delay of the event loop is measured; by default with a timer. */
+  constructor(clock: Clock, limits: () => Limits, watch?: EventLoopMonitor) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#concurrency = new AdaptiveConcurrency(() => this.#startNext(), watch);
   }
 
   /**

@@ -7,13 +7,13 @@ import {
 } from '../../../shared/collection/source.ts';
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
+import { hasRetrieval, recentChecks, retrievalsOfSource } from '../../store/sqlite/collection/retrievals.ts';
+import { listSourceRows, type SourceRow, sourceById } from '../../store/sqlite/collection/sources.ts';
 import {
   labelOfNewestVersion,
   lastCapturedEvent,
   lastEventAt,
-} from '../../store/sqlite/collection/events.ts';
-import { hasRetrieval, recentChecks, retrievalsOfSource } from '../../store/sqlite/collection/retrievals.ts';
-import { listSourceRows, type SourceRow, sourceById } from '../../store/sqlite/collection/sources.ts';
+} from '../../store/sqlite/collection/timeline/events.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 import { isPrivateAddress } from '../fetch/addresses.ts';

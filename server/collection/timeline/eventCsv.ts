@@ -1,8 +1,8 @@
 import type { Event, EventsQuery } from '../../../shared/collection/event.ts';
 import { type CsvCell, csvLines } from '../../csv.ts';
 import { databaseFile } from '../../store/blobs/paths.ts';
-import { eventsByIds } from '../../store/sqlite/collection/events.ts';
-import { scanTimeline, type TimelinePosition } from '../../store/sqlite/collection/timelineScan.ts';
+import { eventsByIds } from '../../store/sqlite/collection/timeline/events.ts';
+import { scanTimeline, type TimelinePosition } from '../../store/sqlite/collection/timeline/timelineScan.ts';
 import { openSnapshot } from '../../store/sqlite/engine/writeAheadLog.ts';
 import type { Store } from '../../store/store.ts';
 import { eventFilterOf } from './events.ts';

@@ -2,22 +2,22 @@ import type { Event, EventDetails, EventsQuery } from '../../../shared/collectio
 import { Problem } from '../../../shared/problems.ts';
 import type { Slice } from '../../../shared/values/list.ts';
 import { otherObserversOf } from '../../store/sqlite/collection/captures.ts';
-import { eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
+import { eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
 import {
   type EventFilter,
   eventsByDigests,
   isEveryEvent,
   listEventIds,
   newestEventNumbers,
-} from '../../store/sqlite/collection/eventList.ts';
+} from '../../store/sqlite/collection/timeline/eventList.ts';
 import {
   eventById,
   eventsAfter,
   eventsByIds,
   lastEventId,
   neighboursOf,
-} from '../../store/sqlite/collection/events.ts';
-import { readSeenMarks } from '../../store/sqlite/collection/seenEvents.ts';
+} from '../../store/sqlite/collection/timeline/events.ts';
+import { readSeenMarks } from '../../store/sqlite/collection/timeline/seenEvents.ts';
 import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 

@@ -1,8 +1,12 @@
 import { MAX_SEEN_EXCEPTIONS, type Seen, type SeenChange } from '../../../shared/collection/seen.ts';
 import { Problem } from '../../../shared/problems.ts';
-import { EVERY_EVENT, eventColumns } from '../../store/sqlite/collection/eventColumns.ts';
-import { lastEventId } from '../../store/sqlite/collection/events.ts';
-import { readSeenMarks, type SeenMarks, writeSeenMarks } from '../../store/sqlite/collection/seenEvents.ts';
+import { EVERY_EVENT, eventColumns } from '../../store/sqlite/collection/timeline/eventColumns.ts';
+import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
+import {
+  readSeenMarks,
+  type SeenMarks,
+  writeSeenMarks,
+} from '../../store/sqlite/collection/timeline/seenEvents.ts';
 import type { Store } from '../../store/store.ts';
 import { loadTimeline } from './events.ts';
 

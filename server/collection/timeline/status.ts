@@ -3,7 +3,6 @@ import type { Settings } from '../../../shared/node/settings.ts';
 import { instantOf } from '../../../shared/values/clock.ts';
 import { readFixity } from '../../fixity/damages.ts';
 import { hasOverdueSource } from '../../store/sqlite/collection/dueTimes.ts';
-import { lastEventId } from '../../store/sqlite/collection/events.ts';
 import { lastCompletedRound } from '../../store/sqlite/collection/rounds.ts';
 import {
   countSourcesIn,
@@ -11,6 +10,7 @@ import {
   failingSources,
   leastRefusedBytes,
 } from '../../store/sqlite/collection/sources.ts';
+import { lastEventId } from '../../store/sqlite/collection/timeline/events.ts';
 import type { ReadDatabase } from '../../store/sqlite/engine/open.ts';
 import { counter } from '../../store/sqlite/node/blobs.ts';
 import { reachedStorageLimit } from '../../store/storageSpace.ts';

@@ -15,9 +15,9 @@ import {
   without,
   withTagFile,
   withTagManifest,
-} from '../../support/packFiles.ts';
+} from '../../support/archive/packFiles.ts';
+import { buildZip, dataDescriptor, zip64End } from '../../support/archive/zipBuilder.ts';
 import { openPool, type Pool } from '../../support/refusals.ts';
-import { buildZip, dataDescriptor, zip64End } from '../../support/zipBuilder.ts';
 
 let pool: Pool;
 beforeAll(async () => {

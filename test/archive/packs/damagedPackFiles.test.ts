@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PROBLEMS } from '../../../shared/problems.ts';
-import { BAG, VALID_PACK_FILE } from '../../support/packFiles.ts';
+import { BAG, VALID_PACK_FILE } from '../../support/archive/packFiles.ts';
+import { buildZip } from '../../support/archive/zipBuilder.ts';
 import { openPool, type Pool } from '../../support/refusals.ts';
-import { buildZip } from '../../support/zipBuilder.ts';
 
 let pool: Pool;
 beforeAll(async () => {

@@ -2,11 +2,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { bagOf } from '../../../server/archive/packs/bag/bag.ts';
+import { FULL_RECORD, SAMPLE_FILES } from '../../support/archive/packFiles.ts';
+import { writtenPackFile } from '../../support/archive/writtenPackFile.ts';
 import { EXTRACTORS, run } from '../../support/extract.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
-import { FULL_RECORD, SAMPLE_FILES } from '../../support/packFiles.ts';
 import { requirePrograms } from '../../support/requirements.ts';
-import { writtenPackFile } from '../../support/writtenPackFile.ts';
 
 afterEach(closeTestNodes);
 

@@ -12,9 +12,9 @@ import {
   without,
   withTagFile,
   withTagManifest,
-} from '../../support/packFiles.ts';
+} from '../../support/archive/packFiles.ts';
+import { buildZip } from '../../support/archive/zipBuilder.ts';
 import { openPool, type Pool, type Refused } from '../../support/refusals.ts';
-import { buildZip } from '../../support/zipBuilder.ts';
 
 let pool: Pool;
 beforeAll(async () => {

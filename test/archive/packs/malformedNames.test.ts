@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bareEntries, plus, ROOT, recordFor, withChangedEntry } from '../../support/packFiles.ts';
-import { filesOf } from '../../support/packs.ts';
+import { bareEntries, plus, ROOT, recordFor, withChangedEntry } from '../../support/archive/packFiles.ts';
+import { filesOf } from '../../support/archive/packs.ts';
+import { type BuiltEntry, buildZip, extraField } from '../../support/archive/zipBuilder.ts';
 import { openPool, type Pool, type Refused } from '../../support/refusals.ts';
-import { type BuiltEntry, buildZip, extraField } from '../../support/zipBuilder.ts';
 
 let pool: Pool;
 beforeAll(async () => {

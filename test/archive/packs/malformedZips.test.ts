@@ -11,9 +11,9 @@ import {
   recordFor,
   VALID_PACK_FILE,
   withChangedEntry,
-} from '../../support/packFiles.ts';
+} from '../../support/archive/packFiles.ts';
+import { buildZip, dataDescriptor, extraField, zip64End } from '../../support/archive/zipBuilder.ts';
 import { openPool, type Pool, type Refused } from '../../support/refusals.ts';
-import { buildZip, dataDescriptor, extraField, zip64End } from '../../support/zipBuilder.ts';
 
 let pool: Pool;
 beforeAll(async () => {

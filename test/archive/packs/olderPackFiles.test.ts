@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import type { Pack } from '../../../shared/archive/pack.ts';
+import { sha256Of } from '../../support/archive/packs.ts';
 import { runCommand } from '../../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/node.ts';
-import { sha256Of } from '../../support/packs.ts';
 
 afterEach(closeTestNodes);
 

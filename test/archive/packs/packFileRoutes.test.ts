@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { blobPath } from '../../../server/store/blobs/paths.ts';
 import type { Pack } from '../../../shared/archive/pack.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 import {
   BAG,
   bareEntries,
@@ -12,9 +11,10 @@ import {
   SAMPLE_FILES,
   VALID_PACK_FILE,
   withChangedEntry,
-} from '../../support/packFiles.ts';
-import { problemOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../../support/packs.ts';
-import { buildZip } from '../../support/zipBuilder.ts';
+} from '../../support/archive/packFiles.ts';
+import { problemOf, sampleRecord, sha256Of, uploadNewPack, uploadPack } from '../../support/archive/packs.ts';
+import { buildZip } from '../../support/archive/zipBuilder.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 
 afterEach(closeTestNodes);
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { bagOf } from '../../../server/archive/packs/bag/bag.ts';
 import type { PackRecord } from '../../../shared/archive/pack.ts';
-import { FULL_RECORD, recordFor } from '../../support/packFiles.ts';
-import { sha256Of } from '../../support/packs.ts';
+import { FULL_RECORD, recordFor } from '../../support/archive/packFiles.ts';
+import { sha256Of } from '../../support/archive/packs.ts';
 
 type Entity = Record<string, unknown> & { '@id': string; '@type': string };
 

@@ -9,11 +9,11 @@ import { writePackFile } from '../../../server/archive/packs/file/writePackFile.
 import { ChangedFileError } from '../../../server/archive/packs/zip/storedZip.ts';
 import { filePathFault, foldedPath } from '../../../shared/archive/filePath.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
+import { FULL_RECORD, recordFor, SAMPLE_FILES } from '../../support/archive/packFiles.ts';
+import { type Files, sha256Of } from '../../support/archive/packs.ts';
+import { writtenPackFile } from '../../support/archive/writtenPackFile.ts';
 import { extract } from '../../support/extract.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
-import { FULL_RECORD, recordFor, SAMPLE_FILES } from '../../support/packFiles.ts';
-import { type Files, sha256Of } from '../../support/packs.ts';
-import { writtenPackFile } from '../../support/writtenPackFile.ts';
 
 afterEach(closeTestNodes);
 

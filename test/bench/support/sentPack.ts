@@ -1,4 +1,4 @@
-import { sampleRecord } from '../../support/packs.ts';
+import { sampleRecord } from '../../support/archive/packs.ts';
 import type { OwnerNode } from './ownerNode.ts';
 
 const BOUNDARY = 'strongroom-bench';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { EventDetails } from '../../../shared/collection/event.ts';
 import type { ObjectMetadata } from '../../../shared/collection/source.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { response, sha256 } from '../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { imported } from './support.ts';

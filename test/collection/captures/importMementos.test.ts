@@ -1,8 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CaptureResult } from '../../../shared/collection/captures.ts';
 import type { Job } from '../../../shared/node/job.ts';
+import {
+  closeScriptedWebs,
+  page,
+  redirect,
+  ScriptedWeb,
+  silence,
+} from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, redirect, ScriptedWeb, silence } from '../../support/scriptedWeb.ts';
 import { sha256 } from '../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { bytesOf, sourceNamed } from './support.ts';

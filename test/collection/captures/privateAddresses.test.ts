@@ -5,7 +5,7 @@ import { HostRateLimiter } from '../../../server/collection/schedule/hostRateLim
 import { hashBody } from '../../../server/collection/sources/hashBody.ts';
 import { DEFAULT_SETTINGS } from '../../../shared/node/settings.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 
 afterEach(closeScriptedWebs);
 

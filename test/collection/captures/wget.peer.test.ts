@@ -4,9 +4,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
+import {
+  chunked,
+  closeScriptedWebs,
+  page,
+  redirect,
+  ScriptedWeb,
+} from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { requirePrograms } from '../../support/requirements.ts';
-import { chunked, closeScriptedWebs, page, redirect, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { sha256 } from '../../support/warcFiles.ts';
 import { openCollectingNode } from '../support.ts';
 import { imported, sourceNamed } from './support.ts';

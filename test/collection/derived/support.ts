@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ObjectText } from '../../../shared/collection/derived.ts';
-import { page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 export function sha256(bytes: string | Buffer): string {

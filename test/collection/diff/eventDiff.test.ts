@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Stats } from '../../../shared/collection/collection.ts';
 import type { Diff } from '../../../shared/collection/diff.ts';
 import type { ProblemDocument } from '../../../shared/problems.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { collectChange, partsOf, readDiff, type Version } from './support.ts';
 

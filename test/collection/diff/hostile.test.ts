@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { PNG } from 'pngjs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { closeScriptedWebs, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { collectChange, diffWhileAlive, expectAlive, type Version } from './support.ts';
 

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Diff } from '../../../shared/collection/diff.ts';
+import { closeScriptedWebs, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { pdfOf } from '../../support/pdf.ts';
-import { closeScriptedWebs, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { type Change, collectChange, partsOf, readDiff } from './support.ts';
 

@@ -4,8 +4,8 @@ import { plainLine } from '../../../server/collection/diff/summarize.ts';
 import { openStore } from '../../../server/store/store.ts';
 import { MAX_SUMMARY_CHARACTERS } from '../../../shared/collection/event.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;

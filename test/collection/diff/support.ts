@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Diff } from '../../../shared/collection/diff.ts';
-import { page, type ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { page, type ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import type { CollectingNode } from '../support.ts';
 
 export type Version = Parameters<typeof page>[0];

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { closeScriptedWebs, page, ScriptedWeb, tagged } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb, tagged } from '../../support/scriptedWeb.ts';
 import { openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;

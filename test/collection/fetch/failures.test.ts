@@ -1,7 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Retrieval } from '../../../shared/collection/source.ts';
-import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 import {
   chunked,
   closeScriptedWebs,
@@ -16,7 +15,8 @@ import {
   ScriptedWeb,
   type Step,
   unreachableUrl,
-} from '../../support/scriptedWeb.ts';
+} from '../../support/network/scriptedWeb.ts';
+import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
 
 let node: TestNode;
 let web: ScriptedWeb;

@@ -7,7 +7,14 @@ import { HostRateLimiter } from '../../../server/collection/schedule/hostRateLim
 import { DEFAULT_SETTINGS } from '../../../shared/node/settings.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { ManualClock } from '../../support/manualClock.ts';
-import { closeScriptedWebs, page, redirect, ScriptedWeb, silence, stall } from '../../support/scriptedWeb.ts';
+import {
+  closeScriptedWebs,
+  page,
+  redirect,
+  ScriptedWeb,
+  silence,
+  stall,
+} from '../../support/network/scriptedWeb.ts';
 
 afterEach(closeScriptedWebs);
 

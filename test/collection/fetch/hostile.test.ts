@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxBlockedCpu } from '../../support/blockedCpu.ts';
+import { closeScriptedWebs, page, raw, redirect, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, raw, redirect, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { http, record } from '../../support/warcFiles.ts';
 import { sendFile } from '../captures/support.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';

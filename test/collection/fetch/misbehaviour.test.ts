@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Retrieval } from '../../../shared/collection/source.ts';
+import {
+  closeScriptedWebs,
+  page,
+  raw,
+  redirect,
+  ScriptedWeb,
+  type Step,
+} from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, raw, redirect, ScriptedWeb, type Step } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;

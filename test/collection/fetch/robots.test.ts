@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../support/manualClock.ts';
-import { closeTestNodes } from '../../support/node.ts';
 import {
   closeScriptedWebs,
   cutShort,
@@ -10,7 +9,8 @@ import {
   reset,
   ScriptedWeb,
   silence,
-} from '../../support/scriptedWeb.ts';
+} from '../../support/network/scriptedWeb.ts';
+import { closeTestNodes } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;

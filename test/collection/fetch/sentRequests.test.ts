@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { closeTestNodes } from '../../support/node.ts';
 import {
   closeScriptedWebs,
   page,
@@ -7,7 +6,8 @@ import {
   ScriptedWeb,
   tagged,
   unreachableUrl,
-} from '../../support/scriptedWeb.ts';
+} from '../../support/network/scriptedWeb.ts';
+import { closeTestNodes } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 afterEach(async () => {

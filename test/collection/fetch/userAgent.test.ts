@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { VERSION } from '../../../server/config.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { openCollectingNode } from '../support.ts';
 
 afterEach(async () => {

@@ -6,8 +6,8 @@ import { openStore } from '../../../server/store/store.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { LedgerEntry, LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { CollectingNode, openCollectingNode } from '../support.ts';
 
 afterEach(async () => {

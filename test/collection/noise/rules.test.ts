@@ -5,8 +5,8 @@ import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import type { Job } from '../../../shared/node/job.ts';
 import type { ProblemDocument } from '../../../shared/problems.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
+import { olderArchive } from '../../support/archive/olderArchive.ts';
 import { runCommand } from '../../support/cli.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
-import { olderArchive } from '../../support/olderArchive.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { alter, problems } from './alteredArchive.ts';
 

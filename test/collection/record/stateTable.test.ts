@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../../support/manualClock.ts';
-import { closeTestNodes } from '../../support/node.ts';
 import {
   closeScriptedWebs,
   cutShort,
@@ -8,7 +7,8 @@ import {
   reset,
   ScriptedWeb,
   type Step,
-} from '../../support/scriptedWeb.ts';
+} from '../../support/network/scriptedWeb.ts';
+import { closeTestNodes } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const MINUTE = 60_000;

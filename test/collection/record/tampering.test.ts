@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { openCollectingNode } from '../support.ts';
 
 let dataFolder: string;

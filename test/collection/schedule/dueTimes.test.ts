@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import { ManualClock } from '../../support/manualClock.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const MINUTE = 60_000;

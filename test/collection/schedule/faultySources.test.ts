@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../support/manualClock.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const MINUTE = 60_000;

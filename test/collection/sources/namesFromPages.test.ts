@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { SourceImport } from '../../../shared/collection/sourceList.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { openCollectingNode } from '../support.ts';
 
 afterEach(async () => {

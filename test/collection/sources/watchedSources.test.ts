@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Source, WatchedSource } from '../../../shared/collection/source.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 
 let node: TestNode;
 let web: ScriptedWeb;

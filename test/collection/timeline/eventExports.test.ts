@@ -3,8 +3,8 @@ import { XMLParser } from 'fast-xml-parser';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Event } from '../../../shared/collection/event.ts';
 import { ManualClock } from '../../support/manualClock.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let clock: ManualClock;

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { EventDensity } from '../../../shared/collection/event.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { Job } from '../../../shared/node/job.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const CLOCK = { kind: 'selector', value: '.clock', note: '' };

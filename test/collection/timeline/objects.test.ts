@@ -3,9 +3,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ObjectMetadata } from '../../../shared/collection/source.ts';
+import { rawRequest } from '../../support/network/rawRequest.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { rawRequest } from '../../support/rawRequest.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;

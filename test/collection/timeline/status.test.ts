@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Source } from '../../../shared/collection/source.ts';
 import { ManualClock } from '../../support/manualClock.ts';
+import { closeScriptedWebs, page, ScriptedWeb, unreachableUrl } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb, unreachableUrl } from '../../support/scriptedWeb.ts';
 import { NOON, response } from '../../support/warcFiles.ts';
 import { imported } from '../captures/support.ts';
 import { openCollectingNode } from '../support.ts';

@@ -2,10 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readEventDensity } from '../../../server/collection/timeline/eventDensity.ts';
 import { listEvents, readEvent } from '../../../server/collection/timeline/events.ts';
 import { appendEntry } from '../../../server/ledger/appendEntry.ts';
-import { putEventNoise, rulesDigest } from '../../../server/store/sqlite/collection/eventNoise.ts';
-import { eventById, insertEvent, nextEventId } from '../../../server/store/sqlite/collection/events.ts';
 import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { insertSource } from '../../../server/store/sqlite/collection/sources.ts';
+import { putEventNoise, rulesDigest } from '../../../server/store/sqlite/collection/timeline/eventNoise.ts';
+import {
+  eventById,
+  insertEvent,
+  nextEventId,
+} from '../../../server/store/sqlite/collection/timeline/events.ts';
 import type { WriteDatabase } from '../../../server/store/sqlite/engine/open.ts';
 import { createBlobRowIfAbsent } from '../../../server/store/sqlite/node/blobs.ts';
 import { openStore, type Store } from '../../../server/store/store.ts';

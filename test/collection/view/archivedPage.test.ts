@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { load } from 'cheerio';
 import { afterEach, expect, test } from 'vitest';
+import { closeScriptedWebs } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs } from '../../support/scriptedWeb.ts';
 import { ViewNode } from './support.ts';
 
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test } from 'vitest';
+import { closeScriptedWebs } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
-import { closeScriptedWebs } from '../../support/scriptedWeb.ts';
 import { ViewNode } from './support.ts';
 
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { ObjectView, PageResources } from '../../../shared/collection/view.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
-import { page, ScriptedWeb } from '../../support/scriptedWeb.ts';
+import { page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { sha256 } from '../derived/support.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from '@playwright/test';
 import type { Pack, PackRecordInput } from '../../../shared/archive/pack.ts';
-import { packForm, sampleRecord } from '../../support/packs.ts';
+import { packForm, sampleRecord } from '../../support/archive/packs.ts';
 import type { NodeProcess } from './nodeProcess.ts';
 
 /** Uploads a pack of one small file as the owner, by HTTP. */

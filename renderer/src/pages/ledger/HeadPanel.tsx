@@ -5,8 +5,8 @@ import type { LedgerHead } from '../../../../shared/ledger/ledger.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { formatCount } from '../../format/size.ts';
+import { saveCheckpoint } from './checkpoint/saveCheckpoint.ts';
 import classes from './HeadPanel.module.css';
-import { saveCheckpoint } from './saveCheckpoint.ts';
 
 export interface HeadPanelProps {
   head: LedgerHead;

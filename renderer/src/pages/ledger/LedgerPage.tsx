@@ -4,7 +4,7 @@ import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
-import { CheckpointCheck } from './CheckpointCheck.tsx';
+import { CheckpointCheck } from './checkpoint/CheckpointCheck.tsx';
 import { EntryChain } from './EntryChain.tsx';
 import { EntryPager } from './EntryPager.tsx';
 import { HeadPanel } from './HeadPanel.tsx';

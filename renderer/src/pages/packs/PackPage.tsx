@@ -14,16 +14,16 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { useMayContribute } from '../../state/session.ts';
-import { ComparedResults } from './ComparedResults.tsx';
 import { FlagDialog } from './FlagDialog.tsx';
 import { PackFacts } from './PackFacts.tsx';
 import { PackFiles } from './PackFiles.tsx';
 import { PackAuthors, PackBadges } from './PackHeader.tsx';
 import { PackLink } from './PackLink.tsx';
 import classes from './PackPage.module.css';
-import { PackReplications } from './PackReplications.tsx';
 import { PackResults } from './PackResults.tsx';
-import { ReplicationVerdict } from './ReplicationVerdict.tsx';
+import { ComparedResults } from './replications/ComparedResults.tsx';
+import { PackReplications } from './replications/PackReplications.tsx';
+import { ReplicationVerdict } from './replications/ReplicationVerdict.tsx';
 import { PackVerify } from './verify/PackVerify.tsx';
 
 /** The page of one pack. */

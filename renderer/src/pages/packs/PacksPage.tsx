@@ -19,7 +19,7 @@ import { FACETS, PackFacets } from './PackFacets.tsx';
 import { VersionMark } from './PackHeader.tsx';
 import { PackPreview } from './PackPreview.tsx';
 import classes from './PacksPage.module.css';
-import { ReplicationCounts } from './ReplicationCounts.tsx';
+import { ReplicationCounts } from './replications/ReplicationCounts.tsx';
 
 const PAGE_SIZE = 100;
 const VIEW = ['sort', 'offset', 'open'] as const;

@@ -1,6 +1,6 @@
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { call } from '../../api/client.ts';
-import { provesConsistency } from '../ledger/consistency.ts';
+import { provesConsistency } from '../ledger/checkpoint/consistency.ts';
 
 /** A C2SP checkpoint, alone or at the end of a `.tlog-proof` file. */
 export interface CheckpointNote {

@@ -5,7 +5,6 @@ import type {
   SourcesQuery,
 } from '../../../../shared/collection/source.ts';
 import { type ReadDatabase, statement, type WriteDatabase } from '../engine/open.ts';
-import { rulesDigest } from './eventNoise.ts';
 import { type SourceFilter, sourceConditions } from './sourceFilter.ts';
 import {
   parseSourceRow,
@@ -15,6 +14,7 @@ import {
   type SourceSettings,
   type StoredSource,
 } from './sourceRow.ts';
+import { rulesDigest } from './timeline/eventNoise.ts';
 
 export type { SourceRow, SourceSettings } from './sourceRow.ts';
 

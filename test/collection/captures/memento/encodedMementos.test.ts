@@ -2,8 +2,8 @@ import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'nod
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ObjectMetadata } from '../../../../shared/collection/source.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/scriptedWeb.ts';
 import { http, NOON, record, response, sha256 } from '../../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
 import { imported } from '../support.ts';

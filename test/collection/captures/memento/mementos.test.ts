@@ -10,8 +10,8 @@ import { mementoTimestamp } from '../../../../shared/collection/memento.ts';
 import { newSourceSchema } from '../../../../shared/collection/source.ts';
 import { pathOf, ROUTES } from '../../../../shared/routes.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
+import { closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/scriptedWeb.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
 
 const HOUR = 3_600_000;

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../../support/manualClock.ts';
-import { closeTestNodes } from '../../../support/node.ts';
 import {
   chunked,
   closeScriptedWebs,
@@ -13,7 +12,8 @@ import {
   redirect,
   ScriptedWeb,
   tagged,
-} from '../../../support/scriptedWeb.ts';
+} from '../../../support/network/scriptedWeb.ts';
+import { closeTestNodes } from '../../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
 import { checkRepeatedly, exported, metadataIn, recordsOf, sha256, typesOf } from './warcSupport.ts';
 

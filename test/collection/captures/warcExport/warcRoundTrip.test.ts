@@ -1,8 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { CaptureResult } from '../../../../shared/collection/captures.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
+import {
+  chunked,
+  closeScriptedWebs,
+  page,
+  ScriptedWeb,
+  tagged,
+} from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../../../support/node.ts';
-import { chunked, closeScriptedWebs, page, ScriptedWeb, tagged } from '../../../support/scriptedWeb.ts';
 import { NOON, record } from '../../../support/warcFiles.ts';
 import { type CollectingNode, openCollectingNode } from '../../support.ts';
 import { checkRepeatedly, exported, metadataIn, recordsOf, sha256, typesOf } from './warcSupport.ts';

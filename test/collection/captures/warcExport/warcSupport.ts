@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { WARCParser } from 'warcio';
 import type { ManualClock } from '../../../support/manualClock.ts';
+import type { ScriptedWeb } from '../../../support/network/scriptedWeb.ts';
 import type { TestNode } from '../../../support/node.ts';
-import type { ScriptedWeb } from '../../../support/scriptedWeb.ts';
 import type { CollectingNode } from '../../support.ts';
 
 /** Exports a WARC file from a node. */

@@ -1,8 +1,8 @@
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maxBlockedCpu } from '../../../support/blockedCpu.ts';
+import { closeScriptedWebs } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../../support/node.ts';
-import { closeScriptedWebs } from '../../../support/scriptedWeb.ts';
 import { TextNode } from '../support.ts';
 
 /** Anything may be archived: the process that reads it survives or is replaced, and the node keeps answering. */

@@ -2,8 +2,8 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Stats } from '../../../../shared/collection/collection.ts';
 import type { ObjectText } from '../../../../shared/collection/derived.ts';
+import { closeScriptedWebs } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../../support/node.ts';
-import { closeScriptedWebs } from '../../../support/scriptedWeb.ts';
 import { sha256, TextNode } from '../support.ts';
 
 let texts: TextNode;

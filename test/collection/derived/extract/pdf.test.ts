@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { closeScriptedWebs } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../../support/node.ts';
 import { japanesePdfOf, pdfOf } from '../../../support/pdf.ts';
-import { closeScriptedWebs } from '../../../support/scriptedWeb.ts';
 import { TextNode } from '../support.ts';
 
 let texts: TextNode;

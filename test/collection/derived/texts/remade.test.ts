@@ -4,8 +4,8 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Stats } from '../../../../shared/collection/collection.ts';
 import type { FoundText, ObjectText } from '../../../../shared/collection/derived.ts';
+import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode } from '../../../support/node.ts';
-import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/scriptedWeb.ts';
 import { CollectingNode, openCollectingNode } from '../../support.ts';
 import { sha256 } from '../support.ts';
 

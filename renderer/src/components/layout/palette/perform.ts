@@ -25,7 +25,7 @@ export async function startVerification(isOwner: boolean): Promise<void> {
 }
 
 export async function saveCheckpoint(): Promise<void> {
-  const module = await import('../../../pages/ledger/saveCheckpoint.ts');
+  const module = await import('../../../pages/ledger/checkpoint/saveCheckpoint.ts');
   await module.saveCheckpoint();
 }
 

@@ -1,0 +1,218 @@
+import { parseArgs } from 'node:util';
+import type {
+  AuditResult,
+  DamageProblem,
+  DatabaseCheck,
+  LostAndFoundFindings,
+} from '../../../shared/ledger/fixity.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
+import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
+import { auditEverything } from '../../fixity/audit.ts';
+import { auditBlobs } from '../../fixity/auditBlobs.ts';
+import { checkDatabase } from '../../fixity/checkDatabase.ts';
+import { emptyFindings, listUnnamedBlobs } from '../../fixity/lostAndFound.ts';
+import { checkOpening } from '../../ledger/openArchive.ts';
+import { lostFiles } from '../../store/blobs/lostAndFound.ts';
+import { DamagedDatabaseError } from '../../store/opening/existingArchive.ts';
+import { FolderInUseError } from '../../store/opening/folderLock.ts';
+import type { Store } from '../../store/store.ts';
+import { archiveFolder, type Command, type ExitCode, print, printError } from '../command.ts';
+import { ARCHIVE_OPTIONS, optionsHelp } from '../options.ts';
+import { openProgress } from '../progress.ts';
+
+const HELP = `Usage: strongroom audit [options]
+
+Checks the database of a data folder and re-hashes every stored blob. Damage and repairs are recorded in the ledger.
+Blobs that no record names are moved to lost-and-found/, and moved back when a record names them. If a node has the
+folder open, the command only reads and reports: the node records the results at its next audit.
+
+${optionsHelp(ARCHIVE_OPTIONS)}
+
+Exit code: 0 if everything is intact, 1 if anything is damaged, 2 if the audit could not be done.`;
+
+/** The result of an audit. `recorded` is false if nothing was written to the archive. */
+export interface AuditReport extends LostAndFoundFindings {
+  database: DatabaseCheck;
+  checked: number;
+  bytes: number;
+  damaged_objects: number;
+  damaged: { sha256: string; bytes: number; problem: DamageProblem; found: string | null }[];
+  restored: string[];
+  recorded: boolean;
+}
+
+const MAX_LISTED = 1_000;
+
+export const audit: Command = {
+  name: 'audit',
+  summary: 're-hash every stored blob of a data folder',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values } = parseArgs({ args, options: ARCHIVE_OPTIONS });
+    const folder = archiveFolder(values.data);
+    // Checked before the folder is opened: a damaged database must not be written to.
+    await requireAcknowledged(folder);
+    const database = await checkDatabase({ folder });
+    const store = database.ok ? await openUnlessInUse(folder) : undefined;
+    const report = store ? await auditAndRecord(store, database) : await auditReadOnly(folder, database);
+    const ok = database.ok && report.damaged_objects === 0;
+    if (values.json) print(JSON.stringify({ ok, ...report }));
+    else printReport(report);
+    return ok ? 0 : 1;
+  },
+};
+
+/** @throws the reason for which opening the archive is refused, unless it is that the folder is in use or damaged */
+async function requireAcknowledged(folder: string): Promise<void> {
+  try {
+    await checkOpening({ folder, clock: systemClock });
+  } catch (error) {
+    if (!(error instanceof FolderInUseError || error instanceof DamagedDatabaseError)) throw error;
+  }
+}
+
+async function openUnlessInUse(folder: string): Promise<Store | undefined> {
+  try {
+    return (await openArchiveForWriting({ folder, clock: systemClock })).store;
+  } catch (error) {
+    if (error instanceof FolderInUseError) return undefined;
+    throw error;
+  }
+}
+
+async function auditAndRecord(store: Store, database: DatabaseCheck): Promise<AuditReport> {
+  const line = openLine();
+  try {
+    const { restored_objects: _count, ...result }: AuditResult = await auditEverything(store, {
+      signal: new AbortController().signal,
+      progress: line.update,
+      database,
+    });
+    const damaged = result.damaged.map(({ sha256, bytes, problem, found }) => ({
+      sha256,
+      bytes,
+      problem,
+      found,
+    }));
+    return { ...result, damaged, recorded: true };
+  } finally {
+    line.clear();
+    await store.close();
+  }
+}
+
+/** Audits a folder that a node has open, or whose database is damaged. Writes nothing. */
+export async function auditReadOnly(folder: string, database: DatabaseCheck): Promise<AuditReport> {
+  try {
+    return { ...(await readBlobs(folder)), database };
+  } catch (error) {
+    if (database.ok) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    const finding = `The stored blobs could not be re-hashed: ${reason}.`;
+    return { ...NOTHING_CHECKED, database: { ok: false, findings: [...database.findings, finding] } };
+  }
+}
+
+const NOTHING_CHECKED: Omit<AuditReport, 'database'> = {
+  checked: 0,
+  bytes: 0,
+  damaged_objects: 0,
+  damaged: [],
+  restored: [],
+  recorded: false,
+  ...emptyFindings(),
+};
+
+async function readBlobs(folder: string): Promise<Omit<AuditReport, 'database'>> {
+  const report: Omit<AuditReport, 'database'> = { ...NOTHING_CHECKED, damaged: [], restored: [] };
+  const line = openLine();
+  try {
+    for (let after = '', isEnd = false; !isEnd; ) {
+      const done = report.bytes;
+      const slice = await auditBlobs({ folder }, { after, onProgress: (bytes) => line.update(done + bytes) });
+      report.checked += slice.checked;
+      report.bytes += slice.bytes;
+      for (const { problem, ...object } of slice.findings) {
+        if (problem === null) {
+          if (report.restored.length < MAX_LISTED) report.restored.push(object.sha256);
+          continue;
+        }
+        report.damaged_objects += 1;
+        if (report.damaged.length < MAX_LISTED) report.damaged.push({ ...object, problem });
+      }
+      line.update(report.bytes);
+      after = slice.position;
+      isEnd = slice.isEnd;
+    }
+  } finally {
+    line.clear();
+  }
+  return { ...report, ...(await listUnnamedBlobs({ folder }, await lostFiles(folder))) };
+}
+
+/** A progress line that is updated with totals instead of differences. */
+function openLine(): { update: (done: number, total?: number) => void; clear: () => void } {
+  const progress = openProgress(process.stderr);
+  let found = 0;
+  let read = 0;
+  return {
+    update: (done, total = done) => {
+      progress.found(Math.max(0, total - found));
+      found = Math.max(found, total);
+      progress.read(done - read);
+      read = done;
+    },
+    clear: () => progress.clear(),
+  };
+}
+
+/** The end of the sentence that begins with the digest of a damaged blob. */
+export const DAMAGE_TEXT: Record<DamageProblem, (found: string | null) => string> = {
+  missing: () => 'its bytes are missing',
+  changed: (found) => `its bytes were changed; their digest is ${found ?? 'unknown'}`,
+  unreadable: () => 'its bytes cannot be read',
+};
+
+function printDatabaseFindings({ findings }: DatabaseCheck): void {
+  printError('The database is damaged: put back a copy that is sound. Nothing was written. SQLite reported:');
+  for (const finding of findings) printError(`  ${finding}`);
+}
+
+function printLost(report: AuditReport): void {
+  const {
+    unnamed,
+    unnamed_objects,
+    lost_and_found,
+    lost_and_found_objects,
+    foreign,
+    foreign_files,
+    recorded,
+  } = report;
+  const where = recorded ? 'it was moved to lost-and-found/' : 'it was left in place';
+  for (const { sha256, bytes } of unnamed) print(`${sha256}: ${bytes} bytes that no record names; ${where}.`);
+  if (unnamed_objects > unnamed.length) print(`… and ${unnamed_objects - unnamed.length} more.`);
+  const moved = new Set(recorded ? unnamed.map(({ sha256 }) => sha256) : []);
+  const earlier = lost_and_found.filter(({ sha256 }) => !moved.has(sha256));
+  for (const { name, bytes } of earlier)
+    print(`lost-and-found/${name}: ${bytes} bytes that no record names.`);
+  if (lost_and_found_objects > lost_and_found.length)
+    print(`lost-and-found/ holds ${lost_and_found_objects} files in total.`);
+  for (const path of foreign) print(`${path}: not a file of this archive; it was left in place.`);
+  if (foreign_files > foreign.length) print(`… and ${foreign_files - foreign.length} more.`);
+}
+
+function printReport(report: AuditReport): void {
+  const { database, checked, bytes, damaged_objects, damaged, restored, recorded } = report;
+  if (!database.ok) printDatabaseFindings(database);
+  for (const { sha256, problem, found } of damaged) printError(`${sha256}: ${DAMAGE_TEXT[problem](found)}.`);
+  for (const sha256 of restored) print(`${sha256}: its bytes are right again.`);
+  printLost(report);
+  if (!recorded && database.ok)
+    print('A node has this folder open: it was only read, and nothing was recorded.');
+  const all = `${checked} ${checked === 1 ? 'object' : 'objects'}, ${bytes} bytes`;
+  print(
+    damaged_objects === 0
+      ? `${database.ok ? 'All is' : 'The stored bytes that could be read are'} intact: ${all}.`
+      : `${damaged_objects} damaged of ${all}. To repair them, upload the pack files again or check the sources again.`,
+  );
+}

@@ -1,0 +1,176 @@
+import { createReadStream, openAsBlob } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Problem } from '../../../shared/problems.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
+import { addPack } from '../../archive/packs/addPack.ts';
+import { stagePackFile } from '../../archive/packs/file/stagePackFile.ts';
+import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
+import { DumpError } from '../../dump/dumpFile.ts';
+import { importArchive, importDump, isArchiveFile } from '../../dump/importArchive.ts';
+import { isMissing } from '../../store/blobs/blobStore.ts';
+import { FolderInUseError } from '../../store/opening/folderLock.ts';
+import { type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
+import { requireEmpty } from '../emptyFolder.ts';
+import { escapeForTerminal } from '../escapeForTerminal.ts';
+import { NODE_OPTIONS, optionsHelp } from '../options.ts';
+import { connectToNode, type NodeOptions, RefusedByNodeError, type RunningNode } from '../runningNode.ts';
+import { importCaptures, isWarc, requireObserver, sendCaptures } from './importCaptures.ts';
+
+const OPTIONS = {
+  ...NODE_OPTIONS,
+  observer: {
+    type: 'string',
+    value: 'NAME',
+    help: 'the observer of the captures (default: the publisher, operator or collection that the file names, else the name of the file)',
+  },
+} as const;
+
+const HELP = `Usage: strongroom import FILE… [options]
+
+Imports files into a data folder. If a node has the folder open, pack files and captures are imported by that node.
+
+  pack files (.pack.zip)       adds the packs, with the same checks as an upload
+  a dump (.jsonl)              creates an archive with the same ledger; a dump does not contain the blobs
+  an exported archive (.zip)   creates an equal archive with its blobs; see “strongroom export”
+  captures (.warc, .warc.gz)   adds captures of another observer; see docs/captures.md
+
+A dump or an exported archive needs a data folder that does not exist or is empty.
+
+${optionsHelp(OPTIONS)}
+
+Exit code: 0 if everything was imported, 1 if a file was refused or is damaged, 2 if the import could not be done.`;
+
+interface Imported {
+  file: string;
+  ok: boolean;
+  kind?: 'pack' | 'dump' | 'archive' | 'captures';
+  sentence: string;
+  code?: string;
+  /** The number of the invalid line of a dump. */
+  line?: number;
+  id?: string;
+}
+
+export const importFiles: Command = {
+  name: 'import',
+  summary: 'import pack files, captures, a dump or an exported archive',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+    if (positionals.length === 0) throw new UsageError('Name the files to import.');
+    const folder = resolve(values.data);
+    const observer = values.observer === undefined ? undefined : requireObserver(values.observer);
+    let refused = 0;
+    for (const file of positionals) {
+      const imported = await importFile({ ...values, data: folder }, file, observer);
+      if (!imported.ok) refused += 1;
+      if (values.json) print(JSON.stringify(imported));
+      else
+        (imported.ok ? print : printError)(
+          `${escapeForTerminal(file)}: ${escapeForTerminal(imported.sentence)}`,
+        );
+    }
+    return refused > 0 ? 1 : 0;
+  },
+};
+
+async function importFile(
+  options: NodeOptions,
+  file: string,
+  observer: string | undefined,
+): Promise<Imported> {
+  const folder = options.data;
+  try {
+    const beginning = await beginningOf(file);
+    if (isWarc(beginning)) {
+      return await hereOrByNode(
+        options,
+        () => importCaptures(folder, file, observer),
+        (node) => sendCaptures(node, file, observer),
+      );
+    }
+    if (beginning.toString('latin1', 0, 2) === 'PK') {
+      if (await isArchiveFile(file)) return await importArchiveFile(folder, file);
+      return await hereOrByNode(
+        options,
+        () => importPackFile(folder, file),
+        (node) => sendPackFile(node, file),
+      );
+    }
+    if (beginning[0] !== DUMP_BEGINS_WITH)
+      return {
+        file,
+        ok: false,
+        sentence: 'This is not a pack file, an exported archive, a WARC file or a dump.',
+      };
+    await requireEmpty(folder);
+    const { counts, checkpoint } = await importDump(folder, file, systemClock);
+    const sentence = `${checkpoint.size} entries and ${counts.pack ?? 0} packs were imported into ${folder}; the ledger matches its signed checkpoint.`;
+    return { file, ok: true, kind: 'dump', sentence };
+  } catch (error) {
+    if (error instanceof Problem) return { file, ok: false, code: error.code, sentence: error.message };
+    if (error instanceof RefusedByNodeError)
+      return { file, ok: false, code: error.code, sentence: error.message };
+    if (error instanceof DumpError) return { file, ok: false, sentence: error.message, line: error.line };
+    throw error;
+  }
+}
+
+/** Imports in this process, or through the node that has the folder open. */
+async function hereOrByNode(
+  options: NodeOptions,
+  here: () => Promise<Imported>,
+  byNode: (node: RunningNode) => Promise<Imported>,
+): Promise<Imported> {
+  try {
+    return await here();
+  } catch (error) {
+    if (!(error instanceof FolderInUseError)) throw error;
+    return byNode(await connectToNode(options));
+  }
+}
+
+async function importArchiveFile(folder: string, file: string): Promise<Imported> {
+  await requireEmpty(folder);
+  const { checkpoint, blobs } = await importArchive(folder, file, systemClock);
+  const sentence = `${checkpoint.size} entries and ${blobs} blobs were imported into ${folder}; the ledger matches its signed checkpoint.`;
+  return { file, ok: true, kind: 'archive', sentence };
+}
+
+async function importPackFile(folder: string, file: string): Promise<Imported> {
+  const { store } = await openArchiveForWriting({ folder, clock: systemClock });
+  try {
+    const staged = await stagePackFile(store.blobs, createReadStream(file));
+    const { id, created } = await addPack(store, staged);
+    return importedPack(file, id, created);
+  } finally {
+    await store.close();
+  }
+}
+
+async function sendPackFile(node: RunningNode, file: string): Promise<Imported> {
+  const bytes = await openAsBlob(file);
+  const { status, json } = await node.send('POST', '/api/packs', { type: 'application/zip', bytes });
+  return importedPack(file, (json as { id: string }).id, status === 201);
+}
+
+function importedPack(file: string, id: string, created: boolean): Imported {
+  const sentence = created ? `added as ${id}.` : `${id} is already in the archive.`;
+  return { file, ok: true, kind: 'pack', id, sentence };
+}
+
+/** A dump begins with the object of its header. */
+const DUMP_BEGINS_WITH = '{'.charCodeAt(0);
+
+/** Reads the first bytes of a file, which identify its format. */
+async function beginningOf(file: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of createReadStream(file, { end: 7 }) as AsyncIterable<Buffer>) chunks.push(chunk);
+  } catch (error) {
+    if (isMissing(error)) throw new UsageError(`There is no file ${escapeForTerminal(file)}.`);
+    throw error;
+  }
+  return Buffer.concat(chunks);
+}

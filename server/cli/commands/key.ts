@@ -1,0 +1,70 @@
+import { parseArgs } from 'node:util';
+import type { KeyChange } from '../../../shared/ledger/keyChange.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
+import { recordedKey } from '../../ledger/detectRollback.ts';
+import { continueWithSameKey, openArchive } from '../../ledger/openArchive.ts';
+import { withReadOnlyDatabase } from '../../store/opening/inspectFolder.ts';
+import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
+import { ACCEPT_ROLLBACK_OPTION, ARCHIVE_OPTIONS, optionsHelp } from '../options.ts';
+
+const OPTIONS = {
+  renew: {
+    type: 'boolean',
+    default: false,
+    help: 'give the archive a new key, because the old key was lost or became known to others; a ledger entry names both keys, signed by the old key if it is still present',
+  },
+  'same-key': {
+    type: 'boolean',
+    default: false,
+    help: 'continue an archive that was restored from a copy with its old key, after you have put the file “key” back; only if nothing was signed after the copy',
+  },
+  'accept-rollback': ACCEPT_ROLLBACK_OPTION,
+  ...ARCHIVE_OPTIONS,
+} as const;
+
+const HELP = `Usage: strongroom key [options]
+
+Prints the key that verifies the node's checkpoints (name+hash+key). With --renew or --accept-rollback, replaces the
+key. With --same-key, keeps the key of an archive that was restored from a copy. No node may have the folder open then.
+
+${optionsHelp(OPTIONS)}
+
+The file of an old key stays in the data folder as key.retired-…; keep it secret, or delete it.
+
+Exit code: 0 if it was done, 2 if it could not be done.`;
+
+export const key: Command = {
+  name: 'key',
+  summary: 'print or renew the key of the node’s checkpoints, or accept a rollback',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values } = parseArgs({ args, options: OPTIONS });
+    const folder = archiveFolder(values.data);
+    const { renew: renewKey, 'accept-rollback': acceptRollback } = values;
+    if (values['same-key']) await continueWithSameKey(folder);
+    if (!renewKey && !acceptRollback) {
+      const known = await withReadOnlyDatabase(folder, async (examined) => recordedKey(examined));
+      if (known === undefined) throw new UsageError(`No node has opened the archive in ${folder} yet.`);
+      print(values.json ? JSON.stringify({ key: known }) : known);
+      return 0;
+    }
+    const warn = (_: object, sentence: string) => printError(sentence);
+    const opened = await openArchive({ folder, clock: systemClock, renewKey, acceptRollback, warn });
+    await opened.store.close();
+    const { keyChange } = opened;
+    const { verifierKey } = opened.key;
+    if (values.json) print(JSON.stringify({ key: verifierKey, change: keyChange ?? null }));
+    else print(describeChange(verifierKey, keyChange));
+    return 0;
+  },
+};
+
+function describeChange(verifierKey: string, change: KeyChange | undefined): string {
+  if (!change)
+    return `There is nothing to accept: the archive is not behind its own records. Its key is ${verifierKey}`;
+  const first = `Entry ${change.ledger_entry} records the change. The key is now ${verifierKey}`;
+  if (change.type === 'key.renewed')
+    return change.signature === null ? `${first}\nThe old key was not there to sign it.` : first;
+  const { from, to } = change;
+  return `${first}\nThe ledger reached entry ${from.seq ?? 'unknown'} before; the archive continues after entry ${to.seq}.`;
+}

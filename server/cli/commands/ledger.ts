@@ -1,0 +1,105 @@
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
+import { systemClock } from '../../../shared/values/clock.ts';
+import { type CheckpointComparison, compareCheckpoint } from '../../ledger/compareCheckpoint.ts';
+import { detectRollback, readKnownState } from '../../ledger/detectRollback.ts';
+import { isMissing } from '../../store/blobs/fileErrors.ts';
+import { databaseFile } from '../../store/blobs/paths.ts';
+import { requireTables, withReadOnlyDatabase } from '../../store/opening/inspectFolder.ts';
+import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
+import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
+import { escapeForTerminal } from '../escapeForTerminal.ts';
+import { ARCHIVE_OPTIONS, optionsHelp } from '../options.ts';
+
+const OPTIONS = {
+  ...ARCHIVE_OPTIONS,
+  checkpoint: {
+    type: 'string',
+    value: 'FILE',
+    help: 'a checkpoint saved earlier, in the interface or from /api/ledger/checkpoint: also reports whether any entry before it was rewritten since',
+  },
+} as const;
+
+const HELP = `Usage: strongroom ledger verify [options]
+
+Recomputes the whole ledger of a data folder: every entry, every link, the root, and the digest of every record. Compares
+the ledger with the head and the checkpoint that the node keeps beside the database. A node may be running.
+
+${optionsHelp(OPTIONS)}
+
+Exit code: 0 if the ledger is valid, 1 if it is not, 2 if it could not be verified.`;
+
+export const ledger: Command = {
+  name: 'ledger',
+  summary: 'verify the ledger, also against an earlier checkpoint',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+    if (positionals.join(' ') !== 'verify') throw new UsageError('The only subcommand is “verify”.');
+    const folder = archiveFolder(values.data);
+    await requireTables(folder);
+    const isTerminal = process.stderr.isTTY === true;
+    const verification = await runLedgerVerification(
+      { folder, clock: systemClock },
+      { onProgress: (checked) => isTerminal && process.stderr.write(`\r${checked} entries checked`) },
+    );
+    if (isTerminal) process.stderr.write('\r\x1b[K');
+    const comparison =
+      values.checkpoint === undefined || isDatabaseDamaged(verification)
+        ? undefined
+        : compareCheckpoint(databaseFile(folder), await readCheckpointFile(values.checkpoint));
+    const kept = isDatabaseDamaged(verification) ? NOT_COMPARED : await compareWithFolder(folder);
+    const ok = verification.ok && comparison?.ok !== false && kept.ok;
+    if (values.json) print(JSON.stringify({ ...verification, ok, checkpoint: comparison ?? null, kept }));
+    else printResult(verification, comparison, kept);
+    return ok ? 0 : 1;
+  },
+};
+
+async function readCheckpointFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) throw new UsageError(`There is no file ${file}.`);
+    throw error;
+  }
+}
+
+function isDatabaseDamaged({ problems }: LedgerVerification): boolean {
+  return problems.some(({ problem }) => problem === 'database_damaged');
+}
+
+/** A database that cannot be read is not compared. */
+const NOT_COMPARED = { ok: true, sentence: null };
+
+/** Compares the ledger with the head and the checkpoint in the data folder. */
+async function compareWithFolder(folder: string): Promise<{ ok: boolean; sentence: string | null }> {
+  const beside = await readKnownState(folder);
+  const { doubt } = await withReadOnlyDatabase(folder, (examined) => detectRollback(examined, beside));
+  return { ok: doubt === undefined, sentence: doubt?.message ?? null };
+}
+
+function printResult(
+  found: LedgerVerification,
+  comparison: CheckpointComparison | undefined,
+  kept: { sentence: string | null },
+): void {
+  for (const { seq, problem, subject, expected, actual } of found.problems) {
+    if (problem === 'database_damaged') {
+      printError(
+        `The database is damaged: ${actual}. “strongroom audit” lists the details; put back a copy that is sound.`,
+      );
+      continue;
+    }
+    const entry = seq > 0 ? `Entry ${seq}` : 'No entry';
+    const about = subject === null ? '' : ` (${escapeForTerminal(subject)})`;
+    printError(
+      `${entry}${about}: ${problem.replaceAll('_', ' ')}; expected ${expected ?? 'nothing'}, found ${actual ?? 'nothing'}.`,
+    );
+  }
+  if (found.ok) print(`${found.size} entries are valid. Head ${found.head}, root ${found.root}.`);
+  else if (!isDatabaseDamaged(found)) print(`${found.problems.length} problems in ${found.size} entries.`);
+  if (comparison) (comparison.ok ? print : printError)(comparison.sentence);
+  if (kept.sentence !== null) printError(kept.sentence);
+}

@@ -1,0 +1,99 @@
+import { parseArgs } from 'node:util';
+import { type ChecksumFile, openChecksumFile } from '../../verification/checksumFile.ts';
+import { openReferenceArchive } from '../../verification/referenceArchive.ts';
+import { type Finding, type Summary, Tally } from '../../verification/report.ts';
+import { verifyPaths } from '../../verification/verifyPaths.ts';
+import { type Command, type ExitCode, print, UsageError } from '../command.ts';
+import { isCopyAddress, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
+import { escapeForTerminal } from '../escapeForTerminal.ts';
+import { JSON_OPTION, optionsHelp } from '../options.ts';
+import { openProgress } from '../progress.ts';
+
+const OPTIONS = {
+  sums: { type: 'string', value: 'FILE', help: 'a list of digests that the files are checked against' },
+  against: {
+    type: 'string',
+    value: 'URL|DIR',
+    help: 'a node, or the data folder of one: checks whether it holds each file',
+  },
+  ...TARGET_OPTIONS,
+  json: { ...JSON_OPTION, help: 'print one JSON object per file, and a last one with the counts' },
+} as const;
+
+const HELP = `Usage: strongroom verify PATH… [options]
+
+Reports for each file whether it is intact, changed, missing or unknown. Needs no running node and no network.
+
+A PATH may be
+  a pack file or a bag    checked against its manifests and its record
+  a list like SHA256SUMS  every file that it names is checked (GNU or BSD format)
+  a dump                  each line is checked against the ledger in it, and the ledger against its signed checkpoint
+  a copy                  s3://bucket/prefix or file:///folder: its checkpoint, every record and every object
+  a folder                checked against the SHA256SUMS in it; pack files and bags in it are checked as above
+  any other file          checked against --sums or --against; a file named by its digest, like a blob, is checked
+                          against its name
+
+${optionsHelp(OPTIONS)}
+
+Symbolic links in folders are reported and not followed. A symbolic link given as PATH is followed and reported.
+
+Exit code: 0 if all is intact, 1 if anything is not, 2 if the files could not be verified.`;
+
+export const verify: Command = {
+  name: 'verify',
+  summary: 'verify files, folders, pack files, bags, dumps and lists, offline',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals: paths } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+    const [first = ''] = paths;
+    if (isCopyAddress(first))
+      return (await import('../verifyCopyAt.ts')).verifyCopyAt(targetOf(paths), values);
+    if (paths.length === 0 && values.sums === undefined) throw new UsageError('Name the files to verify.');
+    const tally = new Tally();
+    const progress = openProgress(process.stderr);
+    try {
+      const findings = verifyPaths({
+        paths,
+        list: values.sums === undefined ? undefined : await listFrom(values.sums),
+        holder: values.against === undefined ? undefined : await openReferenceArchive(values.against),
+        progress,
+      });
+      for await (const found of findings) {
+        tally.add(found);
+        progress.clear();
+        print(values.json ? JSON.stringify(found) : formatFinding(found));
+      }
+    } finally {
+      progress.clear();
+    }
+    const { summary } = tally;
+    print(values.json ? JSON.stringify({ summary }) : formatSummary(summary));
+    return summary.ok ? 0 : 1;
+  },
+};
+
+async function listFrom(file: string): Promise<ChecksumFile> {
+  try {
+    return await openChecksumFile(file);
+  } catch {
+    throw new UsageError(`The list ${escapeForTerminal(file)} cannot be read.`);
+  }
+}
+
+/** The length of the longest state, so that paths are aligned. */
+const STATE_WIDTH = 'missing'.length;
+
+function formatFinding({ path, state, sha256, expected, detail }: Finding): string {
+  const details = [
+    detail,
+    state === 'changed' && expected !== null ? `expected ${expected}, found ${sha256 ?? 'nothing'}` : null,
+    state === 'unknown' && sha256 !== null ? sha256 : null,
+  ].filter((part) => part !== null);
+  const rest = details.length === 0 ? '' : `: ${details.join('; ')}`;
+  return `${state.padEnd(STATE_WIDTH)}  ${escapeForTerminal(path)}${escapeForTerminal(rest)}`;
+}
+
+function formatSummary({ ok, intact, changed, missing, unknown }: Summary): string {
+  if (ok) return `All is intact: ${intact} ${intact === 1 ? 'file' : 'files'}.`;
+  return `${intact} intact, ${changed} changed, ${missing} missing, ${unknown} unknown.`;
+}

@@ -1,0 +1,87 @@
+import { NOON, response } from '../../support/warcFiles.ts';
+import { collectChanges } from '../support/changes.ts';
+import { expect, test } from '../support/fixtures.ts';
+import { publishPack } from '../support/publishPack.ts';
+
+test('replaced versions and files of packs are found, each with its version and its time', async ({
+  page,
+  node,
+  web,
+  checks,
+}) => {
+  await publishPack(node, { title: 'Herons' });
+  await collectChanges(page, node, web, [
+    { name: 'Birds', type: 'text/html', from: '<p>common herons leave</p>', to: '<p>common egrets stay</p>' },
+  ]);
+  const total = async (q: string) =>
+    ((await (await page.request.get(`/api/search?q=${q}`)).json()) as { total: number }).total;
+  await expect.poll(() => total('common')).toBe(1);
+  await expect.poll(() => total('herons')).toBe(2);
+  await page.goto('/search?q=herons');
+  const version = page.getByRole('article', { name: 'Birds' });
+  await expect(version).toContainText('Replaced version');
+  const file = page.getByRole('article', { name: 'data.txt' });
+  await expect(file).toContainText('in the pack Herons');
+  await checks.accessible(page);
+  await page.getByText('Packs', { exact: true }).last().click();
+  await expect(version).toBeHidden();
+  await expect(file).toBeVisible();
+  await page.goto('/search?q=common');
+  await expect(version).toContainText('Current version');
+  await version.getByRole('link', { name: 'also in 1 earlier version' }).click();
+  await expect(page.getByRole('article', { name: 'Birds' })).toHaveCount(2);
+  await checks.accessible(page);
+});
+
+test('a node that has only imported captures is not unwell, and shows and finds them', async ({
+  page,
+  node,
+  checks,
+}) => {
+  const imported = await fetch(new URL('/manage/captures?observer=Library', node.url), {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/warc' },
+    body: new Uint8Array(response('as it was', { uri: 'http://example.com/', date: NOON })),
+  });
+  expect(imported.status).toBe(200);
+  await page.goto('/');
+  const health = page.getByRole('region', { name: 'Node health' });
+  await expect(health).toContainText('No source is watched');
+  await expect(health).toContainText('1 source paused or known by captures only');
+  await page.goto('/sources');
+  const row = page.getByRole('row', { name: /example\.com/ });
+  await expect(row).toContainText('captures only');
+  await expect(row).toContainText('first seen');
+  await row.getByRole('link').click();
+  await expect(page.getByText('This source is known by captures only.')).toBeVisible();
+  await checks.accessible(page);
+  await page.goto('/search?q=was');
+  await expect(page.getByRole('article')).toContainText('captured by Library');
+});
+
+test('a page made by scripts is told in the test fetch, in the list and on the source', async ({
+  page,
+  web,
+  checks,
+}) => {
+  web.publish(
+    '/app',
+    '<!doctype html><html><head><title>App</title></head><body><div id="root"></div><script src="a.js"></script></body></html>',
+  );
+  await page.goto('/sources?add');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('URL', { exact: true }).fill(web.url('/app'));
+  await dialog.getByRole('button', { name: /^Test/ }).click();
+  await expect(
+    dialog.getByText('What a person sees is made by scripts. Only the shell is kept'),
+  ).toBeVisible();
+  await dialog.getByRole('button', { name: 'Watch', exact: true }).click();
+  await page.goto('/sources');
+  const row = page.getByRole('row', { name: /App/ });
+  await expect(row).toContainText('made by scripts');
+  await row.getByRole('link').click();
+  await expect(
+    page.getByText('What a person sees is made by scripts. Only the shell is kept').first(),
+  ).toBeVisible();
+  await checks.accessible(page);
+});

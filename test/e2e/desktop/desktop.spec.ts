@@ -1,0 +1,155 @@
+import { join } from 'node:path';
+import type { DesktopApi } from '../../../shared/node/desktop.ts';
+import { electronProgram } from '../support/desktopApp.ts';
+import { asked, expect, makePackFile, recordBrowser, runtime, test } from '../support/desktopTest.ts';
+import { startNode } from '../support/nodeProcess.ts';
+import { openScriptedWeb } from '../support/scriptedWeb.ts';
+
+// The app closes its own pages, and a trace of a closed page would fail the next test.
+test.use({ trace: 'off' });
+
+declare const window: { strongroomDesktop: DesktopApi } & Window;
+
+/** A tray of the fake Electron. */
+interface ShownTray {
+  toolTip: string;
+  menu: { items: { label: string }[] };
+}
+
+test.describe(`The desktop app, ${runtime}`, () => {
+  test('starting it again shows the existing window', async ({ app }) => {
+    await app.firstWindow();
+    await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.hide());
+    expect(await app.startAgain()).toBe(0);
+    await expect
+      .poll(() => app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.isVisible()))
+      .toBe(true);
+  });
+
+  test('an opened pack file is added to the archive after confirmation', async ({ app, profile }) => {
+    const page = await app.firstWindow();
+    await expect(page.getByRole('navigation').first()).toBeVisible();
+    const { file, id } = await makePackFile(profile);
+    await recordBrowser(app, { answer: 1 });
+    await app.startAgain(file);
+    await expect.poll(() => asked(app)).toHaveLength(1);
+    const packs = () => page.evaluate(async () => (await (await fetch('/api/packs')).json()).total);
+    expect(await packs()).toBe(0);
+    await recordBrowser(app, { answer: 0 });
+    await app.startAgain(file);
+    await expect(page).toHaveURL(new RegExp(`/packs/${id}$`));
+    expect(await packs()).toBe(1);
+  });
+
+  test('closing the window closes the archive, and another node can open it', async ({ app, profile }) => {
+    await app.firstWindow();
+    await app.closeWindow();
+    expect(await app.exited).toBe(0);
+    const next = await startNode({ dataFolder: join(profile, 'archive') });
+    expect(await next.stop()).toBe(0);
+  });
+
+  test('keeps running without its window if the owner chose that, and quits from the menu', async ({
+    app,
+  }) => {
+    const page = await app.firstWindow();
+    await page.evaluate(() => window.strongroomDesktop.changePreferences({ keep_running: true }));
+    await app.closeWindow();
+    expect(await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows()[0]?.isVisible())).toBe(
+      false,
+    );
+    expect(await page.evaluate(async () => (await fetch('/api/health')).status)).toBe(200);
+    await app.evaluate(({ app: electronApp }) => electronApp.quit());
+    expect(await app.exited).toBe(0);
+  });
+
+  test('a menu item opens its page', async ({ app }) => {
+    const page = await app.firstWindow();
+    await expect(page.getByRole('navigation').first()).toBeVisible();
+    await app.evaluate(({ Menu }) => Menu.getApplicationMenu()?.getMenuItemById('go-to-ledger')?.click());
+    await expect(page).toHaveURL(/\/ledger$/);
+  });
+
+  test('the tray shows the state of the collection', async ({ app }) => {
+    test.skip(app.kind === 'Electron', 'Electron has no API to read a tray.');
+    await app.firstWindow();
+    const tray = () =>
+      app.evaluate((electron) => {
+        const [only] = (electron as unknown as { Tray: { all: ShownTray[] } }).Tray.all;
+        return { toolTip: only?.toolTip, items: only?.menu.items.map(({ label }) => label) };
+      });
+    await expect.poll(tray).toEqual({
+      toolTip: 'Strongroom: no sources are watched yet',
+      items: ['no sources are watched yet', '', 'Open Strongroom', 'Quit'],
+    });
+  });
+
+  test('shows notifications of the selected types only', async ({ app }) => {
+    test.skip(app.kind === 'Electron', 'Electron has no API to read notifications.');
+    const web = await openScriptedWeb();
+    web.publish('/notice', '<title>Notice</title>');
+    const page = await app.firstWindow();
+    await page.evaluate(() => window.strongroomDesktop.changePreferences({ notify: ['changed'] }));
+    const check = () =>
+      page.evaluate(async () => void (await fetch('/manage/collections?wait=true', { method: 'POST' })));
+    await page.evaluate(async (url) => {
+      const body = JSON.stringify({ url, name: 'The notice' });
+      await fetch('/manage/sources', {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body,
+      });
+    }, web.url('/notice'));
+    await check();
+    web.publish('/notice', '<title>Another notice</title>');
+    await check();
+    const shown = () =>
+      app.evaluate((electron) =>
+        (electron as unknown as { Notification: { shown: { title: string }[] } }).Notification.shown.map(
+          ({ title }) => title,
+        ),
+      );
+    await expect.poll(shown).toEqual(['The notice has changed']);
+    await web.close();
+  });
+
+  test('reads archived documents in a utility process', async ({ app }) => {
+    const web = await openScriptedWeb();
+    web.publish('/page', '<title>Read separately</title><p>Words of a stranger.');
+    const page = await app.firstWindow();
+    const text = await page.evaluate(async (url) => {
+      const send = (path: string, body: object) =>
+        fetch(path, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+      await send('/manage/sources', { url, name: 'The page' });
+      await fetch('/manage/collections?wait=true', { method: 'POST' });
+      const { items } = (await (await fetch('/api/events')).json()) as { items: { sha256: string }[] };
+      return (await fetch(`/archive/${items[0]?.sha256}/text`)).json();
+    }, web.url('/page'));
+    expect(text).toMatchObject({
+      title: 'Read separately',
+      text: expect.stringContaining('Words of a stranger.'),
+    });
+    const readers = await app.evaluate(({ app: electronApp }) =>
+      electronApp
+        .getAppMetrics()
+        .filter(({ type, name }) => type === 'Utility' && name === 'Strongroom reader'),
+    );
+    expect(readers).toHaveLength(1);
+    await web.close();
+  });
+
+  test('shows why it cannot open, and exits', async ({ launch, profile }) => {
+    test.skip(electronProgram() !== undefined, 'Electron shows a dialog and waits for the user.');
+    const other = await startNode({ dataFolder: join(profile, 'archive') });
+    const app = await launch();
+    expect(await app.exited).toBe(1);
+    expect(app.errorBoxes()).toEqual([
+      { title: 'Strongroom cannot open', content: expect.stringContaining('has the data folder') },
+    ]);
+    await other.stop();
+  });
+});

@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { DesktopApi } from '../../../shared/node/desktop.ts';
+import { asked, expect, opened, recordBrowser, runtime, test } from '../support/desktopTest.ts';
+
+// The app closes its own pages, and a trace of a closed page would fail the next test.
+test.use({ trace: 'off' });
+
+declare const window: { strongroomDesktop: DesktopApi; require?: unknown; process?: unknown } & Window;
+
+test.describe(`The window of the desktop app, ${runtime}`, () => {
+  test('opens a window that is signed in as the owner', async ({ app }) => {
+    const page = await app.firstWindow();
+    const session = await page.evaluate(async () => (await fetch('/api/session')).json());
+    expect(session).toMatchObject({ owner: true });
+    expect(new URL(page.url()).pathname).toBe('/');
+    expect(new URL(page.url()).hostname).toBe('127.0.0.1');
+  });
+
+  test('gives the page the desktop API and nothing of Node', async ({ app }) => {
+    const page = await app.firstWindow();
+    const given = await page.evaluate(async () => ({
+      ...window.strongroomDesktop,
+      preferences: await window.strongroomDesktop.readPreferences(),
+      require: typeof window.require,
+      process: typeof window.process,
+    }));
+    expect(given).toMatchObject({
+      platform: process.platform,
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      preferences: { keep_running: false, notify: [] },
+      require: 'undefined',
+      process: 'undefined',
+    });
+    const preferences = await app.evaluate(({ BrowserWindow }) => {
+      type Inspectable = { getLastWebPreferences?: () => object | null };
+      return (
+        BrowserWindow.getAllWindows()[0]?.webContents as Inspectable | undefined
+      )?.getLastWebPreferences?.();
+    });
+    if (app.kind === 'fake' || preferences) {
+      expect(preferences).toMatchObject({
+        contextIsolation: true,
+        sandbox: true,
+        nodeIntegration: false,
+        webSecurity: true,
+        webviewTag: false,
+      });
+    }
+  });
+
+  test('stores the preferences and refuses unknown ones', async ({ app, profile }) => {
+    const page = await app.firstWindow();
+    const changed = await page.evaluate(() =>
+      window.strongroomDesktop.changePreferences({ keep_running: true, notify: ['disappeared'] }),
+    );
+    expect(changed).toEqual({ keep_running: true, notify: ['disappeared'] });
+    await expect(
+      page.evaluate(() => window.strongroomDesktop.changePreferences({ window: 1 } as never)),
+    ).rejects.toThrow();
+    expect(JSON.parse(await readFile(join(profile, 'desktop.json'), 'utf8'))).toMatchObject(changed);
+  });
+
+  test('allows a page to copy text and denies every other permission', async ({ app }) => {
+    const page = await app.firstWindow();
+    const states = await page.evaluate(async () => {
+      const names = ['geolocation', 'notifications', 'camera', 'clipboard-read'] as const;
+      const found = names.map(
+        async (name) => (await navigator.permissions.query({ name: name as PermissionName })).state,
+      );
+      return Promise.all(found);
+    });
+    expect(states).toEqual(['denied', 'denied', 'denied', 'denied']);
+    await page.evaluate(() => navigator.clipboard.writeText('a digest'));
+  });
+
+  test('stays on its own pages and asks before it opens other URLs in the browser', async ({ app }) => {
+    const page = await app.firstWindow();
+    const before = page.url();
+    await recordBrowser(app, { answer: 0 });
+    await page.evaluate(() => window.location.assign('https://strongroom.example/foreign?a=1'));
+    await expect.poll(() => opened(app)).toEqual(['https://strongroom.example/foreign?a=1']);
+    await page.evaluate(() => window.location.assign('http://127.0.0.1:9/another-port'));
+    await expect.poll(() => opened(app)).toHaveLength(2);
+    expect(page.url()).toBe(before);
+    await expect(page.evaluate(async () => (await fetch('/api/session')).ok)).resolves.toBe(true);
+  });
+
+  test('downloads stored content instead of showing it', async ({ app }) => {
+    const page = await app.firstWindow();
+    const before = page.url();
+    await app.evaluate(({ BrowserWindow }) => {
+      const record = globalThis as unknown as { saved: string[] };
+      record.saved = [];
+      const contents = BrowserWindow.getAllWindows()[0]?.webContents;
+      if (contents) contents.downloadURL = (url) => void record.saved.push(new URL(url).pathname);
+    });
+    const object = `/archive/${'0'.repeat(64)}`;
+    await page.evaluate((path) => window.location.assign(path), object);
+    const saved = () => app.evaluate(() => (globalThis as unknown as { saved: string[] }).saved);
+    await expect.poll(saved).toEqual([object]);
+    expect(page.url()).toBe(before);
+  });
+
+  test('opens an external link in the browser only after confirmation', async ({ app }) => {
+    const page = await app.firstWindow();
+    await recordBrowser(app, { answer: 1 });
+    await page.evaluate(() => window.open('https://strongroom.example/declined'));
+    await expect.poll(() => asked(app)).toEqual(['https://strongroom.example/declined']);
+    expect(await opened(app)).toEqual([]);
+    await recordBrowser(app, { answer: 0 });
+    await page.evaluate(() => window.open('https://strongroom.example/accepted'));
+    await expect.poll(() => opened(app)).toEqual(['https://strongroom.example/accepted']);
+    await page.evaluate(() => window.open('file:///etc/hostname'));
+    await page.evaluate(() => window.open('https://strongroom.example/last'));
+    await expect.poll(() => opened(app)).toHaveLength(2);
+    expect(await app.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
+  });
+});
