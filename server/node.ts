@@ -29,6 +29,7 @@ import { pageDescriptions } from './http/delivery/itemPages.ts';
 import { blobsHandlers } from './http/routes/archive/blobs.ts';
 import { citationsHandlers } from './http/routes/archive/citations.ts';
 import { commentsHandlers } from './http/routes/archive/comments.ts';
+import { driftHandlers } from './http/routes/archive/drift.ts';
 import { harvestingHandlers } from './http/routes/archive/harvesting.ts';
 import { packComparisonHandlers } from './http/routes/archive/packComparison.ts';
 import { packsHandlers } from './http/routes/archive/packs.ts';
@@ -129,6 +130,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...studiesHandlers(store, publicAddress),
         ...packsHandlers(store, publicAddress),
         ...packComparisonHandlers(store, new FileDiffs(store, derived.deriver)),
+        ...driftHandlers(store),
         ...commentsHandlers(store),
         ...citationsHandlers(store, nodeName, publicAddress),
         ...harvestingHandlers(store, settings, nodeName, publicAddress),

@@ -5,6 +5,7 @@ import { copyRoutes } from './routes/copies.ts';
 import { derivedRoutes } from './routes/derived.ts';
 import { descriptionRoutes } from './routes/description.ts';
 import { diffRoutes } from './routes/diffs.ts';
+import { driftRoutes } from './routes/drift.ts';
 import { fixityRoutes } from './routes/fixity.ts';
 import { harvestingRoutes } from './routes/harvesting.ts';
 import { itemRoutes } from './routes/items.ts';
@@ -23,6 +24,7 @@ import { warcRoutes } from './routes/warc.ts';
 export const ROUTES = {
   ...archiveRoutes,
   ...packComparisonRoutes,
+  ...driftRoutes,
   ...studyRoutes,
   ...itemRoutes,
   ...harvestingRoutes,

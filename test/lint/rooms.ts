@@ -66,6 +66,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: ALL_SERVICES,
     why: 'verification/ uses the same checks as uploads: it imports services, and they do not import it.',
   },
+  'server/drift': {
+    rooms: ['server/archive', 'server/collection', ...SERVICES],
+    why: 'drift/ compares what packs relate to with what was collected: it imports services, and they do not import it.',
+  },
   'server/copies': {
     rooms: [...ALL_SERVICES],
     why: 'copies/ writes and restores whole archives elsewhere: it imports services, and nothing above them.',
@@ -75,7 +79,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     why: 'owner/ identifies the owner: it does not depend on what the owner does.',
   },
   'server/http': {
-    rooms: [...ALL_SERVICES, 'server/copies', 'server/owner', 'server/config.ts'],
+    rooms: [...ALL_SERVICES, 'server/copies', 'server/drift', 'server/owner', 'server/config.ts'],
     why: 'http/ calls services: it imports no command and no wiring.',
   },
   'server/cli': {

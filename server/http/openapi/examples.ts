@@ -168,6 +168,26 @@ const pageOf = (item: object) => ({ items: [item], total: 1, limit: 50, offset: 
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   addPack: { request: newRecord, response: pack },
   readPack: { response: pack },
+  readPackDrift: {
+    response: {
+      pack: pack.id,
+      since: pack.evidence.received_at,
+      items: [
+        {
+          relation: 'isDerivedFrom',
+          identifier: source.url,
+          kind: 'source',
+          state: 'changed',
+          at: '2026-11-21T06:00:00.000Z',
+          cited_sha256: SHA256,
+          current_sha256: '7'.repeat(64),
+          source: { id: SOURCE, url: source.url, name: source.name },
+          event: 2,
+          only_noise: false,
+        },
+      ],
+    },
+  },
   comparePacks: { response: packComparison },
   comparePackFiles: { response: fileDiff },
   listPacks: { response: pageOf(pack) },

@@ -1,16 +1,15 @@
 import { Link } from 'react-router';
 import type { Pack } from '../../../../shared/archive/pack.ts';
-import { parseRelatedIdentifier } from '../../../../shared/archive/relatedIdentifier.ts';
 import type { License } from '../../../../shared/archive/vocabulary.ts';
 import { useCall } from '../../api/useCall.ts';
 import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { Facts } from '../../components/data/Facts.tsx';
 import { TimeText } from '../../components/data/TimeText.tsx';
 import { CopyButton } from '../../components/forms/CopyButton.tsx';
-import { relationLabel } from '../../format/relationLabel.ts';
 import { exactBytes, formatCount } from '../../format/size.ts';
 import classes from './PackFacts.module.css';
 import { PackLink } from './PackLink.tsx';
+import { RelatedWorks } from './RelatedWorks.tsx';
 
 const LICENSE_PAGES: Record<License, string> = {
   'CC-BY-4.0': 'https://creativecommons.org/licenses/by/4.0/',
@@ -50,7 +49,7 @@ export function PackFacts({ pack }: { pack: Pack }) {
         'New version of': pack.supersedes && (
           <OtherVersion id={pack.supersedes} from={pack.supersedes} to={pack.id} />
         ),
-        'Related works': pack.related.length > 0 && <Related related={pack.related} />,
+        'Related works': pack.related.length > 0 && <RelatedWorks pack={pack} />,
         Terms: pack.terms_version,
       }}
     />
@@ -84,30 +83,5 @@ function Keywords({ keywords }: { keywords: readonly string[] }) {
         </Link>
       ))}
     </span>
-  );
-}
-
-function Related({ related }: { related: Pack['related'] }) {
-  return (
-    <ul className={classes.related}>
-      {related.map(({ relation, identifier }) => (
-        <li key={relation + identifier}>
-          <span className="muted">{relationLabel(relation)}</span>{' '}
-          <RelatedIdentifier identifier={identifier} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-function RelatedIdentifier({ identifier }: { identifier: string }) {
-  const parsed = parseRelatedIdentifier(identifier);
-  if (parsed.kind === 'digest') return <DigestChip digest={parsed.digest} label="digest of related work" />;
-  const address = parsed.kind === 'doi' ? `https://doi.org/${encodeURI(parsed.doi)}` : identifier;
-  if (!/^https?:/i.test(address)) return <span>{identifier}</span>;
-  return (
-    <a href={address} target="_blank" rel="noopener noreferrer nofollow">
-      {identifier}
-    </a>
   );
 }
