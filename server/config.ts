@@ -25,6 +25,8 @@ export interface NodeConfig {
   log?: Log;
   /** The public address behind a proxy that terminates TLS; overrides the setting `public_url`. */
   publicUrl?: string | undefined;
+  /** Serves HTTPS too, whatever the setting `tls` says. */
+  tls?: boolean;
   /** Limits for readers; tests set lower ones. */
   readers?: Partial<ReaderLimits>;
   /** Continues with a database that is behind what was acknowledged or signed, with a new key. */

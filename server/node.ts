@@ -57,12 +57,15 @@ import { sessionCookie } from './http/security/access.ts';
 import { createGuards } from './http/security/guards.ts';
 import { normalizeRequestTarget } from './http/security/hostHeader.ts';
 import { Listeners } from './http/security/listeners.ts';
+import { machineNames } from './http/security/network.ts';
 import { PublicAddress } from './http/security/publicAddress.ts';
+import { TlsSwitch } from './http/security/tls/tlsSwitch.ts';
 import { isReadOnly } from './ledger/readOnly.ts';
 import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { OwnerSessions } from './owner/sessions.ts';
 import { SharingSwitch } from './owner/sharing.ts';
+import { openTlsIdentity } from './owner/tls/tlsFile.ts';
 import { Jobs } from './runtime/jobs.ts';
 import { createLog } from './runtime/log.ts';
 import { isMissing } from './store/blobs/fileErrors.ts';
@@ -76,6 +79,8 @@ export interface RunningNode {
   tokenFile: string;
   /** The public address behind a proxy, or undefined. */
   readonly publicUrl: string | undefined;
+  /** The HTTPS URL of the node on this machine and the SHA-256 of its certificate; undefined without TLS. */
+  readonly tls: { url: string; fingerprint: string } | undefined;
   /** Creates a link that signs one browser in as the owner, once. Its path also works at the public address. */
   createSignInLink(): string;
   /** Stops accepting requests, finishes running work and closes the database. */
@@ -119,7 +124,14 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log });
     const sessions = new OwnerSessions(store, log);
     const cookieName = sessionCookie(nodeName);
-    const secrets = { keys, sessions, invitations, cookieName, publicAddress };
+    const tls = new TlsSwitch({
+      settings,
+      listeners,
+      openIdentity: () =>
+        openTlsIdentity(config.dataFolder, { name: nodeName, hosts: machineNames(), clock }),
+      isForced: config.tls ?? false,
+    });
+    const secrets = { keys, sessions, invitations, cookieName, publicAddress, tls: () => listeners.tls };
     const guards = createGuards({ listenHost: host, settings, secrets });
     const rendererFolder = config.rendererFolder ?? defaultRendererFolder();
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
@@ -155,8 +167,10 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...nodeHandlers({
           store,
           settings,
+          changeSettings: (change) => tls.changeSettings(change),
           sharing,
           addresses: () => listeners.networkAddresses,
+          tls: () => listeners.tls,
           publicAddress,
           keys,
           sessions,
@@ -196,6 +210,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await writeEndpointFile(config.dataFolder, undefined);
     const url = await listeners.open(normalizeRequestTarget(blobFastPath({ store, guards, log }, app)));
     await writeEndpointFile(config.dataFolder, { url, token_file: keys.tokenFile });
+    await tls.start();
     await sharing.resume();
     writeLimits.startDailyReset();
     if (config.copy ?? true) copies.startFollowing();
@@ -211,6 +226,9 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       url,
       dataFolder: config.dataFolder,
       tokenFile: keys.tokenFile,
+      get tls() {
+        return listeners.tls;
+      },
       get publicUrl() {
         return publicAddress.origin;
       },

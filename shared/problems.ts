@@ -31,6 +31,7 @@ export const PROBLEMS = {
   node_exists: { status: 409, title: 'A subject with this path already exists' },
   invalid_transition: { status: 409, title: 'The study cannot change to that status' },
   source_exists: { status: 409, title: 'This address is already watched' },
+  tls_required: { status: 403, title: 'This needs an encrypted connection' },
   port_taken: { status: 409, title: 'The port is in use by another program' },
   collection_running: { status: 409, title: 'A collection is running' },
   archive_read_only: { status: 409, title: 'The archive is read-only' },

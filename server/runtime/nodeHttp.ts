@@ -3,3 +3,7 @@
  * nothing here uses. This took a quarter of the time of a start.
  */
 export const { createServer, STATUS_CODES, validateHeaderValue } = process.getBuiltinModule('node:http');
+
+/** Creates an HTTPS server. The module is loaded at the first use, because few nodes use TLS. */
+export const createTlsServer: typeof import('node:https').createServer = (...given: unknown[]) =>
+  process.getBuiltinModule('node:https').createServer(...(given as []));

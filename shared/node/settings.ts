@@ -49,6 +49,10 @@ const collection = {
 };
 
 const reach = {
+  tls: z.boolean().meta({
+    description:
+      'Whether the node also serves HTTPS, on the next port, with the certificate in `tls.pem` of its data folder. Tokens and invitations are then refused over plain HTTP from other machines.',
+  }),
   public_url: z
     .string()
     .max(300, 'At most 300 characters.')
@@ -87,6 +91,7 @@ export const DEFAULT_SETTINGS: Settings = {
   max_object_mb: 100,
   audit_every_days: 30,
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
+  tls: false,
   public_url: '',
   trusted_proxy: '',
   contact_email: '',

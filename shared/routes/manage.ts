@@ -3,6 +3,7 @@ import { createdInvitationSchema, invitationSchema, newInvitationSchema } from '
 import { jobSchema } from '../node/job.ts';
 import { ownerSessionSchema } from '../node/session.ts';
 import { settingsChangeSchema, settingsSchema, sharingSchema } from '../node/settings.ts';
+import { digestSchema } from '../values/digest.ts';
 import { listQuery, pageOf } from '../values/list.ts';
 import { jsonBody, NO_BODY, route } from './route.ts';
 
@@ -22,6 +23,9 @@ export type Session = z.output<typeof sessionSchema>;
 export const addressesSchema = z
   .strictObject({
     addresses: z.array(z.strictObject({ url: z.string(), address: z.string(), interface: z.string() })),
+    tls_fingerprint: digestSchema.optional().meta({
+      description: 'The SHA-256 of the certificate, if the node serves HTTPS.',
+    }),
   })
   .meta({ id: 'Addresses' });
 export type Addresses = z.output<typeof addressesSchema>;
@@ -71,7 +75,7 @@ export const manageRoutes = {
     summary: 'Change settings',
     body: jsonBody(settingsChangeSchema),
     responses: { 200: { description: 'All settings, after the change', schema: settingsSchema } },
-    problems: [],
+    problems: ['port_taken'],
   }),
   readStorage: route({
     method: 'GET',

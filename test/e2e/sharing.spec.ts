@@ -12,6 +12,10 @@ test('the owner shares the node and invites a visitor, who then contributes from
   await expect(page.getByText('cannot be reached from the network')).toBeVisible();
   await checks.accessible(page);
 
+  await page.getByRole('switch', { name: 'Serve HTTPS on the next port' }).click();
+  await expect(page.getByText(/Compare its SHA-256 fingerprint/)).toBeVisible();
+  await checks.accessible(page);
+
   // The second choice is made before the node has responded to the first.
   const { promise: chosen, resolve: bothAreChosen } = Promise.withResolvers<void>();
   await page.route('**/manage/sharing', async (route) => {

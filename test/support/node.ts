@@ -59,7 +59,8 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
       body: JSON.stringify(body),
       headers: { 'Content-Type': 'application/json' },
     });
-  const testNode = { ...node, token, fetch: fetchPath, fetchAsOwner, sendJson };
+  // Not spread, because that would read `tls` and `publicUrl` once.
+  const testNode = Object.assign(node, { token, fetch: fetchPath, fetchAsOwner, sendJson });
   opened.push(testNode);
   return testNode;
 }

@@ -33,6 +33,11 @@ const OPTIONS = {
     value: 'URL',
     help: 'the public address, if a proxy that terminates TLS forwards to the node, such as https://archive.example',
   },
+  tls: {
+    type: 'boolean',
+    default: false,
+    help: 'also serve HTTPS, on the next port, with the certificate in tls.pem of the data folder (made if there is none)',
+  },
   'no-collect': { type: 'boolean', default: false, help: 'do not check sources on schedule' },
   rebuild: {
     type: 'boolean',
@@ -71,6 +76,7 @@ export const serve: Command = {
       port: portOf(values.port),
       tokenFile: values['token-file'] === undefined ? undefined : resolve(values['token-file']),
       publicUrl: publicUrlOf(values['public-url']),
+      tls: values.tls,
       collect: !values['no-collect'],
       acceptRollback,
       log: createLog(),
@@ -109,12 +115,16 @@ function publicUrlOf(text: string | undefined): string | undefined {
 function announce(node: RunningNode, json: boolean): void {
   if (json) {
     const { url, dataFolder: data, tokenFile: token_file, publicUrl: public_url } = node;
-    print(JSON.stringify({ event: 'listening', url, pid: process.pid, data, token_file, public_url }));
+    const tls = node.tls && { tls_url: node.tls.url, tls_fingerprint: node.tls.fingerprint };
+    print(
+      JSON.stringify({ event: 'listening', url, pid: process.pid, data, token_file, public_url, ...tls }),
+    );
     return;
   }
   print(`Strongroom runs at ${node.url} with the data folder ${node.dataFolder}.`);
   const link = node.createSignInLink();
   print(`To sign in as the owner, open this link (it works once): ${link}`);
+  if (node.tls) print(`Over HTTPS: ${node.tls.url} (certificate SHA-256 ${node.tls.fingerprint}).`);
   if (node.publicUrl) print(`The same link through the proxy: ${node.publicUrl}${new URL(link).pathname}`);
   print(`For scripts, the owner’s token is in ${node.tokenFile}. Press Ctrl-C to stop.`);
 }

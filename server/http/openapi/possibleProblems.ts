@@ -6,6 +6,7 @@ const EVERYWHERE: readonly ProblemCode[] = [
   'unknown_parameter',
   'not_shared',
   'unknown_host',
+  'tls_required',
   'head_too_large',
   'internal_error',
   'database_damaged',

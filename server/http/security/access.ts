@@ -7,6 +7,7 @@ import type { Invitations } from '../../owner/invitations.ts';
 import type { OwnerKeys } from '../../owner/ownerKeys.ts';
 import type { OwnerSessions } from '../../owner/sessions.ts';
 import type { PublicAddress } from './publicAddress.ts';
+import { isOverPlainNetwork, type TlsAddress } from './tls/plainNetwork.ts';
 
 /** The client of a request: the owner, identified by token or session, or a visitor. */
 export interface Visitor {
@@ -44,17 +45,22 @@ export interface Secrets {
   invitations: Invitations;
   cookieName: string;
   publicAddress: PublicAddress;
+  /** Returns the HTTPS address of the node; undefined while TLS is off. */
+  tls: () => TlsAddress;
 }
 
 /** Identifies the client. It refuses nothing: whether a wrong token matters depends on the route. */
 export function identify(request: IncomingMessage, secrets: Secrets): Visitor {
   const { keys, sessions, invitations, cookieName } = secrets;
   const { address, loopback } = secrets.publicAddress.peerOf(request);
-  const session = cookieOf(request, cookieName);
+  // Cookies that were set over another connection do not count on one that everyone can read.
+  const isPlain = isOverPlainNetwork(request, secrets.tls(), secrets.publicAddress);
+  const cookie = (name: string) => (isPlain ? undefined : cookieOf(request, name));
+  const session = cookie(cookieName);
   const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
   const found = bearer === undefined && session !== undefined ? sessions.find(session) : undefined;
   const owner = bearer === undefined ? found !== undefined : keys.isToken(bearer);
-  const token = bearer ?? cookieOf(request, invitationCookie(cookieName));
+  const token = bearer ?? cookie(invitationCookie(cookieName));
   const invitation = owner || token === undefined ? undefined : invitations.idOf(token);
   const wrongToken = !owner && bearer !== undefined && !bearer.startsWith(INVITATION_TOKEN_PREFIX);
   const wrongInvitation =

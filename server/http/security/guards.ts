@@ -4,6 +4,7 @@ import type { SettingsStore } from '../../store/settings.ts';
 import { authorize, identify, mayRead, notShared, type Secrets, type Visitor } from './access.ts';
 import { hostGuard } from './hostGuard.ts';
 import { SECURITY_HEADERS } from './securityHeaders.ts';
+import { isOverPlainNetwork, refuseSecrets } from './tls/plainNetwork.ts';
 
 /** The checks before every response. They do not depend on Express, so the blob fast path uses them too. */
 export interface Guards {
@@ -12,7 +13,7 @@ export interface Guards {
   /**
    * Checks whether a request may use this path, before any route is looked up.
    *
-   * @throws Problem `invalid_request`, `unknown_host`, `foreign_origin`, `not_shared`
+   * @throws Problem `invalid_request`, `unknown_host`, `foreign_origin`, `not_shared`, `tls_required`
    */
   admit(request: IncomingMessage, path: string): void;
   /**
@@ -58,6 +59,8 @@ export function createGuards({ listenHost, settings, secrets }: GuardsConfig): G
     },
     admit(request, path) {
       checkHost(request);
+      const tls = secrets.tls();
+      if (tls && isOverPlainNetwork(request, tls, secrets.publicAddress)) refuseSecrets(request, path, tls);
       if (isShared()) return;
       requireLocalClient(request, path, secrets);
       refuseOtherSites(request, path);

@@ -1,19 +1,24 @@
-import { once } from 'node:events';
-import type { RequestListener, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { RequestListener, Server } from 'node:http';
 import pLimit from 'p-limit';
-import { Problem } from '../../../shared/problems.ts';
 import type { Clock } from '../../../shared/values/clock.ts';
 import { errorCode } from '../../../shared/values/errorCode.ts';
 import { READER_LIMITS } from '../../config.ts';
+import type { TlsIdentity } from '../../owner/tls/certificate.ts';
 import type { Log } from '../../runtime/log.ts';
-import { createServer } from '../../runtime/nodeHttp.ts';
-import { StalledReaders } from '../delivery/stalledReaders.ts';
-import { answerMalformedRequests } from './malformedRequest.ts';
-import { isLoopback, type MachineAddress, machineAddresses, unmappedAddress, urlOf } from './network.ts';
+import { isLoopback, type MachineAddress, machineAddresses, urlOf } from './network.ts';
+import {
+  type AddressServers,
+  closeServer,
+  newServer,
+  portOf,
+  portTaken,
+  serversOf,
+  startListening,
+  stopAll,
+  stopListening,
+} from './nodeServers.ts';
+import { OpenSockets } from './openSockets.ts';
 
-/** The time that running requests have to finish when the node is closed. */
-const CLOSE_GRACE_MS = 10_000;
 const CLOSE_SWEEP_MS = 50;
 /** While the node is closing, a reader is disconnected after this time without progress. */
 const CLOSE_STALLED_MS = 1000;
@@ -49,20 +54,17 @@ export interface ListenersConfig {
  */
 export class Listeners {
   readonly #config: ListenersConfig;
-  readonly #network = new Map<string, Server>();
-  /** The open connections, each with its latest response. */
-  readonly #sockets = new Map<Socket, ServerResponse | undefined>();
-  /** Connections from the network that are to be closed, because sharing has ended. */
-  readonly #leaving = new Set<Socket>();
+  readonly #network = new Map<string, AddressServers>();
+  readonly #sockets = new OpenSockets();
   readonly #oneAtATime = pLimit(1);
   readonly #closing = new AbortController();
-  readonly #stalled = new StalledReaders();
   #stalledTimer: NodeJS.Timeout | undefined;
-  #main: Server | undefined;
+  #main: AddressServers | undefined;
+  #identity: TlsIdentity | undefined;
+  #tlsPort = 0;
   #listener: RequestListener = () => {};
   #isShared = false;
   #watching: Promise<void> | undefined;
-  #url = '';
   #port = 0;
 
   constructor(config: ListenersConfig) {
@@ -73,12 +75,16 @@ export class Listeners {
   async open(listener: RequestListener): Promise<string> {
     this.#listener = listener;
     const { host, port, stallTimeoutMs = READER_LIMITS.stallTimeoutMs } = this.#config;
-    this.#main = await this.#listen(host, port);
+    this.#main = { http: await this.#listen(host, port, undefined) };
     const interval = stallTimeoutMs / STALLED_CHECKS;
-    this.#stalledTimer = setInterval(() => this.#closeStalled(STALLED_CHECKS), interval).unref();
-    this.#port = (this.#main.address() as AddressInfo).port;
-    this.#url = urlOf(host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, this.#port);
-    return this.#url;
+    this.#stalledTimer = setInterval(() => this.#sockets.closeStalled(STALLED_CHECKS), interval).unref();
+    this.#port = portOf(this.#main.http);
+    return this.#ownUrl(this.#port, 'http');
+  }
+
+  #ownUrl(port: number, scheme: 'http' | 'https'): string {
+    const { host } = this.#config;
+    return urlOf(host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host, port, scheme);
   }
 
   /** The addresses at which others can reach the node now; none while it is not shared. */
@@ -89,7 +95,59 @@ export class Listeners {
     const open = isLoopback(host)
       ? all.filter(({ address }) => this.#network.has(address))
       : all.filter(({ address }) => host === '::' || address === host || isAnyOf(host, address));
-    return open.map((found) => ({ ...found, url: urlOf(found.address, this.#port) }));
+    const at = (scheme: 'http' | 'https', port: number) =>
+      open.map((found) => ({ ...found, url: urlOf(found.address, port, scheme) }));
+    return [...(this.#identity ? at('https', this.#tlsPort) : []), ...at('http', this.#port)];
+  }
+
+  /** The HTTPS URL of the node on this machine and the fingerprint of its certificate; undefined while TLS is off. */
+  get tls(): { url: string; fingerprint: string } | undefined {
+    if (!this.#identity) return undefined;
+    return { url: this.#ownUrl(this.#tlsPort, 'https'), fingerprint: this.#identity.fingerprint };
+  }
+
+  /**
+   * Listens for HTTPS too, at every address at which the node listens for HTTP, on the next port. If the node may use any
+   * port and the next one is taken, another one is used.
+   *
+   * @throws Problem `port_taken`. Then nothing has changed.
+   */
+  openTls(identity: TlsIdentity): Promise<void> {
+    return this.#oneAtATime(async () => {
+      if (this.#identity) return;
+      const { host, port } = this.#config;
+      const next = this.#port + 1;
+      const servers: [AddressServers, Server][] = [];
+      try {
+        const main = this.#main as AddressServers;
+        const first = await this.#listen(host, next, identity).catch((error: unknown) => {
+          if (port !== 0) throw portTaken(error, next, host);
+          return this.#listen(host, 0, identity);
+        });
+        servers.push([main, first]);
+        this.#tlsPort = portOf(first);
+        for (const [address, opened] of this.#network) {
+          const server = await this.#listenIfPresent(address, this.#tlsPort, identity);
+          if (server) servers.push([opened, server]);
+        }
+      } catch (error) {
+        for (const [, server] of servers) stopListening(server);
+        throw error;
+      }
+      for (const [address, server] of servers) address.https = server;
+      this.#identity = identity;
+    });
+  }
+
+  /** Stops listening for HTTPS. Running responses are finished. */
+  closeTls(): Promise<void> {
+    return this.#oneAtATime(() => {
+      this.#identity = undefined;
+      for (const opened of [this.#main, ...this.#network.values()]) {
+        if (opened?.https) stopListening(opened.https);
+        delete opened?.https;
+      }
+    });
   }
 
   /**
@@ -118,10 +176,10 @@ export class Listeners {
   unshare(): Promise<void> {
     return this.#oneAtATime(() => {
       this.#isShared = false;
-      for (const server of this.#network.values()) stopListening(server);
+      for (const opened of this.#network.values()) stopAll(opened);
       this.#network.clear();
-      for (const socket of this.#sockets.keys()) if (isFromNetwork(socket)) this.#leaving.add(socket);
-      setTimeout(() => this.#closeLeaving(), UNSHARE_GRACE_MS).unref();
+      this.#sockets.markLeaving();
+      setTimeout(() => this.#sockets.closeLeaving(), UNSHARE_GRACE_MS).unref();
     });
   }
 
@@ -130,35 +188,15 @@ export class Listeners {
     this.#closing.abort();
     await this.#watching;
     clearInterval(this.#stalledTimer);
-    this.#closeLeaving();
-    const servers = [...this.#network.values(), ...(this.#main ? [this.#main] : [])];
+    this.#sockets.closeLeaving();
+    const servers = [...this.#network.values(), ...(this.#main ? [this.#main] : [])].flatMap(serversOf);
     // Not immediately, so that requests that were just sent still get a response.
     const sweep = setInterval(() => {
-      this.#closeIdle();
-      this.#closeStalled(CLOSE_STALLED_MS / CLOSE_SWEEP_MS);
+      this.#sockets.closeIdle();
+      this.#sockets.closeStalled(CLOSE_STALLED_MS / CLOSE_SWEEP_MS);
     }, CLOSE_SWEEP_MS);
     await Promise.all(servers.map(closeServer));
     clearInterval(sweep);
-  }
-
-  /**
-   * Closes connections without a running response: those kept alive for a next request, and those that browsers open in
-   * advance, which Node does not count as idle.
-   */
-  #closeIdle(): void {
-    for (const [socket, response] of this.#sockets) if (response?.closed ?? true) socket.destroy();
-  }
-
-  /** Disconnects readers after this many checks without progress, because they occupy resources. */
-  #closeStalled(checks: number): void {
-    for (const [socket, response] of this.#sockets) {
-      if (this.#stalled.checksWithoutProgress(socket, response) >= checks) socket.destroy();
-    }
-  }
-
-  #closeLeaving(): void {
-    for (const socket of this.#leaving) socket.destroy();
-    this.#leaving.clear();
   }
 
   async #openNetwork(): Promise<void> {
@@ -167,14 +205,18 @@ export class Listeners {
     try {
       for (const { address } of this.#addresses()) {
         if (this.#network.has(address)) continue;
-        const server = await this.#listenIfPresent(address);
-        if (server === undefined) continue;
-        this.#network.set(address, server);
+        const http = await this.#listenIfPresent(address, this.#port, undefined);
+        if (http === undefined) continue;
+        const added: AddressServers = { http };
+        this.#network.set(address, added);
         opened.push(address);
+        if (!this.#identity) continue;
+        const https = await this.#listenIfPresent(address, this.#tlsPort, this.#identity);
+        if (https) added.https = https;
       }
     } catch (error) {
       for (const address of opened) {
-        stopListening(this.#network.get(address) as Server);
+        stopAll(this.#network.get(address) as AddressServers);
         this.#network.delete(address);
       }
       throw error;
@@ -182,42 +224,24 @@ export class Listeners {
   }
 
   /** Returns undefined if the machine no longer has the address. @throws Problem `port_taken` */
-  async #listenIfPresent(address: string): Promise<Server | undefined> {
+  async #listenIfPresent(
+    address: string,
+    port: number,
+    identity: TlsIdentity | undefined,
+  ): Promise<Server | undefined> {
     try {
-      return await this.#listen(address, this.#port);
+      return await this.#listen(address, port, identity);
     } catch (error) {
-      const code = errorCode(error);
-      if (code === 'EADDRNOTAVAIL') return undefined;
-      if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
-      throw new Problem(
-        'port_taken',
-        `Another program uses port ${this.#port} on ${address}, so the network cannot reach this node. Stop that program, or start the node on another port.`,
-        { cause: error },
-      );
+      if (errorCode(error) === 'EADDRNOTAVAIL') return undefined;
+      throw portTaken(error, port, address);
     }
   }
 
-  async #listen(host: string, port: number): Promise<Server> {
-    const server = createServer(
-      // The guards refuse requests without Host, with a problem document.
-      { requestTimeout: 1_800_000, headersTimeout: 30_000, requireHostHeader: false },
-      (request, response) => {
-        this.#sockets.set(request.socket, response);
-        this.#listener(request, response);
-      },
-    );
+  #listen(host: string, port: number, identity: TlsIdentity | undefined): Promise<Server> {
+    const server = newServer(identity);
     server.maxConnections = this.#config.connections ?? READER_LIMITS.connections;
-    answerMalformedRequests(server, (socket) => this.#sockets.get(socket as Socket));
-    server.on('connection', (socket) => {
-      this.#sockets.set(socket, undefined);
-      socket.once('close', () => {
-        this.#sockets.delete(socket);
-        this.#leaving.delete(socket);
-      });
-    });
-    server.listen(port, host);
-    await once(server, 'listening');
-    return server;
+    this.#sockets.follow(server, this.#listener, { isTls: identity !== undefined });
+    return startListening(server, host, port);
   }
 
   #addresses(): MachineAddress[] {
@@ -246,10 +270,10 @@ export class Listeners {
 
   #dropLostAddresses(): void {
     const present = new Set(this.#addresses().map(({ address }) => address));
-    for (const [address, server] of this.#network) {
+    for (const [address, opened] of this.#network) {
       if (present.has(address)) continue;
       this.#network.delete(address);
-      stopListening(server);
+      stopAll(opened);
     }
   }
 }
@@ -257,24 +281,4 @@ export class Listeners {
 /** Returns whether a wildcard host includes this address. */
 function isAnyOf(host: string, address: string): boolean {
   return host === '0.0.0.0' && !address.includes(':');
-}
-
-function isFromNetwork(socket: Socket): boolean {
-  return !isLoopback(unmappedAddress(socket.remoteAddress));
-}
-
-/** Stops accepting connections and releases the port. Open connections are kept. */
-function stopListening(server: Server): void {
-  server.close();
-  server.closeIdleConnections();
-}
-
-async function closeServer(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
-  await closed;
-  clearTimeout(timer);
 }

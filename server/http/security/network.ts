@@ -11,6 +11,11 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
+/** Whether this process encrypts the connection of a request. */
+export function isEncrypted({ socket }: { socket: object }): boolean {
+  return (socket as { encrypted?: boolean }).encrypted === true;
+}
+
 /** The prefix of IPv4 addresses on a socket that listens for both families. */
 const MAPPED = '::ffff:';
 
@@ -40,7 +45,15 @@ export function machineAddresses(): MachineAddress[] {
   );
 }
 
-/** Returns the http URL of a host and port. */
-export function urlOf(host: string, port: number): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+/** Returns the names and addresses at which this machine can be reached. */
+export function machineNames(): string[] {
+  const machine = hostname().toLowerCase();
+  const names = /^[a-z0-9.-]+$/.test(machine) ? [machine, `${machine.replace(/\.local$/, '')}.local`] : [];
+  const addresses = machineAddresses().map(({ address }) => address);
+  return [...new Set(['localhost', '127.0.0.1', '::1', ...names, ...addresses])];
+}
+
+/** Returns the URL of a host and port. */
+export function urlOf(host: string, port: number, scheme: 'http' | 'https' = 'http'): string {
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -3,7 +3,7 @@ import { isOrigin, ORIGIN_RULE } from '../../../shared/node/settings.ts';
 import type { SettingsStore } from '../../store/settings.ts';
 import { isForwarded, lastForwardedFor } from './forwarded.ts';
 import { parseHost } from './hostHeader.ts';
-import { isLoopback, unmappedAddress } from './network.ts';
+import { isEncrypted, isLoopback, unmappedAddress } from './network.ts';
 
 /** The origin of a request. */
 export interface Peer {
@@ -72,7 +72,9 @@ export class PublicAddress {
   /** Returns the scheme, host and port that a request used, for links in the response. */
   originOf(request: RequestInfo): string {
     const known = this.#current;
-    return known && this.peerOf(request).isPublic ? known.origin : `http://${request.headers.host}`;
+    return known && this.peerOf(request).isPublic
+      ? known.origin
+      : `${isEncrypted(request) ? 'https' : 'http'}://${request.headers.host}`;
   }
 
   /** Returns whether cookies in the response should have the Secure attribute. */

@@ -4,6 +4,7 @@ import { Page } from '../../components/layout/Page.tsx';
 import { useIsOwner, useSession } from '../../state/session.ts';
 import { Addresses } from './Addresses.tsx';
 import { AsVisitor } from './AsVisitor.tsx';
+import { Encryption } from './Encryption.tsx';
 import { Invitations } from './Invitations.tsx';
 import { Permissions } from './Permissions.tsx';
 import { SharingMode } from './SharingMode.tsx';
@@ -27,6 +28,7 @@ export default function SharingPage() {
         <>
           <SharingMode sharing={sharing.data} />
           <Addresses mode={sharing.data.mode} />
+          <Encryption />
           <Invitations sharing={sharing.data} />
           <Permissions sharing={sharing.data} />
         </>

@@ -36,10 +36,14 @@ type NodeRoutes =
 
 export interface NodeServices {
   store: Store;
-  settings: SettingsStore;
+  settings: Pick<SettingsStore, 'current'>;
+  /** Changes settings and applies those that concern the listening sockets. */
+  changeSettings: SettingsStore['change'];
   sharing: SharingSwitch;
   /** Returns the addresses at which the network can reach the node now. */
   addresses: () => Addresses['addresses'];
+  /** Returns the certificate of the node; undefined without TLS. */
+  tls: () => { fingerprint: string } | undefined;
   publicAddress: PublicAddress;
   keys: OwnerKeys;
   sessions: OwnerSessions;
@@ -52,8 +56,10 @@ export interface NodeServices {
 export function nodeHandlers({
   store,
   settings,
+  changeSettings,
   sharing,
   addresses,
+  tls,
   publicAddress,
   keys,
   sessions,
@@ -88,7 +94,7 @@ export function nodeHandlers({
       return noContent;
     },
     readSettings: () => ok(settings.current),
-    changeSettings: async ({ body }) => ok(await settings.change(body)),
+    changeSettings: async ({ body }) => ok(await changeSettings(body)),
     readStorage: async () => ok(await measureStorage(store, settings.current)),
     readSharing: () => ok(sharing.current),
     setSharing: async ({ body }) => ok(await sharing.set(body)),
@@ -96,7 +102,11 @@ export function nodeHandlers({
       const { origin, name = '' } = publicAddress;
       const isPublic = origin !== undefined && sharing.current.mode !== 'off';
       const publicAddresses = isPublic ? [{ url: origin, address: name, interface: 'public address' }] : [];
-      return ok({ addresses: [...publicAddresses, ...addresses()] });
+      const fingerprint = tls()?.fingerprint;
+      return ok({
+        addresses: [...publicAddresses, ...addresses()],
+        ...(fingerprint && { tls_fingerprint: fingerprint }),
+      });
     },
     startLedgerVerification: () => {
       const { job } = jobs.start('ledger_verification', 'entries', ({ signal, progress }) => {
