@@ -2,7 +2,6 @@ import { Switch } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
 import { callKey, useCall } from '../../api/useCall.ts';
-import { DigestChip } from '../../components/data/DigestChip.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import classes from './SharingPage.module.css';
@@ -32,7 +31,7 @@ export function Encryption() {
       {fingerprint && (
         <p className={classes.certificate}>
           The certificate is this node’s own, so browsers warn once. Compare its SHA-256 fingerprint with the
-          one that they show: <DigestChip digest={fingerprint} label="fingerprint of the certificate" />
+          one that they show: <code className="wrap-anywhere">{fingerprint}</code>
         </p>
       )}
       {set.error && <ErrorNote error={set.error} />}

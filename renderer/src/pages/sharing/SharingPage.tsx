@@ -15,13 +15,7 @@ export default function SharingPage() {
   const isKnown = useSession((state) => state.session !== undefined);
   const sharing = useCall('readSharing', {}, { enabled: isOwner });
   return (
-    <Page
-      title="Sharing"
-      lead={
-        isOwner &&
-        'Let others on your network open this archive in their browser. The node never sends data on its own.'
-      }
-    >
+    <Page title="Sharing" lead={isOwner && 'Let others on your network open this archive in their browser.'}>
       {isKnown && !isOwner && <AsVisitor />}
       {sharing.error && <ErrorNote error={sharing.error} onRetry={() => void sharing.refetch()} />}
       {sharing.data && (
