@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { enableCodeCache } from './server/cli/compileCache.ts';
+import { EVENTUALLY_MS } from './test/support/patience.ts';
 
 // Threads and processes started by tests use the compile cache, as the command line does.
 enableCodeCache();
@@ -30,10 +31,11 @@ export default defineConfig({
     pool: 'forks',
     // Modules have no side effects on import, so test files can share a process. This is five times as fast.
     isolate: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // A loaded machine may take longer than the default of a second.
-    expect: { poll: { timeout: 10_000 } },
+    setupFiles: ['test/support/restoreGlobals.ts'],
+    // A slow or busy machine is not a failure, so nothing is measured by these. They end a test that waits in vain.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: EVENTUALLY_MS } },
     passWithNoTests: false,
     projects: [
       {

@@ -164,7 +164,7 @@ test('every failure is told in plain words and ends with exit code 1 or 2', asyn
   );
   const real = FAILURES.map(realWords);
   for (const [at, words] of FAILURES.entries()) expectPlain(words, await runHere(real[at] ?? []));
-}, 240_000);
+});
 
 test.each([
   [['serve', '--data', 'D', '--port', '0', '--host', 'no-such-host.invalid']],

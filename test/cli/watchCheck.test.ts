@@ -96,7 +96,7 @@ describe('strongroom check', () => {
       { url: web.url('/changes'), outcome: 'changed', events: ['changed'], error: null, status: 200 },
       { url: web.url('/stays'), outcome: 'failed', events: [], error: 'http_error', status: 404 },
     ]);
-  }, 60_000);
+  });
 
   test('uses the node that has the data folder open, found by its endpoint file', async () => {
     const web = await changingWeb();
@@ -113,7 +113,7 @@ describe('strongroom check', () => {
     const silent = await runCommand(['check', '--data', node.data, '--url', 'http://127.0.0.1:9']);
     expect(silent.code).toBe(2);
     expect(silent.stderr).toBe('No node answers at http://127.0.0.1:9. Say where it listens with --url.\n');
-  }, 60_000);
+  });
 
   test('exits with 2 if the folder holds no archive', async () => {
     const { code, stderr } = await runCommand(['check', '--data', await temporaryFolder()]);

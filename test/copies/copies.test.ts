@@ -163,7 +163,7 @@ describe('the commands', () => {
     const added = await writer.sendJson('POST', '/api/nodes', { path: 'later', title: 'Later' });
     expect(added.status).toBe(201);
     expect(await (await writer.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
-  }, 60_000);
+  });
 
   test('verify names damaged and missing objects, and refuses changed records', async () => {
     const node = await openTestNode();

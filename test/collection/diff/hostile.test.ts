@@ -36,7 +36,7 @@ describe('compares a hostile change within limits while the node keeps answering
     expect(diff.reason).toContain('too little in common');
     expect(text.length).toBeLessThan(200_000);
     expectAlive(answered);
-  }, 60_000);
+  });
 
   test('JSON of 25 MB in which every value changed', async () => {
     const list = (from: number) =>
@@ -50,7 +50,7 @@ describe('compares a hostile change within limits while the node keeps answering
     else expect(diff.reason).toMatch(/took too (long|much memory)/);
     expect(text.length).toBeLessThan(1_500_000);
     expectAlive(answered);
-  }, 120_000);
+  });
 
   test('two objects of 40 MB, by their bytes', async () => {
     const large = (end: string) => Buffer.concat([Buffer.alloc(40_000_000, 'a'), Buffer.from(end)]);
@@ -64,7 +64,7 @@ describe('compares a hostile change within limits while the node keeps answering
       summary: { length_change: 1, first_difference: 40_000_000 },
     });
     expectAlive(answered);
-  }, 60_000);
+  });
 
   test('JSON nested a hundred thousand times', async () => {
     const nested = (inside: string) => '['.repeat(100_000) + inside + ']'.repeat(100_000);
@@ -93,7 +93,7 @@ describe('compares a hostile change within limits while the node keeps answering
     const event = await collectChange(node, web, { type: 'text/plain', ...versions, headers });
     const { diff } = await diffWhileAlive(node, event);
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('larger than') });
-  }, 30_000);
+  });
 
   test('rules that match everything, deeply nested', async () => {
     const nested = (end: string, deep: number) => `${'<div>'.repeat(deep)}${end}${'</div>'.repeat(deep)}`;
@@ -106,7 +106,7 @@ describe('compares a hostile change within limits while the node keeps answering
     const rules = [{ kind: 'json_path', value: '$..*' }];
     const event = await change('application/json', json('a'), json('b'), rules);
     expect((await diffWhileAlive(node, event)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
-  }, 60_000);
+  });
 
   test('a rule with exponential backtracking, which is reported as timed out and marks nothing', async () => {
     const hostile = { kind: 'pattern', value: '^(\\w+\\s?)*$' };
@@ -137,7 +137,7 @@ describe('compares a hostile change within limits while the node keeps answering
     expectAlive(answered);
     await node.node.close();
     await Promise.allSettled(requests);
-  }, 60_000);
+  });
 
   test('a selector that searches everywhere, in elements nested two thousand deep', async () => {
     const deep = (end: string) => `${'<div><p>'.repeat(2_000)}${end}${'</p></div>'.repeat(2_000)}`;
@@ -148,5 +148,5 @@ describe('compares a hostile change within limits while the node keeps answering
     );
     expect(diff.noise.is_noise).toBe(false);
     expectAlive(answered);
-  }, 60_000);
+  });
 });

@@ -49,7 +49,7 @@ test('lists contain the events that are added while the timeline is loaded and a
   expect(await Promise.all(totals)).toEqual([EVENTS, 20, 30, EVENTS + 50, EVENTS + 50]);
   const { items } = await list(node, `event_type=first_seen&offset=${EVENTS + 40}&limit=100`);
   expect(items).toHaveLength(10);
-}, 60_000);
+});
 
 test('a node closes while it loads its timeline', async () => {
   const node = await openLargeArchive();
@@ -58,4 +58,4 @@ test('a node closes while it loads its timeline', async () => {
   await listed;
   const again = await openCollectingNode({}, { dataFolder: node.node.dataFolder });
   expect((await list(again, 'offset=1&limit=1')).total).toBe(EVENTS);
-}, 60_000);
+});
