@@ -1,12 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import { enableCodeCache } from './server/cli/compileCache.ts';
+import { LongestFirst } from './test/support/longestFirst.ts';
 import { EVENTUALLY_MS } from './test/support/patience.ts';
 
 // Threads and processes started by tests use the compile cache, as the command line does.
 enableCodeCache();
 
-/** Tests that load both processors. They run alone. */
-const HEAVY = ['test/**/hostile.test.ts', 'test/netns/*.test.ts'];
 const BROWSER_AND_BENCH = ['test/e2e/**', 'test/bench/**'];
 /** Tests that need programs besides Node and Python. `npm run peers` runs them. */
 const PEERS = ['test/**/*.peer.test.ts'];
@@ -37,28 +36,10 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: EVENTUALLY_MS } },
     passWithNoTests: false,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'together',
-          include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
-          exclude: [...BROWSER_AND_BENCH, ...HEAVY, ...NOT_HERE],
-          // Tests spend much of their time waiting for disks and processes.
-          maxWorkers: '100%',
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'alone',
-          include: HEAVY,
-          exclude: NOT_HERE,
-          maxWorkers: 1,
-          sequence: { groupOrder: 1 },
-        },
-      },
-    ],
+    include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
+    exclude: [...BROWSER_AND_BENCH, ...NOT_HERE],
+    // Tests spend much of their time waiting for disks and processes.
+    maxWorkers: '100%',
+    sequence: { sequencer: LongestFirst },
   },
 });
