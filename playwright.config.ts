@@ -13,8 +13,8 @@ export default defineConfig({
   workers: 2,
   retries: 0,
   // Generous, because a slow machine is not a failure. Tests do not wait longer than necessary.
-  timeout: 120_000,
-  expect: { timeout: 15_000 },
+  timeout: 300_000,
+  expect: { timeout: 60_000 },
   forbidOnly: Boolean(process.env.CI),
   reporter: 'list',
   use: {

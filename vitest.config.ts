@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import { enableCodeCache } from './server/cli/compileCache.ts';
+import { LongestFirst } from './test/support/longestFirst.ts';
+import { EVENTUALLY_MS } from './test/support/patience.ts';
 
 // Threads and processes started by tests use the compile cache, as the command line does.
 enableCodeCache();
 
-/** Tests that load both processors. They run alone. */
-const HEAVY = ['test/**/hostile.test.ts', 'test/netns/*.test.ts'];
 const BROWSER_AND_BENCH = ['test/e2e/**', 'test/bench/**'];
 /** Tests that need programs besides Node and Python. `npm run peers` runs them. */
 const PEERS = ['test/**/*.peer.test.ts'];
@@ -30,33 +30,16 @@ export default defineConfig({
     pool: 'forks',
     // Modules have no side effects on import, so test files can share a process. This is five times as fast.
     isolate: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // A loaded machine may take longer than the default of a second.
-    expect: { poll: { timeout: 10_000 } },
+    setupFiles: ['test/support/restoreGlobals.ts'],
+    // A slow or busy machine is not a failure, so nothing is measured by these. They end a test that waits in vain.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: EVENTUALLY_MS } },
     passWithNoTests: false,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'together',
-          include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
-          exclude: [...BROWSER_AND_BENCH, ...HEAVY, ...NOT_HERE],
-          // Tests spend much of their time waiting for disks and processes.
-          maxWorkers: '100%',
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'alone',
-          include: HEAVY,
-          exclude: NOT_HERE,
-          maxWorkers: 1,
-          sequence: { groupOrder: 1 },
-        },
-      },
-    ],
+    include: ['test/**/*.test.ts', 'test/**/*.test.tsx'],
+    exclude: [...BROWSER_AND_BENCH, ...NOT_HERE],
+    // Tests spend much of their time waiting for disks and processes.
+    maxWorkers: '100%',
+    sequence: { sequencer: LongestFirst },
   },
 });

@@ -20,6 +20,10 @@ export interface NodeConfig {
   audit?: boolean;
   /** Whether copies are kept up to date in the background. */
   copy?: boolean;
+  /** Whether texts, summaries and noise marks are made in the background. */
+  derive?: boolean;
+  /** Background work begins once nothing was written for this many milliseconds; tests set fewer. */
+  idleMs?: number;
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;

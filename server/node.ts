@@ -96,6 +96,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
   const clock = config.clock ?? systemClock;
   const log = config.log ?? createLog();
   const host = config.host ?? DEFAULT_HOST;
+  const { idleMs } = config;
   const { store, key, checkpoints, keyChange } = await openArchiveForWriting({
     folder: config.dataFolder,
     clock,
@@ -118,10 +119,10 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const nodeName = key.name;
     const jobs = new Jobs(clock, store.randomHex);
     const collection = openCollection({ store, settings, jobs, log, network: config.network });
-    const derived = openDerived({ store, log, jobs, startChild: config.startChild });
+    const derived = openDerived({ store, log, jobs, startChild: config.startChild, idleMs });
     const diffs = new Diffs(store, derived.deriver);
-    const summaries = new Summaries({ store, diffs, log });
-    const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log });
+    const summaries = new Summaries({ store, diffs, log, idleMs });
+    const noise = openNoise({ store, deriver: derived.deriver, diffs, jobs, log, idleMs });
     const sessions = new OwnerSessions(store, log);
     const cookieName = sessionCookie(nodeName);
     const tls = new TlsSwitch({
@@ -218,9 +219,11 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     loadTimeline(store).catch((error: unknown) =>
       log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),
     );
-    derived.startFollowing();
-    noise.startFollowing();
-    summaries.startFollowing();
+    if (config.derive ?? true) {
+      derived.startFollowing();
+      noise.startFollowing();
+      summaries.startFollowing();
+    }
     if ((config.audit ?? true) && !isReadOnly(store.read)) await fixity.startSchedule();
     return {
       url,

@@ -19,7 +19,7 @@ beforeAll(() => {
   others = loadCitationReaders();
   // The style blocks this process while it loads, which would end a node's connections in the middle of a test.
   others.apa({ id: 'x', type: 'dataset', title: 'Loads the style' });
-}, 60_000);
+});
 
 describe('GET /api/items/<id>/cite (contract, section 2)', () => {
   test('a pack is cited with its fingerprint, all formats, and its URL at the public address', async () => {

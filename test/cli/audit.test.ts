@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { objectEntries, overwrite } from '../fixity/support.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 afterEach(closeTestNodes);
 
@@ -14,10 +14,10 @@ test('re-hashes a folder that no node has open, records the findings, and exits 
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first', 'b.txt': 'second' });
   await node.close();
   const { dataFolder } = node;
-  const intact = await runCommand(['audit', '--data', dataFolder]);
+  const intact = await runHere(['audit', '--data', dataFolder]);
   expect(intact).toMatchObject({ code: 0, stdout: 'All is intact: 2 objects, 11 bytes.\n' });
   await overwrite(dataFolder, A, 'First');
-  const damaged = await runCommand(['audit', '--data', dataFolder, '--json']);
+  const damaged = await runHere(['audit', '--data', dataFolder, '--json']);
   expect(damaged.code).toBe(1);
   expect(JSON.parse(damaged.stdout)).toEqual({
     ok: false,
@@ -36,7 +36,7 @@ test('re-hashes a folder that no node has open, records the findings, and exits 
     recorded: true,
   });
   await overwrite(dataFolder, A, 'first');
-  const restored = await runCommand(['audit', '--data', dataFolder]);
+  const restored = await runHere(['audit', '--data', dataFolder]);
   expect(restored).toMatchObject({ code: 0 });
   expect(restored.stdout).toContain(`${A}: its bytes are right again.`);
   const again = await openTestNode({ dataFolder });
@@ -47,7 +47,7 @@ test('only reads, and says so, if a node has the folder open', async () => {
   const node = await openTestNode();
   await uploadNewPack(node, sampleRecord(), { 'a.txt': 'first' });
   await overwrite(node.dataFolder, A, 'First');
-  const { code, stdout, stderr } = await runCommand(['audit', '--data', node.dataFolder]);
+  const { code, stdout, stderr } = await runHere(['audit', '--data', node.dataFolder]);
   expect(code).toBe(1);
   expect(stderr).toContain(`${A}: its bytes were changed`);
   expect(stdout).toContain('A node has this folder open');
@@ -56,7 +56,7 @@ test('only reads, and says so, if a node has the folder open', async () => {
 
 test('exits with 2 if the folder holds no archive', async () => {
   const folder = join(await temporaryFolder(), 'none');
-  const { code, stdout, stderr } = await runCommand(['audit', '--data', folder, '--json']);
+  const { code, stdout, stderr } = await runHere(['audit', '--data', folder, '--json']);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain('There is no archive in');
 });

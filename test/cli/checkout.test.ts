@@ -8,7 +8,6 @@ import { end, serveNode } from '../support/cli.ts';
 import { temporaryFolder } from '../support/node.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const IN_TIME_MS = 10_000;
 
 let checkout: string;
 
@@ -57,7 +56,7 @@ function spawnIn(cwd: string, program: string, args: string[]) {
 /** Waits until the node has exited, and requires that its folder was released. */
 async function expectEnded({ pid, data }: Started): Promise<void> {
   try {
-    await expect.poll(() => isRunning(pid), { timeout: IN_TIME_MS }).toBe(false);
+    await expect.poll(() => isRunning(pid)).toBe(false);
   } finally {
     if (isRunning(pid)) process.kill(pid, 'SIGKILL');
   }
@@ -76,7 +75,7 @@ function isRunning(pid: number): boolean {
 
 const AS_BROWSER = { headers: { Accept: 'text/html' }, redirect: 'manual' } as const;
 
-describe('npm run strongroom -- serve', { timeout: 120_000 }, () => {
+describe('npm run strongroom -- serve', () => {
   test('builds the interface if the checkout has none, and exits with npm', async () => {
     const node = await serveByNpm();
     expect(node.errors()).toContain('Building the interface …');

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { CollectingNode } from '../collection/support.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 import { gzippedByRecord, record, response } from '../support/warcFiles.ts';
 
 let folder: string;
@@ -16,7 +16,7 @@ afterEach(closeTestNodes);
 /** Writes a file and imports it; returns the output. */
 async function imported(name: string, bytes: Buffer, ...more: string[]) {
   await writeFile(join(folder, name), bytes);
-  const { code, stdout, stderr } = await runCommand([
+  const { code, stdout, stderr } = await runHere([
     'import',
     join(folder, name),
     '--data',

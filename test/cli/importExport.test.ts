@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Pack } from '../../shared/archive/pack.ts';
 import { sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 afterEach(closeTestNodes);
 
@@ -37,16 +37,16 @@ describe('strongroom export and import (contract, section 6)', () => {
     const { data, pack, ledger } = await closedArchive();
     const folder = await temporaryFolder();
     const file = join(folder, 'archive.zip');
-    const written = await runCommand(['export', '--data', data, '--out', file, '--json']);
+    const written = await runHere(['export', '--data', data, '--out', file, '--json']);
     expect([written.code, JSON.parse(written.stdout)]).toEqual([
       0,
       expect.objectContaining({ ok: true, blobs: 2 }),
     ]);
-    expect(await runCommand(['verify', file])).toMatchObject({
+    expect(await runHere(['verify', file])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('All is intact: 6 files.'),
     });
-    const read = await runCommand(['import', file, '--data', join(folder, 'again')]);
+    const read = await runHere(['import', file, '--data', join(folder, 'again')]);
     expect(read).toMatchObject({ code: 0, stderr: '' });
     expect(await verdictOf(join(folder, 'again'), pack)).toEqual({ ledger, pack: true, verified: true });
     await run('python3', ['-m', 'zipfile', '-e', file, folder]);
@@ -63,7 +63,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     const folder = await temporaryFolder();
     const file = join(folder, 'archive.zip');
     let isWritten = false;
-    const exporting = runCommand(['export', '--data', node.dataFolder, '--out', file, '--json']).finally(
+    const exporting = runHere(['export', '--data', node.dataFolder, '--out', file, '--json']).finally(
       () => (isWritten = true),
     );
     let later = 0;
@@ -74,7 +74,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     expect(later).toBeGreaterThan(0);
     expect(await readdir(folder)).toEqual(['archive.zip']);
     expect((await uploadNewPack(node, { title: 'After' }, { a: 'after' })).ledger_entry).toBe(later + 2);
-    await runCommand(['import', file, '--data', join(folder, 'again')]);
+    await runHere(['import', file, '--data', join(folder, 'again')]);
     const again = await verdictOf(join(folder, 'again'), pack);
     expect(again).toMatchObject({ pack: true, verified: true });
     const { items } = again.ledger as { items: unknown[] };
@@ -88,13 +88,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     const digest = pack.files[0]?.sha256 ?? '';
     await writeFile(join(data, 'blobs', digest.slice(0, 2), digest.slice(2, 4), digest), 'x,y\n1,3\n');
     const folder = await temporaryFolder();
-    const { code, stderr } = await runCommand([
-      'export',
-      '--data',
-      data,
-      '--out',
-      join(folder, 'archive.zip'),
-    ]);
+    const { code, stderr } = await runHere(['export', '--data', data, '--out', join(folder, 'archive.zip')]);
     expect([code, await readdir(folder)]).toEqual([1, []]);
     expect(stderr).toContain(digest);
   });
@@ -103,14 +97,14 @@ describe('strongroom export and import (contract, section 6)', () => {
     const { data } = await closedArchive();
     const folder = await temporaryFolder();
     const file = join(folder, 'archive.zip');
-    await runCommand(['export', '--data', data, '--out', file]);
+    await runHere(['export', '--data', data, '--out', file]);
     const bytes = await readFile(file);
     const at = bytes.indexOf('x,y\n1,2\n');
     bytes.write('x,y\n1,3\n', at);
     await writeFile(file, bytes);
-    const verified = await runCommand(['verify', file]);
+    const verified = await runHere(['verify', file]);
     expect([verified.code, verified.stdout]).toEqual([1, expect.stringMatching(/^changed .*archive\.zip/)]);
-    const read = await runCommand(['import', file, '--data', join(folder, 'again')]);
+    const read = await runHere(['import', file, '--data', join(folder, 'again')]);
     expect(read.code).toBe(1);
     expect(await readdir(folder)).toEqual(['archive.zip']);
   });
@@ -121,9 +115,9 @@ describe('strongroom export and import (contract, section 6)', () => {
     await writeFile(join(folder, 'dump.jsonl'), dump);
     await writeFile(join(folder, 'a.pack.zip'), packFile);
     const data = join(folder, 'again');
-    expect((await runCommand(['import', join(folder, 'dump.jsonl'), '--data', data])).code).toBe(0);
+    expect((await runHere(['import', join(folder, 'dump.jsonl'), '--data', data])).code).toBe(0);
     expect(await verdictOf(data, pack)).toEqual({ ledger, pack: false, verified: true });
-    const { code, stdout } = await runCommand(['import', join(folder, 'a.pack.zip'), '--data', data]);
+    const { code, stdout } = await runHere(['import', join(folder, 'a.pack.zip'), '--data', data]);
     expect([code, stdout]).toEqual([0, expect.stringContaining('is already in the archive')]);
     expect(await verdictOf(data, pack)).toEqual({ ledger, pack: true, verified: true });
   });
@@ -132,7 +126,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     const { data, dump } = await closedArchive();
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'dump.jsonl'), dump);
-    const { code, stderr } = await runCommand(['import', join(folder, 'dump.jsonl'), '--data', data]);
+    const { code, stderr } = await runHere(['import', join(folder, 'dump.jsonl'), '--data', data]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('is not empty')]);
   });
 
@@ -143,7 +137,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     await writeFile(join(folder, 'bad.pack.zip'), packFile.subarray(0, -30));
     const data = join(folder, 'new');
     const files = [join(folder, 'bad.pack.zip'), join(folder, 'good.pack.zip')];
-    const { code, stdout } = await runCommand(['import', ...files, '--data', data, '--json']);
+    const { code, stdout } = await runHere(['import', ...files, '--data', data, '--json']);
     const results = stdout
       .trim()
       .split('\n')
@@ -169,7 +163,7 @@ describe('strongroom export and import (contract, section 6)', () => {
       join(folder, 'good.pack.zip'),
       join(folder, 'good.pack.zip'),
     ];
-    const { code, stdout } = await runCommand(['import', ...files, '--data', node.dataFolder, '--json']);
+    const { code, stdout } = await runHere(['import', ...files, '--data', node.dataFolder, '--json']);
     const results = stdout
       .trim()
       .split('\n')
@@ -190,7 +184,7 @@ describe('strongroom export and import (contract, section 6)', () => {
     const node = await openTestNode();
     const folder = await temporaryFolder();
     await writeFile(join(folder, 'dump.jsonl'), dump);
-    const refused = await runCommand(['import', join(folder, 'dump.jsonl'), '--data', node.dataFolder]);
+    const refused = await runHere(['import', join(folder, 'dump.jsonl'), '--data', node.dataFolder]);
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('needs a new data folder')]);
   });
 });

@@ -8,9 +8,9 @@ import { packFolder } from '../../server/archive/packs/file/packFolder.ts';
 import type { Pack, PackRecordInput } from '../../shared/archive/pack.ts';
 import { SAMPLE_FILES } from '../support/archive/packFiles.ts';
 import { filesOf, sampleRecord } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { extract } from '../support/extract.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 let folder: string;
 let data: string;
@@ -33,7 +33,7 @@ function writeRecord(changes: Partial<PackRecordInput>): Promise<void> {
 }
 
 function pack(...args: string[]) {
-  return runCommand(['pack', ...args], folder);
+  return runHere(['pack', ...args], folder);
 }
 
 describe('strongroom pack (contract, section 6)', () => {

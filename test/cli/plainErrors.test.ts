@@ -1,10 +1,10 @@
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { main } from '../../server/cli/main.ts';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { plainSentence } from '../../server/cli/plainError.ts';
 import { type CommandResult, runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 let folder: string;
 /** A closed archive. */
@@ -43,27 +43,6 @@ function expectPlain(words: readonly string[], { code, stdout, stderr }: Command
   for (const raw of RAW) expect(text, words.join(' ')).not.toMatch(raw);
   expect([1, 2], `${words.join(' ')} printed ${text}`).toContain(code);
   expect(text.trim(), words.join(' ')).not.toBe('');
-}
-
-/** Runs a command in this process, which is faster than one process for each. */
-async function runHere(words: string[]): Promise<CommandResult> {
-  let stdout = '';
-  let stderr = '';
-  const out = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    stdout += String(text);
-    return true;
-  });
-  const error = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    stderr += String(text);
-    return true;
-  });
-  try {
-    const code = await main(words);
-    return { code, stdout, stderr };
-  } finally {
-    out.mockRestore();
-    error.mockRestore();
-  }
 }
 
 function realWords(words: readonly string[]): string[] {
@@ -164,7 +143,7 @@ test('every failure is told in plain words and ends with exit code 1 or 2', asyn
   );
   const real = FAILURES.map(realWords);
   for (const [at, words] of FAILURES.entries()) expectPlain(words, await runHere(real[at] ?? []));
-}, 240_000);
+});
 
 test.each([
   [['serve', '--data', 'D', '--port', '0', '--host', 'no-such-host.invalid']],

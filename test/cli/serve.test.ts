@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { afterEach, describe, expect, test } from 'vitest';
 import { end, runCommand, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 const served: ServedNode[] = [];
 
@@ -73,7 +74,7 @@ describe('strongroom serve (contract, section 6)', () => {
   test.each([
     ['without a request', ''],
     ['with an incomplete request', 'GET /api/he'],
-  ])('a connection %s does not delay its exit', async (_name, sent) => {
+  ])('a connection %s does not delay its exit', { timeout: 60_000 }, async (_name, sent) => {
     const node = await serve(await temporaryFolder());
     const { hostname, port } = new URL(node.url);
     const socket = connect(Number(port), hostname);
@@ -155,7 +156,7 @@ describe('strongroom sign-in', () => {
   test('prints a link that signs one browser in, once', async () => {
     const data = await temporaryFolder();
     const node = await serve(data);
-    const { code, stdout } = await runCommand(['sign-in', '--data', data]);
+    const { code, stdout } = await runHere(['sign-in', '--data', data]);
     expect(code).toBe(0);
     const link = stdout.trim();
     expect(link.startsWith(`${node.url}/sign-in/`)).toBe(true);
@@ -168,10 +169,10 @@ describe('strongroom sign-in', () => {
     const node = await serve(data);
     const other = await temporaryFolder();
     await writeFile(join(other, 'owner-token'), '0'.repeat(64));
-    const wrong = await runCommand(['sign-in', '--url', node.url, '--data', other]);
+    const wrong = await runHere(['sign-in', '--url', node.url, '--data', other]);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('--data')]);
     await end(node, 'SIGTERM');
-    const silent = await runCommand(['sign-in', '--url', node.url, '--data', data]);
+    const silent = await runHere(['sign-in', '--url', node.url, '--data', data]);
     expect([silent.code, silent.stderr]).toEqual([2, expect.stringContaining('--url')]);
   });
 });
@@ -186,23 +187,9 @@ describe('strongroom ledger verify', () => {
     await addNode(node, 'b');
     const text = await readFile(checkpoint, 'utf8');
     await writeFile(`${checkpoint}.txt`, text.trimEnd().replaceAll('\n', '\r\n'));
-    const edited = await runCommand([
-      'ledger',
-      'verify',
-      '--data',
-      data,
-      '--checkpoint',
-      `${checkpoint}.txt`,
-    ]);
+    const edited = await runHere(['ledger', 'verify', '--data', data, '--checkpoint', `${checkpoint}.txt`]);
     expect(edited.stdout).toContain('Nothing was rewritten');
-    const { code, stdout } = await runCommand([
-      'ledger',
-      'verify',
-      '--data',
-      data,
-      '--checkpoint',
-      checkpoint,
-    ]);
+    const { code, stdout } = await runHere(['ledger', 'verify', '--data', data, '--checkpoint', checkpoint]);
     expect(stdout).toMatch(
       /^2 entries are valid\. .*\nNothing was rewritten since the checkpoint over 1 entries\.\n$/,
     );
@@ -222,15 +209,7 @@ describe('strongroom ledger verify', () => {
     for (const name of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
     database.exec('DELETE FROM nodes; DELETE FROM ledger');
     database.close();
-    const found = await runCommand([
-      'ledger',
-      'verify',
-      '--data',
-      data,
-      '--checkpoint',
-      checkpoint,
-      '--json',
-    ]);
+    const found = await runHere(['ledger', 'verify', '--data', data, '--checkpoint', checkpoint, '--json']);
     expect(found.code).toBe(1);
     expect(JSON.parse(found.stdout)).toMatchObject({
       ok: false,
@@ -255,7 +234,7 @@ describe('strongroom ledger verify', () => {
     const file = join(data, 'ledger-head.json');
     const verify = async (changes: object) => {
       await writeFile(file, JSON.stringify({ ...saved, ...changes }));
-      return runCommand(['ledger', 'verify', '--data', data, '--checkpoint', file]);
+      return runHere(['ledger', 'verify', '--data', data, '--checkpoint', file]);
     };
     const found = await verify({});
     expect(found.stdout).toContain('Nothing was rewritten since the file was saved with 1 entries.');
@@ -266,11 +245,11 @@ describe('strongroom ledger verify', () => {
     }
     const longer = await verify({ seq: 9 });
     expect([longer.code, longer.stderr]).toEqual([1, expect.stringContaining('entries are missing')]);
-    const missing = await runCommand(['ledger', 'verify', '--data', data, '--checkpoint', `${file}.not`]);
+    const missing = await runHere(['ledger', 'verify', '--data', data, '--checkpoint', `${file}.not`]);
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('There is no file')]);
   });
 
   test('exits with 2 if the folder holds no archive', async () => {
-    expect((await runCommand(['ledger', 'verify', '--data', await temporaryFolder()])).code).toBe(2);
+    expect((await runHere(['ledger', 'verify', '--data', await temporaryFolder()])).code).toBe(2);
   });
 });

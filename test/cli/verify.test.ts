@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Finding, Summary } from '../../server/verification/report.ts';
 import { SAMPLE_FILES, VALID_PACK_FILE } from '../support/archive/packFiles.ts';
 import { sha256Of, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(closeTestNodes);
 
 function verify(...args: string[]) {
-  return runCommand(['verify', ...args], folder);
+  return runHere(['verify', ...args], folder);
 }
 
 describe('strongroom verify (contract, section 6)', () => {

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { end, runCommand, type ServedNode, serveNode } from '../support/cli.ts';
+import { end, type ServedNode, serveNode } from '../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 const served: ServedNode[] = [];
 
@@ -39,10 +40,10 @@ async function folderWithoutRetries(): Promise<string> {
 describe('strongroom watch', () => {
   test('adds URLs to a data folder, and reports which are already watched or refused', async () => {
     const data = join(await temporaryFolder(), 'data');
-    const first = await runCommand(['watch', 'https://a.example/', 'https://b.example/', '--data', data]);
+    const first = await runHere(['watch', 'https://a.example/', 'https://b.example/', '--data', data]);
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).toMatch(/^https:\/\/a\.example\/ is watched as so_[0-9a-f]{20}\.\n/);
-    const again = await runCommand(['watch', 'https://a.example/', 'nonsense', '--data', data]);
+    const again = await runHere(['watch', 'https://a.example/', 'nonsense', '--data', data]);
     expect(again.code).toBe(1);
     expect(again.stdout).toContain('https://a.example/ is already watched');
     expect(again.stderr).toBe('nonsense was refused: url: Enter an absolute http or https URL.\n');
@@ -51,7 +52,7 @@ describe('strongroom watch', () => {
   test('reads a list in the format of its file extension, and prints JSON', async () => {
     const data = await temporaryFolder();
     const file = await listOf('https://a.example/', 'https://b.example/');
-    const { code, stdout } = await runCommand(['watch', '--list', file, '--data', data, '--json']);
+    const { code, stdout } = await runHere(['watch', '--list', file, '--data', data, '--json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       added: 2,
@@ -63,7 +64,7 @@ describe('strongroom watch', () => {
 
   test('exits with 2 if there is nothing to add or no such list', async () => {
     for (const args of [[], ['--list', '/nowhere/list.txt'], ['https://a.example/', '--list', 'x']]) {
-      const { code, stderr } = await runCommand(['watch', ...args, '--data', await temporaryFolder()]);
+      const { code, stderr } = await runHere(['watch', ...args, '--data', await temporaryFolder()]);
       expect(code).toBe(2);
       expect(stderr.trimEnd().split('\n')).toHaveLength(1);
     }
@@ -75,14 +76,14 @@ describe('strongroom check', () => {
     const web = await changingWeb();
     const data = await folderWithoutRetries();
     const list = await listOf(web.url('/changes'), web.url('/stays'));
-    await runCommand(['watch', '--list', list, '--data', data]);
-    const first = await runCommand(['check', '--data', data]);
+    await runHere(['watch', '--list', list, '--data', data]);
+    const first = await runHere(['check', '--data', data]);
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).toBe(
       `first seen  ${web.url('/changes')}\nfirst seen  ${web.url('/stays')}\n2 checked: 2 new or changed, 0 unchanged, 0 failed.\n`,
     );
     web.script('/stays', page('gone', { status: 404 }));
-    const second = await runCommand(['check', '--data', data, '--json']);
+    const second = await runHere(['check', '--data', data, '--json']);
     expect(second.code).toBe(1);
     const { sources, ...counts } = JSON.parse(second.stdout) as { sources: object[] };
     expect(counts).toMatchObject({
@@ -96,7 +97,7 @@ describe('strongroom check', () => {
       { url: web.url('/changes'), outcome: 'changed', events: ['changed'], error: null, status: 200 },
       { url: web.url('/stays'), outcome: 'failed', events: [], error: 'http_error', status: 404 },
     ]);
-  }, 60_000);
+  });
 
   test('uses the node that has the data folder open, found by its endpoint file', async () => {
     const web = await changingWeb();
@@ -104,19 +105,19 @@ describe('strongroom check', () => {
     served.push(node);
     const there = ['--data', node.data];
     const list = await listOf(web.url('/stays'));
-    expect((await runCommand(['watch', '--list', list, ...there])).code).toBe(0);
-    const first = await runCommand(['check', ...there]);
+    expect((await runHere(['watch', '--list', list, ...there])).code).toBe(0);
+    const first = await runHere(['check', ...there]);
     expect(first.stdout).toContain(`first seen  ${web.url('/stays')}\n`);
-    const second = await runCommand(['check', ...there]);
+    const second = await runHere(['check', ...there]);
     expect(second).toMatchObject({ code: 0 });
     expect(second.stdout).toContain(`unchanged   ${web.url('/stays')}\n`);
-    const silent = await runCommand(['check', '--data', node.data, '--url', 'http://127.0.0.1:9']);
+    const silent = await runHere(['check', '--data', node.data, '--url', 'http://127.0.0.1:9']);
     expect(silent.code).toBe(2);
     expect(silent.stderr).toBe('No node answers at http://127.0.0.1:9. Say where it listens with --url.\n');
-  }, 60_000);
+  });
 
   test('exits with 2 if the folder holds no archive', async () => {
-    const { code, stderr } = await runCommand(['check', '--data', await temporaryFolder()]);
+    const { code, stderr } = await runHere(['check', '--data', await temporaryFolder()]);
     expect(code).toBe(2);
     expect(stderr).toContain('There is no archive in');
   });

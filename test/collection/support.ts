@@ -1,7 +1,8 @@
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import type { CollectionResult, Status } from '../../shared/collection/collection.ts';
 import type { Event } from '../../shared/collection/event.ts';
 import type { Retrieval, WatchedSource } from '../../shared/collection/source.ts';
+import { eventually } from '../support/eventually.ts';
 import { openTestNode, type TestNode } from '../support/node.ts';
 
 /** Opens a node whose collector neither pauses between requests nor retries, with further settings. */
@@ -47,10 +48,7 @@ export class CollectingNode {
   async summarizedEvents(query = ''): Promise<Event[]> {
     const withSummaries = `summaries=true&${query}`;
     const isSummarized = ({ event_type, summary }: Event) => event_type !== 'changed' || summary !== null;
-    await vi.waitFor(async () => expect((await this.events(withSummaries)).every(isSummarized)).toBe(true), {
-      timeout: 18_000,
-      interval: 100,
-    });
+    await eventually(async () => expect((await this.events(withSummaries)).every(isSummarized)).toBe(true));
     return this.events(withSummaries);
   }
 

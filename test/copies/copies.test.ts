@@ -7,9 +7,9 @@ import type { Copy, CopyCheck, CopySync } from '../../shared/node/copy.ts';
 import { parseLines } from '../dump/dumpLines.ts';
 import { filledArchive } from '../dump/filledArchive.ts';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 let place: string;
 beforeEach(async () => {
@@ -144,12 +144,12 @@ describe('the commands', () => {
     const { node } = await filledArchive(data);
     const head = await (await node.fetch('/api/ledger')).json();
     const dump = parseLines(await (await node.fetch('/api/dump.jsonl')).text());
-    expect(await runCommand(['copy', place, '--data', data])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['copy', place, '--data', data])).toMatchObject({ code: 0, stderr: '' });
     await node.close();
-    expect(await runCommand(['copy', place, '--data', data])).toMatchObject({ code: 0, stderr: '' });
-    expect(await runCommand(['verify', targetOf(place)])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['copy', place, '--data', data])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['verify', targetOf(place)])).toMatchObject({ code: 0, stderr: '' });
     const restored = join(await temporaryFolder(), 'restored');
-    expect(await runCommand(['restore', place, '--data', restored])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['restore', place, '--data', restored])).toMatchObject({ code: 0, stderr: '' });
     const reader = await openTestNode({ dataFolder: restored });
     expect(await (await reader.fetch('/api/ledger')).json()).toEqual(head);
     const again = parseLines(await (await reader.fetch('/api/dump.jsonl')).text());
@@ -158,12 +158,12 @@ describe('the commands', () => {
     const refused = reader.sendJson('POST', '/api/nodes', { path: 'later', title: 'Later' });
     expect(await problemOf(refused)).toMatchObject({ code: 'archive_read_only', status: 409 });
     await reader.close();
-    expect(await runCommand(['key', '--renew', '--data', restored])).toMatchObject({ code: 0 });
+    expect(await runHere(['key', '--renew', '--data', restored])).toMatchObject({ code: 0 });
     const writer = await openTestNode({ dataFolder: restored });
     const added = await writer.sendJson('POST', '/api/nodes', { path: 'later', title: 'Later' });
     expect(added.status).toBe(201);
     expect(await (await writer.fetch('/api/ledger/verify')).json()).toMatchObject({ ok: true });
-  }, 60_000);
+  });
 
   test('verify names damaged and missing objects, and refuses changed records', async () => {
     const node = await openTestNode();
@@ -172,12 +172,12 @@ describe('the commands', () => {
     const [first = '', second = ''] = await objectsIn(place);
     await appendFile(join(place, 'archive', first), '!');
     await rm(join(place, 'archive', second));
-    const found = await runCommand(['verify', targetOf(place), '--json']);
+    const found = await runHere(['verify', targetOf(place), '--json']);
     expect(found.code).toBe(1);
     expect(JSON.parse(found.stdout)).toMatchObject({ ok: false, damaged: [first], missing: [second] });
     const records = join(place, 'records/1-1.jsonl');
     await writeFile(records, (await readFile(records, 'utf8')).replace('"title":"', '"title":"Not '));
-    const changed = await runCommand(['verify', targetOf(place)]);
+    const changed = await runHere(['verify', targetOf(place)]);
     expect(changed).toMatchObject({ code: 1, stderr: expect.stringContaining('altered') as string });
   });
 
@@ -189,11 +189,11 @@ describe('the commands', () => {
     const key = await (await node.fetch('/api/ledger/key')).text();
     await node.close();
     const restored = join(await temporaryFolder(), 'restored');
-    expect(await runCommand(['restore', place, '--data', restored])).toMatchObject({ code: 0 });
-    const without = await runCommand(['key', '--same-key', '--data', restored]);
+    expect(await runHere(['restore', place, '--data', restored])).toMatchObject({ code: 0 });
+    const without = await runHere(['key', '--same-key', '--data', restored]);
     expect(without).toMatchObject({ code: 2, stderr: expect.stringContaining('is missing') as string });
     await writeFile(join(restored, 'key'), await readFile(join(data, 'key')), { mode: 0o600 });
-    expect(await runCommand(['key', '--same-key', '--data', restored])).toMatchObject({ code: 0 });
+    expect(await runHere(['key', '--same-key', '--data', restored])).toMatchObject({ code: 0 });
     const again = await openTestNode({ dataFolder: restored });
     expect(await (await again.fetch('/api/ledger/key')).text()).toBe(key);
     const added = await again.sendJson('POST', '/api/nodes', { path: 'later', title: 'Later' });

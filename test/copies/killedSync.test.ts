@@ -65,4 +65,4 @@ test('a sync killed at any step leaves a copy that is intact, and the next sync 
   expect(killed).toBeGreaterThanOrEqual(SYNCS / 2);
   expect(await runCommand(['copy', place, '--data', data])).toMatchObject({ code: 0, stderr: '' });
   expect(await verifiedSize(place, 'after the last sync')).toBe(size);
-}, 120_000);
+});

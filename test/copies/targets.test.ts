@@ -114,7 +114,7 @@ describe.each(Object.keys(PLACES))('%s', (kind) => {
     const missing = target.put('archive/damaged', { ...payload, file: `${file}-missing` }, TYPE);
     await expect(missing).rejects.toThrow(DamagedSourceError);
     expect(await pathsIn(target, 'archive/')).toEqual(['archive/large']);
-  }, 60_000);
+  });
 
   test('lists files that were put at the same time', async ({ skip }) => {
     const target = await opening(await place(skip));
@@ -126,7 +126,7 @@ describe.each(Object.keys(PLACES))('%s', (kind) => {
     };
     await Promise.all(Array.from({ length: target.concurrency }, work));
     expect(await pathsIn(target, 'archive/')).toEqual(paths);
-  }, 60_000);
+  });
 
   test('holds a copy that is checked, mended, verified and restored', async ({ skip }) => {
     const address = await place(skip);
@@ -160,7 +160,7 @@ describe.each(Object.keys(PLACES))('%s', (kind) => {
     const reader = await openTestNode({ dataFolder: folder });
     expect(await (await reader.fetch('/api/ledger')).json()).toEqual(head);
     expect(await (await reader.fetch(`/api/blobs/${files[0]?.sha256}`)).text()).toBe('one');
-  }, 60_000);
+  });
 });
 
 describe('the reason is one sentence', () => {
@@ -175,6 +175,6 @@ describe('the reason is one sentence', () => {
       requireThat(address !== undefined, 'This machine does not have an object store.', skip);
       const target = await opening({ ...(address as TargetAddress), ...changed });
       await expect(target.put('checkpoint', { bytes: Buffer.from('x') }, TYPE)).rejects.toThrow(expected);
-    }, 60_000);
+    });
   }
 });

@@ -107,4 +107,4 @@ test('killing a node while it collects loses no event that it streamed and dupli
     expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256);
   }
   expect(await readdir(join(folder, 'tmp'))).toEqual([]);
-}, 60_000);
+});

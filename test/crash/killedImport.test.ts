@@ -130,4 +130,4 @@ test('killing a node while it imports loses no capture that it reported, and imp
   expect(result.events).toEqual(events.slice(before.length).map(({ id }) => id));
   await expectIntact(node, events);
   expect(await importAll(node, file)).toMatchObject({ captures: 0, already_held: RECORDS, events: [] });
-}, 120_000);
+});

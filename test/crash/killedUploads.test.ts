@@ -167,4 +167,4 @@ test(`kill -9 during uploads loses no acknowledged pack and leaves no incomplete
   for (const id of ids) {
     expect(await get<PackVerification>(node, `/api/packs/${id}/verify`), id).toMatchObject({ ok: true });
   }
-}, 60_000);
+});

@@ -9,7 +9,7 @@ import { blobFiles, copyOf, type KilledArchive, keyOf, killedArchive, type List,
 let archive: KilledArchive;
 beforeAll(async () => {
   archive = await killedArchive({ isSigned: true });
-}, 120_000);
+});
 afterAll(closeTestNodes);
 
 async function withoutLog(): Promise<string> {

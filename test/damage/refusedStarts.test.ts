@@ -21,7 +21,7 @@ beforeAll(async () => {
   const node = await openTestNode();
   await node.close();
   other = node.dataFolder;
-}, 120_000);
+});
 afterAll(closeTestNodes);
 
 const DATABASE = 'strongroom.db';

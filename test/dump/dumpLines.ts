@@ -34,7 +34,7 @@ export function useValidDump(): ValidDump {
     dump.lines = parseLines(await (await node.node.fetch('/api/dump.jsonl')).text());
     dump.head = ((await (await node.node.fetch('/api/ledger')).json()) as { head: unknown }).head;
     await node.node.close();
-  }, 60_000);
+  });
   afterAll(async () => {
     await closeTestNodes();
     await closeScriptedWebs();

@@ -8,9 +8,9 @@ import { ZipFile } from 'yazl';
 import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { olderDump } from '../support/archive/olderArchive.ts';
 import { sha256Of } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { extract } from '../support/extract.ts';
 import { openTestNode } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 import { altered, indexOf, member, parseLines, refusal, useValidDump, withTrailer } from './dumpLines.ts';
 
 const valid = useValidDump();
@@ -20,8 +20,8 @@ describe('a valid dump', () => {
     const own = await mkdtemp(join(valid.folder, 'valid-'));
     const file = join(own, 'dump.jsonl');
     await writeFile(file, withTrailer(valid.lines));
-    expect(await runCommand(['verify', file])).toMatchObject({ code: 0, stderr: '' });
-    expect(await runCommand(['import', file, '--data', join(own, 'new')])).toMatchObject({
+    expect(await runHere(['verify', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['import', file, '--data', join(own, 'new')])).toMatchObject({
       code: 0,
       stderr: '',
     });
@@ -37,12 +37,12 @@ describe('a valid dump', () => {
     const own = await mkdtemp(join(valid.folder, 'older-'));
     const file = join(own, 'dump.jsonl');
     await writeFile(file, await olderDump());
-    expect(await runCommand(['verify', file])).toMatchObject({ code: 0, stderr: '' });
-    expect(await runCommand(['import', file, '--data', join(own, 'new')])).toMatchObject({
+    expect(await runHere(['verify', file])).toMatchObject({ code: 0, stderr: '' });
+    expect(await runHere(['import', file, '--data', join(own, 'new')])).toMatchObject({
       code: 0,
       stderr: '',
     });
-    const before = await runCommand(['ledger', 'verify', '--data', join(own, 'new')]);
+    const before = await runHere(['ledger', 'verify', '--data', join(own, 'new')]);
     expect(before).toMatchObject({ code: 0, stderr: '' });
     const node = await openTestNode({ dataFolder: join(own, 'new') });
     const { items } = (await (await node.fetch('/api/ledger?from=31')).json()) as { items: LedgerEntry[] };
@@ -71,7 +71,7 @@ test('a source is restored although percent-encoding made its URL longer than th
   const url = `http://long.example/${'ü'.repeat(4_000)}`;
   expect((await node.sendJson('POST', '/manage/sources', { url })).status).toBe(201);
   await writeFile(join(own, 'dump.jsonl'), await (await node.fetch('/api/dump.jsonl')).text());
-  const read = await runCommand(['import', join(own, 'dump.jsonl'), '--data', join(own, 'new')]);
+  const read = await runHere(['import', join(own, 'dump.jsonl'), '--data', join(own, 'new')]);
   expect(read).toMatchObject({ code: 0, stderr: '' });
 });
 
@@ -108,13 +108,13 @@ describe('verify and import report a forged dump', () => {
     await writeFile(file, withTrailer(altered(valid.lines, 'comment', 0, member('body', 'Forged'))));
     const at = indexOf(valid.lines, 'comment', 0) + 1;
     const message = new RegExp(`line ${at}: .*altered`);
-    const verified = await runCommand(['verify', file]);
+    const verified = await runHere(['verify', file]);
     expect([verified.code, verified.stdout]).toEqual([1, expect.stringMatching(message)]);
-    const asJson = await runCommand(['verify', '--json', file]);
+    const asJson = await runHere(['verify', '--json', file]);
     expect(JSON.parse(asJson.stdout.split('\n')[0] ?? '')).toMatchObject({ state: 'changed', line: at });
-    const read = await runCommand(['import', file, '--data', join(own, 'new')]);
+    const read = await runHere(['import', file, '--data', join(own, 'new')]);
     expect([read.code, read.stderr]).toEqual([1, expect.stringMatching(message)]);
-    const readAsJson = await runCommand(['import', '--json', file, '--data', join(own, 'new')]);
+    const readAsJson = await runHere(['import', '--json', file, '--data', join(own, 'new')]);
     expect(JSON.parse(readAsJson.stdout)).toMatchObject({ ok: false, line: at });
     expect(await readdir(own)).toEqual(['dump.jsonl']);
   });
@@ -122,15 +122,15 @@ describe('verify and import report a forged dump', () => {
   test('in an exported archive whose manifests were rewritten to match', async () => {
     const own = await mkdtemp(join(valid.folder, 'export-'));
     const file = join(own, 'archive.zip');
-    await runCommand(['export', '--data', valid.data, '--out', file]);
+    await runHere(['export', '--data', valid.data, '--out', file]);
     const forged = join(own, 'forged.zip');
     await rewriteDump(file, forged, (dump) =>
       withTrailer(altered(parseLines(dump), 'comment', 0, member('body', 'Forged'))),
     );
     const message = new RegExp(`line ${indexOf(valid.lines, 'comment', 0) + 1}: .*altered`);
-    const verified = await runCommand(['verify', forged]);
+    const verified = await runHere(['verify', forged]);
     expect([verified.code, verified.stdout]).toEqual([1, expect.stringMatching(message)]);
-    const read = await runCommand(['import', forged, '--data', join(own, 'new')]);
+    const read = await runHere(['import', forged, '--data', join(own, 'new')]);
     expect([read.code, read.stderr]).toEqual([1, expect.stringMatching(message)]);
     expect((await readdir(own)).sort()).toEqual(['archive.zip', 'forged.zip']);
   });

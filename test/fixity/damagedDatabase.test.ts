@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 import { audit } from './support.ts';
 
 afterEach(closeTestNodes);
@@ -45,11 +45,11 @@ async function nodeWithSpoilt(...names: string[]): Promise<{ node: TestNode; id:
 test('strongroom audit reports what SQLite finds, writes nothing and exits with 1', async () => {
   const { folder } = await archive();
   await spoil(folder, 'comments');
-  const { code, stderr, stdout } = await runCommand(['audit', '--data', folder]);
+  const { code, stderr, stdout } = await runHere(['audit', '--data', folder]);
   expect({ code, stderr }).toMatchObject({ code: 1 });
   expect(stderr).toContain('The database is damaged: put back a copy that is sound.');
   expect(stdout).not.toContain('All is intact');
-  const json = await runCommand(['audit', '--data', folder, '--json']);
+  const json = await runHere(['audit', '--data', folder, '--json']);
   expect(json.code).toBe(1);
   const told = JSON.parse(json.stdout) as { ok: boolean; database: { ok: boolean; findings: string[] } };
   expect(told).toMatchObject({ ok: false, recorded: false, database: { ok: false } });
@@ -65,7 +65,7 @@ test('a blob without its row is a finding, and its file stays in place', async (
   for (const name of triggers) database.exec(`DROP TRIGGER ${String(name)}`);
   database.exec('DELETE FROM blobs');
   database.close();
-  const { code, stderr } = await runCommand(['audit', '--data', folder]);
+  const { code, stderr } = await runHere(['audit', '--data', folder]);
   expect({ code, stderr }).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('rows missing in blobs that pack_files refers to: 1'),
@@ -87,7 +87,7 @@ test('verifying a ledger with unreadable rows reports a problem, by HTTP and on 
   expect(answer.status).toBe(200);
   expect(await answer.json()).toMatchObject({ ok: false, problems: [{ problem: 'database_damaged' }] });
   await node.close();
-  const { code, stderr } = await runCommand(['ledger', 'verify', '--data', node.dataFolder]);
+  const { code, stderr } = await runHere(['ledger', 'verify', '--data', node.dataFolder]);
   expect(code).toBe(1);
   expect(stderr).toContain('The database is damaged');
 });
@@ -117,7 +117,7 @@ test('a node refuses to open an archive with an unreadable ledger and says what 
 test('strongroom audit refuses a file that is not a database', async () => {
   const { folder } = await archive();
   await writeFile(join(folder, 'strongroom.db'), 'This is no database. '.repeat(400));
-  const { code, stderr } = await runCommand(['audit', '--data', folder]);
+  const { code, stderr } = await runHere(['audit', '--data', folder]);
   expect(code).toBe(2);
   expect(stderr).toContain('Nothing was changed.');
 });

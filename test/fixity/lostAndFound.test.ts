@@ -8,8 +8,8 @@ import { openStore, type Store } from '../../server/store/store.ts';
 import type { LostFile } from '../../shared/ledger/fixity.ts';
 import { systemClock } from '../../shared/values/clock.ts';
 import { sampleRecord, sha256Of, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 import { audit, fileOf, overwrite } from './support.ts';
 
 const open: Store[] = [];
@@ -144,16 +144,16 @@ test('files that are not blobs are listed and left in place', async () => {
 test('strongroom audit moves and lists; while a node runs, it only lists', async () => {
   const node = await openTestNode();
   await overwrite(node.dataFolder, LOST, 'lost');
-  const beside = await runCommand(['audit', '--data', node.dataFolder, '--json']);
+  const beside = await runHere(['audit', '--data', node.dataFolder, '--json']);
   expect(beside.code).toBe(0);
   // A running node may still be adding a young file, so it is not listed.
   expect(JSON.parse(beside.stdout)).toMatchObject({ recorded: false, unnamed_objects: 0 });
   expect(await lost(node.dataFolder)).toEqual([]);
   await node.close();
-  const alone = await runCommand(['audit', '--data', node.dataFolder]);
+  const alone = await runHere(['audit', '--data', node.dataFolder]);
   expect(alone.code).toBe(0);
   expect(alone.stdout).toContain(`${LOST}: 4 bytes that no record names; it was moved to lost-and-found/.`);
-  const json = await runCommand(['audit', '--data', node.dataFolder, '--json']);
+  const json = await runHere(['audit', '--data', node.dataFolder, '--json']);
   expect(JSON.parse(json.stdout)).toMatchObject({
     ok: true,
     lost_and_found: [{ sha256: LOST, bytes: 4, name: LOST }],

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { FileToHash, HashedFile } from '../../server/hashing/hashFileSync.ts';
 import { hashInThreads } from '../../server/hashing/hashInThreads.ts';
 import { sha256Of } from '../support/archive/packs.ts';
+import { eventually } from '../support/eventually.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 afterEach(closeTestNodes);
@@ -86,7 +87,7 @@ test('threads wait until the results of earlier files are taken', async () => {
   await batches.next();
   // Those that were taken, and 64 more.
   const most = 65 * contentOf(0).length;
-  await vi.waitFor(() => expect(read).toBe(most));
+  await eventually(() => expect(read).toBe(most));
   await batches.return(undefined);
   expect(read).toBe(most);
 });

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { NodeConfig } from '../../server/config.ts';
 import { problemOf, uploadNewPack } from '../support/archive/packs.ts';
-import { runCommand } from '../support/cli.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { type RawResponse, rawRequest } from '../support/network/rawRequest.ts';
 import { closeTlsProxies, type Rewrite, TlsProxy } from '../support/network/tlsProxy.ts';
 import { closeTestNodes, openTestNode, type TestNode } from '../support/node.ts';
+import { runHere } from '../support/runHere.ts';
 
 const NAME = 'archive.example';
 const PUBLIC = `https://${NAME}`;
@@ -197,7 +197,7 @@ describe('a node behind a proxy that terminates TLS (contract-2, section 7)', ()
   });
 
   test('serve refuses a public address that is not an origin, with exit code 2 and a sentence', async () => {
-    const { code, stderr } = await runCommand(['serve', '--public-url', `${PUBLIC}/path`]);
+    const { code, stderr } = await runHere(['serve', '--public-url', `${PUBLIC}/path`]);
     expect([code, stderr]).toEqual([
       2,
       expect.stringContaining('Give the scheme, host and port only') as string,

@@ -27,7 +27,7 @@ beforeAll(async () => {
     expect(answer.status).toBe(201);
   }
   await closeTestNodes();
-}, 120_000);
+});
 afterAll(() => rm(join(template, '..'), { recursive: true }));
 afterEach(async () => {
   vi.useRealTimers();
@@ -189,7 +189,7 @@ describe('readers that stall (contract-2, section 7)', () => {
     }
     const whole = await (await node.fetch('/api/dump.jsonl')).text();
     expect(whole).toContain('"kind":"trailer"');
-  }, 60_000);
+  });
 
   test('connections beyond the limit are closed without a response, and open ones are kept', async () => {
     const node = await openTestNode({ readers: { connections: 3 } });

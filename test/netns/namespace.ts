@@ -163,6 +163,11 @@ export class Namespace {
     return this.#node;
   }
 
+  /** Lets the node check its readers once. */
+  checkReaders(): void {
+    process.kill(this.#running.pid, 'SIGUSR2');
+  }
+
   /** Asks the node to end, and waits until it has: its exit code. */
   async endNode(): Promise<number | null> {
     const { child } = this.#running;

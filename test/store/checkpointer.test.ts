@@ -1,6 +1,6 @@
 import { statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { Checkpointer } from '../../server/store/sqlite/engine/checkpointer.ts';
 import { DurableCommit } from '../../server/store/sqlite/engine/durableCommit.ts';
 import { migrate } from '../../server/store/sqlite/engine/migrate.ts';
@@ -9,6 +9,7 @@ import { WriteAheadLog } from '../../server/store/sqlite/engine/writeAheadLog.ts
 import { Writer } from '../../server/store/sqlite/engine/writer.ts';
 import { openStore, type Store } from '../../server/store/store.ts';
 import { systemClock } from '../../shared/values/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { closeTestNodes, temporaryFolder } from '../support/node.ts';
 
 let open: Store | undefined;
@@ -40,7 +41,7 @@ test('a long log is checkpointed while the node runs, without losing any row', a
   const folder = await temporaryFolder();
   const store = await openTestStore(folder);
   await writeRows(store, 80);
-  await vi.waitFor(() => expect(bytesOf(store)).toBeGreaterThan(7_500_000), 10_000);
+  await eventually(() => expect(bytesOf(store)).toBeGreaterThan(7_500_000));
   await store.close();
   const again = await openTestStore(folder);
   const { count } = statement<{ count: number }>(
@@ -122,7 +123,7 @@ test('a log whose size cannot be read neither holds back changes nor ends the no
   await writer.drained();
   const loop = expect.objectContaining({ code: 'ELOOP' }) as unknown;
   // Two commits, and the checkpoint that follows them.
-  await vi.waitFor(() => expect(warned).toEqual([loop, loop, loop]), 10_000);
+  await eventually(() => expect(warned).toEqual([loop, loop, loop]));
   expect(statement<{ name: string }>(reading, 'SELECT name FROM settings').all()).toEqual(
     expect.arrayContaining([{ name: 'first' }, { name: 'second' }]),
   );

@@ -20,6 +20,9 @@ export interface TestNode extends RunningNode {
   sendJson(method: string, path: string, body: unknown): Promise<Response>;
 }
 
+/** For tests of what a node derives in the background: it begins at once. */
+export const DERIVING = { derive: true, idleMs: 0 } as const;
+
 const opened: TestNode[] = [];
 const folders: string[] = [];
 
@@ -30,13 +33,17 @@ export async function temporaryFolder(): Promise<string> {
   return folder;
 }
 
-/** Opens a node. Unless configured otherwise, it does not run on schedule and logs nothing. */
+/**
+ * Opens a node. Unless configured otherwise, it logs nothing and does nothing by itself: neither on schedule nor when it
+ * is idle, because when that is depends on the machine.
+ */
 export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<TestNode> {
   const dataFolder = config.dataFolder ?? join(await temporaryFolder(), 'data');
   const node = await openNode({
     port: 0,
     collect: false,
     audit: false,
+    derive: false,
     log: createLog('silent'),
     ...config,
     dataFolder,

@@ -23,12 +23,14 @@ export interface DerivedOptions {
   jobs: Jobs;
   /** Starts the process that reads documents. By default, Node forks it. */
   startChild?: StartChild;
+  /** See `NodeConfig`. */
+  idleMs?: number;
 }
 
 /** Opens the service. Nothing is derived before the first request or `startFollowing`. */
-export function openDerived({ store, log, jobs, startChild }: DerivedOptions): Derived {
+export function openDerived({ store, log, jobs, startChild, idleMs }: DerivedOptions): Derived {
   const deriver = new Deriver(log, startChild);
-  const idleMonitor = new IdleMonitor(store);
+  const idleMonitor = new IdleMonitor(store, idleMs);
   const texts = new Texts({ store, deriver, write: idleMonitor.write });
   const follower = new TextFollower({ store, texts, idleMonitor, jobs, log });
   return {

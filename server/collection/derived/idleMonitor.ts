@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Store } from '../../store/store.ts';
 
-/** The store is idle if there was no write for this long. */
+/** By default, the store is idle if there was no write for this long. */
 const IDLE_MS = 1_000;
 /** Waiting for idleness ends after this long, because rounds of the collector may follow each other for days. */
 const MAX_WAIT_MS = 15_000;
@@ -12,13 +12,15 @@ const backgroundWrites = new WeakMap<object, { count: number }>();
 /** Observes writes, so that background work yields to others. Writes through any monitor do not count as activity. */
 export class IdleMonitor {
   readonly #store: Pick<Store, 'write' | 'onCommit'>;
+  readonly #idleMs: number;
   #stopListening: (() => void) | undefined;
   #lastWrite = Number.NEGATIVE_INFINITY;
   readonly #background: { count: number };
   #writing = 0;
 
-  constructor(store: Pick<Store, 'write' | 'onCommit'>) {
+  constructor(store: Pick<Store, 'write' | 'onCommit'>, idleMs = IDLE_MS) {
     this.#store = store;
+    this.#idleMs = idleMs;
     this.#background = backgroundWrites.get(store) ?? { count: 0 };
     backgroundWrites.set(store, this.#background);
   }
@@ -53,7 +55,7 @@ export class IdleMonitor {
     const since = performance.now();
     for (;;) {
       const now = performance.now();
-      const left = Math.min(this.#lastWrite + IDLE_MS - now, since + MAX_WAIT_MS - now);
+      const left = Math.min(this.#lastWrite + this.#idleMs - now, since + MAX_WAIT_MS - now);
       if (left <= 0) return signal.throwIfAborted();
       await wait(left, undefined, { signal, ref: false });
     }

@@ -34,11 +34,11 @@ export class Summaries {
   #running: Promise<void> | undefined;
   #isFollowing = false;
 
-  constructor({ store, diffs, log }: { store: Store; diffs: Diffs; log: Log }) {
+  constructor({ store, diffs, log, idleMs }: { store: Store; diffs: Diffs; log: Log; idleMs?: number }) {
     this.#store = store;
     this.#diffs = diffs;
     this.#log = log;
-    this.#idleMonitor = new IdleMonitor(store);
+    this.#idleMonitor = new IdleMonitor(store, idleMs);
     this.#after = Math.max(lastSummarizedEvent(store.read), lastEventId(store.read) - MAX_BACKLOG);
   }
 

@@ -24,6 +24,8 @@ export interface NoiseConfig {
   diffs: Diffs;
   jobs: Jobs;
   log: Log;
+  /** See `NodeConfig`. */
+  idleMs?: number;
 }
 
 /** The service that applies noise rules to the changes of sources. */

@@ -30,11 +30,16 @@ export class NoiseFollower {
   #isWoken = false;
   #after: number;
 
-  constructor({ store, deriver, log }: { store: Store; deriver: Deriver; log: Log }) {
+  constructor({
+    store,
+    deriver,
+    log,
+    idleMs,
+  }: { store: Store; deriver: Deriver; log: Log; idleMs?: number }) {
     this.#store = store;
     this.#deriver = deriver;
     this.#log = log;
-    this.#idleMonitor = new IdleMonitor(store);
+    this.#idleMonitor = new IdleMonitor(store, idleMs);
     this.#after = lastJudgedEvent(store.read);
   }
 

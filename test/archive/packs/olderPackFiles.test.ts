@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
 import type { Pack } from '../../../shared/archive/pack.ts';
 import { sha256Of } from '../../support/archive/packs.ts';
-import { runCommand } from '../../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/node.ts';
+import { runHere } from '../../support/runHere.ts';
 
 afterEach(closeTestNodes);
 
@@ -45,6 +45,6 @@ test('pack files of version 1 are taken, keep their ids and fingerprints, and ar
 test('strongroom verify finds pack files of version 1 intact', async () => {
   const folder = await temporaryFolder();
   for (const name of Object.keys(OLDER)) await copyFile(older(name), join(folder, `${name}.pack.zip`));
-  const { code, stdout } = await runCommand(['verify', folder]);
+  const { code, stdout } = await runHere(['verify', folder]);
   expect({ code, stdout }).toMatchObject({ code: 0 });
 });

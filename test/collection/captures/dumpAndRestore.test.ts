@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { runCommand } from '../../support/cli.ts';
 import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/node.ts';
+import { runHere } from '../../support/runHere.ts';
 import { record, response, sha1 } from '../../support/warcFiles.ts';
 import { CollectingNode, openCollectingNode } from '../support.ts';
 import { imported } from './support.ts';
@@ -23,7 +23,7 @@ test('captures verify in the ledger, and are restored from a dump and recognised
   const folder = await temporaryFolder();
   await writeFile(join(folder, 'dump.jsonl'), await (await node.node.fetch('/api/dump.jsonl')).text());
   const data = join(folder, 'again');
-  expect(await runCommand(['import', join(folder, 'dump.jsonl'), '--data', data])).toMatchObject({ code: 0 });
+  expect(await runHere(['import', join(folder, 'dump.jsonl'), '--data', data])).toMatchObject({ code: 0 });
   const again = new CollectingNode(await openTestNode({ dataFolder: data }));
   expect(await again.events()).toEqual(events);
   expect(await again.read('/api/ledger/verify')).toMatchObject({ ok: true, size: 5 });

@@ -33,4 +33,4 @@ test('an object shared by many captures is stored once, before the first of them
     observations: RECORDS,
   });
   expect(await node.read('/api/ledger/verify')).toMatchObject({ ok: true, problems: [] });
-}, 60_000);
+});

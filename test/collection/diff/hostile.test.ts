@@ -31,40 +31,37 @@ const lines = (seed: number, count: number) =>
 describe('compares a hostile change within limits while the node keeps answering:', () => {
   test('two texts of 20 MB with nothing in common', async () => {
     const event = await change('text/plain', lines(1, 500_000), lines(2, 500_000));
-    const { diff, text, answered } = await diffWhileAlive(node, event);
+    const watched = await diffWhileAlive(node, event);
+    const { diff, text } = watched;
     expect(diff).toMatchObject({ kind: 'text', summary: { unit: 'whole' }, truncated: true });
     expect(diff.reason).toContain('too little in common');
     expect(text.length).toBeLessThan(200_000);
-    expectAlive(answered);
-  }, 60_000);
+    expectAlive(watched);
+  });
 
   test('JSON of 25 MB in which every value changed', async () => {
     const list = (from: number) =>
       `[${Array.from({ length: 900_000 }, (_, n) => `{"id":${n},"v":${n + from}}`).join(',')}]`;
-    const { diff, text, answered } = await diffWhileAlive(
-      node,
-      await change('application/json', list(1), list(2)),
-    );
+    const watched = await diffWhileAlive(node, await change('application/json', list(1), list(2)));
+    const { diff, text } = watched;
     expect(['json', 'bytes']).toContain(diff.kind);
     if (diff.kind === 'json') expect(diff.summary.changed).toBe(900_000);
     else expect(diff.reason).toMatch(/took too (long|much memory)/);
     expect(text.length).toBeLessThan(1_500_000);
-    expectAlive(answered);
-  }, 120_000);
+    expectAlive(watched);
+  });
 
   test('two objects of 40 MB, by their bytes', async () => {
     const large = (end: string) => Buffer.concat([Buffer.alloc(40_000_000, 'a'), Buffer.from(end)]);
-    const { diff, answered } = await diffWhileAlive(
-      node,
-      await change('text/plain', large('b'), large('cc')),
-    );
+    const watched = await diffWhileAlive(node, await change('text/plain', large('b'), large('cc')));
+    const { diff } = watched;
     expect(diff).toMatchObject({
       kind: 'bytes',
       reason: expect.stringContaining('larger than 33 MB'),
       summary: { length_change: 1, first_difference: 40_000_000 },
     });
-    expectAlive(answered);
-  }, 60_000);
+    expectAlive(watched);
+  });
 
   test('JSON nested a hundred thousand times', async () => {
     const nested = (inside: string) => '['.repeat(100_000) + inside + ']'.repeat(100_000);
@@ -81,9 +78,10 @@ describe('compares a hostile change within limits while the node keeps answering
       bytes.writeUInt32BE(50_000, 20);
       return bytes;
     };
-    const { diff, answered } = await diffWhileAlive(node, await change('image/png', huge(0), huge(255)));
+    const watched = await diffWhileAlive(node, await change('image/png', huge(0), huge(255)));
+    const { diff } = watched;
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('million pixels') });
-    expectAlive(answered);
+    expectAlive(watched);
   });
 
   test('a page that is a decompression bomb', async () => {
@@ -93,7 +91,7 @@ describe('compares a hostile change within limits while the node keeps answering
     const event = await collectChange(node, web, { type: 'text/plain', ...versions, headers });
     const { diff } = await diffWhileAlive(node, event);
     expect(diff).toMatchObject({ kind: 'bytes', reason: expect.stringContaining('larger than') });
-  }, 30_000);
+  });
 
   test('rules that match everything, deeply nested', async () => {
     const nested = (end: string, deep: number) => `${'<div>'.repeat(deep)}${end}${'</div>'.repeat(deep)}`;
@@ -106,16 +104,17 @@ describe('compares a hostile change within limits while the node keeps answering
     const rules = [{ kind: 'json_path', value: '$..*' }];
     const event = await change('application/json', json('a'), json('b'), rules);
     expect((await diffWhileAlive(node, event)).diff.noise).toMatchObject({ is_noise: true, ignored: 2 });
-  }, 60_000);
+  });
 
   test('a rule with exponential backtracking, which is reported as timed out and marks nothing', async () => {
     const hostile = { kind: 'pattern', value: '^(\\w+\\s?)*$' };
     const text = `${'word '.repeat(40)}!`;
     const event = await change('text/plain', `${text} 1`, `${text} 2`, [hostile]);
-    const { diff, answered } = await diffWhileAlive(node, event);
+    const watched = await diffWhileAlive(node, event);
+    const { diff } = watched;
     expect(diff.noise).toMatchObject({ is_noise: false, rules: [{ outcome: 'timed_out' }] });
     expect(diff.summary).toMatchObject({ added: 1, removed: 1 });
-    expectAlive(answered);
+    expectAlive(watched);
   });
 
   test('several pages that take half a minute each, which do not delay other sources', async () => {
@@ -130,23 +129,22 @@ describe('compares a hostile change within limits while the node keeps answering
         pending -= 1;
       }),
     );
-    const { diff, answered } = await diffWhileAlive(node, plain);
+    const watched = await diffWhileAlive(node, plain);
+    const { diff } = watched;
     expect(diff).toMatchObject({ kind: 'html', summary: { added: 1, removed: 1 } });
     // A single process would handle the requests one after the other, in order.
     expect(pending).toBe(hostile.length);
-    expectAlive(answered);
+    expectAlive(watched);
     await node.node.close();
     await Promise.allSettled(requests);
-  }, 60_000);
+  });
 
   test('a selector that searches everywhere, in elements nested two thousand deep', async () => {
     const deep = (end: string) => `${'<div><p>'.repeat(2_000)}${end}${'</p></div>'.repeat(2_000)}`;
     const rules = [{ kind: 'selector', value: Array.from({ length: 12 }, () => 'div').join(' ~ * ') }];
-    const { diff, answered } = await diffWhileAlive(
-      node,
-      await change('text/html', deep('a'), deep('b'), rules),
-    );
+    const watched = await diffWhileAlive(node, await change('text/html', deep('a'), deep('b'), rules));
+    const { diff } = watched;
     expect(diff.noise.is_noise).toBe(false);
-    expectAlive(answered);
-  }, 60_000);
+    expectAlive(watched);
+  });
 });

@@ -5,7 +5,7 @@ import { openStore } from '../../../server/store/store.ts';
 import { MAX_SUMMARY_CHARACTERS } from '../../../shared/collection/event.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { closeTestNodes, DERIVING, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;
@@ -15,7 +15,7 @@ let folder: string;
 beforeEach(async () => {
   web = await ScriptedWeb.open();
   folder = await temporaryFolder();
-  node = await openCollectingNode({}, { dataFolder: folder });
+  node = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
 });
 afterEach(async () => {
   await closeTestNodes();
@@ -92,10 +92,10 @@ describe('a change is summarized', () => {
     const store = await openStore({ folder, clock: systemClock });
     await store.write((database) => database.exec('DELETE FROM event_summaries'));
     await store.close();
-    node = await openCollectingNode({}, { dataFolder: folder });
+    node = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
     expect(await summaries()).toEqual(['“two” → “three”']);
     await node.node.close();
-    node = await openCollectingNode({}, { dataFolder: folder });
+    node = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
     expect((await node.events('event_type=changed&summaries=true'))[0]?.summary).toBe('“two” → “three”');
   });
 

@@ -39,20 +39,16 @@ describe('a hostile robots.txt does not block the event loop', () => {
     ['one rule of characters that must be encoded', group(`Disallow: /${'\u2603'.repeat(170_000)}`)],
   ];
 
-  test.each(HOSTILE)(
-    '%s',
-    async (_title, robots) => {
-      const path = (number: number) => `/${'a'.repeat(15_000)}${number}`;
-      web.script('/robots.txt', text(robots));
-      web.script('/page', redirect(path(0)));
-      for (let hop = 0; hop < 9; hop += 1) web.script(path(hop), redirect(path(hop + 1)));
-      web.script(path(9), page('end'));
-      const { id } = await node.watch(web.url('/page'));
-      expect(await maxBlockedCpu(() => node.check())).toBeLessThan(MAX_BLOCKED_MS);
-      expect((await node.retrievals(id)).at(-1)?.error).toBeOneOf([null, 'robots_unreachable']);
-    },
-    60_000,
-  );
+  test.each(HOSTILE)('%s', async (_title, robots) => {
+    const path = (number: number) => `/${'a'.repeat(15_000)}${number}`;
+    web.script('/robots.txt', text(robots));
+    web.script('/page', redirect(path(0)));
+    for (let hop = 0; hop < 9; hop += 1) web.script(path(hop), redirect(path(hop + 1)));
+    web.script(path(9), page('end'));
+    const { id } = await node.watch(web.url('/page'));
+    expect(await maxBlockedCpu(() => node.check())).toBeLessThan(MAX_BLOCKED_MS);
+    expect((await node.retrievals(id)).at(-1)?.error).toBeOneOf([null, 'robots_unreachable']);
+  });
 });
 
 describe('a hostile response does not block the event loop', () => {
@@ -85,15 +81,11 @@ describe('a hostile response does not block the event loop', () => {
     ['closing tags with blanks', html(`<script>${`</script${' '.repeat(100)}`.repeat(600)}`)],
     ['a title of separators', html(`<title>${' - '.repeat(20_000)}</title>`)],
     ['references in a title', html(`<title>${'&'.repeat(LONG)}</title>`)],
-  ])(
-    '%s',
-    async (_title, response) => {
-      web.script('/page', response);
-      await node.watch(web.url('/page'), { ignore_robots: true });
-      expect(await maxBlockedCpu(() => node.check())).toBeLessThan(MAX_BLOCKED_MS);
-    },
-    60_000,
-  );
+  ])('%s', async (_title, response) => {
+    web.script('/page', response);
+    await node.watch(web.url('/page'), { ignore_robots: true });
+    expect(await maxBlockedCpu(() => node.check())).toBeLessThan(MAX_BLOCKED_MS);
+  });
 });
 
 describe('a hostile archive does not block the event loop', () => {
@@ -115,13 +107,9 @@ describe('a hostile archive does not block the event loop', () => {
       'an index of 350,000 rows',
       `[["timestamp","original"]${',["20200101000000","http://a.example/"]'.repeat(350_000)}]`,
     ],
-  ])(
-    '%s',
-    async (_title, body) => {
-      expect(await maxBlockedCpu(timeMap(body))).toBeLessThan(MAX_BLOCKED_MS);
-    },
-    60_000,
-  );
+  ])('%s', async (_title, body) => {
+    expect(await maxBlockedCpu(timeMap(body))).toBeLessThan(MAX_BLOCKED_MS);
+  });
 
   const LONG = 60_000;
   const response = (line: string) => Buffer.from(`HTTP/1.1 200 OK\r\n${line}\r\n\r\nx`);
@@ -133,11 +121,7 @@ describe('a hostile archive does not block the event loop', () => {
       record({ block: http('x'), fields: { 'WARC-Block-Digest': `sha1:${'='.repeat(LONG)}x` } }),
     ],
     ['fields without a colon', Buffer.from(`WARC/1.0\r\n${'a\r\n'.repeat(300_000)}\r\n`)],
-  ])(
-    'a WARC record with %s',
-    async (_title, file) => {
-      expect(await maxBlockedCpu(() => sendFile(node, file))).toBeLessThan(MAX_BLOCKED_MS);
-    },
-    60_000,
-  );
+  ])('a WARC record with %s', async (_title, file) => {
+    expect(await maxBlockedCpu(() => sendFile(node, file))).toBeLessThan(MAX_BLOCKED_MS);
+  });
 });

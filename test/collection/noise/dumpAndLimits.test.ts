@@ -1,13 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { restoreDump } from '../../../server/dump/restoreDump.ts';
 import { openStore } from '../../../server/store/store.ts';
 import type { Event } from '../../../shared/collection/event.ts';
 import type { LedgerEntry, LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
+import { eventually } from '../../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, openTestNode, temporaryFolder } from '../../support/node.ts';
+import { closeTestNodes, DERIVING, openTestNode, temporaryFolder } from '../../support/node.ts';
 import { CollectingNode, openCollectingNode } from '../support.ts';
 
 afterEach(async () => {
@@ -19,7 +20,7 @@ const CLOCK = { kind: 'selector', value: 'time', note: '' };
 
 /** A node with a change that a rule marks as noise, and a change of a source without rules. */
 async function nodeWithNoise(): Promise<CollectingNode> {
-  const node = await openCollectingNode();
+  const node = await openCollectingNode({}, DERIVING);
   const web = await ScriptedWeb.open();
   for (const path of ['/ruled', '/free'])
     web.script(path, page('<p>A<time>1</time>'), page('<p>A<time>2</time>'));
@@ -28,9 +29,7 @@ async function nodeWithNoise(): Promise<CollectingNode> {
   await node.check();
   await node.check();
   const marks = async () => (await node.events('event_type=changed')).map(({ is_noise }) => is_noise);
-  await vi.waitFor(async () => expect(new Set(await marks())).toEqual(new Set([null, true])), {
-    timeout: 18_000,
-  });
+  await eventually(async () => expect(new Set(await marks())).toEqual(new Set([null, true])));
   return node;
 }
 
@@ -119,4 +118,4 @@ test('diffs of one source do not use up the limit of all sources', async () => {
   expect(otherSource.status).toBe(200);
   const statuses = (await Promise.all(requests)).map(({ status }) => status);
   expect(statuses.filter((status) => status === 503).length).toBeGreaterThan(0);
-}, 60_000);
+});

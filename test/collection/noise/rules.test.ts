@@ -1,12 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Diff } from '../../../shared/collection/diff.ts';
 import type { NoisePreview } from '../../../shared/collection/noisePreview.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { LedgerVerification } from '../../../shared/ledger/ledger.ts';
 import type { Job } from '../../../shared/node/job.ts';
 import type { ProblemDocument } from '../../../shared/problems.ts';
+import { eventually } from '../../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes } from '../../support/node.ts';
+import { closeTestNodes, DERIVING } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let web: ScriptedWeb;
@@ -14,7 +15,7 @@ let node: CollectingNode;
 
 beforeEach(async () => {
   web = await ScriptedWeb.open();
-  node = await openCollectingNode();
+  node = await openCollectingNode({}, DERIVING);
 });
 afterEach(async () => {
   await closeTestNodes();
@@ -44,7 +45,7 @@ async function diffOf(event: number | undefined): Promise<Diff> {
 async function noiseOf(source: WatchedSource): Promise<(boolean | null)[]> {
   const read = async () =>
     (await node.events(`event_type=changed&source=${source.id}`)).map(({ is_noise }) => is_noise).reverse();
-  await vi.waitFor(async () => expect(await read()).not.toContain(null), { timeout: 18_000, interval: 100 });
+  await eventually(async () => expect(await read()).not.toContain(null));
   return read();
 }
 
@@ -170,14 +171,11 @@ describe('new rules for old versions', () => {
     const answer = await node.node.sendJson('POST', `/manage/sources/${source.id}/noise`, undefined);
     expect(answer.status).toBe(202);
     const { id } = (await answer.json()) as Job;
-    const job = await vi.waitFor(
-      async () => {
-        const read = await node.read<Job>(`/manage/jobs/${id}`);
-        expect(read.state).toBe('done');
-        return read;
-      },
-      { timeout: 10_000 },
-    );
+    const job = await eventually(async () => {
+      const read = await node.read<Job>(`/manage/jobs/${id}`);
+      expect(read.state).toBe('done');
+      return read;
+    });
     expect(job).toMatchObject({
       kind: 'noise',
       progress: { done: 3, total: 3, unit: 'events' },

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
 import { olderArchive } from '../../support/archive/olderArchive.ts';
-import { runCommand } from '../../support/cli.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { runHere } from '../../support/runHere.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 import { alter, problems } from './alteredArchive.ts';
 
@@ -56,12 +56,12 @@ describe('an archive of an earlier version', () => {
   });
 
   test('is covered by every command that opens it for writing, and cannot be verified before', async () => {
-    const verified = () => runCommand(['ledger', 'verify', '--data', dataFolder]);
+    const verified = () => runHere(['ledger', 'verify', '--data', dataFolder]);
     expect(await verified()).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('open it once with this version'),
     });
-    await runCommand(['audit', '--data', dataFolder]);
+    await runHere(['audit', '--data', dataFolder]);
     expect(await verified()).toMatchObject({ code: 0, stderr: '' });
   });
 

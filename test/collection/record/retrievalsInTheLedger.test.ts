@@ -13,9 +13,9 @@ import { openForReading } from '../../../server/store/sqlite/engine/open.ts';
 import type { RetrievalProof } from '../../../shared/collection/source.ts';
 import type { LedgerEntry } from '../../../shared/ledger/ledger.ts';
 import { canonicalText } from '../../../shared/values/canonicalJson.ts';
-import { runCommand } from '../../support/cli.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { runHere } from '../../support/runHere.ts';
 import { response } from '../../support/warcFiles.ts';
 import { imported } from '../captures/support.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
@@ -196,7 +196,7 @@ describe('verification reports a retrieval', () => {
       original_observed_at, status, error, content_type, headers, sha256, bytes, duration_ms, page_label, request
       FROM retrievals WHERE id = 1`,
     );
-    const { code, stderr } = await runCommand(['ledger', 'verify', '--data', dataFolder]);
+    const { code, stderr } = await runHere(['ledger', 'verify', '--data', dataFolder]);
     expect([code, stderr]).toEqual([1, expect.stringContaining('No entry (retrieval 7): missing entry')]);
     await reopen();
     await node.check([source]);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { detectPageLabel } from '../../../server/collection/record/pageLabels.ts';
 import { scriptShellReason } from '../../../server/collection/record/scriptShell.ts';
+import { maxBlockedCpu } from '../../support/blockedCpu.ts';
 
 const BANNER =
   'We use cookies to improve your experience on this site. By clicking “Accept all” you consent to the use of all cookies. Read our privacy policy to learn which data is collected, by whom, and for how long it is kept. You can change your choice at any time in the settings at the end of each page.';
@@ -145,7 +146,7 @@ test('a page that is cut off at the judged length is not labelled', async () => 
   expect(await labelOf(SHELL.replace('</head>', `${style}</head>`))).toBeNull();
 });
 
-test('hostile markup is judged in linear time', () => {
+test('hostile markup is judged in linear time', async () => {
   const inputs = [
     '<'.repeat(65_536),
     '<!--'.repeat(16_384),
@@ -154,8 +155,7 @@ test('hostile markup is judged in linear time', () => {
     '<script>'.repeat(8_192),
   ];
   for (const html of inputs) {
-    const started = performance.now();
-    scriptShellReason(html);
-    expect(performance.now() - started, html.slice(0, 8)).toBeLessThan(2_000);
+    const ms = await maxBlockedCpu(async () => scriptShellReason(html));
+    expect(ms, html.slice(0, 8)).toBeLessThan(2_000);
   }
 });

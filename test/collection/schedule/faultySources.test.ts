@@ -34,7 +34,7 @@ async function untilChecked(times: number): Promise<void> {
     const [first, faulty, third] = await Promise.all(ids.map((id) => node.source(id)));
     return [first?.recent_checks.length, faulty?.consecutive_failures, third?.recent_checks.length];
   };
-  await expect.poll(counts, { timeout: 20_000 }).toEqual([times, times, times]);
+  await expect.poll(counts).toEqual([times, times, times]);
 }
 
 beforeEach(async () => {

@@ -108,7 +108,7 @@ describe('the number of requests at once', () => {
     await pages.answer();
     expect(await round).toMatchObject({ checked: 90, changed: 90 });
     for (const { value } of watches()) expect(end, 'it is no longer watched').toHaveBeenCalledWith(value);
-  }, 30_000);
+  });
 
   test.each([1, 6])('never exceeds the %i of the settings', async (concurrency) => {
     const node = await openMeasuredNode(concurrency);
@@ -145,10 +145,10 @@ test('a round sends no more requests while 512 objects wait to be recorded, and 
   // The commit that begins the round passes.
   await disk.rule({ call: 'sync', path: '-wal', passes: 1 });
   const round = disk.send('POST', '/manage/collections?wait=true', {});
-  await expect.poll(asked, { timeout: 20_000 }).toBeGreaterThanOrEqual(MAX_PENDING);
+  await expect.poll(asked).toBeGreaterThanOrEqual(MAX_PENDING);
   for (let request = 0; request < 200; request += 1) await (await disk.send('GET', '/api/health')).text();
   expect(asked()).toBeLessThan(MAX_PENDING + CONCURRENCY);
   await disk.endRule();
   expect(await (await round).json()).toMatchObject({ checked: SOURCES, changed: SOURCES });
   expect(await (await disk.send('GET', '/api/events?limit=1')).json()).toMatchObject({ total: SOURCES });
-}, 60_000);
+});

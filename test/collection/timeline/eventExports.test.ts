@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Event } from '../../../shared/collection/event.ts';
 import { ManualClock } from '../../support/manualClock.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes } from '../../support/node.ts';
+import { closeTestNodes, DERIVING } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 let clock: ManualClock;
@@ -13,7 +13,7 @@ let web: ScriptedWeb;
 
 beforeEach(async () => {
   clock = new ManualClock('2026-11-20T10:00:00.123Z');
-  node = await openCollectingNode({}, { clock });
+  node = await openCollectingNode({}, { clock, ...DERIVING });
   web = await ScriptedWeb.open();
 });
 afterEach(async () => {

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { EventDensity } from '../../../shared/collection/event.ts';
 import type { WatchedSource } from '../../../shared/collection/source.ts';
 import type { Job } from '../../../shared/node/job.ts';
+import { eventually } from '../../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../support/network/scriptedWeb.ts';
-import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
+import { closeTestNodes, DERIVING, temporaryFolder } from '../../support/node.ts';
 import { type CollectingNode, openCollectingNode } from '../support.ts';
 
 const CLOCK = { kind: 'selector', value: '.clock', note: '' };
@@ -18,7 +19,7 @@ let folder: string;
 beforeEach(async () => {
   web = await ScriptedWeb.open();
   folder = await temporaryFolder();
-  node = await openCollectingNode({}, { dataFolder: folder });
+  node = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
 });
 afterEach(async () => {
   await closeTestNodes();
@@ -36,9 +37,8 @@ async function watchVersions(): Promise<WatchedSource> {
 async function apply({ id }: WatchedSource, noise_rules: object[]): Promise<void> {
   await node.node.sendJson('PATCH', `/manage/sources/${id}`, { noise_rules });
   const started = (await (await node.node.sendJson('POST', `/manage/sources/${id}/noise`, {})).json()) as Job;
-  await vi.waitFor(
-    async () => expect((await node.read<Job>(`/manage/jobs/${started.id}`)).state).toBe('done'),
-    { timeout: 15_000, interval: 50 },
+  await eventually(async () =>
+    expect((await node.read<Job>(`/manage/jobs/${started.id}`)).state).toBe('done'),
   );
 }
 
@@ -83,7 +83,7 @@ test('rules added, changed and removed later change what the filter answers, als
   expect(await idsOf('noise=true')).toEqual([2]);
 
   await node.node.close();
-  node = await openCollectingNode({}, { dataFolder: folder });
+  node = await openCollectingNode({}, { dataFolder: folder, ...DERIVING });
   expect(await idsOf('noise=true')).toEqual([2]);
   expect(await idsOf('noise=false')).toEqual([3, 1]);
   await node.node.sendJson('PATCH', `/manage/sources/${source.id}`, { noise_rules: [] });

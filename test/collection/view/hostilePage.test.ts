@@ -73,4 +73,4 @@ test('pages that repeat their own text, list candidates without end or fill the 
   const repeated = `<p><font face="${'x'.repeat(1_000_000)}">${'<p>x'.repeat(100)}`;
   const refused = await node.get(`/archive/${await node.archive('/repeated', repeated, TYPE)}/page`);
   expect(await refused.json()).toMatchObject({ code: 'not_derivable', reason: 'too_large' });
-}, 60_000);
+});

@@ -29,8 +29,8 @@ test('events are chosen, opened and marked with keys, noise is hidden, and rows 
   await page.goto('/timeline');
   const row = (id: number) => page.getByRole('article', { name: `Event ${id}`, exact: true });
   const navigation = page.getByRole('navigation', { name: 'Main' });
-  await expect(row(3)).toContainText('120 → 145 euros', { timeout: 40_000 });
-  await expect(row(4)).toContainText('Noise by the rule “.visits”', { timeout: 40_000 });
+  await expect(row(3)).toContainText('120 → 145 euros');
+  await expect(row(4)).toContainText('Noise by the rule “.visits”');
   await expect(row(3)).toContainText('unseen');
   await checks.accessible(page);
 

@@ -118,6 +118,7 @@ test('Ctrl-K finds a pack by its words, and recognises a pasted id or URL', asyn
   const palette = page.getByRole('dialog', { name: 'Search' });
   await expect(palette.getByRole('textbox')).toBeFocused();
   await page.keyboard.type('gull');
+  // The file of the pack follows as “data.txt in Gulls at noon”, once its text is indexed.
   await expect(palette.getByRole('button', { name: /^Gulls at noon/ })).toBeVisible();
   await checks.accessible(page);
   await page.keyboard.press('Enter');

@@ -96,7 +96,7 @@ export class ControlledDisk {
   /** Resolves when this call was begun this many times. */
   async begun(call: string, times = 1): Promise<void> {
     const count = async () => (await this.calls()).filter((one) => one === call).length;
-    await expect.poll(count, { timeout: 10_000, interval: 5 }).toBe(times);
+    await expect.poll(count, { interval: 5 }).toBe(times);
   }
 }
 

@@ -40,7 +40,7 @@ test('ends a task that takes too much memory and runs the next one in a new proc
   const next = deriver.derive(await taskOf('<title>Next</title>'), { timeoutMs: 20_000 });
   await expect(large).rejects.toMatchObject({ reason: 'out_of_memory' });
   expect((await next).title).toBe('Next');
-}, 60_000);
+});
 
 test('runs a requested task before background tasks', async () => {
   const order: string[] = [];
@@ -85,4 +85,4 @@ test('moves a slow document and the others of its source to the slow queue', asy
   expect(isSlowDone).toBe(false);
   await expect(endless).rejects.toMatchObject({ reason: 'time_out' });
   expect((await sameSource).title).toBe('Other');
-}, 60_000);
+});

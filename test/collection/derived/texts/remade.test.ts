@@ -1,11 +1,12 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Stats } from '../../../../shared/collection/collection.ts';
 import type { FoundText, ObjectText } from '../../../../shared/collection/derived.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/network/scriptedWeb.ts';
-import { closeTestNodes, openTestNode } from '../../../support/node.ts';
+import { closeTestNodes, DERIVING, openTestNode } from '../../../support/node.ts';
 import { CollectingNode, openCollectingNode } from '../../support.ts';
 import { sha256 } from '../support.ts';
 
@@ -18,7 +19,7 @@ let node: CollectingNode;
 
 beforeEach(async () => {
   const web = await ScriptedWeb.open();
-  node = await openCollectingNode();
+  node = await openCollectingNode({}, DERIVING);
   web.script('/page', page(BODY));
   web.script('/picture', page(PICTURE, { headers: { 'Content-Type': 'image/gif' } }));
   await node.watch(web.url('/page'));
@@ -32,14 +33,11 @@ afterEach(async () => {
 });
 
 async function untilFound(): Promise<FoundText> {
-  return vi.waitFor(
-    async () => {
-      const { items } = await node.read<{ items: FoundText[] }>('/api/search?q=wombat');
-      expect(items).toHaveLength(1);
-      return items[0] as FoundText;
-    },
-    { timeout: 15_000, interval: 50 },
-  );
+  return eventually(async () => {
+    const { items } = await node.read<{ items: FoundText[] }>('/api/search?q=wombat');
+    expect(items).toHaveLength(1);
+    return items[0] as FoundText;
+  });
 }
 
 function readDocuments<Row>(sql: string): Row[] {
@@ -58,7 +56,7 @@ async function reopenAfter(...statements: string[]): Promise<void> {
   const database = new Database(join(dataFolder, 'strongroom.db'));
   for (const sql of statements) database.exec(sql);
   database.close();
-  node = new CollectingNode(await openTestNode({ dataFolder }));
+  node = new CollectingNode(await openTestNode({ dataFolder, ...DERIVING }));
 }
 
 test('derives deleted documents again when the node starts', async () => {
@@ -75,14 +73,11 @@ test('derives deleted documents again when the node starts', async () => {
 test('derives documents made by another tool version again', async () => {
   const before = await untilFound();
   await reopenAfter("UPDATE derived_documents SET tool_version = '0', made_at = '2020-01-01T00:00:00.000Z'");
-  await vi.waitFor(
-    async () => {
-      const { derived } = await untilFound();
-      expect(derived.version).toBe(before.derived.version);
-      expect(readDocuments("SELECT 1 FROM derived_documents WHERE tool_version = '0'")).toEqual([]);
-    },
-    { timeout: 15_000, interval: 50 },
-  );
+  await eventually(async () => {
+    const { derived } = await untilFound();
+    expect(derived.version).toBe(before.derived.version);
+    expect(readDocuments("SELECT 1 FROM derived_documents WHERE tool_version = '0'")).toEqual([]);
+  });
   expect((await node.read<Stats>('/api/stats')).derived_documents).toBe(1);
 });
 
@@ -91,7 +86,7 @@ test('tries an object without text once, not at every start', async () => {
     readDocuments<{ outcome: string; made_at: string }>(
       `SELECT outcome, made_at FROM derived_documents WHERE subject = '${sha256(PICTURE)}'`,
     );
-  await vi.waitFor(() => expect(outcomes()).toHaveLength(1), { timeout: 15_000, interval: 50 });
+  await eventually(() => expect(outcomes()).toHaveLength(1));
   const [kept] = outcomes();
   expect(kept?.outcome).toBe('unsupported');
   await reopenAfter("DELETE FROM derived_documents WHERE outcome = 'made'");

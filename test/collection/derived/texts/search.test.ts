@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { FoundText } from '../../../../shared/collection/derived.ts';
 import type { Job } from '../../../../shared/node/job.ts';
 import { uploadNewPack } from '../../../support/archive/packs.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../../../support/network/scriptedWeb.ts';
-import { closeTestNodes, openTestNode } from '../../../support/node.ts';
+import { closeTestNodes, DERIVING, openTestNode } from '../../../support/node.ts';
 import { NOON, response } from '../../../support/warcFiles.ts';
 import { imported } from '../../captures/support.ts';
 import { CollectingNode, openCollectingNode } from '../../support.ts';
@@ -16,7 +17,7 @@ let node: CollectingNode;
 
 beforeEach(async () => {
   web = await ScriptedWeb.open();
-  node = await openCollectingNode();
+  node = await openCollectingNode({}, DERIVING);
 });
 afterEach(async () => {
   await closeTestNodes();
@@ -37,14 +38,11 @@ function search(q: string, rest = ''): Promise<SearchPage> {
 
 /** Texts are extracted in the background, after the check. */
 function untilFound(q: string, total: number): Promise<SearchPage> {
-  return vi.waitFor(
-    async () => {
-      const found = await search(q);
-      expect(found.total).toBe(total);
-      return found;
-    },
-    { timeout: 15_000, interval: 50 },
-  );
+  return eventually(async () => {
+    const found = await search(q);
+    expect(found.total).toBe(total);
+    return found;
+  });
 }
 
 describe('searching the texts of versions and packs', () => {
@@ -107,7 +105,7 @@ describe('searching the texts of versions and packs', () => {
       [sha256('<p>common and first'), false],
     ]);
     await node.check();
-    await vi.waitFor(async () => expect((await search('second')).items[0]?.is_current).toBe(false));
+    await eventually(async () => expect((await search('second')).items[0]?.is_current).toBe(false));
   });
 
   test('finds captures that were imported, with their observer and both times', async () => {
@@ -151,10 +149,10 @@ describe('searching the texts of versions and packs', () => {
     database.exec(`DELETE FROM document_text; DELETE FROM indexed_texts; DELETE FROM wanted_texts;
       INSERT INTO text_backlog SELECT 'events', 0, max(id) FROM events UNION ALL SELECT 'packs', 0, max(ledger_entry) FROM packs`);
     database.close();
-    node = new CollectingNode(await openTestNode({ dataFolder }));
+    node = new CollectingNode(await openTestNode({ dataFolder, ...DERIVING }));
     await untilFound('ancient', 2);
     expect((await search('one')).total).toBe(1);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const { items } = await node.read<{ items: Job[] }>('/manage/jobs');
       expect(items).toMatchObject([{ kind: 'texts', state: 'done' }]);
     });
