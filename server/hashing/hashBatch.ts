@@ -1,10 +1,15 @@
 import type { FileToHash, HashedFile } from './hashFileSync.ts';
 
+/** A file to hash, and its size when it was found. */
+export type SizedFile = FileToHash & { bytes: number };
+
 /** Files for a thread, which all need the same digests. */
 export interface HashBatch {
   /** The index of the first file. */
   start: number;
   count: number;
+  /** The sum of the sizes found before they were read. */
+  bytes: number;
   /** Joined by zero bytes, which no path contains. */
   paths: string;
   algorithms: readonly string[];
@@ -26,11 +31,11 @@ export interface HashedBatch {
 }
 
 /** A batch ends at either limit. A message for each small file would take longer than hashing it. */
-const BATCH_FILES = 100;
-const BATCH_BYTES = 1_048_576;
+export const BATCH_FILES = 256;
+export const BATCH_BYTES = 1_048_576;
 
 /** Returns the files of the next batch; its length is 0 at the end. */
-export function batchFrom(files: readonly (FileToHash & { bytes: number })[], start: number): HashBatch {
+export function batchFrom(files: readonly SizedFile[], start: number): HashBatch {
   const paths: string[] = [];
   const algorithms = files[start]?.algorithms ?? [];
   const wanted = algorithms.join();
@@ -41,7 +46,7 @@ export function batchFrom(files: readonly (FileToHash & { bytes: number })[], st
     paths.push(file.path);
     bytes += file.bytes;
   }
-  return { start, count: paths.length, paths: paths.join('\0'), algorithms };
+  return { start, count: paths.length, bytes, paths: paths.join('\0'), algorithms };
 }
 
 export function pathsOf(paths: string): string[] {

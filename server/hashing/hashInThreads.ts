@@ -1,87 +1,167 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { workerUrl } from '../runtime/workerUrl.ts';
-import { batchFrom, type HashBatch, type HashedBatch, unpackBatch } from './hashBatch.ts';
-import type { FileToHash, HashedFile } from './hashFileSync.ts';
+import {
+  BATCH_BYTES,
+  BATCH_FILES,
+  batchFrom,
+  type HashBatch,
+  type HashedBatch,
+  type SizedFile,
+  unpackBatch,
+} from './hashBatch.ts';
+import type { HashedFile } from './hashFileSync.ts';
 
 /** A message of a thread: the bytes read since its last message or, at the end of a batch, the results too. */
 type ThreadMessage = HashedBatch | { read: number };
 
 /** More threads hash faster than disks read. */
 const MAX_THREADS = 8;
-/** The number of batches queued at each thread, so that it never waits for the next. */
-const QUEUED = 2;
+/** Batches queued at each thread, so that it never waits for the next one; a batch of large files is not queued. */
+const QUEUED = 3;
+const QUEUED_BYTES = QUEUED * BATCH_BYTES;
 /** The number of batches that may be hashed before the caller takes their results. */
 const MAX_AHEAD = 64;
+/** Results are short-lived strings. With a small young generation, collecting them takes a tenth of the time. */
+const YOUNG_GENERATION_MB = 32;
+
+/** A thread, and the sizes of the batches that it has not finished, oldest first. */
+interface HashThread {
+  worker: Worker;
+  pending: number[];
+}
 
 /**
- * Hashes files in threads, one for each core; each free thread takes the next batch of files. Yields the results in
- * batches, in the order of the files. Threads wait if the caller takes results slowly. Calls `onRead` with the number of
- * bytes read.
+ * Hashes files in threads, one for each core; the thread with the least left to do takes the next batch of files. Yields
+ * the results in batches, in the order of the files. Threads wait if the caller takes results slowly. Hashing begins
+ * while the source still finds files; the source itself never waits, so that the total is known early.
  *
- * @throws the error of a thread; an Error if a thread ends early.
+ * @param onRead called with numbers of bytes read
+ * @throws the error of the source or of a thread; an Error if a thread ends early.
  */
 export async function* hashInThreads(
-  files: readonly (FileToHash & { bytes: number })[],
+  source: Iterable<readonly SizedFile[]> | AsyncIterable<readonly SizedFile[]>,
   onRead: (bytes: number) => void,
   threadUrl = workerUrl('hashThread', import.meta.url),
 ): AsyncGenerator<HashedFile[]> {
-  const count = Math.min(availableParallelism(), MAX_THREADS);
-  const threads = Array.from({ length: count }, () => new Worker(threadUrl));
-  /** The batches that were sent and not yielded yet, by the index of their first file. */
-  const sent = new Map<number, { batch: HashBatch; hashed?: HashedFile[] }>();
-  /** Threads that could take another batch. */
-  const free: Worker[] = threads.flatMap((thread) => Array<Worker>(QUEUED).fill(thread));
-  let begun = 0;
-  let failure: Error | undefined;
-  let changed = Promise.withResolvers<void>();
-  const wake = () => {
-    changed.resolve();
-    changed = Promise.withResolvers();
-  };
-  const fail = (error: Error) => {
-    failure ??= error;
-    wake();
-  };
-  const sendNext = () => {
-    while (begun < files.length && sent.size < MAX_AHEAD) {
-      const thread = free.shift();
-      if (!thread) return;
-      const batch = batchFrom(files, begun);
-      sent.set(begun, { batch });
-      begun += batch.count;
-      thread.postMessage(batch);
-    }
-  };
-  for (const thread of threads) {
-    thread.on('message', (message: ThreadMessage) => {
-      onRead(message.read);
-      if (!('start' in message)) return;
-      const batched = sent.get(message.start);
-      if (batched) batched.hashed = unpackBatch(batched.batch, message);
-      free.push(thread);
-      sendNext();
-      wake();
-    });
-    thread.on('error', fail);
-    // A thread can end without an error. Its files would never be hashed.
-    thread.on('exit', (code) => fail(new Error(`A thread that hashes files ended early with code ${code}.`)));
-  }
-  sendNext();
+  const queue = new HashQueue(threadUrl, onRead);
   try {
-    for (let index = 0; index < files.length; ) {
-      const hashed = sent.get(index)?.hashed;
-      if (hashed) {
-        sent.delete(index);
-        sendNext();
-        yield hashed;
-        index += hashed.length;
-      } else {
-        if (failure) throw failure;
-        await changed.promise;
-      }
-    }
+    // Its errors are thrown by `next`.
+    void queue.fillFrom(source);
+    for (let hashed = await queue.next(); hashed; hashed = await queue.next()) yield hashed;
   } finally {
-    await Promise.all(threads.map((thread) => thread.terminate()));
+    await queue.close();
+  }
+}
+
+class HashQueue {
+  readonly #threads: HashThread[];
+  readonly #files: SizedFile[] = [];
+  readonly #onRead: (bytes: number) => void;
+  /** The batches that were sent and not taken yet, by the index of their first file. */
+  readonly #sent = new Map<number, { batch: HashBatch; hashed?: HashedFile[] }>();
+  #begun = 0;
+  #taken = 0;
+  #isComplete = false;
+  #isClosed = false;
+  #failure: { error: unknown } | undefined;
+  #changed = Promise.withResolvers<void>();
+
+  constructor(threadUrl: URL, onRead: (bytes: number) => void) {
+    this.#onRead = onRead;
+    const count = Math.min(availableParallelism(), MAX_THREADS);
+    this.#threads = Array.from({ length: count }, () => this.#start(threadUrl));
+  }
+
+  async fillFrom(source: Iterable<readonly SizedFile[]> | AsyncIterable<readonly SizedFile[]>) {
+    try {
+      for await (const files of source) {
+        if (this.#isClosed) return;
+        for (const file of files) this.#files.push(file);
+        this.#send();
+      }
+      this.#isComplete = true;
+      this.#send();
+      this.#wake();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Returns the results of the next batch, and undefined at the end. */
+  async next(): Promise<HashedFile[] | undefined> {
+    for (;;) {
+      const hashed = this.#sent.get(this.#taken)?.hashed;
+      if (hashed) {
+        this.#sent.delete(this.#taken);
+        this.#taken += hashed.length;
+        this.#send();
+        return hashed;
+      }
+      if (this.#isComplete && this.#taken === this.#files.length) return undefined;
+      if (this.#failure) throw this.#failure.error;
+      await this.#changed.promise;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
+  }
+
+  #start(url: URL): HashThread {
+    const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB };
+    const thread: HashThread = { worker: new Worker(url, { resourceLimits }), pending: [] };
+    thread.worker.on('message', (message: ThreadMessage) => {
+      this.#onRead(message.read);
+      if (!('start' in message)) return;
+      const batched = this.#sent.get(message.start);
+      if (batched) batched.hashed = unpackBatch(batched.batch, message);
+      thread.pending.shift();
+      this.#send();
+      this.#wake();
+    });
+    thread.worker.on('error', (error) => this.#fail(error));
+    // A thread can end without an error. Its files would never be hashed.
+    thread.worker.on('exit', (code) =>
+      this.#fail(new Error(`A thread that hashes files ended early with code ${code}.`)),
+    );
+    return thread;
+  }
+
+  /** Sends batches to threads. While files are still being found, only full ones are sent. */
+  #send(): void {
+    while (this.#sent.size < MAX_AHEAD) {
+      const left = this.#files.length - this.#begun;
+      if (left === 0 || (left < BATCH_FILES && !this.#isComplete)) return;
+      const thread = this.#leastBusy();
+      if (!thread) return;
+      const batch = batchFrom(this.#files, this.#begun);
+      this.#sent.set(batch.start, { batch });
+      this.#begun += batch.count;
+      thread.pending.push(batch.bytes);
+      thread.worker.postMessage(batch);
+    }
+  }
+
+  /** Returns the thread with the fewest bytes left to hash, unless all have enough. */
+  #leastBusy(): HashThread | undefined {
+    let best: { thread: HashThread; bytes: number } | undefined;
+    for (const thread of this.#threads) {
+      const bytes = thread.pending.reduce((sum, each) => sum + each, 0);
+      if (thread.pending.length >= QUEUED || bytes >= QUEUED_BYTES) continue;
+      if (!best || bytes < best.bytes) best = { thread, bytes };
+    }
+    return best?.thread;
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#wake();
   }
 }

@@ -37,7 +37,7 @@ export async function openFolderBag(path: string, onProgress: (bytes: number) =>
       const needed = [...algorithms];
       const wanted = files.map((file) => ({ ...file, algorithms: needed }));
       let index = 0;
-      for await (const batch of hashFiles(wanted, onProgress)) {
+      for await (const batch of hashFiles([wanted], onProgress)) {
         for (const hashed of batch) {
           const name = wanted[index]?.name ?? '';
           index += 1;

@@ -1,12 +1,27 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { blobPath } from '../store/blobs/paths.ts';
+import type { Finding } from './report.ts';
 
 /** An archive in which files are looked up. */
 export interface ReferenceArchive {
   /** Its name in findings. */
   name: string;
   holds(sha256: string, bytes: number): Promise<boolean>;
+}
+
+/** Looks an intact or unknown file up in the archive, if there is one. `bytes` is its size. */
+export async function lookUp(
+  archive: ReferenceArchive | undefined,
+  found: Finding,
+  bytes: number,
+): Promise<Finding> {
+  const { sha256, state } = found;
+  if (!archive || sha256 === null || state === 'changed') return found;
+  const { name } = archive;
+  if (await archive.holds(sha256, bytes))
+    return { ...found, state: 'intact', against: found.against ?? name };
+  return { ...found, state: 'unknown', against: name, detail: `${name} does not hold it` };
 }
 
 const REQUEST_TIMEOUT_MS = 30_000;

@@ -1,48 +1,51 @@
 import { type Dirent, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { errorCode } from '../../shared/values/errorCode.ts';
 import { DECLARATION_FILE, RECORD_FILE } from '../archive/packs/bag/bagNames.ts';
 
-/** An entry of a folder. */
-export type WalkedEntry =
-  | { kind: 'file'; path: string; bytes: number }
+/** An entry of a folder. `absolute` is the normalized absolute form of `path`. */
+export type WalkedEntry = { path: string; absolute: string } & (
+  | { kind: 'file'; bytes: number }
   /** A folder that is a bag or a pack, and was not walked. */
-  | { kind: 'bag'; path: string }
+  | { kind: 'bag' }
   /** Not a file, or not readable; `detail` has the reason. */
-  | { kind: 'other'; path: string; detail: string };
+  | { kind: 'other'; detail: string }
+);
 
 /**
- * Walks a folder recursively and yields its entries in the order of names, several at once. Symbolic links are yielded and not followed, so that no file outside
- * the folder is verified and there are no cycles. A bag for which `stopAt` returns true is yielded and not walked.
+ * Walks a folder recursively and yields its entries in the order of names, several at once. Symbolic links are yielded
+ * and not followed, so that no file outside the folder is verified and there are no cycles. A bag for which `stopAt`
+ * returns true for its absolute path is yielded and not walked.
  */
 export async function* walkFolder(
   folder: string,
   stopAt: (bag: string) => boolean = () => false,
 ): AsyncGenerator<WalkedEntry[]> {
+  const absolute = resolve(folder);
   let entries: Dirent[];
   try {
     entries = await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    yield [{ kind: 'other', path: folder, detail: `cannot be read: ${requireCode(error)}` }];
+    yield [{ kind: 'other', path: folder, absolute, detail: `cannot be read: ${requireCode(error)}` }];
     return;
   }
-  if (isBag(entries) && stopAt(folder)) {
-    yield [{ kind: 'bag', path: folder }];
+  if (isBag(entries) && stopAt(absolute)) {
+    yield [{ kind: 'bag', path: folder, absolute }];
     return;
   }
   entries.sort((left, right) => (left.name < right.name ? -1 : 1));
+  // Joining paths for each file takes as long as reading a small one.
+  const prefix = join(folder, 'x').slice(0, -1);
+  const absolutePrefix = resolve(folder, 'x').slice(0, -1);
   let walked: WalkedEntry[] = [];
   for (const entry of entries) {
-    const path = join(folder, entry.name);
+    const path = prefix + entry.name;
     if (entry.isDirectory()) {
       yield walked;
       walked = [];
       yield* walkFolder(path, stopAt);
-    } else if (entry.isFile()) walked.push(fileAt(path));
-    else if (entry.isSymbolicLink())
-      walked.push({ kind: 'other', path, detail: 'a symbolic link, which is not followed' });
-    else walked.push({ kind: 'other', path, detail: 'neither a file nor a folder' });
+    } else walked.push(entryAt(entry, path, absolutePrefix + entry.name));
   }
   yield walked;
 }
@@ -54,12 +57,15 @@ function isBag(entries: readonly Dirent[]): boolean {
   return has(DECLARATION_FILE) || (has(RECORD_FILE) && has('data', true));
 }
 
-/** Uses the synchronous call, which takes microseconds; a thread would take much longer. */
-function fileAt(path: string): WalkedEntry {
+function entryAt(entry: Dirent, path: string, absolute: string): WalkedEntry {
+  if (entry.isSymbolicLink())
+    return { kind: 'other', path, absolute, detail: 'a symbolic link, which is not followed' };
+  if (!entry.isFile()) return { kind: 'other', path, absolute, detail: 'neither a file nor a folder' };
   try {
-    return { kind: 'file', path, bytes: statSync(path).size };
+    // The synchronous call takes microseconds; the asynchronous one takes much longer.
+    return { kind: 'file', path, absolute, bytes: statSync(path).size };
   } catch (error) {
-    return { kind: 'other', path, detail: `cannot be read: ${requireCode(error)}` };
+    return { kind: 'other', path, absolute, detail: `cannot be read: ${requireCode(error)}` };
   }
 }
 

@@ -90,14 +90,16 @@ export async function refusal(
   const own = await mkdtemp(join(folder, 'forged-'));
   const file = join(own, 'dump.jsonl');
   await writeFile(file, dump);
-  const { value: found } = await verifyPaths({ paths: [file] }).next();
+  const findings: Finding[] = [];
+  for await (const batch of verifyPaths({ paths: [file] })) findings.push(...batch);
+  const [found] = findings;
   const error: unknown = await importDump(join(own, 'new'), file, systemClock).catch(
     (cause: unknown) => cause,
   );
   expect(error).toBeInstanceOf(DumpError);
   const { line, message: sentence } = error as DumpError;
   expect(found).toMatchObject({ state: 'changed', detail: sentence });
-  expect((found as Finding).line).toBe(line);
+  expect(found?.line).toBe(line);
   expect(await readdir(own)).toEqual(['dump.jsonl']);
   return { line, sentence };
 }

@@ -65,6 +65,7 @@ test('a pack file, a checkpoint and known bytes are recognised; without a networ
   const pack = await publishPack(node, { title: 'Levels' });
   const packFile = await (await page.request.get(`/api/packs/${pack.id}/file`)).body();
   const checkpoint = await (await page.request.get('/api/ledger/checkpoint')).body();
+  const proof = await (await page.request.get('/api/ledger/proof?seq=1&format=tlog-proof')).text();
   await page.goto('/verify');
   await expect(page.getByRole('heading', { level: 1, name: 'Verify' })).toBeVisible();
   await page.waitForLoadState('networkidle');
@@ -77,6 +78,8 @@ test('a pack file, a checkpoint and known bytes are recognised; without a networ
     named('copy.txt', 'the data of Levels'),
     { name: 'received.pack.zip', mimeType: 'application/zip', buffer: packFile },
     { name: 'checkpoint.txt', mimeType: 'text/plain', buffer: await readFile(saved) },
+    named('entry-1.tlog-proof', proof),
+    named('changed.tlog-proof', proof.replace('index 0\n', 'index 0\n' + `${'A'.repeat(43)}=\n`)),
   ]);
   const rows = page.getByRole('list', { name: 'Verified files' }).getByRole('listitem');
   await expect(rows.filter({ hasText: 'copy.txt' })).toContainText('Look-up pending');
@@ -88,6 +91,16 @@ test('a pack file, a checkpoint and known bytes are recognised; without a networ
     'href',
     `/packs/${pack.id}`,
   );
-  await expect(page.getByText(/The ledger begins with this checkpoint/)).toBeVisible();
+  await expect(rows.filter({ hasText: '/pack.json' })).toContainText(
+    `by received.pack.zip: its fingerprint, ${pack.id}`,
+  );
+  const checked = page.getByRole('region', { name: 'Checkpoints and proofs' }).getByRole('listitem');
+  await expect(checked.filter({ hasText: 'checkpoint.txt' })).toContainText(
+    /^The ledger begins with this checkpoint; .* The signature of this node is valid\./,
+  );
+  await expect(checked.filter({ hasText: 'entry-1.tlog-proof' })).toContainText(
+    'is in the ledger that was signed.',
+  );
+  await expect(checked.filter({ hasText: 'changed.tlog-proof' })).toContainText('The proof does not hold');
   await checks.accessible(page);
 });

@@ -3,7 +3,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
-import type { FileToHash, HashedFile } from '../../server/hashing/hashFileSync.ts';
+import type { SizedFile } from '../../server/hashing/hashBatch.ts';
+import type { HashedFile } from '../../server/hashing/hashFileSync.ts';
 import { hashInThreads } from '../../server/hashing/hashInThreads.ts';
 import { sha256Of } from '../support/archive/packs.ts';
 import { eventually } from '../support/eventually.ts';
@@ -33,13 +34,13 @@ async function collect(batches: AsyncIterable<HashedFile[]>): Promise<HashedFile
 async function hashWith(folder: string, code: string) {
   const thread = join(folder, 'thread.mjs');
   await writeFile(thread, `import { parentPort } from 'node:worker_threads';\n${code}`);
-  return collect(hashInThreads(await filesIn(folder, 4), () => {}, pathToFileURL(thread)));
+  return collect(hashInThreads([await filesIn(folder, 4)], () => {}, pathToFileURL(thread)));
 }
 
 test('files are hashed in order', async () => {
   const files = await filesIn(await temporaryFolder(), 20);
   let read = 0;
-  const hashed = await collect(hashInThreads(files, (bytes) => (read += bytes)));
+  const hashed = await collect(hashInThreads([files], (bytes) => (read += bytes)));
   expect(hashed).toEqual(
     files.map(({ path }, number) => ({
       path,
@@ -62,7 +63,7 @@ test('files that need different digests, long files and missing ones are hashed 
   await rm(first.path);
   await writeFile(second.path, long[0] ?? '');
   await writeFile(third.path, long[1] ?? '');
-  const hashed = await collect(hashInThreads(files, () => {}));
+  const hashed = await collect(hashInThreads([files], () => {}));
   expect(hashed[0]).toEqual({ path: first.path, failure: 'ENOENT' });
   const digests = (algorithm: string, text = '') => createHash(algorithm).update(text).digest('hex');
   expect(hashed[1]).toEqual({
@@ -78,12 +79,12 @@ test('threads wait until the results of earlier files are taken', async () => {
   const folder = await temporaryFolder();
   const [file] = await filesIn(folder, 1);
   // Each is a batch of its own.
-  const files = Array<FileToHash & { bytes: number }>(500).fill({
-    ...(file as FileToHash),
+  const files = Array<SizedFile>(500).fill({
+    ...(file as SizedFile),
     bytes: 2_000_000,
   });
   let read = 0;
-  const batches = hashInThreads(files, (bytes) => (read += bytes));
+  const batches = hashInThreads([files], (bytes) => (read += bytes));
   await batches.next();
   // Those that were taken, and 64 more.
   const most = 65 * contentOf(0).length;
@@ -102,4 +103,30 @@ test('the error of a thread is reported', async () => {
   const folder = await temporaryFolder();
   const hashed = hashWith(folder, "throw new Error('The thread fails.');");
   await expect(hashed).rejects.toThrow('The thread fails.');
+});
+
+test('the error of the source is reported', async () => {
+  const files = await filesIn(await temporaryFolder(), 2);
+  async function* failing() {
+    yield files;
+    await Promise.reject(new Error('The folder vanished.'));
+  }
+  await expect(collect(hashInThreads(failing(), () => {}))).rejects.toThrow('The folder vanished.');
+});
+
+test('files are hashed while the source still finds others', async () => {
+  const folder = await temporaryFolder();
+  const [file] = await filesIn(folder, 1);
+  const files = Array<SizedFile>(600).fill(file as SizedFile);
+  const more = Promise.withResolvers<void>();
+  async function* waiting() {
+    yield files;
+    await more.promise;
+    yield files;
+  }
+  const batches = hashInThreads(waiting(), () => {});
+  const first = await batches.next();
+  more.resolve();
+  const rest = await collect(batches);
+  expect((first.value?.length ?? 0) + rest.length).toBe(1_200);
 });

@@ -1,10 +1,26 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
+import { provesInclusion } from '../../renderer/src/pages/ledger/checkpoint/inclusion.ts';
 import { parseCheckpointNote } from '../../renderer/src/pages/verify/checkpointNote.ts';
 import { type Finding, judge, ListIndex } from '../../renderer/src/pages/verify/findings.ts';
+import { verifyPackFile } from '../../renderer/src/pages/verify/packFileContents.ts';
 import { reportText } from '../../renderer/src/pages/verify/report.ts';
 import { zipEntries } from '../../renderer/src/pages/verify/zipEntries.ts';
+import type { LedgerEntry } from '../../shared/ledger/ledger.ts';
 import { parseChecksums } from '../../shared/values/checksums.ts';
-import { SAMPLE_FILES, VALID_PACK_FILE } from '../support/archive/packFiles.ts';
+import {
+  BAG,
+  changed,
+  manifestOf,
+  ROOT,
+  SAMPLE_FILES,
+  VALID_PACK_FILE,
+  withTagManifest,
+} from '../support/archive/packFiles.ts';
+import type { Files } from '../support/archive/packs.ts';
+import { buildZip } from '../support/archive/zipBuilder.ts';
+import { closeTestNodes, openTestNode } from '../support/node.ts';
+
+afterEach(closeTestNodes);
 
 const A = 'a'.repeat(64);
 const B = 'b'.repeat(64);
@@ -47,31 +63,47 @@ test('the report is text, CSV without formulas, or JSON', () => {
     found: null,
     error: null,
   };
-  const about = { node: 'n', at: '2026-11-22T10:00:00.000Z' };
-  expect(reportText('csv', [finding], about)).toBe(
+  const about = { node: 'n', at: '2026-11-22T10:00:00.000Z', findings: [finding], checkpoints: [] };
+  expect(reportText('csv', about)).toBe(
     `path,verdict,bytes,sha256,expected,list,pack,source,error\r\n"'=cmd,""x""",changed,3,${A},${B},SHA256SUMS,,,\r\n`,
   );
-  expect(reportText('txt', [finding], about)).toContain('Changed: 1');
-  expect(JSON.parse(reportText('json', [finding], about))).toMatchObject({
+  expect(reportText('txt', about)).toContain('Changed: 1');
+  expect(JSON.parse(reportText('json', about))).toMatchObject({
     counts: { changed: 1 },
     files: [finding],
   });
 });
 
 test('a checkpoint and a proof file are recognised', () => {
-  const note = `node.example\n12\n${Buffer.alloc(32, 1).toString('base64')}\n\n— node.example AAAA\n`;
-  expect(parseCheckpointNote('c', note)).toEqual({
-    path: 'c',
-    origin: 'node.example',
-    size: 12,
-    root: '01'.repeat(32),
-    index: null,
+  const note = `node.example\n12\n${Buffer.alloc(32, 1).toString('base64')}\n\n— node.example AAAAAAAA\n`;
+  const saved = { origin: 'node.example', seq: 12, root: '01'.repeat(32) };
+  expect(parseCheckpointNote('c', note)).toMatchObject({ path: 'c', saved, proof: undefined });
+  const hash = Buffer.alloc(32, 2);
+  const proof = `c2sp.org/tlog-proof@v1\nindex 3\n${hash.toString('base64')}\n\n${note}`;
+  expect(parseCheckpointNote('p', proof)).toMatchObject({
+    saved,
+    proof: { index: 3, hashes: [new Uint8Array(hash)] },
   });
-  expect(parseCheckpointNote('p', `c2sp.org/tlog-proof@v1\nindex 3\nAAAA\n\n${note}`)).toMatchObject({
-    index: 3,
-    size: 12,
-  });
+  expect(parseCheckpointNote('p', proof.replace('index 3', 'index -3'))).toBeUndefined();
   expect(parseCheckpointNote('x', 'a text\n12\n')).toBeUndefined();
+});
+
+test('every proof of a node leads from its entry to its checkpoint, and from no other entry', async () => {
+  const node = await openTestNode();
+  for (let number = 0; number < 9; number += 1)
+    await node.sendJson('POST', '/manage/sources', { url: `http://127.0.0.1:9/${number}` });
+  const { items } = (await (await node.fetch('/api/ledger')).json()) as { items: LedgerEntry[] };
+  expect(items).toHaveLength(9);
+  for (const entry of items) {
+    const file = await (await node.fetch(`/api/ledger/proof?seq=${entry.seq}&format=tlog-proof`)).text();
+    const note = parseCheckpointNote('p', file);
+    if (!note?.proof) throw new Error('The proof file was not recognised.');
+    const { proof, saved } = note;
+    const tree = { size: saved.seq, root: saved.root };
+    for (const other of items) expect(provesInclusion(other, proof, tree)).toBe(other.seq === entry.seq);
+    expect(provesInclusion({ ...entry, subject: 'x' }, proof, tree)).toBe(false);
+    expect(provesInclusion(entry, { ...proof, hashes: proof.hashes.slice(1) }, tree)).toBe(false);
+  }
 });
 
 test('the files in a pack file are read by its directory', async () => {
@@ -83,4 +115,37 @@ test('the files in a pack file are read by its directory', async () => {
 
 test('a file that is not a ZIP file is not read as one', async () => {
   expect(await zipEntries(new File(['PK but no directory'], 'x.zip'))).toBeUndefined();
+});
+
+/** Verifies a pack file and returns the state and the fault of each path. */
+async function verified(bytes: Uint8Array) {
+  const found = await verifyPackFile(new File([new Uint8Array(bytes)], 'x.pack.zip'));
+  return new Map(found?.map((one) => [one.path, one]));
+}
+
+test('a pack file is verified against its manifests and its fingerprint', async () => {
+  const found = await verified(VALID_PACK_FILE);
+  expect(found.size).toBeGreaterThan(Object.keys(SAMPLE_FILES).length + 1);
+  for (const { path, sha256, expected, fault } of found.values())
+    expect({ path, sha256, fault }).toEqual({ path, sha256: expected, fault: null });
+  expect(found.get(`${ROOT}pack.json`)?.list).toMatch(`its fingerprint, ${ROOT.slice(0, -1)}`);
+});
+
+test('a file that was changed together with its manifest differs from the record', async () => {
+  const [path = ''] = Object.keys(SAMPLE_FILES);
+  const changes: Files = { ...SAMPLE_FILES, [path]: 'other bytes' };
+  const withFile = changed(BAG, `/data/${path}`, () => ({ data: Buffer.from('other bytes') }));
+  const data = manifestOf(changes, 'sha256');
+  const entries = withTagManifest(changed(withFile, '/manifest-sha256.txt', () => ({ data })));
+  const found = await verified(buildZip(entries));
+  const file = found.get(`${ROOT}data/${path}`);
+  expect(file).toMatchObject({ list: 'pack.json', fault: null });
+  expect(file?.sha256).not.toBe(file?.expected);
+});
+
+test('a pack file under another name than its fingerprint gives is not intact', async () => {
+  const other = `pk_${'0'.repeat(20)}/`;
+  const entries = BAG.map((entry) => ({ ...entry, name: entry.name.toString().replace(ROOT, other) }));
+  const found = await verified(buildZip(entries));
+  expect(found.get(`${other}pack.json`)?.fault).toContain(`Its fingerprint gives ${ROOT.slice(0, -1)}`);
 });

@@ -58,10 +58,8 @@ async function build(bag: Bag): Promise<string> {
 async function judge(folder: string): Promise<{ judgement: Judgement; findings: Finding[] }> {
   const tally = new Tally();
   const findings: Finding[] = [];
-  for await (const found of verifyPaths({ paths: [folder] })) {
-    tally.add(found);
-    findings.push(found);
-  }
+  for await (const found of verifyPaths({ paths: [folder] })) findings.push(...found);
+  for (const found of findings) tally.add(found);
   const isRemarked = findings.some(({ path, detail }) => path !== folder && detail !== null);
   return { judgement: !tally.summary.ok ? 'invalid' : isRemarked ? 'warning' : 'valid', findings };
 }

@@ -25,7 +25,8 @@ async function bagWith(manifest: string, files: Record<string, string>): Promise
 
 async function verdicts(bag: string): Promise<Map<string, Finding>> {
   const found = new Map<string, Finding>();
-  for await (const each of verifyPaths({ paths: [bag] })) found.set(each.path.slice(bag.length + 1), each);
+  for await (const batch of verifyPaths({ paths: [bag] }))
+    for (const each of batch) found.set(each.path.slice(bag.length + 1), each);
   return found;
 }
 

@@ -37,18 +37,15 @@ async function write(files: Record<string, string | Uint8Array>): Promise<void> 
 /** Returns the state of each path below the folder. */
 async function verdicts(paths: string[], input: Partial<VerifyInput> = {}): Promise<Record<string, string>> {
   const said: Record<string, string> = {};
-  for await (const { path, state } of verifyPaths({
-    paths: paths.map((path) => join(folder, path)),
-    ...input,
-  })) {
-    said[path.replace(`${folder}/`, '')] = state;
-  }
+  const batches = verifyPaths({ paths: paths.map((path) => join(folder, path)), ...input });
+  for await (const batch of batches)
+    for (const { path, state } of batch) said[path.replace(`${folder}/`, '')] = state;
   return said;
 }
 
 async function findings(path: string): Promise<Finding[]> {
   const found: Finding[] = [];
-  for await (const each of verifyPaths({ paths: [join(folder, path)] })) found.push(each);
+  for await (const batch of verifyPaths({ paths: [join(folder, path)] })) found.push(...batch);
   return found;
 }
 

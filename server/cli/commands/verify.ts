@@ -59,9 +59,10 @@ export const verify: Command = {
         progress,
       });
       for await (const found of findings) {
-        tally.add(found);
+        for (const each of found) tally.add(each);
         progress.clear();
-        print(values.json ? JSON.stringify(found) : formatFinding(found));
+        // A write for each line would take longer than hashing a small file.
+        if (found.length > 0) print(found.map(values.json ? toJson : formatFinding).join('\n'));
       }
     } finally {
       progress.clear();
@@ -82,6 +83,10 @@ async function listFrom(file: string): Promise<ChecksumFile> {
 
 /** The length of the longest state, so that paths are aligned. */
 const STATE_WIDTH = 'missing'.length;
+
+function toJson(found: Finding): string {
+  return JSON.stringify(found);
+}
 
 function formatFinding({ path, state, sha256, expected, detail }: Finding): string {
   const details = [

@@ -16,6 +16,8 @@ export const MAX_LINKED_ADDRESSES = 2_000;
 export const MAX_ADDRESS_CHARACTERS = 4_096;
 /** Open elements of a page. A browser nests at most 512. */
 export const MAX_OPEN_ELEMENTS = 1_000;
+/** Attributes of one element. */
+export const MAX_ATTRIBUTES = 500;
 /** Time limit for one pass over a page. */
 export const PASS_TIMEOUT_MS = 20_000;
 /** Passes over a page. Each one may find addresses in the stylesheets that the last one found. */

@@ -1,6 +1,6 @@
 import type { DamageContext } from '../../fixity/confirmDamage.ts';
 import { objectToRead } from '../derived/body/objectToRead.ts';
-import { NotDerivableError } from '../derived/notDerivable.ts';
+import { isPermanent, NotDerivableError } from '../derived/notDerivable.ts';
 import { noticeDamagedObjects } from '../derived/noticeDamagedObjects.ts';
 import type { Deriver } from '../derived/process/deriver.ts';
 import type { HeldCapture, MadePage, PageTask } from '../derived/process/tasks.ts';
@@ -21,6 +21,12 @@ const MAX_CACHED = 8;
 const MAX_CACHED_BYTES = 67_108_864;
 /** A page is made again after this long, because captures may have been added. */
 const CACHED_MS = 60_000;
+/**
+ * Refused pages in memory, and how long. What a page is refused for lies in its own bytes, but captures that were added
+ * may shorten it.
+ */
+const MAX_REFUSED = 500;
+const REFUSED_MS = 600_000;
 /** While addresses are looked up, the event loop gets a turn after this long. */
 const YIELD_AFTER_MS = 10;
 
@@ -35,6 +41,7 @@ export class Pages {
   readonly #store: DamageContext;
   readonly #deriver: Deriver;
   readonly #cache = new Map<string, Cached>();
+  readonly #refused = new Map<string, { error: NotDerivableError; at: number }>();
 
   constructor(store: DamageContext, deriver: Deriver) {
     this.#store = store;
@@ -42,7 +49,7 @@ export class Pages {
   }
 
   /**
-   * Returns a page. Concurrent requests for the same page share one making.
+   * Returns a page. Concurrent requests for the same page share one making. A refusal is remembered.
    *
    * @throws NotDerivableError; Problem `derivation_busy`, `shutting_down`.
    */
@@ -50,6 +57,8 @@ export class Pages {
     const key = `${page.sha256} ${page.moment} ${page.url}`;
     const cached = this.#cache.get(key);
     if (cached && performance.now() - cached.at < CACHED_MS) return cached.made;
+    const refused = this.#refused.get(key);
+    if (refused && performance.now() - refused.at < REFUSED_MS) throw refused.error;
     const made = this.#make(page);
     const entry: Cached = { made, bytes: 0, at: performance.now() };
     this.#cache.delete(key);
@@ -60,8 +69,16 @@ export class Pages {
       return await made;
     } catch (error) {
       if (this.#cache.get(key) === entry) this.#cache.delete(key);
+      if (error instanceof NotDerivableError && isPermanent(error.reason)) this.#refuse(key, error);
       throw error;
     }
+  }
+
+  #refuse(key: string, error: NotDerivableError): void {
+    this.#refused.delete(key);
+    this.#refused.set(key, { error, at: performance.now() });
+    const [oldest] = this.#refused.keys();
+    if (this.#refused.size > MAX_REFUSED && oldest !== undefined) this.#refused.delete(oldest);
   }
 
   #evict(): void {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readEventDensity } from '../../../server/collection/timeline/eventDensity.ts';
-import { listEvents, readEvent } from '../../../server/collection/timeline/events.ts';
+import { listEvents } from '../../../server/collection/timeline/events.ts';
 import { appendEntry } from '../../../server/ledger/appendEntry.ts';
 import { insertRetrieval } from '../../../server/store/sqlite/collection/retrievals.ts';
 import { insertSource } from '../../../server/store/sqlite/collection/sources.ts';
@@ -16,7 +16,7 @@ import { openStore, type Store } from '../../../server/store/store.ts';
 import { EVENT_TYPES, type Event, eventDensityQuery, eventsQuery } from '../../../shared/collection/event.ts';
 import type { NoiseRule } from '../../../shared/collection/noise.ts';
 import { ManualClock } from '../../support/manualClock.ts';
-import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../../support/node.ts';
+import { closeTestNodes, temporaryFolder } from '../../support/node.ts';
 import { seededRandom } from '../../support/seededRandom.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
@@ -26,11 +26,9 @@ const EVENTS = 3_000;
 const SOURCES = 25;
 
 let store: Store;
-let node: TestNode;
 
 beforeAll(async () => {
   store = await openStore({ folder: await temporaryFolder(), clock: new ManualClock() });
-  node = await openTestNode();
 });
 afterAll(async () => {
   await store.close();
@@ -287,39 +285,3 @@ function randomQuery(random: Random, all: readonly Event[]): Record<string, stri
   for (const [name, value] of chances) if (random(4) === 0) query[name] = value();
   return query;
 }
-
-describe('/api/events', () => {
-  test.each([
-    ['limit=0', 'invalid_limit'],
-    ['limit=501', 'invalid_limit'],
-    ['limit=1.5', 'invalid_limit'],
-    ['offset=-1', 'invalid_offset'],
-    ['offset=x', 'invalid_offset'],
-    ['event_type=vanished', 'invalid_parameter'],
-    ['source=7', 'invalid_parameter'],
-    ['noise=1', 'invalid_parameter'],
-    ['noise=', 'invalid_parameter'],
-    ['since=yesterday', 'invalid_parameter'],
-    ['since=2026-02-30', 'invalid_parameter'],
-    ['order=asc', 'unknown_parameter'],
-  ])('refuses %s with %s', async (query, code) => {
-    const answer = await node.fetch(`/api/events?${query}`);
-    expect(answer.status).toBe(400);
-    expect(await answer.json()).toMatchObject({ code });
-  });
-
-  test.each(['"', 'NEAR(', 'a AND', '*', "'; DROP TABLE events", 'url:x', '-', '\u0000', '“', '(', '%'])(
-    'accepts any text as a query: %j',
-    async (q) => {
-      const answer = await node.fetch(`/api/events?q=${encodeURIComponent(q)}`);
-      expect(answer.status).toBe(200);
-      expect(await answer.json()).toMatchObject({ items: [], total: 0, next: null });
-    },
-  );
-
-  test('throws not_found for an unknown event number in any form', async () => {
-    for (const id of ['999999', '0', '-1', '1.0', '01', 'x', '99999999999999999999']) {
-      expect(() => readEvent(store, id)).toThrow(expect.objectContaining({ code: 'not_found' }));
-    }
-  });
-});

@@ -1,6 +1,8 @@
+import { rm } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { load } from 'cheerio';
 import { afterEach, expect, test } from 'vitest';
+import { blobPath } from '../../../server/store/blobs/paths.ts';
 import { closeScriptedWebs } from '../../support/network/scriptedWeb.ts';
 import { closeTestNodes } from '../../support/node.ts';
 import { ViewNode } from './support.ts';
@@ -156,6 +158,20 @@ test('a page of five megabytes that nests without end is refused, and the node g
   expect((await node.page(wide)).length).toBeGreaterThan(500_000);
   expect((await node.get('/api/health')).status).toBe(200);
 });
+
+test('an element with attributes without end is refused, and the refusal is remembered', async () => {
+  const node = await ViewNode.open();
+  const attributes = (count: number) =>
+    `<p ${Array.from({ length: count }, (_, index) => `data-a${index}`).join(' ')}>text`;
+  const many = await node.archive('/many', attributes(200_000), { 'Content-Type': 'text/html' });
+  const some = await node.archive('/some', attributes(400), { 'Content-Type': 'text/html' });
+  const refusal = async () => (await node.get(`/archive/${many}/page`)).json();
+  expect(await refusal()).toMatchObject({ code: 'not_derivable', reason: 'too_large' });
+  // Without the bytes the page could not be made again.
+  await rm(blobPath(node.collecting.node.dataFolder, many));
+  expect(await refusal()).toMatchObject({ code: 'not_derivable', reason: 'too_large' });
+  expect(await node.page(some)).toContain('data-a399');
+}, 60_000);
 
 test('styles that import each other end, and a stylesheet bomb is left out', async () => {
   const node = await ViewNode.open();

@@ -1,7 +1,7 @@
 import { formatCount } from '../../format/size.ts';
 import { LazyTooltip } from '../feedback/LazyTooltip.tsx';
 import classes from './StateBadge.module.css';
-import { STATES, type StateDisplay, type StateKind, type StateValue } from './states.ts';
+import { STATES, type StateDisplay, type StateKind, type StateValue } from './states/states.ts';
 
 export interface StateBadgeProps<Kind extends StateKind> {
   kind: Kind;

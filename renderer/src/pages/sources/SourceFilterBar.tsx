@@ -1,6 +1,6 @@
 import { Button, Select } from '@mantine/core';
 import { SOURCE_STATES } from '../../../../shared/collection/source.ts';
-import { STATES } from '../../components/data/states.ts';
+import { STATES } from '../../components/data/states/states.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import type { UrlFilters } from '../../state/urlFilters.ts';

@@ -1,5 +1,5 @@
 import type { Event } from '../../../../shared/collection/event.ts';
-import { STATES } from '../../components/data/states.ts';
+import { STATES } from '../../components/data/states/states.ts';
 import classes from './ChangeSummary.module.css';
 
 /** What an event means, in one line: for a change, what changed, once the node has summarized it. */

@@ -4,7 +4,7 @@ import { IconAdjustmentsHorizontal } from '@tabler/icons-react';
 import { useState } from 'react';
 import { EVENT_TYPES, SELF } from '../../../../shared/collection/event.ts';
 import { useCall } from '../../api/useCall.ts';
-import { STATES } from '../../components/data/states.ts';
+import { STATES } from '../../components/data/states/states.ts';
 import { clearButtonProps } from '../../components/forms/clearButtonProps.ts';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { useIsOwner } from '../../state/session.ts';

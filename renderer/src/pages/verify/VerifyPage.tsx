@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
-import { IconFiles, IconFolder, IconTrash } from '@tabler/icons-react';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { IconTrash } from '@tabler/icons-react';
+import { useEffect, useMemo, useState } from 'react';
 import { saveFile } from '../../api/saveFile.ts';
 import { VirtualList } from '../../components/data/VirtualList.tsx';
 import { EmptyState } from '../../components/feedback/EmptyState.tsx';
@@ -9,11 +9,12 @@ import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
 import { countOf, formatCount } from '../../format/size.ts';
 import { useSession } from '../../state/session.ts';
-import { type PathFile, readChosen, readDropped } from '../assemble/files/readDropped.ts';
 import { CheckpointRow } from './CheckpointRow.tsx';
+import { FileButton } from './FileButton.tsx';
 import { FindingRow } from './FindingRow.tsx';
 import { countVerdicts, type Finding, VERDICT_ORDER, VERDICT_WORDS, type Verdict } from './findings.ts';
-import { REPORT_TYPES, type ReportFormat, reportText } from './report.ts';
+import { REPORT_TYPES, type ReportFormat, type ReportSubject, reportText } from './report.ts';
+import { useDroppedFiles } from './useDroppedFiles.ts';
 import classes from './VerifyPage.module.css';
 import { useVerification } from './verification.ts';
 
@@ -24,7 +25,7 @@ export default function VerifyPage() {
   const node = useSession((state) => state.session?.node ?? '');
   useEffect(prepare, [prepare]);
   const [only, setOnly] = useState<Verdict>();
-  const isOver = useDroppedFiles((files) => void add(files, node));
+  const { isOver, isReading } = useDroppedFiles((files) => void add(files, node));
   // The array stays the same while files are hashed, so the version decides.
   // oxlint-disable-next-line react/exhaustive-deps
   const shown = useMemo(() => inOrder(findings, only), [findings, version, only]);
@@ -52,7 +53,8 @@ export default function VerifyPage() {
           <p>Drop to verify</p>
         </div>
       )}
-      {isEmpty && (
+      {isReading && <output className={classes.note}>The dropped folders are being read…</output>}
+      {isEmpty && !isReading && (
         <EmptyState title="Drop files or folders here">
           Also lists (SHA256SUMS, BSD, hashdeep, BagIt manifests), pack files, checkpoints and .tlog-proof
           files. Once this page is open, it works without a network.
@@ -85,7 +87,12 @@ export default function VerifyPage() {
         </ul>
       )}
       {checkpoints.length > 0 && (
-        <Section title="Checkpoints and proofs">
+        <Section
+          title="Checkpoints and proofs"
+          actions={
+            findings.length === 0 && <SaveReport findings={findings} checkpoints={checkpoints} node={node} />
+          }
+        >
           <ul className={classes.checkpoints}>
             {checkpoints.map(({ note, result }) => (
               <li key={note.path}>
@@ -96,7 +103,10 @@ export default function VerifyPage() {
         </Section>
       )}
       {findings.length > 0 && (
-        <Section title="Files" actions={<SaveReport findings={findings} node={node} />}>
+        <Section
+          title="Files"
+          actions={<SaveReport findings={findings} checkpoints={checkpoints} node={node} />}
+        >
           <fieldset className={classes.filters}>
             <legend className={classes.legend}>Show</legend>
             <Button
@@ -139,14 +149,12 @@ function inOrder(findings: readonly Finding[], only: Verdict | undefined): Findi
   return [...byVerdict.values()].flat();
 }
 
-function saveReport(format: ReportFormat, findings: readonly Finding[], node: string): void {
-  const at = new Date().toISOString();
-  const name = `verification-${at.slice(0, 10)}.${format}`;
-  saveFile(name, reportText(format, findings, { node, at }), REPORT_TYPES[format]);
-}
-
-function SaveReport({ findings, node }: { findings: readonly Finding[]; node: string }) {
-  const save = (format: ReportFormat) => saveReport(format, findings, node);
+function SaveReport(subject: Omit<ReportSubject, 'at'>) {
+  const save = (format: ReportFormat) => {
+    const at = new Date().toISOString();
+    const name = `verification-${at.slice(0, 10)}.${format}`;
+    saveFile(name, reportText(format, { ...subject, at }), REPORT_TYPES[format]);
+  };
   return (
     <span className={classes.save}>
       <span className="muted small">Save report</span>
@@ -157,76 +165,4 @@ function SaveReport({ findings, node }: { findings: readonly Finding[]; node: st
       ))}
     </span>
   );
-}
-
-function FileButton({
-  label,
-  isFolder = false,
-  onFiles,
-}: {
-  label: string;
-  isFolder?: boolean;
-  onFiles: (files: PathFile[]) => void;
-}) {
-  const input = useRef<HTMLInputElement>(null);
-  const Icon = isFolder ? IconFolder : IconFiles;
-  useEffect(() => {
-    if (isFolder) input.current?.setAttribute('webkitdirectory', '');
-  }, [isFolder]);
-  return (
-    <>
-      <Button
-        variant={isFolder ? 'default' : 'filled'}
-        leftSection={<Icon size={16} aria-hidden />}
-        onClick={() => input.current?.click()}
-      >
-        {label}
-      </Button>
-      <input
-        ref={input}
-        type="file"
-        multiple
-        hidden
-        aria-label={label}
-        onChange={(event) => {
-          onFiles(readChosen(event.currentTarget.files));
-          event.currentTarget.value = '';
-        }}
-      />
-    </>
-  );
-}
-
-/** Accepts files and folders dropped anywhere on the page. Returns whether some are being dragged over it. */
-function useDroppedFiles(onFiles: (files: PathFile[]) => void): boolean {
-  const [isOver, setIsOver] = useState(false);
-  const latest = useRef(onFiles);
-  useEffect(() => {
-    latest.current = onFiles;
-  });
-  useEffect(() => {
-    const over = (event: DragEvent) => {
-      if (!event.dataTransfer?.types.includes('Files')) return;
-      event.preventDefault();
-      setIsOver(true);
-    };
-    const leave = (event: DragEvent) => {
-      if (event.relatedTarget === null) setIsOver(false);
-    };
-    const drop = (event: DragEvent) => {
-      setIsOver(false);
-      if (!event.dataTransfer?.types.includes('Files')) return;
-      event.preventDefault();
-      void readDropped(event.dataTransfer).then((files) => latest.current(files));
-    };
-    window.addEventListener('dragover', over);
-    window.addEventListener('dragleave', leave);
-    window.addEventListener('drop', drop);
-    return () => {
-      window.removeEventListener('dragover', over);
-      window.removeEventListener('dragleave', leave);
-      window.removeEventListener('drop', drop);
-    };
-  }, []);
-  return isOver;
 }

@@ -1,54 +1,73 @@
-import { bytesToHex } from '@noble/hashes/utils.js';
+import type { LedgerEntry } from '../../../../shared/ledger/ledger.ts';
 import { call } from '../../api/client.ts';
-import { provesConsistency } from '../ledger/checkpoint/consistency.ts';
+import { checkCheckpoint } from '../ledger/checkpoint/checkCheckpoint.ts';
+import { parseCheckpoint, type SavedCheckpoint } from '../ledger/checkpoint/checkpointFile.ts';
+import type { CheckpointComparison } from '../ledger/checkpoint/compareCheckpoint.ts';
+import { provesInclusion } from '../ledger/checkpoint/inclusion.ts';
+import { bytesOfBase64 } from '../ledger/checkpoint/signedNote.ts';
+import type { Verdict } from './findings.ts';
 
-/** A C2SP checkpoint, alone or at the end of a `.tlog-proof` file. */
+/** A dropped checkpoint, alone or at the end of a `.tlog-proof` file. */
 export interface CheckpointNote {
   path: string;
-  origin: string;
-  size: number;
-  /** In hex. */
-  root: string;
-  /** The index of the entry that a proof file is about. */
-  index: number | null;
+  saved: SavedCheckpoint;
+  /** Absent for a checkpoint alone. */
+  proof: InclusionProof | undefined;
+}
+
+/** The audit path of a proof file (https://c2sp.org/tlog-proof). `index` counts from 0. */
+export interface InclusionProof {
+  index: number;
+  hashes: Uint8Array[];
 }
 
 export type CheckpointResult =
   | { state: 'pending' }
-  | { state: 'consistent'; since: number }
-  | { state: 'inconsistent' }
-  | { state: 'other_log' };
+  | { state: 'checked'; comparison: CheckpointComparison; proven: ProvenEntry | undefined };
+
+/** The entry that a proof file is about, and whether the proof leads from it to the checkpoint. */
+export interface ProvenEntry {
+  entry: LedgerEntry | undefined;
+  holds: boolean;
+}
 
 const PROOF_HEADER = 'c2sp.org/tlog-proof@v1\n';
-const NOTE = /^([^\n]+)\n(\d{1,15})\n([A-Za-z0-9+/]{43}=)\n(?:[^\n]+\n)*\n(?:— [^\n]+\n?)+$/;
+const PROOF =
+  /^c2sp\.org\/tlog-proof@v1\n(?:extra [^\n]*\n)?index (0|[1-9]\d{0,14})\n((?:[A-Za-z0-9+/]{43}=\n)*)\n/;
 
 /** Parses a checkpoint or a proof file, or returns undefined. */
 export function parseCheckpointNote(path: string, text: string): CheckpointNote | undefined {
-  const isProof = text.startsWith(PROOF_HEADER);
-  const note = isProof ? text.slice(text.indexOf('\n\n') + 2) : text;
-  const [, origin, size, root] = NOTE.exec(note) ?? [];
-  if (origin === undefined || size === undefined || root === undefined) return undefined;
-  const index = isProof ? /\nindex (\d{1,15})\n/.exec(text)?.[1] : undefined;
-  return {
-    path,
-    origin,
-    size: Number(size),
-    root: bytesToHex(Uint8Array.from(atob(root), (letter) => letter.charCodeAt(0))),
-    index: index === undefined ? null : Number(index),
-  };
+  const found = PROOF.exec(text);
+  if (text.startsWith(PROOF_HEADER) && !found) return undefined;
+  const parsed = parseCheckpoint(found ? text.slice(found[0].length) : text);
+  if (!('saved' in parsed)) return undefined;
+  if (!found) return { path, saved: parsed.saved, proof: undefined };
+  const [, index = '', lines = ''] = found;
+  const hashes = lines.split('\n').slice(0, -1).map(bytesOfBase64);
+  if (!hashes.every((hash) => hash !== undefined)) return undefined;
+  return { path, saved: parsed.saved, proof: { index: Number(index), hashes } };
 }
 
-/** Asks the node for a proof that its ledger begins with the checkpoint's, and verifies it here. */
+/**
+ * Asks the node for its keys, a consistency proof and, for a proof file, the entry. Verifies here that the node signed
+ * the checkpoint, that its ledger begins with it, and that the proof leads from the entry to the checkpoint.
+ */
 export async function checkNote(note: CheckpointNote, node: string): Promise<CheckpointResult> {
-  if (note.origin !== node) return { state: 'other_log' };
-  const { head } = await call('readLedger', { query: { limit: 1 } });
-  if (note.size > head.seq) return { state: 'inconsistent' };
-  const saved = { seq: note.size, root: note.root };
-  const hashes =
-    note.size === 0
-      ? []
-      : (await call('proveConsistency', { query: { from: note.size, to: head.seq } })).hashes;
-  return provesConsistency(saved, head, { hashes })
-    ? { state: 'consistent', since: head.seq - note.size }
-    : { state: 'inconsistent' };
+  const { saved, proof } = note;
+  const comparison = await checkCheckpoint(saved, node);
+  if (!proof) return { state: 'checked', comparison, proven: undefined };
+  const { items } = await call('readLedger', { query: { from: proof.index + 1, limit: 1 } });
+  const entry = items.find(({ seq }) => seq === proof.index + 1);
+  const tree = { size: saved.seq, root: saved.root };
+  const holds = entry !== undefined && provesInclusion(entry, proof, tree);
+  return { state: 'checked', comparison, proven: { entry, holds } };
+}
+
+/** Returns the verdict on a checkpoint or proof. */
+export function verdictOf(result: CheckpointResult): Verdict {
+  if (result.state === 'pending') return 'pending';
+  const { comparison, proven } = result;
+  if (comparison.signer.is === 'unknown') return 'unknown';
+  const isAltered = comparison.signer.is === 'altered' || comparison.differences.length > 0;
+  return isAltered || proven?.holds === false ? 'changed' : 'intact';
 }

@@ -1,4 +1,7 @@
-import { countVerdicts, type Finding, VERDICT_ORDER, VERDICT_WORDS } from './findings.ts';
+import { verdictOf } from './checkpointNote.ts';
+import { checkpointWords } from './checkpointWords.ts';
+import { countVerdicts, type Finding, VERDICT_ORDER, VERDICT_WORDS, type Verdict } from './findings.ts';
+import type { CheckedNote } from './verification.ts';
 
 export type ReportFormat = 'txt' | 'csv' | 'json';
 
@@ -8,20 +11,46 @@ export const REPORT_TYPES: Record<ReportFormat, string> = {
   json: 'application/json',
 };
 
+export interface ReportSubject {
+  node: string;
+  /** The time of the report. */
+  at: string;
+  findings: readonly Finding[];
+  checkpoints: readonly CheckedNote[];
+}
+
+/** A checkpoint or proof as the report has it. */
+interface ReportedCheckpoint {
+  path: string;
+  verdict: Verdict;
+  origin: string;
+  size: number;
+  root: string;
+  detail: string;
+}
+
 /** Writes the report on a verification. */
 export function reportText(
   format: ReportFormat,
-  findings: readonly Finding[],
-  about: { node: string; at: string },
+  { node, at, findings, checkpoints: notes }: ReportSubject,
 ): string {
+  const checkpoints = notes.map(reported);
   switch (format) {
-    case 'json':
-      return `${JSON.stringify({ ...about, counts: countVerdicts(findings), files: findings }, null, 1)}\n`;
+    case 'json': {
+      const report = { node, at, counts: countVerdicts(findings), files: findings, checkpoints };
+      return `${JSON.stringify(report, null, 1)}\n`;
+    }
     case 'csv':
-      return [CSV_COLUMNS.join(','), ...findings.map(csvLine), ''].join('\r\n');
+      return [CSV_COLUMNS.join(','), ...findings.map(csvLine), ...checkpoints.map(csvNote), ''].join('\r\n');
     case 'txt':
-      return plainReport(findings, about);
+      return plainReport(findings, checkpoints, { node, at });
   }
+}
+
+function reported({ note, result }: CheckedNote): ReportedCheckpoint {
+  const { path, saved } = note;
+  const { origin, seq, root } = saved;
+  return { path, verdict: verdictOf(result), origin, size: seq, root, detail: checkpointWords(note, result) };
 }
 
 const CSV_COLUMNS = [
@@ -39,6 +68,16 @@ const CSV_COLUMNS = [
 function csvLine(finding: Finding): string {
   const { path, verdict, bytes, sha256, expected, list, found, error } = finding;
   const cells = [path, verdict, bytes, sha256, expected, list, found?.pack?.id, found?.source?.id, error];
+  return csvCells(cells);
+}
+
+/** A checkpoint has a path, a verdict and a detail. */
+function csvNote({ path, verdict, detail }: ReportedCheckpoint): string {
+  const cells: Partial<Record<(typeof CSV_COLUMNS)[number], string>> = { path, verdict, error: detail };
+  return csvCells(CSV_COLUMNS.map((column) => cells[column]));
+}
+
+function csvCells(cells: readonly (string | number | null | undefined)[]): string {
   return cells.map((cell) => (typeof cell === 'string' ? csvText(cell) : (cell ?? ''))).join(',');
 }
 
@@ -48,7 +87,11 @@ function csvText(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-function plainReport(findings: readonly Finding[], { node, at }: { node: string; at: string }): string {
+function plainReport(
+  findings: readonly Finding[],
+  checkpoints: readonly ReportedCheckpoint[],
+  { node, at }: { node: string; at: string },
+): string {
   const counts = countVerdicts(findings);
   const lines = [
     'Strongroom verification report',
@@ -64,5 +107,7 @@ function plainReport(findings: readonly Finding[], { node, at }: { node: string;
     if (verdict === 'changed') lines.push(`\texpected ${expected}`);
     if (error) lines.push(`\t${error}`);
   }
+  for (const { path, verdict, detail } of checkpoints)
+    lines.push(`${VERDICT_WORDS[verdict]}\t-\t${path.replace(/[\r\n\t]/g, '?')}`, `\t${detail}`);
   return `${lines.join('\n')}\n`;
 }

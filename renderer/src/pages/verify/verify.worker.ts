@@ -3,13 +3,18 @@ import { hashStream } from '../../hashing/sha256.ts';
 
 export interface VerifyRequest {
   id: number;
-  file: File;
+  /** Several small files, or one file of any size. */
+  files: readonly File[];
 }
 
-export type VerifyReply =
-  | { id: number; bytes: number }
-  | { id: number; sha256: string }
-  | { id: number; error: string };
+export interface HashOutcome {
+  sha256: string | null;
+  /** Why the file could not be hashed. */
+  error: string | null;
+}
+
+/** The bytes of a large file read so far, or the outcomes in the order of the files. */
+export type VerifyReply = { id: number; bytes: number } | { id: number; outcomes: HashOutcome[] };
 
 /** Smaller files are hashed at once by the browser's own SHA-256, where it offers one (a secure context). */
 const SMALL_BYTES = 8_388_608;
@@ -20,16 +25,23 @@ const scope = self as unknown as {
   postMessage(reply: VerifyReply): void;
 };
 
-scope.onmessage = ({ data }) => void hashFile(data);
+/** One batch at a time, so that memory stays flat. The files of a batch are read at the same time. */
+let queue = Promise.resolve();
 
-/** Replies once with the digest or an error, and before that with the bytes read of a large file. */
-async function hashFile({ id, file }: VerifyRequest): Promise<void> {
+scope.onmessage = ({ data: { id, files } }) => {
+  queue = queue.then(async () => {
+    const outcomes = await Promise.all(files.map((file) => hashFile(id, file)));
+    scope.postMessage({ id, outcomes });
+  });
+};
+
+async function hashFile(id: number, file: File): Promise<HashOutcome> {
   try {
-    scope.postMessage({ id, sha256: await digestOf(id, file) });
+    return { sha256: await digestOf(id, file), error: null };
   } catch (error) {
     const reason =
       error instanceof Error && error.name === 'ChangedError' ? error.message : 'The file could not be read.';
-    scope.postMessage({ id, error: reason });
+    return { sha256: null, error: reason };
   }
 }
 

@@ -1,22 +1,22 @@
-import type { VerifyReply, VerifyRequest } from './verify.worker.ts';
+import type { HashOutcome, VerifyReply, VerifyRequest } from './verify.worker.ts';
 
 /** More workers than this compete for the same disk. */
 const MAX_WORKERS = 6;
+/** A worker has the next batch at hand while it hashes one. */
+const PER_WORKER = 2;
 
-export interface HashOutcome {
-  sha256: string | null;
-  error: string | null;
+interface Running {
+  count: number;
+  done: (outcomes: HashOutcome[]) => void;
+  progress: (bytes: number) => void;
 }
 
-/** Hashes files in several workers, one file at a time in each, so that memory stays flat. */
+/** Hashes batches of files in several workers. */
 export class WorkerPool {
   readonly #workers: Worker[] = [];
   readonly #idle: Worker[] = [];
   readonly #waiting: (() => void)[] = [];
-  readonly #running = new Map<
-    number,
-    { done: (outcome: HashOutcome) => void; progress: (bytes: number) => void }
-  >();
+  readonly #running = new Map<number, Running>();
   #nextId = 1;
 
   constructor() {
@@ -26,22 +26,23 @@ export class WorkerPool {
       worker.onmessage = ({ data }: MessageEvent<VerifyReply>) => this.#onReply(worker, data);
       worker.onerror = () => this.#failAll();
       this.#workers.push(worker);
-      this.#idle.push(worker);
     }
+    for (let turn = 0; turn < PER_WORKER; turn += 1) this.#idle.push(...this.#workers);
   }
 
+  /** The number of batches that can be given at once. */
   get size(): number {
-    return this.#workers.length;
+    return this.#idle.length + this.#running.size;
   }
 
-  /** Hashes one file as soon as a worker is free. */
-  async hash(file: File, progress: (bytes: number) => void): Promise<HashOutcome> {
+  /** Hashes a batch of files as soon as a worker is free. Calls `progress` with the bytes of a large file read so far. */
+  async hash(files: readonly File[], progress: (bytes: number) => void): Promise<HashOutcome[]> {
     if (this.#idle.length === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    const worker = this.#idle.pop();
+    const worker = this.#idle.shift();
     const id = this.#nextId++;
     return new Promise((done) => {
-      this.#running.set(id, { done, progress });
-      worker?.postMessage({ id, file } satisfies VerifyRequest);
+      this.#running.set(id, { count: files.length, done, progress });
+      worker?.postMessage({ id, files } satisfies VerifyRequest);
     });
   }
 
@@ -51,14 +52,13 @@ export class WorkerPool {
     this.#running.delete(reply.id);
     this.#idle.push(worker);
     this.#waiting.shift()?.();
-    running?.done(
-      'sha256' in reply ? { sha256: reply.sha256, error: null } : { sha256: null, error: reply.error },
-    );
+    running?.done(reply.outcomes);
   }
 
   #failAll(): void {
     const error = 'Hashing could not be started in this browser.';
-    for (const { done } of this.#running.values()) done({ sha256: null, error });
+    for (const { count, done } of this.#running.values())
+      done(Array.from({ length: count }, () => ({ sha256: null, error })));
     this.#running.clear();
   }
 

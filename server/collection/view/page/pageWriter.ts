@@ -1,5 +1,14 @@
 import { type DefaultTreeAdapterTypes, defaultTreeAdapter, html as spec, type Token } from 'parse5';
-import { CONTROLS, DROPPED_ATTRIBUTES, DROPPED_ELEMENTS, FRAMES, RENAMED_ELEMENTS } from './elements.ts';
+import { CONTROLS, DROPPED_ELEMENTS, FRAMES, RENAMED_ELEMENTS } from './elements.ts';
+import {
+  baseOf,
+  isKept,
+  markMissing,
+  setAttribute,
+  shortened,
+  titleOf,
+  withoutTags,
+} from './pageElements.ts';
 import type { Resources } from './resources.ts';
 import { rewriteCss } from './rewriteCss.ts';
 import { srcsetAddresses } from './srcset.ts';
@@ -8,7 +17,6 @@ type Document = DefaultTreeAdapterTypes.Document;
 type Element = DefaultTreeAdapterTypes.Element;
 type ChildNode = DefaultTreeAdapterTypes.ChildNode;
 
-const MAX_TITLE_CHARACTERS = 300;
 /** Images that a script would load when they are scrolled into view. */
 const LAZY_ADDRESSES = ['data-src', 'data-original', 'data-lazy-src'];
 const LAZY_SRCSETS = ['data-srcset', 'data-lazy-srcset'];
@@ -76,7 +84,7 @@ export class PageWriter {
     const kept = before.filter(({ name, prefix }) => isKept(name, prefix));
     element.attrs = element.namespaceURI === spec.NS.SVG ? kept.map((one) => this.#presentation(one)) : kept;
     const style = value('style');
-    if (style !== undefined) set(element, 'style', rewriteCss(style, this.#references(this.#base)));
+    if (style !== undefined) setAttribute(element, 'style', rewriteCss(style, this.#references(this.#base)));
     const background = this.#address(value('background'));
     if (background !== undefined) this.#background(element, background);
     const { tagName } = element;
@@ -84,12 +92,12 @@ export class PageWriter {
     else if (tagName === 'a' || tagName === 'area') this.#anchor(element, value('href'));
     else if (tagName === 'image' || tagName === 'feImage') this.#svgImage(element, value('href'));
     else if (tagName === 'video' || tagName === 'audio') this.#player(element, value);
-    else if (value('href')?.startsWith('#')) set(element, 'href', value('href') ?? '');
+    else if (value('href')?.startsWith('#')) setAttribute(element, 'href', value('href') ?? '');
     const given = this.#sources.get(element);
-    if (given) set(element, given.name, given.value);
+    if (given) setAttribute(element, given.name, given.value);
     if (CONTROLS.has(tagName)) {
       element.attrs = element.attrs.filter(({ name }) => name !== 'name');
-      set(element, 'disabled', '');
+      setAttribute(element, 'disabled', '');
     }
     element.attrs = element.attrs.map((one) => ({ ...one, value: withoutTags(one.value) }));
   }
@@ -115,9 +123,9 @@ export class PageWriter {
     const isElsewhere =
       this.#inHeldPicture.has(element) && !addresses.some((address) => this.#resources.has(address));
     const shown = isElsewhere ? undefined : this.#resources.firstOf(addresses);
-    if (shown !== undefined) set(element, 'src', shown);
-    else if (addresses.length === 0 && /^data:image\//i.test(src)) set(element, 'src', src);
-    else if (isElsewhere) set(element, 'src', 'data:,');
+    if (shown !== undefined) setAttribute(element, 'src', shown);
+    else if (addresses.length === 0 && /^data:image\//i.test(src)) setAttribute(element, 'src', src);
+    else if (isElsewhere) setAttribute(element, 'src', 'data:,');
     else if (addresses[0] !== undefined) markMissing(element, addresses[0]);
   }
 
@@ -141,13 +149,13 @@ export class PageWriter {
   }
 
   #player(element: Element, value: (name: string) => string | undefined): void {
-    set(element, 'controls', '');
+    setAttribute(element, 'controls', '');
     const poster = this.#address(value('poster'));
     const shown = poster === undefined ? undefined : this.#resources.asset(poster);
-    if (shown !== undefined) set(element, 'poster', shown);
+    if (shown !== undefined) setAttribute(element, 'poster', shown);
     const address = this.#address(value('src'));
     const recording = address === undefined ? undefined : this.#resources.asset(address);
-    if (recording !== undefined) set(element, 'src', recording);
+    if (recording !== undefined) setAttribute(element, 'src', recording);
     else if (address !== undefined) markMissing(element, address);
   }
 
@@ -163,32 +171,32 @@ export class PageWriter {
   #svgImage(element: Element, href: string | undefined): void {
     const address = this.#address(href);
     const shown = address === undefined ? undefined : this.#resources.asset(address);
-    if (shown !== undefined) set(element, 'href', shown);
+    if (shown !== undefined) setAttribute(element, 'href', shown);
     else if (href !== undefined && (href.startsWith('#') || /^data:image\//i.test(href)))
-      set(element, 'href', href);
+      setAttribute(element, 'href', href);
   }
 
   #background(element: Element, address: string): void {
     const shown = this.#resources.asset(address);
     if (shown === undefined) return;
     const style = element.attrs.find(({ name }) => name === 'style')?.value;
-    set(element, 'style', `background-image:url("${shown}");${style ?? ''}`);
+    setAttribute(element, 'style', `background-image:url("${shown}");${style ?? ''}`);
   }
 
   /** A link to a held address leads to its view; any other shows its address. */
   #anchor(element: Element, href: string | undefined): void {
     if (href === undefined) return;
     const fragment = this.#fragment(href);
-    if (fragment !== undefined) return set(element, 'href', fragment);
+    if (fragment !== undefined) return setAttribute(element, 'href', fragment);
     const address = this.#address(href);
     const capture = address === undefined ? undefined : this.#resources.linked(address);
     if (capture) {
-      set(element, 'href', viewPath(capture.object.sha256, capture.source, capture.moment));
-      set(element, 'target', '_top');
+      setAttribute(element, 'href', viewPath(capture.object.sha256, capture.source, capture.moment));
+      setAttribute(element, 'target', '_top');
       return;
     }
-    set(element, 'data-strongroom-dead', '');
-    set(element, 'title', shortened(address ?? href.trim()));
+    setAttribute(element, 'data-strongroom-dead', '');
+    setAttribute(element, 'title', shortened(address ?? href.trim()));
   }
 
   /** Returns the fragment of a link within the page. */
@@ -275,57 +283,6 @@ export class PageWriter {
     url.hash = '';
     return url.href;
   }
-}
-
-function baseOf(document: Document): string | undefined {
-  // The first one in the document counts; it belongs into the head.
-  const root = document.childNodes.find(({ nodeName }) => nodeName === 'html');
-  const head = childrenOf(root).find(({ nodeName }) => nodeName === 'head');
-  for (const parent of [head, root]) {
-    for (const node of childrenOf(parent)) {
-      if (!('tagName' in node) || node.tagName !== 'base') continue;
-      const href = node.attrs.find(({ name }) => name === 'href')?.value;
-      if (href !== undefined) return href.trim();
-    }
-  }
-  return undefined;
-}
-
-function childrenOf(node: ChildNode | undefined): ChildNode[] {
-  return node !== undefined && 'childNodes' in node ? node.childNodes : [];
-}
-
-function isKept(name: string, prefix: string | undefined): boolean {
-  // HTML does not split the prefix from the name.
-  const lower = name.toLowerCase().replace(/^xlink:/, '');
-  return !lower.startsWith('on') && !DROPPED_ATTRIBUTES.has(lower) && prefix !== 'xml';
-}
-
-/**
- * Returns the value of an attribute with nothing in it that looks like a tag. Otherwise a browser that takes the element for
- * text, because it reads the written page differently, would find elements in it that were not inspected.
- */
-function withoutTags(value: string): string {
-  return value.replace(/<(?=[a-z/!?])/gi, /^data:/i.test(value) ? '%3C' : '< ');
-}
-
-function set(element: Element, name: string, value: string): void {
-  const kept = element.attrs.filter((attribute) => attribute.name !== name);
-  element.attrs = [...kept, { name, value }];
-}
-
-function markMissing(element: Element, address: string): void {
-  set(element, 'data-strongroom-missing', '');
-  set(element, 'title', `Not in the archive: ${shortened(address)}`);
-}
-
-function titleOf(element: Element): string | null {
-  const text = element.childNodes.map((child) => ('value' in child ? child.value : '')).join('');
-  return text.replace(/\s+/g, ' ').trim().slice(0, MAX_TITLE_CHARACTERS).toWellFormed() || null;
-}
-
-function shortened(address: string): string {
-  return address.length <= 500 ? address : `${address.slice(0, 500)}…`;
 }
 
 /** Returns the path of the page of the interface that shows a capture. */

@@ -1,16 +1,8 @@
-import {
-  type DefaultTreeAdapterTypes,
-  defaultTreeAdapter,
-  parse,
-  serializeOuter,
-  html as spec,
-} from 'parse5';
-import { NotDerivableError } from '../../derived/notDerivable.ts';
-import { MAX_OPEN_ELEMENTS } from '../limits.ts';
+import { type DefaultTreeAdapterTypes, defaultTreeAdapter, serializeOuter, html as spec } from 'parse5';
 import { PageWriter } from './pageWriter.ts';
+import { parseBounded } from './parseBounded.ts';
 import type { Resources } from './resources.ts';
 
-type Document = DefaultTreeAdapterTypes.Document;
 type Element = DefaultTreeAdapterTypes.Element;
 
 /** What the node adds to a page: marks for what is not held. */
@@ -38,7 +30,7 @@ export interface RewrittenPage {
  * are left out; stylesheets, images and fonts are put into it; links lead to the node or nowhere.
  *
  * @param url the address that it was retrieved from.
- * @throws NotDerivableError `too_large` if elements are nested too deeply.
+ * @throws NotDerivableError `too_large` if elements are nested too deeply or one has too many attributes.
  */
 export function rewritePage(html: string, url: string, resources: Resources): RewrittenPage {
   const document = parseBounded(html);
@@ -50,25 +42,6 @@ export function rewritePage(html: string, url: string, resources: Resources): Re
   if (head) head.childNodes.unshift(...ownElements(head));
   const mode = DOCTYPES[document.mode];
   return { html: `${mode}${serializeOuter(root, { scriptingEnabled: false })}`, title: writer.title };
-}
-
-/** Parses like a browser. A hostile page that opens elements without end would take time that grows with its square. */
-function parseBounded(html: string): Document {
-  let open = 0;
-  return parse(html, {
-    scriptingEnabled: false,
-    treeAdapter: {
-      ...defaultTreeAdapter,
-      onItemPush: () => {
-        open += 1;
-        if (open > MAX_OPEN_ELEMENTS)
-          throw new NotDerivableError('too_large', `The page nests more than ${MAX_OPEN_ELEMENTS} elements.`);
-      },
-      onItemPop: () => {
-        open -= 1;
-      },
-    },
-  });
 }
 
 function ownElements(head: Element): Element[] {

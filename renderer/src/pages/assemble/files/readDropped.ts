@@ -22,11 +22,7 @@ export async function readDropped(transfer: DataTransfer): Promise<PathFile[]> {
 
 async function readEntry(entry: FileSystemEntry, folder: string, found: PathFile[]): Promise<void> {
   const path = folder + entry.name;
-  if (isFile(entry)) {
-    const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
-    found.push({ path, file });
-    return;
-  }
+  if (isFile(entry)) found.push({ path, file: await fileOf(entry) });
   if (!isDirectory(entry)) return;
   const reader = entry.createReader();
   for (;;) {
@@ -35,8 +31,18 @@ async function readEntry(entry: FileSystemEntry, folder: string, found: PathFile
       reader.readEntries(resolve, reject),
     );
     if (batch.length === 0) return;
-    for (const child of batch) await readEntry(child, `${path}/`, found);
+    // The browser answers for each file in another process, so all are asked for at once.
+    const files = await Promise.all(batch.map((child) => (isFile(child) ? fileOf(child) : undefined)));
+    for (const [index, child] of batch.entries()) {
+      const file = files[index];
+      if (file) found.push({ path: `${path}/${child.name}`, file });
+      else await readEntry(child, `${path}/`, found);
+    }
   }
+}
+
+function fileOf(entry: FileSystemFileEntry): Promise<File> {
+  return new Promise((resolve, reject) => entry.file(resolve, reject));
 }
 
 function isFile(entry: FileSystemEntry): entry is FileSystemFileEntry {

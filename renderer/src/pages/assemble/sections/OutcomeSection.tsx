@@ -1,5 +1,5 @@
 import { LICENSES, type License, OUTCOMES } from '../../../../../shared/archive/vocabulary.ts';
-import { STATES } from '../../../components/data/states.ts';
+import { STATES } from '../../../components/data/states/states.ts';
 import { useField, usePackForm } from '../formContext.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';

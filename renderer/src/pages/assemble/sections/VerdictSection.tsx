@@ -1,6 +1,6 @@
 import { Textarea } from '@mantine/core';
 import { VERDICTS } from '../../../../../shared/archive/vocabulary.ts';
-import { STATES } from '../../../components/data/states.ts';
+import { STATES } from '../../../components/data/states/states.ts';
 import { useField, usePackForm } from '../formContext.ts';
 import { ChoiceCards } from './ChoiceCards.tsx';
 import { FormSection } from './FormSection.tsx';

@@ -1,6 +1,6 @@
 import type { Pack } from '../../../../../shared/archive/pack.ts';
 import { VERDICTS } from '../../../../../shared/archive/vocabulary.ts';
-import { STATES } from '../../../components/data/states.ts';
+import { STATES } from '../../../components/data/states/states.ts';
 import classes from './ReplicationCounts.module.css';
 
 /** The number of replications by verdict, each as an icon and a number. */

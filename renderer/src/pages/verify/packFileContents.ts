@@ -1,0 +1,136 @@
+import { packRecordSchema } from '../../../../shared/archive/pack.ts';
+import { MAX_RECORD_BYTES } from '../../../../shared/limits.ts';
+import { parseStrictJson } from '../../../../shared/values/canonicalJson.ts';
+import { parseChecksums } from '../../../../shared/values/checksums.ts';
+import { canonicalSha256, hashStream } from '../../hashing/sha256.ts';
+import { type ZipEntry, zipEntries } from './zipEntries.ts';
+
+/** A file in a pack file, as it was found. */
+export interface PackedFinding {
+  /** The path in the ZIP file. */
+  path: string;
+  /** Null if the pack file does not contain it. */
+  bytes: number | null;
+  sha256: string | null;
+  expected: string;
+  /** What the digest was compared with. */
+  list: string;
+  /** Why it is not intact, where the digest alone does not say it. */
+  fault: string | null;
+}
+
+const MANIFEST = 'manifest-sha256.txt';
+const TAG_MANIFEST = 'tagmanifest-sha256.txt';
+const RECORD = 'pack.json';
+const PACK_ID = /^pk_[0-9a-f]{20}$/;
+
+/**
+ * Verifies the files in a pack file or bag: against its manifests and, if it has a record, against the record, whose
+ * fingerprint gives the pack its name. This finds files that were changed together with the manifests.
+ *
+ * @returns undefined if the file is not a ZIP file with a SHA-256 manifest.
+ */
+export async function verifyPackFile(file: File): Promise<PackedFinding[] | undefined> {
+  const entries = await zipEntries(file).catch(() => undefined);
+  const manifest = entries?.find(({ path }) => /(^|\/)manifest-sha256\.txt$/.test(path));
+  if (!entries || !manifest) return undefined;
+  const folder = manifest.path.slice(0, -MANIFEST.length);
+  const byPath = new Map(entries.map((entry) => [entry.path, entry]));
+  const expected = new Map<string, { sha256: string; list: string }>();
+  for (const list of [MANIFEST, TAG_MANIFEST]) {
+    const entry = byPath.get(folder + list);
+    const lines = entry ? parseChecksums(await textOf(entry)).entries : [];
+    for (const { name, sha256 } of lines) expected.set(folder + name, { sha256, list });
+  }
+  const findings: PackedFinding[] = [];
+  for (const [path, { sha256, list }] of expected)
+    findings.push(await findingOf(byPath.get(path), { path, expected: sha256, list }));
+  const record = byPath.get(folder + RECORD);
+  if (record) await compareWithRecord(findings, record, folder);
+  return findings;
+}
+
+async function findingOf(
+  entry: ZipEntry | undefined,
+  about: Pick<PackedFinding, 'path' | 'expected' | 'list'>,
+): Promise<PackedFinding> {
+  if (!entry) {
+    const fault = `${about.list} lists this file, but the pack file does not contain it.`;
+    return { ...about, bytes: null, sha256: null, fault };
+  }
+  try {
+    const { sha256 } = await hashStream(entry.open(), (bytes) => {
+      if (bytes > entry.bytes) throw new Error('The file is longer than the ZIP file says.');
+    });
+    return { ...about, bytes: entry.bytes, sha256, fault: null };
+  } catch {
+    const fault = 'This file in the pack file is damaged.';
+    return { ...about, bytes: entry.bytes, sha256: null, fault };
+  }
+}
+
+/** Compares the record's fingerprint with the name of the folder, and the files with the record. */
+async function compareWithRecord(findings: PackedFinding[], entry: ZipEntry, folder: string): Promise<void> {
+  const own = await recordFinding(findings, entry);
+  const record = await readRecord(entry);
+  if (!record) {
+    own.fault ??= 'The record is not valid, so no file can be compared with it.';
+    return;
+  }
+  const id = `pk_${canonicalSha256(record).slice(0, 20)}`;
+  const name = folder.replace(/\/$/, '');
+  if (PACK_ID.test(name) && name !== id) own.fault ??= `Its fingerprint gives ${id}, not ${name}.`;
+  else own.list = `its fingerprint, ${id}`;
+  const listed = new Map(record.files.map(({ path, sha256 }) => [`${folder}data/${path}`, sha256]));
+  for (const finding of findings) {
+    const sha256 = listed.get(finding.path);
+    listed.delete(finding.path);
+    if (sha256 !== undefined) {
+      if (finding.sha256 === finding.expected) Object.assign(finding, { expected: sha256, list: RECORD });
+    } else if (finding.path.startsWith(`${folder}data/`))
+      finding.fault ??= 'The record does not list this file.';
+  }
+  for (const [path, sha256] of listed) {
+    const fault = 'The record lists this file, but the manifest does not.';
+    findings.push({ path, bytes: null, sha256: null, expected: sha256, list: RECORD, fault });
+  }
+}
+
+/** Returns the finding of the record; a pack file without tag manifest gets one. */
+async function recordFinding(findings: PackedFinding[], entry: ZipEntry): Promise<PackedFinding> {
+  const known = findings.find(({ path }) => path === entry.path);
+  if (known) return known;
+  const { sha256 } = await findingOf(entry, { path: entry.path, expected: '', list: RECORD });
+  const own = {
+    path: entry.path,
+    bytes: entry.bytes,
+    sha256,
+    expected: sha256 ?? '',
+    list: RECORD,
+    fault: null,
+  };
+  findings.push(own);
+  return own;
+}
+
+async function readRecord(entry: ZipEntry) {
+  if (entry.bytes > MAX_RECORD_BYTES) return undefined;
+  try {
+    return packRecordSchema.safeParse(parseStrictJson(await textOf(entry))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws Error if the file is damaged or longer than the ZIP file says. */
+async function textOf(entry: ZipEntry): Promise<string> {
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  const reader = entry.open().getReader();
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    bytes += piece.value.length;
+    if (bytes > entry.bytes) throw new Error('The file is longer than the ZIP file says.');
+    pieces.push(new Uint8Array(piece.value));
+  }
+  return new Blob(pieces).text();
+}

@@ -1,0 +1,288 @@
+import { isChecksumList, parseChecksums } from '../../../../shared/values/checksums.ts';
+import type { PathFile } from '../assemble/files/readDropped.ts';
+import {
+  type CheckpointNote,
+  type CheckpointResult,
+  checkNote,
+  parseCheckpointNote,
+} from './checkpointNote.ts';
+import { DigestLookups, pause } from './digestLookups.ts';
+import { type Finding, judge, ListIndex } from './findings.ts';
+import { verifyPackFile } from './packFileContents.ts';
+import type { Verification } from './verification.ts';
+import { WorkerPool } from './workerPool.ts';
+import { MAX_PACK_FILE_BYTES } from './zipEntries.ts';
+
+/** A list or checkpoint is read as text. */
+const MAX_LIST_BYTES = 67_108_864;
+const MAX_NOTE_BYTES = 65_536;
+/** How often the page is drawn anew. */
+const DRAW_EVERY_MS = 250;
+const FILES_DRAWN_PER_MS = 100;
+/** Small files are given to a worker together: a message for each would take longer than hashing it. */
+const BATCH_FILES = 32;
+const BATCH_BYTES = 4_194_304;
+
+interface Queued extends PathFile {
+  finding: Finding;
+}
+
+type Set = (change: Partial<Verification>) => void;
+
+/** One verification: its files, its workers and its look-ups. */
+export class Run {
+  readonly #set: Set;
+  readonly #get: () => Verification;
+  readonly #lookups: DigestLookups;
+  #index = new ListIndex([]);
+  #isClosed = false;
+  #drawTimer: ReturnType<typeof setTimeout> | undefined;
+  #bytes = 0;
+  #hashed = 0;
+  #totalBytes = 0;
+  #queued = 0;
+  #started = 0;
+  #pool: WorkerPool | undefined;
+
+  constructor(set: Set, get: () => Verification) {
+    this.#set = set;
+    this.#get = get;
+    this.#lookups = new DigestLookups((isOffline) => {
+      if (this.#get().isOffline !== isOffline) this.#set({ isOffline });
+      this.#draw();
+    });
+  }
+
+  prepare(): WorkerPool {
+    this.#pool ??= new WorkerPool();
+    return this.#pool;
+  }
+
+  async add(files: readonly PathFile[], node: string): Promise<void> {
+    this.#started ||= performance.now();
+    const plain: PathFile[] = [];
+    for (const dropped of files) {
+      if (!mayBeSpecial(dropped) || !(await this.#recognise(dropped, node))) plain.push(dropped);
+    }
+    this.#index = new ListIndex(this.#get().lists);
+    const pool = this.prepare();
+    const work = plain.map((dropped) => ({
+      ...dropped,
+      finding: this.#newFinding(dropped.path, dropped.file.size),
+    }));
+    this.#queued += work.length;
+    this.#judgeAll();
+    this.#draw();
+    const batches = batchesOf(work);
+    const hashNext = async (): Promise<void> => {
+      for (const batch of batches) {
+        if (this.#isClosed) return;
+        await this.#hash(pool, batch);
+      }
+    };
+    await Promise.all(Array.from({ length: pool.size }, hashNext));
+    if (this.#isClosed) return;
+    this.#addMissing();
+    this.#drawNow();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#drawTimer);
+    this.#lookups.close();
+    this.#pool?.close();
+  }
+
+  async #hash(pool: WorkerPool, batch: readonly Queued[]): Promise<void> {
+    let read = 0;
+    const files = batch.map(({ file }) => file);
+    const outcomes = await pool.hash(files, (bytes) => {
+      this.#bytes += bytes - read;
+      read = bytes;
+      this.#draw();
+    });
+    this.#bytes += files.reduce((sum, { size }) => sum + size, 0) - read;
+    for (const [index, { finding }] of batch.entries()) {
+      const { sha256, error } = outcomes[index] ?? { sha256: null, error: 'The file could not be read.' };
+      this.#finish(finding, sha256, error);
+    }
+  }
+
+  #newFinding(path: string, bytes: number | null): Finding {
+    const finding = emptyFinding(path, bytes);
+    this.#get().findings.push(finding);
+    this.#totalBytes += bytes ?? 0;
+    return finding;
+  }
+
+  #finish(finding: Finding, sha256: string | null, error: string | null): void {
+    this.#hashed += 1;
+    finding.sha256 = sha256;
+    finding.error = error;
+    if (sha256 === null) finding.verdict = 'unreadable';
+    else {
+      this.#judge(finding);
+      this.#lookups.ask(sha256);
+    }
+    this.#draw();
+  }
+
+  #judge(finding: Finding): void {
+    if (finding.sha256 === null) return;
+    if (finding.list === null) {
+      const line = this.#index.lineFor(finding.path);
+      finding.expected = line?.entry.sha256 ?? null;
+      finding.list = line?.list.path ?? null;
+    }
+    this.#lookUp(finding);
+  }
+
+  /** Takes over what the archive answered since. */
+  #lookUp(finding: Finding): void {
+    if (finding.sha256 === null) return;
+    const found = this.#lookups.found.get(finding.sha256);
+    finding.found = found ?? null;
+    // A fault that the digest does not show stays.
+    if (finding.error === null) finding.verdict = judge(finding.sha256, finding.expected, found);
+  }
+
+  /** A list that is dropped later counts for the files that are there already. */
+  #judgeAll(): void {
+    for (const finding of this.#get().findings) this.#judge(finding);
+  }
+
+  #addMissing(): void {
+    const { findings } = this.#get();
+    const present = findings.filter(({ verdict }) => verdict !== 'missing');
+    findings.length = 0;
+    for (const finding of present) findings.push(finding);
+    for (const { entry, list } of this.#index.missing(present.map(({ path }) => path))) {
+      findings.push({
+        ...emptyFinding(entry.name, null),
+        expected: entry.sha256,
+        list: list.path,
+        verdict: 'missing',
+      });
+    }
+  }
+
+  /** Takes lists, checkpoints, proofs and pack files as what they are. Returns false for any other file. */
+  async #recognise({ path, file }: PathFile, node: string): Promise<boolean> {
+    const name = nameOf(path);
+    if (NOTE_NAME.test(name) && file.size <= MAX_NOTE_BYTES) {
+      const note = parseCheckpointNote(path, await file.text());
+      if (note) {
+        void this.#check(note, node);
+        return true;
+      }
+    }
+    if (LIST_NAME.test(name) && file.size <= MAX_LIST_BYTES) {
+      const text = await file.text();
+      if (isChecksumList(text)) {
+        this.#set({ lists: [...this.#get().lists, { path, ...parseChecksums(text) }] });
+        return true;
+      }
+    }
+    if (ZIP_NAME.test(name) && file.size <= MAX_PACK_FILE_BYTES) return this.#openPackFile(path, file);
+    return false;
+  }
+
+  /** Returns false if it is not a pack file. */
+  async #openPackFile(path: string, file: File): Promise<boolean> {
+    const packed = await verifyPackFile(file).catch(() => undefined);
+    if (!packed) return false;
+    for (const { path: inside, bytes, sha256, expected, list, fault } of packed) {
+      const finding = this.#newFinding(`${path}/${inside}`, bytes);
+      finding.expected = expected;
+      finding.list = `${path}: ${list}`;
+      this.#queued += 1;
+      this.#bytes += bytes ?? 0;
+      if (sha256 !== null && fault !== null) finding.verdict = 'changed';
+      this.#finish(finding, sha256, fault);
+    }
+    return true;
+  }
+
+  async #check(note: CheckpointNote, node: string): Promise<void> {
+    const show = (result: CheckpointResult) => {
+      const others = this.#get().checkpoints.filter((other) => other.note !== note);
+      this.#set({ checkpoints: [...others, { note, result }] });
+    };
+    show({ state: 'pending' });
+    while (!this.#isClosed) {
+      try {
+        return show(await checkNote(note, node));
+      } catch {
+        this.#set({ isOffline: true });
+        await pause();
+      }
+    }
+  }
+
+  #draw(): void {
+    // Drawing takes time for each file, so that a page with many is drawn less often.
+    const wait = Math.max(DRAW_EVERY_MS, this.#get().findings.length / FILES_DRAWN_PER_MS);
+    this.#drawTimer ??= setTimeout(() => this.#drawNow(), wait);
+  }
+
+  #drawNow(): void {
+    clearTimeout(this.#drawTimer);
+    this.#drawTimer = undefined;
+    if (this.#isClosed) return;
+    for (const finding of this.#get().findings) {
+      if (finding.found === null) this.#lookUp(finding);
+    }
+    const seconds = Math.max(0.001, (performance.now() - this.#started) / 1000);
+    const isDone = this.#hashed >= this.#queued;
+    const progress = {
+      files: this.#hashed,
+      bytes: this.#bytes,
+      totalBytes: this.#totalBytes,
+      rate: this.#bytes / seconds,
+    };
+    this.#set({ version: this.#get().version + 1, progress: isDone ? undefined : progress });
+  }
+}
+
+const NOTE_NAME = /checkpoint|\.tlog-proof$|\.note$/;
+const LIST_NAME = /sums?\b|sha256|hashdeep|\.hash$|checksum|digest/;
+const ZIP_NAME = /\.zip$/;
+
+/** Groups files into batches that end at either limit. A larger file is a batch of its own. */
+function* batchesOf(files: readonly Queued[]): Generator<Queued[]> {
+  let batch: Queued[] = [];
+  let bytes = 0;
+  for (const one of files) {
+    if (batch.length >= BATCH_FILES || (batch.length > 0 && bytes + one.file.size > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(one);
+    bytes += one.file.size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+}
+
+/** Whether a file's name says that it may be a list, a checkpoint or a pack file. */
+function mayBeSpecial({ path }: PathFile): boolean {
+  const name = nameOf(path);
+  return NOTE_NAME.test(name) || LIST_NAME.test(name) || ZIP_NAME.test(name);
+}
+
+function emptyFinding(path: string, bytes: number | null): Finding {
+  return {
+    path,
+    bytes,
+    sha256: null,
+    expected: null,
+    list: null,
+    verdict: 'waiting',
+    found: null,
+    error: null,
+  };
+}
