@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { CopyCheck } from '../../shared/node/copy.ts';
+import { confirmDamage } from '../fixity/confirmDamage.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
 import { counter } from '../store/sqlite/node/blobs.ts';
 import {
@@ -8,7 +9,10 @@ import {
   copiedObjectsAfter,
   leastRecentlyChecked,
   setChecked,
+  setCopyError,
   setObjectsChecked,
+  setObjectUnchecked,
+  setReadBack,
 } from '../store/sqlite/node/copies.ts';
 import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { CopiedCheckpoint } from './claim.ts';
@@ -53,6 +57,8 @@ class Check {
   readonly #copy: CopyRow;
   readonly #target: CopyTarget;
   readonly #run: CheckRun;
+  /** Objects that are intact neither here nor in the copy. */
+  readonly #lost: string[] = [];
   readonly #result: CopyCheck = { ok: true, checked: 0, damaged: 0, missing: 0, restored: 0 };
 
   constructor(services: CopyServices, copy: CopyRow, target: CopyTarget, run: CheckRun) {
@@ -65,6 +71,7 @@ class Check {
   async run({ size }: CopiedCheckpoint): Promise<CopyCheck> {
     const { store } = this.#services;
     const { id } = this.#copy;
+    const begun = store.instant();
     await this.#restoreDamaged();
     if (this.#run.sample === undefined) {
       let last = '';
@@ -80,7 +87,15 @@ class Check {
         await this.#checkObjects(sample.slice(first, first + BATCH));
     }
     await this.#target.settle();
-    await store.write((database) => setChecked(database, id, store.instant()));
+    await store.write((database) => {
+      setChecked(database, id, store.instant());
+      if (this.#run.sample === undefined) setReadBack(database, id, begun);
+    });
+    const [lost] = this.#lost;
+    if (lost !== undefined) {
+      const sentence = `${this.#lost.length} objects are intact neither here nor in ${this.#target.name}, the first of them ${lost}. Check another copy.`;
+      await store.write((database) => setCopyError(database, id, sentence));
+    }
     this.#result.ok = this.#result.damaged + this.#result.missing === 0;
     return this.#result;
   }
@@ -92,18 +107,27 @@ class Check {
     const found = await Promise.all(digests.map((sha256) => limit(() => this.#digestOf(objectPath(sha256)))));
     const wrong = digests.filter((sha256, index) => found[index] !== sha256);
     for (const sha256 of wrong) this.#count(found[digests.indexOf(sha256)]);
-    const { signal } = this.#run;
-    if (wrong.length > 0) {
-      const { damaged } = await sendObjects(store, this.#target, wrong, { signal, onBytes: () => {} });
-      if (damaged.length > 0)
-        throw new CopyError(
-          `The object ${damaged[0]} is damaged both here and in the copy in ${this.#target.name}. Check another copy.`,
-        );
-      await this.#target.settle();
-    }
+    const right = digests.filter((sha256) => !wrong.includes(sha256));
+    const at = store.instant();
+    // Recorded first: nothing may leave this disk for an object that is wrong there.
+    await store.write((database) => {
+      setObjectsChecked(database, this.#copy.id, right, at);
+      for (const sha256 of wrong) setObjectUnchecked(database, this.#copy.id, sha256);
+    });
+    if (wrong.length > 0) await this.#sendAgain(wrong);
     this.#result.checked += digests.length;
-    await store.write((database) => setObjectsChecked(database, this.#copy.id, digests, store.instant()));
     this.#run.progress(this.#result.checked, this.#run.sample ?? counter(store.read, 'archived_objects'));
+  }
+
+  /** Sends objects again, from here or from another copy. Those that are intact nowhere are recorded as damaged. */
+  async #sendAgain(digests: readonly string[]): Promise<void> {
+    const { store } = this.#services;
+    const { signal } = this.#run;
+    const { damaged } = await sendObjects(store, this.#target, digests, { signal, onBytes: () => {} });
+    await this.#target.settle();
+    if (damaged.length === 0) return;
+    await confirmDamage(store, damaged);
+    this.#lost.push(...damaged);
   }
 
   /** Puts objects back that are recorded as damaged here and are intact in the copy. */

@@ -1,4 +1,5 @@
 import type { Copy, CopyCheck, CopySync, NewCopy } from '../../shared/node/copy.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
@@ -13,9 +14,11 @@ import {
   setCopyError,
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import { objectsOnlyIn } from '../store/sqlite/node/offloadedObjects.ts';
 import { checkCopy } from './check.ts';
 import { claimTarget } from './claimTarget.ts';
 import { readCredentials, writeCredentials } from './credentials.ts';
+import type { Offloading } from './offload/offloading.ts';
 import type { CopyServices } from './requireOwn.ts';
 import { syncCopy } from './sync.ts';
 import { openTarget } from './targets/openTarget.ts';
@@ -24,27 +27,38 @@ import { CopyError, type CopyTarget } from './targets/target.ts';
 export interface CopiesConfig extends CopyServices {
   jobs: Jobs;
   log: Log;
+  /** Lets objects leave this disk once a copy was read back. */
+  offloading?: Pick<Offloading, 'isEnabled' | 'soon'>;
+  settings?: () => Pick<Settings, 'audit_every_days'>;
 }
 
 /** How often the node looks whether a copy is behind, and the interval of a copy that has none of its own. */
 const LOOK_EVERY_MS = 60_000;
 const DEFAULT_EVERY_MINUTES = 5;
 const MS_PER_MINUTE = 60_000;
+const MS_PER_DAY = 86_400_000;
+/** The time between a scheduled check that failed and the next one. */
+const CHECK_AGAIN_MS = 21_600_000;
 
 /** The copies of an archive: a folder or a bucket each, kept up to date in the background. */
 export class Copies {
   readonly #services: CopyServices;
   readonly #jobs: Jobs;
   readonly #log: Log;
+  readonly #offloading: CopiesConfig['offloading'];
+  readonly #settings: () => Pick<Settings, 'audit_every_days'>;
   /** The last work of each copy; the next one waits for it. */
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #syncs = new Map<string, RunningJob<CopySync>>();
   readonly #attemptedAt = new Map<string, number>();
+  readonly #checkAttemptedAt = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor({ store, checkpoints, jobs, log }: CopiesConfig) {
+  constructor({ store, checkpoints, jobs, log, offloading, settings }: CopiesConfig) {
     this.#services = { store, checkpoints };
+    this.#offloading = offloading;
+    this.#settings = settings ?? (() => DEFAULT_SETTINGS);
     this.#jobs = jobs;
     this.#log = log;
   }
@@ -87,13 +101,21 @@ export class Copies {
     return asCopy(this.#copy(row.id), lastEntry(store.read)?.seq ?? 0, credentials !== undefined);
   }
 
-  /** Forgets a copy. What it holds stays there. @throws Problem `not_found` */
+  /** Forgets a copy. What it holds stays there. @throws Problem `not_found`, `copy_needed` */
   async remove(id: string): Promise<void> {
     const { store } = this.#services;
     this.#copy(id);
     const running = this.#syncs.get(id);
     if (running) await this.#jobs.cancel(running.job.id);
-    await store.write((database) => deleteCopy(database, id));
+    await store.write((database) => {
+      const needed = objectsOnlyIn(database, id);
+      if (needed > 0)
+        throw new Problem(
+          'copy_needed',
+          `${needed} objects have left this disk, and only this copy holds them. Bring them back first.`,
+        );
+      deleteCopy(database, id);
+    });
     await writeCredentials(store.folder, id, undefined);
   }
 
@@ -131,13 +153,8 @@ export class Copies {
       run.signal.throwIfAborted();
       return this.#withTarget(id, (target) => work(target, run));
     });
-    this.#last.set(
-      id,
-      started.finished.then(
-        () => undefined,
-        () => undefined,
-      ),
-    );
+    const ended = () => this.#offloading?.soon();
+    this.#last.set(id, started.finished.then(ended, ended));
     return started;
   }
 
@@ -174,7 +191,9 @@ export class Copies {
   #syncDue(): void {
     const { store } = this.#services;
     const size = lastEntry(store.read)?.seq ?? 0;
-    for (const { id, every_minutes, synced_size } of allCopies(store.read)) {
+    for (const copy of allCopies(store.read)) {
+      const { id, every_minutes, synced_size } = copy;
+      this.#checkIfDue(copy);
       const every = (every_minutes ?? DEFAULT_EVERY_MINUTES) * MS_PER_MINUTE;
       const isDue = store.clock.now() - (this.#attemptedAt.get(id) ?? 0) >= every;
       if (synced_size >= size || !isDue) continue;
@@ -182,6 +201,19 @@ export class Copies {
         this.#log.warn({ error, copy: id }, 'A copy could not be brought up to date.'),
       );
     }
+  }
+
+  /** Reads a copy back as often as this archive is audited, if objects may leave this disk for it. */
+  #checkIfDue({ id, added_at, read_back_at }: CopyRow): void {
+    const everyMs = this.#settings().audit_every_days * MS_PER_DAY;
+    if (!this.#offloading?.isEnabled || everyMs === 0) return;
+    const now = this.#services.store.clock.now();
+    const isAttempted = now - (this.#checkAttemptedAt.get(id) ?? Number.NEGATIVE_INFINITY) < CHECK_AGAIN_MS;
+    if (isAttempted || now - Date.parse(read_back_at ?? added_at) < everyMs) return;
+    this.#checkAttemptedAt.set(id, now);
+    this.check(id).finished.catch((error: unknown) =>
+      this.#log.warn({ error, copy: id }, 'A copy could not be read back.'),
+    );
   }
 
   /** Ends running work; `Jobs.close` waits for it. */
@@ -192,7 +224,7 @@ export class Copies {
 }
 
 function asCopy(
-  { writer: _secret, synced_size: size, ...row }: CopyRow,
+  { writer: _secret, synced_size: size, read_back_at: _internal, ...row }: CopyRow,
   newest: number,
   has_credentials: boolean,
 ): Copy {

@@ -38,7 +38,10 @@ export const restore: Command = {
     // Loaded here, so that the list of commands does not wait for it.
     const { restoreCopy } = await import('../../copies/restore.ts');
     const { openTarget } = await import('../../copies/targets/openTarget.ts');
-    const target = await openTarget({ target: address, endpoint: values.endpoint, region: values.region });
+    const target = await openTarget(
+      { target: address, endpoint: values.endpoint, region: values.region },
+      { isReadOnly: true },
+    );
     try {
       const { head, objects, bytes, missing } = await restoreCopy({
         target,

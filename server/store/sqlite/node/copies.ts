@@ -14,6 +14,8 @@ export interface CopyRow {
   synced_size: number;
   synced_at: string | null;
   checked_at: string | null;
+  /** When the last complete check began. */
+  read_back_at: string | null;
   last_error: string | null;
 }
 
@@ -63,6 +65,11 @@ export function setChecked(database: WriteDatabase, id: string, at: string): voi
 
 export function setCopyError(database: WriteDatabase, id: string, error: string): void {
   statement(database, 'UPDATE copies SET last_error = ? WHERE id = ?').run(error, id);
+}
+
+/** Records that everything in a copy was read back since a time. */
+export function setReadBack(database: WriteDatabase, id: string, since: string): void {
+  statement(database, 'UPDATE copies SET read_back_at = ? WHERE id = ?').run(since, id);
 }
 
 /** Returns whether a copy is known to hold an object. */
@@ -122,4 +129,24 @@ export function setObjectsChecked(
     'UPDATE copied_objects SET checked_at = ? WHERE copy = ? AND sha256 = ?',
   );
   for (const sha256 of digests) update.run(at, copy, sha256);
+}
+
+/** Records that an object was read back from a copy and was not intact. */
+export function setObjectUnchecked(database: WriteDatabase, copy: string, sha256: string): void {
+  statement(database, 'UPDATE copied_objects SET checked_at = NULL WHERE copy = ? AND sha256 = ?').run(
+    copy,
+    sha256,
+  );
+}
+
+/** Returns when an object was last read back from a copy; null if never, undefined if the copy does not hold it. */
+export function objectCheckedAt(
+  database: ReadDatabase,
+  copy: string,
+  sha256: string,
+): string | null | undefined {
+  return statement<{ checked_at: string | null }>(
+    database,
+    'SELECT checked_at FROM copied_objects WHERE copy = ? AND sha256 = ?',
+  ).get(copy, sha256)?.checked_at;
 }
