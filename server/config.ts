@@ -20,6 +20,8 @@ export interface NodeConfig {
   audit?: boolean;
   /** Whether copies are kept up to date in the background. */
   copy?: boolean;
+  /** Why copies are not synced over the network in the background (default: asked of the system). */
+  networkPause?: () => Promise<'no_network' | 'metered' | null>;
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;

@@ -131,6 +131,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       log,
       offloading,
       settings: () => settings.current,
+      networkPause: config.networkPause,
     });
     settings.onChange(() => offloading.soon());
     const app = createApp({

@@ -3,10 +3,10 @@ import pLimit from 'p-limit';
 import type { CopyCheck } from '../../shared/node/copy.ts';
 import { confirmDamage } from '../fixity/confirmDamage.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
-import { counter } from '../store/sqlite/node/blobs.ts';
 import {
   type CopyRow,
   copiedObjectsAfter,
+  countCopiedObjects,
   leastRecentlyChecked,
   setChecked,
   setCopyError,
@@ -21,7 +21,7 @@ import { putBack } from './putBack.ts';
 import { readRecords, readState } from './readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
 
 export interface CheckRun {
   signal: AbortSignal;
@@ -57,6 +57,7 @@ class Check {
   readonly #copy: CopyRow;
   readonly #target: CopyTarget;
   readonly #run: CheckRun;
+  #total = 0;
   /** Objects that are intact neither here nor in the copy. */
   readonly #lost: string[] = [];
   readonly #result: CopyCheck = { ok: true, checked: 0, damaged: 0, missing: 0, restored: 0 };
@@ -72,6 +73,7 @@ class Check {
     const { store } = this.#services;
     const { id } = this.#copy;
     const begun = store.instant();
+    this.#total = this.#filesToCheck(size);
     await this.#restoreDamaged();
     if (this.#run.sample === undefined) {
       let last = '';
@@ -100,6 +102,13 @@ class Check {
     return this.#result;
   }
 
+  /** The files that a check reads back, as they are known at its start. */
+  #filesToCheck(size: number): number {
+    const objects = countCopiedObjects(this.#services.store.read, this.#copy.id);
+    if (this.#run.sample !== undefined) return Math.min(this.#run.sample, objects);
+    return objects + recordsFiles(size).length + [...newTiles(0, size)].length;
+  }
+
   /** Reads objects back; sends those again that are damaged or missing. */
   async #checkObjects(digests: readonly string[]): Promise<void> {
     const { store } = this.#services;
@@ -116,7 +125,7 @@ class Check {
     });
     if (wrong.length > 0) await this.#sendAgain(wrong);
     this.#result.checked += digests.length;
-    this.#run.progress(this.#result.checked, this.#run.sample ?? counter(store.read, 'archived_objects'));
+    this.#run.progress(this.#result.checked, this.#total);
   }
 
   /** Sends objects again, from here or from another copy. Those that are intact nowhere are recorded as damaged. */
@@ -144,11 +153,18 @@ class Check {
   async #checkLog(size: number): Promise<void> {
     const { store } = this.#services;
     for (const file of recordsFiles(size)) {
-      const { bytes } = await readRecords(store, file);
-      await this.#compare(file.path, bytes, 'application/jsonl');
+      const records = await readRecords(store, file, async () => {});
+      try {
+        await this.#compare(file.path, records, 'application/jsonl');
+      } finally {
+        await records.discard();
+      }
     }
-    for (const tile of newTiles(0, size))
-      await this.#compare(tilePath(tile), readTile(store, tile), 'application/octet-stream');
+    for (const tile of newTiles(0, size)) {
+      const bytes = readTile(store, tile);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      await this.#compare(tilePath(tile), { payload: { bytes }, sha256 }, 'application/octet-stream');
+    }
     const path = statePath(size);
     if ((await this.#digestOf(path)) !== undefined) return;
     this.#result.missing += 1;
@@ -158,13 +174,18 @@ class Check {
       await this.#target.put(path, { bytes: state.bytes }, { type: 'application/jsonl' });
   }
 
-  async #compare(path: string, bytes: Buffer, type: string): Promise<void> {
+  async #compare(
+    path: string,
+    { payload, sha256 }: { payload: Payload; sha256: string },
+    type: string,
+  ): Promise<void> {
     this.#run.signal.throwIfAborted();
     const found = await this.#digestOf(path);
     this.#result.checked += 1;
-    if (found === createHash('sha256').update(bytes).digest('hex')) return;
+    this.#run.progress(this.#result.checked, this.#total);
+    if (found === sha256) return;
     this.#count(found);
-    await this.#target.put(path, { bytes }, { type });
+    await this.#target.put(path, payload, { type });
   }
 
   #count(found: string | undefined): void {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   copyCheckRequestSchema,
   copyCheckSchema,
+  copyKeySchema,
   copySchema,
   copySyncSchema,
   newCopySchema,
@@ -81,6 +82,27 @@ export const copyRoutes = {
       200: { description: 'What was found', schema: copyCheckSchema },
       202: { description: 'The job that reads', schema: jobSchema },
     },
+    problems: ['not_found', 'copy_failed'],
+  }),
+  keepKeyInCopy: route({
+    method: 'PUT',
+    path: '/manage/copies/{id}/key',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Keep the key of the archive in a copy, encrypted with a passphrase',
+    description:
+      'The file `key.age` (age, C2SP) is protected by the passphrase alone. The passphrase is not kept. After a new key, it has to be kept again.',
+    body: jsonBody(copyKeySchema),
+    responses: { 200: { description: 'The copy', schema: copySchema } },
+    problems: ['not_found', 'copy_failed'],
+  }),
+  removeKeyFromCopy: route({
+    method: 'DELETE',
+    path: '/manage/copies/{id}/key',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Remove the key of the archive from a copy',
+    responses: { 204: { description: 'Removed' } },
     problems: ['not_found', 'copy_failed'],
   }),
   readOffload: route({

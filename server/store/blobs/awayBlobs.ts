@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { Problem } from '../../../shared/problems.ts';
-import { BlobCache } from './blobCache.ts';
+import { BlobCache, type BorrowedFile } from './blobCache.ts';
 import { isMissing } from './fileErrors.ts';
 import { blobPath } from './paths.ts';
 
@@ -19,12 +19,6 @@ export interface Elsewhere {
    * @throws Problem `copy_unreachable`; `blob_damaged` if every copy of it is damaged or missing
    */
   read(sha256: string, bounds: Bounds): AsyncIterable<Buffer>;
-}
-
-/** A file that holds a whole blob until it is released. */
-export interface BorrowedFile {
-  file: string;
-  release: () => void;
 }
 
 /** Up to this size, a blob that is elsewhere is fetched whole into the cache when a part of it is read. */

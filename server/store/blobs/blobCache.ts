@@ -4,9 +4,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../../shared/problems.ts';
-import type { BorrowedFile } from './awayBlobs.ts';
 import { createFolder } from './durableFile.ts';
 import { isNoSpace } from './fileErrors.ts';
+
+/** A file that holds a whole blob until it is released. */
+export interface BorrowedFile {
+  file: string;
+  release: () => void;
+}
 
 /** The size of the cache. It is exceeded only while the files in use are larger. */
 const MAX_BYTES = 1_073_741_824;

@@ -9,6 +9,8 @@ type CopyRoutes =
   | 'removeCopy'
   | 'syncCopy'
   | 'checkCopy'
+  | 'keepKeyInCopy'
+  | 'removeKeyFromCopy'
   | 'readOffload'
   | 'offload'
   | 'bringBack'
@@ -17,6 +19,11 @@ type CopyRoutes =
 /** Handlers for the copies of the archive, and for the objects that have left this disk. */
 export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handlers, CopyRoutes> {
   return {
+    keepKeyInCopy: async ({ params, body }) => ok(await copies.keepKey(params.id ?? '', body.passphrase)),
+    removeKeyFromCopy: async ({ params }) => {
+      await copies.removeKey(params.id ?? '');
+      return noContent;
+    },
     readOffload: () => ok(offloading.state()),
     offload: async ({ query }) => {
       const { job, finished } = offloading.start();

@@ -16,6 +16,8 @@ export interface CopyRow {
   checked_at: string | null;
   /** When the last complete check began. */
   read_back_at: string | null;
+  /** The verifier key whose private key the copy holds, encrypted. */
+  kept_key: string | null;
   last_error: string | null;
 }
 
@@ -67,6 +69,11 @@ export function setCopyError(database: WriteDatabase, id: string, error: string)
   statement(database, 'UPDATE copies SET last_error = ? WHERE id = ?').run(error, id);
 }
 
+/** Records whose private key a copy holds; null if it holds none. */
+export function setKeptKey(database: WriteDatabase, id: string, verifierKey: string | null): void {
+  statement(database, 'UPDATE copies SET kept_key = ? WHERE id = ?').run(verifierKey, id);
+}
+
 /** Records that everything in a copy was read back since a time. */
 export function setReadBack(database: WriteDatabase, id: string, since: string): void {
   statement(database, 'UPDATE copies SET read_back_at = ? WHERE id = ?').run(since, id);
@@ -106,6 +113,14 @@ export function copiedObjectsAfter(
   )
     .all(copy, after, limit)
     .map(({ sha256 }) => sha256);
+}
+
+export function countCopiedObjects(database: ReadDatabase, copy: string): number {
+  return (
+    statement<{ count: number }>(database, 'SELECT count(*) AS count FROM copied_objects WHERE copy = ?').get(
+      copy,
+    )?.count ?? 0
+  );
 }
 
 /** Returns the objects of a copy that were checked longest ago, never checked ones first. */

@@ -3,7 +3,7 @@ import type { Migration } from '../migration.ts';
 /**
  * Objects whose bytes may have left this disk, because a copy holds them. `pieces` has the SHA-256 of each mebibyte, so
  * that a part of an object can be verified alone. `is_removed` is 0 until the local file was deleted. `read_back_at` is
- * when the last complete check of a copy began.
+ * when the last complete check of a copy began; `kept_key` is the verifier key whose private key is in a copy.
  */
 export const migration: Migration = {
   number: 26,
@@ -18,6 +18,7 @@ CREATE TABLE offloaded_objects (
 CREATE INDEX offloaded_objects_left ON offloaded_objects (sha256) WHERE is_removed = 0;
 
 ALTER TABLE copies ADD COLUMN read_back_at TEXT;
+ALTER TABLE copies ADD COLUMN kept_key TEXT;
 
 INSERT INTO counters VALUES ('offloaded_objects', 0), ('offloaded_bytes', 0);
 CREATE TRIGGER offloaded_objects_are_counted AFTER INSERT ON offloaded_objects BEGIN
