@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Copy, CopyCheck, CopySync } from '../../shared/node/copy.ts';
 import { parseLines } from '../dump/dumpLines.ts';
 import { filledArchive } from '../dump/filledArchive.ts';
-import { problemOf, sampleRecord, uploadNewPack, uploadPack } from '../support/archive/packs.ts';
+import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
 import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
@@ -80,7 +80,9 @@ describe('a sync', () => {
       path: `${'a'.repeat(200)}/${'b'.repeat(200)}/${index}`,
     }));
     for (const title of ['One', 'Two', 'Three'])
-      expect((await uploadPack(node, { ...sampleRecord({ title }), files: named })).status).toBe(201);
+      expect(
+        (await node.sendJson('POST', '/api/packs', { ...sampleRecord({ title }), files: named })).status,
+      ).toBe(201);
     expect(await sync(node, await addCopy(node))).toMatchObject({ objects: 1, records: 4 });
     expect((await stat(join(place, 'records/1-4.jsonl'))).size).toBeGreaterThan(4_194_304);
     expect(await runCommand(['verify', targetOf(place)])).toMatchObject({ code: 0 });
