@@ -24,6 +24,8 @@ export interface NodeConfig {
   derive?: boolean;
   /** Background work begins once nothing was written for this many milliseconds; tests set fewer. */
   idleMs?: number;
+  /** Why copies are not synced over the network in the background (default: asked of the system). */
+  networkPause?: () => Promise<'no_network' | 'metered' | null>;
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;

@@ -20,6 +20,7 @@ import {
   VERSION,
 } from './config.ts';
 import { Copies } from './copies/copies.ts';
+import { Offloading } from './copies/offload/offloading.ts';
 import { openFixity } from './fixity/fixity.ts';
 import { createApp } from './http/app.ts';
 import { blobFastPath } from './http/delivery/blobFastPath.ts';
@@ -136,7 +137,17 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const guards = createGuards({ listenHost: host, settings, secrets });
     const rendererFolder = config.rendererFolder ?? defaultRendererFolder();
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
-    const copies = new Copies({ store, checkpoints, jobs, log });
+    const offloading = new Offloading({ store, jobs, log, settings: () => settings.current });
+    const copies = new Copies({
+      store,
+      checkpoints,
+      jobs,
+      log,
+      offloading,
+      settings: () => settings.current,
+      networkPause: config.networkPause,
+    });
+    settings.onChange(() => offloading.soon());
     const app = createApp({
       handlers: {
         ...nodesHandlers(store),
@@ -162,7 +173,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...diffHandlers(diffs, noise),
         ...viewHandlers(store, new Pages(store, derived.deriver)),
         ...fixityHandlers(store, fixity),
-        ...copyHandlers(copies),
+        ...copyHandlers(copies, offloading),
         ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
@@ -203,6 +214,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         jobs.close(),
       ]);
       await served;
+      offloading.close();
       await writeLimits.close();
       await writeEndpointFile(config.dataFolder, undefined);
       await store.close();

@@ -1,14 +1,18 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { CopyCheck } from '../../shared/node/copy.ts';
+import { confirmDamage } from '../fixity/confirmDamage.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
-import { counter } from '../store/sqlite/node/blobs.ts';
 import {
   type CopyRow,
   copiedObjectsAfter,
+  countCopiedObjects,
   leastRecentlyChecked,
   setChecked,
+  setCopyError,
   setObjectsChecked,
+  setObjectUnchecked,
+  setReadBack,
 } from '../store/sqlite/node/copies.ts';
 import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { CopiedCheckpoint } from './claim.ts';
@@ -17,7 +21,7 @@ import { putBack } from './putBack.ts';
 import { readRecords, readState } from './readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
 
 export interface CheckRun {
   signal: AbortSignal;
@@ -53,6 +57,9 @@ class Check {
   readonly #copy: CopyRow;
   readonly #target: CopyTarget;
   readonly #run: CheckRun;
+  #total = 0;
+  /** Objects that are intact neither here nor in the copy. */
+  readonly #lost: string[] = [];
   readonly #result: CopyCheck = { ok: true, checked: 0, damaged: 0, missing: 0, restored: 0 };
 
   constructor(services: CopyServices, copy: CopyRow, target: CopyTarget, run: CheckRun) {
@@ -65,6 +72,8 @@ class Check {
   async run({ size }: CopiedCheckpoint): Promise<CopyCheck> {
     const { store } = this.#services;
     const { id } = this.#copy;
+    const begun = store.instant();
+    this.#total = this.#filesToCheck(size);
     await this.#restoreDamaged();
     if (this.#run.sample === undefined) {
       let last = '';
@@ -80,9 +89,24 @@ class Check {
         await this.#checkObjects(sample.slice(first, first + BATCH));
     }
     await this.#target.settle();
-    await store.write((database) => setChecked(database, id, store.instant()));
+    await store.write((database) => {
+      setChecked(database, id, store.instant());
+      if (this.#run.sample === undefined) setReadBack(database, id, begun);
+    });
+    const [lost] = this.#lost;
+    if (lost !== undefined) {
+      const sentence = `${this.#lost.length} objects are intact neither here nor in ${this.#target.name}, the first of them ${lost}. Check another copy.`;
+      await store.write((database) => setCopyError(database, id, sentence));
+    }
     this.#result.ok = this.#result.damaged + this.#result.missing === 0;
     return this.#result;
+  }
+
+  /** The files that a check reads back, as they are known at its start. */
+  #filesToCheck(size: number): number {
+    const objects = countCopiedObjects(this.#services.store.read, this.#copy.id);
+    if (this.#run.sample !== undefined) return Math.min(this.#run.sample, objects);
+    return objects + recordsFiles(size).length + [...newTiles(0, size)].length;
   }
 
   /** Reads objects back; sends those again that are damaged or missing. */
@@ -92,18 +116,27 @@ class Check {
     const found = await Promise.all(digests.map((sha256) => limit(() => this.#digestOf(objectPath(sha256)))));
     const wrong = digests.filter((sha256, index) => found[index] !== sha256);
     for (const sha256 of wrong) this.#count(found[digests.indexOf(sha256)]);
-    const { signal } = this.#run;
-    if (wrong.length > 0) {
-      const { damaged } = await sendObjects(store, this.#target, wrong, { signal, onBytes: () => {} });
-      if (damaged.length > 0)
-        throw new CopyError(
-          `The object ${damaged[0]} is damaged both here and in the copy in ${this.#target.name}. Check another copy.`,
-        );
-      await this.#target.settle();
-    }
+    const right = digests.filter((sha256) => !wrong.includes(sha256));
+    const at = store.instant();
+    // Recorded first: nothing may leave this disk for an object that is wrong there.
+    await store.write((database) => {
+      setObjectsChecked(database, this.#copy.id, right, at);
+      for (const sha256 of wrong) setObjectUnchecked(database, this.#copy.id, sha256);
+    });
+    if (wrong.length > 0) await this.#sendAgain(wrong);
     this.#result.checked += digests.length;
-    await store.write((database) => setObjectsChecked(database, this.#copy.id, digests, store.instant()));
-    this.#run.progress(this.#result.checked, this.#run.sample ?? counter(store.read, 'archived_objects'));
+    this.#run.progress(this.#result.checked, this.#total);
+  }
+
+  /** Sends objects again, from here or from another copy. Those that are intact nowhere are recorded as damaged. */
+  async #sendAgain(digests: readonly string[]): Promise<void> {
+    const { store } = this.#services;
+    const { signal } = this.#run;
+    const { damaged } = await sendObjects(store, this.#target, digests, { signal, onBytes: () => {} });
+    await this.#target.settle();
+    if (damaged.length === 0) return;
+    await confirmDamage(store, damaged);
+    this.#lost.push(...damaged);
   }
 
   /** Puts objects back that are recorded as damaged here and are intact in the copy. */
@@ -120,11 +153,18 @@ class Check {
   async #checkLog(size: number): Promise<void> {
     const { store } = this.#services;
     for (const file of recordsFiles(size)) {
-      const { bytes } = await readRecords(store, file);
-      await this.#compare(file.path, bytes, 'application/jsonl');
+      const records = await readRecords(store, file, async () => {});
+      try {
+        await this.#compare(file.path, records, 'application/jsonl');
+      } finally {
+        await records.discard();
+      }
     }
-    for (const tile of newTiles(0, size))
-      await this.#compare(tilePath(tile), readTile(store, tile), 'application/octet-stream');
+    for (const tile of newTiles(0, size)) {
+      const bytes = readTile(store, tile);
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      await this.#compare(tilePath(tile), { payload: { bytes }, sha256 }, 'application/octet-stream');
+    }
     const path = statePath(size);
     if ((await this.#digestOf(path)) !== undefined) return;
     this.#result.missing += 1;
@@ -134,13 +174,18 @@ class Check {
       await this.#target.put(path, { bytes: state.bytes }, { type: 'application/jsonl' });
   }
 
-  async #compare(path: string, bytes: Buffer, type: string): Promise<void> {
+  async #compare(
+    path: string,
+    { payload, sha256 }: { payload: Payload; sha256: string },
+    type: string,
+  ): Promise<void> {
     this.#run.signal.throwIfAborted();
     const found = await this.#digestOf(path);
     this.#result.checked += 1;
-    if (found === createHash('sha256').update(bytes).digest('hex')) return;
+    this.#run.progress(this.#result.checked, this.#total);
+    if (found === sha256) return;
     this.#count(found);
-    await this.#target.put(path, { bytes }, { type });
+    await this.#target.put(path, payload, { type });
   }
 
   #count(found: string | undefined): void {

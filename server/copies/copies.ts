@@ -1,4 +1,5 @@
 import type { Copy, CopyCheck, CopySync, NewCopy } from '../../shared/node/copy.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../shared/node/settings.ts';
 import { Problem } from '../../shared/problems.ts';
 import type { JobRun, Jobs, RunningJob } from '../runtime/jobs.ts';
 import type { Log } from '../runtime/log.ts';
@@ -11,12 +12,19 @@ import {
   deleteCopy,
   insertCopy,
   setCopyError,
+  setKeptKey,
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
+import { objectsOnlyIn } from '../store/sqlite/node/offloadedObjects.ts';
 import { checkCopy } from './check.ts';
 import { claimTarget } from './claimTarget.ts';
 import { readCredentials, writeCredentials } from './credentials.ts';
-import type { CopyServices } from './requireOwn.ts';
+import { KEY } from './layout.ts';
+import type { NetworkPause } from './network.ts';
+import type { Offloading } from './offload/offloading.ts';
+import { putKey } from './ownerKey.ts';
+import { type CopyServices, requireOwn } from './requireOwn.ts';
+import { CopySchedule } from './schedule.ts';
 import { syncCopy } from './sync.ts';
 import { openTarget } from './targets/openTarget.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
@@ -24,36 +32,50 @@ import { CopyError, type CopyTarget } from './targets/target.ts';
 export interface CopiesConfig extends CopyServices {
   jobs: Jobs;
   log: Log;
+  /** Lets objects leave this disk once a copy was read back. */
+  offloading?: Pick<Offloading, 'isEnabled' | 'soon'>;
+  settings?: () => Pick<Settings, 'audit_every_days'>;
+  /** Why nothing is sent over the network in the background. */
+  networkPause?: (() => Promise<NetworkPause>) | undefined;
 }
-
-/** How often the node looks whether a copy is behind, and the interval of a copy that has none of its own. */
-const LOOK_EVERY_MS = 60_000;
-const DEFAULT_EVERY_MINUTES = 5;
-const MS_PER_MINUTE = 60_000;
 
 /** The copies of an archive: a folder or a bucket each, kept up to date in the background. */
 export class Copies {
   readonly #services: CopyServices;
   readonly #jobs: Jobs;
-  readonly #log: Log;
+  readonly #offloading: CopiesConfig['offloading'];
+  readonly #schedule: CopySchedule;
   /** The last work of each copy; the next one waits for it. */
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #syncs = new Map<string, RunningJob<CopySync>>();
-  readonly #attemptedAt = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor({ store, checkpoints, jobs, log }: CopiesConfig) {
+  constructor({ store, checkpoints, jobs, log, offloading, settings, networkPause }: CopiesConfig) {
     this.#services = { store, checkpoints };
+    this.#offloading = offloading;
+    this.#schedule = new CopySchedule({
+      store,
+      log,
+      networkPause,
+      settings: settings ?? (() => DEFAULT_SETTINGS),
+      isOffloading: () => offloading?.isEnabled === true,
+      sync: (id) => this.sync(id),
+      check: (id) => this.check(id),
+    });
     this.#jobs = jobs;
-    this.#log = log;
   }
 
   async list(): Promise<Copy[]> {
     const { read, folder } = this.#services.store;
     const credentials = await readCredentials(folder);
-    const size = lastEntry(read)?.seq ?? 0;
-    return allCopies(read).map((row) => asCopy(row, size, Object.hasOwn(credentials, row.id)));
+    return allCopies(read).map((row) => this.#shown(row, Object.hasOwn(credentials, row.id)));
+  }
+
+  #shown(row: CopyRow, has_credentials: boolean): Copy {
+    const { store, checkpoints } = this.#services;
+    const newest = lastEntry(store.read)?.seq ?? 0;
+    const key = checkpoints.key.verifierKey;
+    return asCopy(row, { newest, key, has_credentials, paused: this.#schedule.pauseOf(row) });
   }
 
   /**
@@ -84,16 +106,24 @@ export class Copies {
     const credentials = access_key && secret_key ? { access_key, secret_key } : undefined;
     if (credentials) await writeCredentials(store.folder, row.id, credentials);
     await store.write((database) => insertCopy(database, row));
-    return asCopy(this.#copy(row.id), lastEntry(store.read)?.seq ?? 0, credentials !== undefined);
+    return this.#shown(this.#copy(row.id), credentials !== undefined);
   }
 
-  /** Forgets a copy. What it holds stays there. @throws Problem `not_found` */
+  /** Forgets a copy. What it holds stays there. @throws Problem `not_found`, `copy_needed` */
   async remove(id: string): Promise<void> {
     const { store } = this.#services;
     this.#copy(id);
     const running = this.#syncs.get(id);
     if (running) await this.#jobs.cancel(running.job.id);
-    await store.write((database) => deleteCopy(database, id));
+    await store.write((database) => {
+      const needed = objectsOnlyIn(database, id);
+      if (needed > 0)
+        throw new Problem(
+          'copy_needed',
+          `${needed} objects have left this disk, and only this copy holds them. Bring them back first.`,
+        );
+      deleteCopy(database, id);
+    });
     await writeCredentials(store.folder, id, undefined);
   }
 
@@ -101,7 +131,7 @@ export class Copies {
   sync(id: string): RunningJob<CopySync> {
     const running = this.#syncs.get(id);
     if (running) return running;
-    this.#attemptedAt.set(id, this.#services.store.clock.now());
+    this.#schedule.syncBegins(id);
     const started = this.#start(id, 'copy_sync', (target, run) =>
       syncCopy(this.#services, this.#copy(id), target, run),
     );
@@ -118,6 +148,53 @@ export class Copies {
     );
   }
 
+  /**
+   * Keeps the key of the archive in a copy, encrypted with a passphrase.
+   *
+   * @throws Problem `not_found`, `copy_failed`
+   */
+  async keepKey(id: string, passphrase: string): Promise<Copy> {
+    const { store, checkpoints } = this.#services;
+    const { verifierKey } = checkpoints.key;
+    await this.#inTurn(id, async (target) => {
+      await requireOwn(this.#services, this.#copy(id), target);
+      await putKey(target, { folder: store.folder, verifierKey }, passphrase);
+      await store.write((database) => setKeptKey(database, id, verifierKey));
+    });
+    return this.#one(id);
+  }
+
+  /** Removes the key of the archive from a copy. @throws Problem `not_found`, `copy_failed` */
+  async removeKey(id: string): Promise<void> {
+    await this.#inTurn(id, async (target) => {
+      await requireOwn(this.#services, this.#copy(id), target);
+      await target.remove(KEY);
+      await target.settle();
+      await this.#services.store.write((database) => setKeptKey(database, id, null));
+    });
+  }
+
+  async #one(id: string): Promise<Copy> {
+    const credentials = await readCredentials(this.#services.store.folder);
+    return this.#shown(this.#copy(id), Object.hasOwn(credentials, id));
+  }
+
+  /** Runs short work after that which was begun before: a folder is opened by one at a time. */
+  async #inTurn<Result>(id: string, work: (target: CopyTarget) => Promise<Result>): Promise<Result> {
+    if (this.#isClosed) throw shuttingDown();
+    this.#copy(id);
+    const before = this.#last.get(id);
+    const done = (async () => {
+      await before;
+      return this.#withTarget(id, work);
+    })();
+    this.#last.set(
+      id,
+      done.catch(() => undefined),
+    );
+    return done;
+  }
+
   #start<Result>(
     id: string,
     kind: 'copy_sync' | 'copy_check',
@@ -131,13 +208,8 @@ export class Copies {
       run.signal.throwIfAborted();
       return this.#withTarget(id, (target) => work(target, run));
     });
-    this.#last.set(
-      id,
-      started.finished.then(
-        () => undefined,
-        () => undefined,
-      ),
-    );
+    const ended = () => this.#offloading?.soon();
+    this.#last.set(id, started.finished.then(ended, ended));
     return started;
   }
 
@@ -167,36 +239,22 @@ export class Copies {
 
   /** Keeps the copies up to date from now on. */
   startFollowing(): void {
-    this.#timer = setInterval(() => this.#syncDue(), LOOK_EVERY_MS);
-    this.#timer.unref();
-  }
-
-  #syncDue(): void {
-    const { store } = this.#services;
-    const size = lastEntry(store.read)?.seq ?? 0;
-    for (const { id, every_minutes, synced_size } of allCopies(store.read)) {
-      const every = (every_minutes ?? DEFAULT_EVERY_MINUTES) * MS_PER_MINUTE;
-      const isDue = store.clock.now() - (this.#attemptedAt.get(id) ?? 0) >= every;
-      if (synced_size >= size || !isDue) continue;
-      this.sync(id).finished.catch((error: unknown) =>
-        this.#log.warn({ error, copy: id }, 'A copy could not be brought up to date.'),
-      );
-    }
+    this.#schedule.start();
   }
 
   /** Ends running work; `Jobs.close` waits for it. */
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#timer);
+    this.#schedule.close();
   }
 }
 
 function asCopy(
-  { writer: _secret, synced_size: size, ...row }: CopyRow,
-  newest: number,
-  has_credentials: boolean,
+  { writer: _secret, synced_size: size, read_back_at: _internal, kept_key, ...row }: CopyRow,
+  { newest, key, ...known }: { newest: number; key: string } & Pick<Copy, 'has_credentials' | 'paused'>,
 ): Copy {
-  return { ...row, has_credentials, size, behind: Math.max(0, newest - size) };
+  const behind = Math.max(0, newest - size);
+  return { ...row, ...known, has_key: kept_key === key, size, behind };
 }
 
 /** @throws Problem `copy_failed` in place of a CopyError */

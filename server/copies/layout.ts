@@ -5,6 +5,8 @@ import { TILE_WIDTH } from '../ledger/tree.ts';
 
 /** The signed checkpoint. It is written last: everything it covers is in the copy. */
 export const CHECKPOINT = 'checkpoint';
+/** The owner's key, encrypted with a passphrase, if the owner wants it there. */
+export const KEY = 'key.age';
 export const OBJECTS = 'archive/';
 export const RECORDS = 'records/';
 export const STATE = 'state/';

@@ -4,6 +4,7 @@ import pLimit from 'p-limit';
 import type { Clock } from '../../shared/values/clock.ts';
 import type { DumpHead } from '../dump/checkDump.ts';
 import { restoreDump } from '../dump/restoreDump.ts';
+import { keyFile } from '../ledger/nodeKey.ts';
 import { markReadOnly } from '../ledger/readOnly.ts';
 import { writeFileDurably } from '../store/blobs/durableFile.ts';
 import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
@@ -12,6 +13,7 @@ import { openStore, type Store } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import { assembleDump } from './assembleDump.ts';
 import { objectPath } from './layout.ts';
+import { readKey, requireKeyOf } from './ownerKey.ts';
 import { putBack } from './putBack.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
@@ -20,6 +22,8 @@ export interface RestoreOptions {
   /** The data folder to create. It must not exist, or be empty. */
   folder: string;
   clock: Clock;
+  /** The passphrase of the key in the copy, to restore the key too. */
+  passphrase?: string | undefined;
   signal: AbortSignal;
   /** Called with the number of objects read, and how many there are. */
   progress: (done: number, total: number) => void;
@@ -35,19 +39,26 @@ export interface RestoreResult {
 
 /**
  * Creates a data folder from a copy. Everything is verified: the checkpoint's signature, each record against its ledger
- * entry, each object against its digest. The archive is read-only until its owner chooses a key. The folder gets its name
+ * entry, each object against its digest. The archive is read-only until its owner chooses a key, also if its key was
+ * restored: it may have signed more after the copy. The folder gets its name
  * only after everything was written.
  *
  * @throws CopyError, DumpError; nothing is left then
  */
 export async function restoreCopy(options: RestoreOptions): Promise<RestoreResult> {
-  const { target, folder, clock, signal } = options;
+  const { target, folder, clock, passphrase, signal } = options;
   const partial = `${folder}.restoring`;
   const dump = `${partial}.jsonl`;
   await rm(partial, { recursive: true, force: true });
+  // First, so that a wrong passphrase does not cost the time of a restore.
+  const key = passphrase === undefined ? undefined : await readKey(target, passphrase);
   try {
     const { note } = await assembleDump(target, dump, signal);
     const result = await fill(options, partial, dump);
+    if (key !== undefined) {
+      requireKeyOf(key, result.head.verifierKey, target);
+      await writeFileDurably(keyFile(partial), key, 0o600);
+    }
     await writeFileDurably(join(partial, 'checkpoint'), note, 0o600);
     const { problems } = await runLedgerVerification({ folder: partial, clock });
     if (problems.length > 0)

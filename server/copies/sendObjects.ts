@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { buffer } from 'node:stream/consumers';
 import pLimit from 'p-limit';
-import { isMissing, isUnreadable } from '../store/blobs/fileErrors.ts';
 import { retrievalsOfObject } from '../store/sqlite/collection/retrievals.ts';
 import { blobRow } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 import { metadataPath, objectPath } from './layout.ts';
+import { asSourceError } from './targets/readVerified.ts';
 import { type CopyTarget, DamagedSourceError } from './targets/target.ts';
 
 /** Up to this size an object is read into memory and sent in one piece. */
@@ -74,27 +74,31 @@ async function sendObject(
 ): Promise<number> {
   const row = blobRow(read, sha256);
   if (!row) throw new DamagedSourceError(sha256);
-  const file = blobs.fileOf(sha256);
+  const source = () => readObject(blobs, sha256);
   // Archived pages must not run when a web server shows the copy, so no object gets a type of its own.
   const options = { type: 'application/octet-stream', signal };
   if (row.bytes > WHOLE_UP_TO_BYTES)
-    await target.put(objectPath(sha256), { file, size: row.bytes, sha256 }, options);
-  else await target.put(objectPath(sha256), { bytes: await readWhole(file, sha256) }, options);
+    await target.put(objectPath(sha256), { read: source, size: row.bytes, sha256 }, options);
+  else await target.put(objectPath(sha256), { bytes: await readWhole(source(), sha256) }, options);
   const retrievals = retrievalsOfObject(read, sha256).slice(0, MAX_RETRIEVALS);
   const metadata = Buffer.from(`${JSON.stringify({ ...row, retrievals })}\n`);
   await target.put(metadataPath(sha256), { bytes: metadata }, { type: 'application/json', signal });
   return row.bytes;
 }
 
-/** @throws DamagedSourceError if the file is missing, unreadable or has another digest */
-async function readWhole(file: string, sha256: string): Promise<Buffer> {
-  let bytes: Buffer;
+/** Reads an object from its file or, if it has left this disk, from another copy. The cache is not used. */
+async function* readObject(blobs: Store['blobs'], sha256: string): AsyncGenerator<Uint8Array> {
+  if (await blobs.away.isAway(sha256)) yield* blobs.away.stream(sha256);
+  else yield* blobs.read(sha256);
+}
+
+/** @throws like `readVerified` */
+async function readWhole(chunks: AsyncIterable<Uint8Array>, sha256: string): Promise<Buffer> {
   try {
-    bytes = await readFile(file);
+    const bytes = await buffer(chunks);
+    if (createHash('sha256').update(bytes).digest('hex') === sha256) return bytes;
   } catch (cause) {
-    if (isMissing(cause) || isUnreadable(cause)) throw new DamagedSourceError(sha256, { cause });
-    throw cause;
+    throw asSourceError(cause, sha256);
   }
-  if (createHash('sha256').update(bytes).digest('hex') !== sha256) throw new DamagedSourceError(sha256);
-  return bytes;
+  throw new DamagedSourceError(sha256);
 }

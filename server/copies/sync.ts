@@ -26,7 +26,7 @@ import {
 import { type CopiedState, readRecords, readState } from './readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';
-import { CopyError, type CopyTarget } from './targets/target.ts';
+import { CopyError, type CopyTarget, type Payload } from './targets/target.ts';
 
 export interface SyncRun {
   signal: AbortSignal;
@@ -85,7 +85,7 @@ class Sync {
       sent = state.size;
     } while (this.#foundDamage);
     const { size, note } = state;
-    await this.#put(statePath(size), state.bytes, 'application/jsonl');
+    await this.#put(statePath(size), { bytes: state.bytes }, 'application/jsonl');
     await this.#sendTiles(from, size);
     await this.#target.settle();
     await this.#sendCheckpoint(before, note);
@@ -121,9 +121,12 @@ class Sync {
     const { store } = this.#services;
     for (const { path, first, last } of recordsFiles(size, from + 1)) {
       this.#run.signal.throwIfAborted();
-      const { bytes, objects } = await readRecords(store, { first, last });
-      await this.#sendObjects(objects);
-      await this.#put(path, bytes, 'application/jsonl');
+      const records = await readRecords(store, { first, last }, (objects) => this.#sendObjects(objects));
+      try {
+        await this.#put(path, records.payload, 'application/jsonl');
+      } finally {
+        await records.discard();
+      }
       this.#records += last - Math.max(first - 1, from);
     }
   }
@@ -156,15 +159,15 @@ class Sync {
       );
   }
 
-  #put(path: string, bytes: Buffer, type: string): Promise<void> {
-    return this.#target.put(path, { bytes }, { type, signal: this.#run.signal });
+  #put(path: string, payload: Payload, type: string): Promise<void> {
+    return this.#target.put(path, payload, { type, signal: this.#run.signal });
   }
 
   async #sendTiles(from: number, size: number): Promise<void> {
     const { store } = this.#services;
     for (const tile of newTiles(from, size)) {
       this.#run.signal.throwIfAborted();
-      await this.#put(tilePath(tile), readTile(store, tile), 'application/octet-stream');
+      await this.#put(tilePath(tile), { bytes: readTile(store, tile) }, 'application/octet-stream');
     }
   }
 

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import { type Clock, instantOf } from '../../shared/values/clock.ts';
 import type { Checkpoints } from '../ledger/checkpoints.ts';
+import type { Elsewhere } from '../store/blobs/blobStore.ts';
 import { syncFolder } from '../store/blobs/durableFile.ts';
 import { blobPath, databaseFile } from '../store/blobs/paths.ts';
 import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
@@ -32,6 +33,9 @@ export interface ExportedArchive {
   checkpoints: Checkpoints;
 }
 
+/** Opens the place from which blobs are read that have left the disk of an archive. */
+export type OpenElsewhere = (archive: { read: ReadDatabase; folder: string }) => Elsewhere;
+
 /**
  * Writes the whole archive (its dump and all blobs) as one BagIt 1.0 bag (RFC 8493) in a ZIP file, re-hashing every blob.
  * Dump and list of blobs are from one snapshot of the database. Blobs are never changed or deleted, so a node may have
@@ -43,6 +47,7 @@ export interface ExportedArchive {
 export async function exportArchive(
   archive: ExportedArchive,
   file: string,
+  openElsewhere?: OpenElsewhere,
 ): Promise<{ blobs: number; bytes: number }> {
   const partial = `${file}.partial`;
   // Not in the data folder's `tmp/`: a node that starts meanwhile empties that folder.
@@ -55,7 +60,8 @@ export async function exportArchive(
     zip.on('error', (error: Error) => output.destroy(error));
     const written = pipeline(output, createWriteStream(partial, { flush: true }));
     const fail = (error: Error) => output.destroy(error);
-    const counts = addPayload(zip, database, { archive, dump, dumpDigest, fail });
+    const elsewhere = openElsewhere?.({ read: database, folder: archive.folder });
+    const counts = addPayload(zip, database, { archive, elsewhere, dump, dumpDigest, fail });
     database.exec('COMMIT');
     zip.end();
     await written;
@@ -92,6 +98,7 @@ async function saveDump(
 
 interface Payload {
   archive: ExportedArchive;
+  elsewhere: Elsewhere | undefined;
   dump: string;
   dumpDigest: string;
   fail: (error: Error) => void;
@@ -100,16 +107,16 @@ interface Payload {
 function addPayload(
   zip: ZipFile,
   database: ReadDatabase,
-  { archive, dump, dumpDigest, fail }: Payload,
+  { archive, elsewhere, dump, dumpDigest, fail }: Payload,
 ): { blobs: number; bytes: number } {
   const manifest: string[] = [];
   let blobs = 0;
   let bytes = 0;
   const name = (path: string) => `${ARCHIVE_BAG.folder}/${path}`;
-  const add = (path: string, sha256: string, file: string) => {
+  const add = (path: string, sha256: string, chunks: () => AsyncIterable<Buffer>) => {
     manifest.push(`${sha256}  ${path}\n`);
     zip.addReadStreamLazy(name(path), { compress: path === ARCHIVE_BAG.dump }, (callback) => {
-      const stream = Readable.from(checked(file, sha256), { objectMode: false });
+      const stream = Readable.from(checked(chunks(), sha256), { objectMode: false });
       stream.on('error', fail);
       callback(undefined, stream);
     });
@@ -119,9 +126,9 @@ function addPayload(
     bytes += blob.bytes;
     const { sha256 } = blob;
     const path = `${ARCHIVE_BAG.blobs}${sha256.slice(0, 2)}/${sha256.slice(2, 4)}/${sha256}`;
-    add(path, sha256, blobPath(archive.folder, sha256));
+    add(path, sha256, () => blobChunks(blobPath(archive.folder, sha256), blob, elsewhere));
   }
-  add(ARCHIVE_BAG.dump, dumpDigest, dump);
+  add(ARCHIVE_BAG.dump, dumpDigest, () => fileChunks(dump));
   const tags = {
     'bagit.txt': DECLARATION,
     'bag-info.txt': `External-Description: A whole Strongroom archive: its dump and every blob\nBagging-Date: ${instantOf(archive.clock.now()).slice(0, 10)}\n`,
@@ -136,12 +143,25 @@ function addPayload(
   return { blobs, bytes };
 }
 
-/** Yields the bytes of a file. @throws ExportError if the file cannot be read or its digest differs */
-async function* checked(file: string, sha256: string): AsyncGenerator<Buffer> {
+function fileChunks(file: string): AsyncIterable<Buffer> {
+  return createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>;
+}
+
+/** Reads a blob from its file or, if it has left this disk, from elsewhere. */
+async function* blobChunks(
+  file: string,
+  { sha256, bytes }: { sha256: string; bytes: number },
+  elsewhere: Elsewhere | undefined,
+): AsyncGenerator<Buffer> {
+  const isAway = elsewhere && !(await stat(file).catch(() => undefined));
+  yield* isAway ? elsewhere.read(sha256, { start: 0, end: bytes - 1 }) : fileChunks(file);
+}
+
+/** Yields bytes and hashes them. @throws ExportError if they cannot be read or their digest differs */
+async function* checked(chunks: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
-  const stream = createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>;
   try {
-    for await (const chunk of stream) {
+    for await (const chunk of chunks) {
       hash.update(chunk);
       yield chunk;
     }

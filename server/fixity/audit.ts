@@ -64,6 +64,7 @@ export async function auditEverything(
   if (!database.ok) return { database, ...NOTHING_CHECKED, ...emptyFindings() };
   const id = await begin();
   const tally = newTally();
+  let elsewhere = 0;
   let completed = false;
   let lost = emptyFindings();
   try {
@@ -77,6 +78,7 @@ export async function auditEverything(
         onProgress: (bytes) => progress(done + bytes, total),
       });
       await recordSlice(store, id, tally, slice);
+      elsewhere += slice.elsewhere;
       isEnd = slice.isEnd;
     }
     progress(tally.bytes, tally.bytes);
@@ -93,6 +95,7 @@ export async function auditEverything(
     damaged: currentDamages(store.read, MAX_LISTED),
     restored_objects: tally.restored,
     restored: tally.restored_digests,
+    ...(elsewhere > 0 && { elsewhere_objects: elsewhere }),
     ...lost,
   };
 }

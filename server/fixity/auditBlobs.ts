@@ -23,6 +23,8 @@ export interface AuditSlice {
   /** Whether there are no more blobs. */
   isEnd: boolean;
   checked: number;
+  /** Blobs that were not checked, because they have left this disk for a copy. */
+  elsewhere: number;
   bytes: number;
   /** Damaged blobs, and blobs that are recorded as damaged and are intact (`problem` null). */
   findings: { sha256: string; bytes: number; problem: DamageProblem | null; found: string | null }[];

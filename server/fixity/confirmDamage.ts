@@ -1,4 +1,5 @@
 import { Problem } from '../../shared/problems.ts';
+import { rehashBlobs } from '../hashing/hashFiles.ts';
 import { type BlobStore, isMissing, isUnreadable } from '../store/blobs/blobStore.ts';
 import { blobRow } from '../store/sqlite/node/blobs.ts';
 import { readSetting, writeSetting } from '../store/sqlite/node/settings.ts';
@@ -78,6 +79,7 @@ class DamageChecks {
 
 async function checkBlobs(store: DamageContext, digests: readonly string[]): Promise<void> {
   try {
+    await checkAway(store, digests);
     for (let only = digests; only.length > 0; ) {
       const { findings, position, isEnd } = await auditBlobs(store, { after: '', only });
       await recordFindings(
@@ -89,5 +91,15 @@ async function checkBlobs(store: DamageContext, digests: readonly string[]): Pro
   } catch (error) {
     // Nothing can be written now. The reader still gets its error.
     if (!(error instanceof Problem)) throw error;
+  }
+}
+
+/** Records the blobs that have left this disk and of which every copy is damaged; none that cannot be reached now. */
+async function checkAway(store: DamageContext, digests: readonly string[]): Promise<void> {
+  for (const sha256 of digests) {
+    const bytes = store.blobs.away.bytesOf(sha256);
+    if (bytes === undefined || !(await store.blobs.away.isAway(sha256))) continue;
+    const found = (await rehashBlobs(store.blobs, [{ sha256, bytes }])).get(sha256) ?? null;
+    if (found === null) await recordFindings(store, [{ sha256, bytes, problem: 'unreadable', found }]);
   }
 }

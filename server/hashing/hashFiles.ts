@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { Problem } from '../../shared/problems.ts';
 import { runWorker } from '../runtime/runWorker.ts';
 import { WorkCoalescer } from '../runtime/workCoalescer.ts';
 import { workerUrl } from '../runtime/workerUrl.ts';
@@ -14,14 +16,36 @@ interface NamedBlob {
 }
 
 /**
- * Reads stored blobs again and hashes them; many bytes in a worker thread, so that the event loop is not blocked.
+ * Reads stored blobs again and hashes them; many bytes in a worker thread, so that the event loop is not blocked. A blob
+ * that has left this disk is read from a copy.
  *
- * @returns the actual digest for each blob, null if its file is missing or unreadable.
+ * @returns the actual digest for each blob, null if its file is missing or unreadable, or every copy of it is damaged.
+ * @throws Problem `copy_unreachable`
  */
 export async function rehashBlobs(blobs: BlobStore, named: readonly NamedBlob[]): Promise<Found> {
-  const digests = [...new Set(named.map(({ sha256 }) => sha256))];
+  const all = [...new Set(named.map(({ sha256 }) => sha256))];
+  const away: string[] = [];
+  for (const sha256 of all) if (await blobs.away.isAway(sha256)) away.push(sha256);
+  const digests = away.length === 0 ? all : all.filter((sha256) => !away.includes(sha256));
+  const found = await rehashFiles(blobs, digests, bytesOf(named));
+  for (const sha256 of away) found.set(sha256, await rehashElsewhere(blobs, sha256));
+  return found;
+}
+
+async function rehashElsewhere({ away }: BlobStore, sha256: string): Promise<string | null> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of away.stream(sha256)) hash.update(chunk);
+    return hash.digest('hex');
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'blob_damaged') return null;
+    throw error;
+  }
+}
+
+async function rehashFiles(blobs: BlobStore, digests: readonly string[], bytes: number): Promise<Found> {
   const found: (string | null)[] = [];
-  if (bytesOf(named) <= INLINE_BYTES) {
+  if (bytes <= INLINE_BYTES) {
     for (const sha256 of digests) found.push(await rehashInline(blobs, sha256));
   } else {
     const files = digests.map((sha256) => blobs.fileOf(sha256));

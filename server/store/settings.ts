@@ -17,13 +17,17 @@ export interface SettingsStore {
   /** Changes the named settings and keeps the others; resolves when the change is durable. */
   change(change: SettingsChange): Promise<Settings>;
   setSharing(sharing: Sharing): Promise<Sharing>;
+  /** Calls a listener after each change of the settings. */
+  onChange(listener: () => void): void;
 }
 
 export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): SettingsStore {
   let changed = validSettings(readSetting(read, 'settings'));
   let current: Settings = { ...DEFAULT_SETTINGS, ...changed };
   let sharing = sharingSchema.parse(readSetting(read, 'sharing') ?? DEFAULT_SHARING);
+  const listeners: (() => void)[] = [];
   return {
+    onChange: (listener) => void listeners.push(listener),
     get current() {
       return current;
     },
@@ -41,6 +45,7 @@ export function openSettings({ read, write }: Pick<Store, 'read' | 'write'>): Se
         return merged;
       });
       current = { ...DEFAULT_SETTINGS, ...changed };
+      for (const listener of listeners) listener();
       return current;
     },
     async setSharing(next) {

@@ -21,7 +21,7 @@ export async function measureStorage(
   limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
 ): Promise<StorageSpace> {
   return {
-    held_bytes: counter(store.read, 'blob_bytes'),
+    held_bytes: bytesHere(store.read),
     cap_bytes: Math.round(limits.data_cap_gb * GIGABYTE),
     free_bytes: store.freeBytes(),
     min_free_bytes: Math.round(limits.min_free_disk_gb * GIGABYTE),
@@ -43,9 +43,14 @@ export async function reachedStorageLimit(
   limits: Pick<Settings, 'data_cap_gb' | 'min_free_disk_gb'>,
   bytes: number,
 ): Promise<StorageLimit | null> {
-  const held = counter(store.read, 'blob_bytes');
+  const held = bytesHere(store.read);
   const cap = limits.data_cap_gb * GIGABYTE;
   if (held + bytes > cap || held >= cap) return 'data_cap_reached';
   if (store.freeBytes() - bytes < limits.min_free_disk_gb * GIGABYTE) return 'disk_nearly_full';
   return null;
+}
+
+/** Returns the bytes of all blobs but those that have left this disk. */
+export function bytesHere(read: Store['read']): number {
+  return counter(read, 'blob_bytes') - counter(read, 'offloaded_bytes');
 }

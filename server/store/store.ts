@@ -30,6 +30,7 @@ import { WriteAheadLog } from './sqlite/engine/writeAheadLog.ts';
 import { Writer } from './sqlite/engine/writer.ts';
 import { blobBytes } from './sqlite/node/blobs.ts';
 import { lastEntry } from './sqlite/node/ledger.ts';
+import { offloadedBytes } from './sqlite/node/offloadedObjects.ts';
 import { writeSetting } from './sqlite/node/settings.ts';
 
 /** An open data folder. The services read and write through it. */
@@ -122,6 +123,7 @@ export async function openStore({
       warn({ error }, 'The file that reserves disk space could not be created.'),
     );
     const isReferenced = (sha256: string) => blobBytes(read, sha256) !== undefined;
+    await blobs.away.open((sha256) => offloadedBytes(read, sha256));
     await blobs.recover(isReferenced, { mayDelete: isComplete, hasSpace: reserve.hold });
     const log = new WriteAheadLog(databaseFile(folder));
     opened.push(() => log.close());

@@ -93,6 +93,8 @@ export const auditResultSchema = z
     /** Objects that were damaged before and are intact now: their number, and the first 1,000. */
     restored_objects: z.int().min(0),
     restored: z.array(digestSchema),
+    /** Objects that were not checked, because they have left this disk for a copy; absent if there are none. */
+    elsewhere_objects: z.int().min(1).optional(),
     ...lostAndFoundFindings,
   })
   .meta({ id: 'AuditResult' });

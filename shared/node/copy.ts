@@ -39,6 +39,8 @@ export const copySchema = z
     every_minutes: z.int().nullable(),
     /** Whether an access key is kept for it. It is never shown. */
     has_credentials: z.boolean(),
+    /** Whether it holds the current key of the archive, encrypted with a passphrase. */
+    has_key: z.boolean(),
     added_at: instantSchema,
     /** The number of ledger entries that the copy holds. */
     size: z.int(),
@@ -46,11 +48,24 @@ export const copySchema = z
     behind: z.int(),
     synced_at: instantSchema.nullable(),
     checked_at: instantSchema.nullable(),
+    /**
+     * Why the node does not sync by itself now: this machine has no network, or one that costs by volume. null if it does.
+     * A sync that was asked for runs in any case.
+     */
+    paused: z.enum(['no_network', 'metered']).nullable(),
     /** Why the last sync or check failed; null if it did not. */
     last_error: z.string().nullable(),
   })
   .meta({ id: 'Copy' });
 export type Copy = z.output<typeof copySchema>;
+
+/** The passphrase that protects the key in a copy. It is not kept. */
+export const copyKeySchema = z.strictObject({
+  passphrase: z.string().min(12, 'At least 12 characters.').max(1_000),
+});
+
+/** The interval of a copy that has none of its own. */
+export const DEFAULT_EVERY_MINUTES = 5;
 
 /** What a sync sent. */
 export const copySyncSchema = z

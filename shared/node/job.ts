@@ -16,6 +16,8 @@ export const jobSchema = z
       'texts',
       'copy_sync',
       'copy_check',
+      'offload',
+      'bring_back',
     ]),
     state: z.enum(['running', 'done', 'failed', 'cancelled']),
     progress: z.strictObject({

@@ -48,6 +48,17 @@ const collection = {
     }),
 };
 
+const offload = {
+  offload_after_days: amount(36_500).nullable().meta({
+    description:
+      'Objects stored longer ago than this may leave this disk once a copy was read back and holds them. null: none leaves by its age.',
+  }),
+  keep_local_gb: amount(1_000_000).nullable().meta({
+    description:
+      'The newest objects of this size stay on this disk; older ones may leave it once a copy was read back and holds them. null: no limit.',
+  }),
+};
+
 const reach = {
   tls: z.boolean().meta({
     description:
@@ -72,7 +83,9 @@ const reach = {
     }),
 };
 
-export const settingsSchema = z.strictObject({ ...limits, ...collection, ...reach }).meta({ id: 'Settings' });
+export const settingsSchema = z
+  .strictObject({ ...limits, ...collection, ...offload, ...reach })
+  .meta({ id: 'Settings' });
 export type Settings = z.output<typeof settingsSchema>;
 export const settingsChangeSchema = settingsSchema.partial().meta({ id: 'SettingsChange' });
 export type SettingsChange = z.output<typeof settingsChangeSchema>;
@@ -90,6 +103,8 @@ export const DEFAULT_SETTINGS: Settings = {
   request_timeout_seconds: 60,
   max_object_mb: 100,
   audit_every_days: 30,
+  offload_after_days: null,
+  keep_local_gb: null,
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
   tls: false,
   public_url: '',

@@ -153,7 +153,13 @@ export const archiveRoutes = {
       },
       304: { description: 'Not modified' },
     },
-    problems: ['not_found', 'precondition_failed', 'range_not_satisfiable', 'blob_damaged'],
+    problems: [
+      'not_found',
+      'precondition_failed',
+      'range_not_satisfiable',
+      'blob_damaged',
+      'copy_unreachable',
+    ],
   }),
   verifyPack: route({
     method: 'GET',
@@ -168,7 +174,7 @@ export const archiveRoutes = {
         schema: verificationSchema,
       },
     },
-    problems: ['not_found'],
+    problems: ['not_found', 'copy_unreachable'],
   }),
   flagPack: route({
     method: 'POST',

@@ -143,7 +143,7 @@ export const collectionRoutes = {
       206: { description: 'The requested range or ranges', mediaTypes: ['*/*'] },
       304: { description: 'Not modified' },
     },
-    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable'],
+    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable', 'copy_unreachable'],
   }),
   readObjectMetadata: route({
     method: 'GET',
@@ -154,6 +154,6 @@ export const collectionRoutes = {
     responses: {
       200: { description: 'The object’s size, observers and retrievals', schema: objectMetadataSchema },
     },
-    problems: ['invalid_digest', 'not_found'],
+    problems: ['invalid_digest', 'not_found', 'copy_unreachable'],
   }),
 };

@@ -34,6 +34,6 @@ export const derivedRoutes = {
     responses: {
       200: { description: 'The text, its links, and the tool that made it', schema: objectTextSchema },
     },
-    problems: ['invalid_digest', 'not_found', 'not_derivable', 'derivation_busy'],
+    problems: ['invalid_digest', 'not_found', 'not_derivable', 'derivation_busy', 'copy_unreachable'],
   }),
 };

@@ -9,6 +9,7 @@ export const DIFF_PROBLEMS = [
   'nothing_to_compare',
   'precondition_failed',
   'blob_damaged',
+  'copy_unreachable',
   'not_derivable',
   'derivation_busy',
   'shutting_down',
@@ -54,6 +55,6 @@ export const diffRoutes = {
       'applied to that change only, and the response includes its diff.',
     body: jsonBody(newNoisePreviewSchema),
     responses: { 200: { description: 'The effect of the rules on each change', schema: noisePreviewSchema } },
-    problems: ['not_found', 'blob_damaged', 'not_derivable', 'derivation_busy'],
+    problems: ['not_found', 'blob_damaged', 'copy_unreachable', 'not_derivable', 'derivation_busy'],
   }),
 };

@@ -49,7 +49,7 @@ export const itemRoutes = {
         mediaTypes: [...Object.values(CITATION_FORMATS), ...Object.values(DESCRIPTOR_FORMATS)],
       },
     },
-    problems: ['not_found', 'invalid_format', 'not_acceptable'],
+    problems: ['not_found', 'invalid_format', 'not_acceptable', 'copy_unreachable'],
   }),
   readLinkset: route({
     method: 'GET',
@@ -61,7 +61,7 @@ export const itemRoutes = {
       'All links of the Signposting profile FAIR, as a linkset (RFC 9264). Choose the format with `format` or with `Accept`. The default is `application/linkset+json`.',
     query: linksetQuery,
     responses: { 200: { description: 'The linkset', mediaTypes: Object.values(LINKSET_FORMATS) } },
-    problems: ['not_found', 'invalid_format', 'not_acceptable'],
+    problems: ['not_found', 'invalid_format', 'not_acceptable', 'copy_unreachable'],
   }),
   lookUpDigests: route({
     method: 'GET',
@@ -86,6 +86,6 @@ export const itemRoutes = {
       206: { description: 'The requested range or ranges', mediaTypes: ['application/octet-stream'] },
       304: { description: 'Not modified' },
     },
-    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable'],
+    problems: ['invalid_digest', 'not_found', 'range_not_satisfiable', 'copy_unreachable'],
   }),
 };

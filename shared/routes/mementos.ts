@@ -59,6 +59,6 @@ export const mementoRoutes = {
       206: { description: 'The requested range or ranges', mediaTypes: ['*/*'] },
       304: { description: 'Not modified' },
     },
-    problems: ['not_found', 'range_not_satisfiable'],
+    problems: ['not_found', 'range_not_satisfiable', 'copy_unreachable'],
   }),
 };

@@ -11,7 +11,7 @@ export const viewRoutes = {
     summary: 'Read what is needed to show an object: its kind, address, times and neighbouring versions',
     query: viewQuery,
     responses: { 200: { description: 'One retrieval of the object', schema: objectViewSchema } },
-    problems: ['invalid_digest', 'not_found'],
+    problems: ['invalid_digest', 'not_found', 'copy_unreachable'],
   }),
   readArchivedPage: route({
     method: 'GET',
@@ -23,7 +23,7 @@ export const viewRoutes = {
       'Scripts, forms, frames and event handlers are left out. Stylesheets, images and fonts are put into the page from the archive’s nearest captures. Links lead to `/view/{sha256}`, or nowhere if their address is not held. The page is derived: the object itself is the evidence.',
     query: viewQuery,
     responses: { 200: { description: 'The page', mediaTypes: ['text/html'] } },
-    problems: ['invalid_digest', 'not_found', 'not_derivable', 'derivation_busy'],
+    problems: ['invalid_digest', 'not_found', 'not_derivable', 'derivation_busy', 'copy_unreachable'],
   }),
   readPageResources: route({
     method: 'GET',
@@ -33,6 +33,6 @@ export const viewRoutes = {
     summary: 'List the captures that are put into an archived page, and what is missing',
     query: viewQuery,
     responses: { 200: { description: 'The page’s resources', schema: pageResourcesSchema } },
-    problems: ['invalid_digest', 'not_found', 'not_derivable', 'derivation_busy'],
+    problems: ['invalid_digest', 'not_found', 'not_derivable', 'derivation_busy', 'copy_unreachable'],
   }),
 };

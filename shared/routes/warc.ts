@@ -12,6 +12,6 @@ export const warcRoutes = {
       'A consistent snapshot. `since` and `until` limit it by `observed_at`. With `gzip=true` each record is compressed separately. The same retrievals always give the same bytes.',
     query: warcQuery,
     responses: { 200: { description: 'The WARC file', mediaTypes: ['application/warc'] } },
-    problems: ['not_found', 'storage_failed', 'busy'],
+    problems: ['not_found', 'storage_failed', 'busy', 'copy_unreachable'],
   }),
 };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import type { Copy, CopyCheck, CopySync } from '../../shared/node/copy.ts';
 import { parseLines } from '../dump/dumpLines.ts';
 import { filledArchive } from '../dump/filledArchive.ts';
 import { problemOf, sampleRecord, uploadNewPack } from '../support/archive/packs.ts';
+import { runCommand } from '../support/cli.ts';
 import { closeScriptedWebs } from '../support/network/scriptedWeb.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
 import { runHere } from '../support/runHere.ts';
@@ -70,6 +71,23 @@ describe('a sync', () => {
     await uploadNewPack(node, sampleRecord({ title: 'Two' }), { 'a.txt': 'one', 'b.txt': 'three' });
     expect(await sync(node, copy)).toMatchObject({ objects: 1, bytes: 5, records: 1 });
     expect(await readdir(join(place, 'records'))).toEqual(['1-2.jsonl']);
+  });
+
+  test('sends records that are too large for memory', async () => {
+    const node = await openTestNode();
+    const { files } = await uploadNewPack(node, sampleRecord(), { 'a.txt': 'one' });
+    const named = Array.from({ length: 3_000 }, (_, index) => ({
+      ...files[0],
+      path: `${'a'.repeat(200)}/${'b'.repeat(200)}/${index}`,
+    }));
+    for (const title of ['One', 'Two', 'Three'])
+      expect(
+        (await node.sendJson('POST', '/api/packs', { ...sampleRecord({ title }), files: named })).status,
+      ).toBe(201);
+    expect(await sync(node, await addCopy(node))).toMatchObject({ objects: 1, records: 4 });
+    expect((await stat(join(place, 'records/1-4.jsonl'))).size).toBeGreaterThan(4_194_304);
+    expect(await runCommand(['verify', targetOf(place)])).toMatchObject({ code: 0 });
+    expect(await readdir(join(node.dataFolder, 'tmp'))).toEqual([]);
   });
 
   test('refuses a place that holds other files, or the copy of another archive', async () => {
@@ -180,6 +198,38 @@ describe('the commands', () => {
     const changed = await runHere(['verify', targetOf(place)]);
     expect(changed).toMatchObject({ code: 1, stderr: expect.stringContaining('altered') as string });
   });
+
+  test('a copy can hold the key, and a restored archive continues with it', async () => {
+    const data = join(await temporaryFolder(), 'data');
+    const passphrase = 'correct horse battery';
+    await (await openTestNode({ dataFolder: data })).close();
+    const copied = await runCommand(['copy', place, '--key', '--data', data], undefined, {
+      STRONGROOM_PASSPHRASE: passphrase,
+    });
+    expect(copied).toMatchObject({ code: 0, stderr: '' });
+    const key = await readFile(join(data, 'key'), 'utf8');
+    expect(await readFile(join(place, 'key.age'), 'latin1')).toMatch(/^age-encryption\.org\/v1\n-> scrypt /);
+    const restored = join(await temporaryFolder(), 'restored');
+    const restore = (word: string) =>
+      runCommand(['restore', place, '--key', '--data', restored], undefined, { STRONGROOM_PASSPHRASE: word });
+    expect(await restore('correct horse buttery')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The passphrase is not that of the key') as string,
+    });
+    expect(await restore(passphrase)).toMatchObject({ code: 0, stderr: '' });
+    expect(await readFile(join(restored, 'key'), 'utf8')).toBe(key);
+    expect((await stat(join(restored, 'key'))).mode & 0o777).toBe(0o600);
+    expect(await runCommand(['key', '--same-key', '--data', restored])).toMatchObject({ code: 0 });
+    const node = await openTestNode({ dataFolder: data });
+    const items = async () =>
+      ((await (await node.fetchAsOwner('/manage/copies')).json()) as { items: Copy[] }).items;
+    const [copy] = await items();
+    expect(copy).toMatchObject({ has_key: true });
+    const removed = await node.fetchAsOwner(`/manage/copies/${copy?.id}/key`, { method: 'DELETE' });
+    expect(removed.status).toBe(204);
+    expect(await items()).toMatchObject([{ has_key: false }]);
+    expect(await readdir(place)).not.toContain('key.age');
+  }, 60_000);
 
   test('a restored archive continues with the same key once its file is back', async () => {
     const data = join(await temporaryFolder(), 'data');

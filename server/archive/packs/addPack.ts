@@ -140,8 +140,11 @@ function newBytes(database: ReadDatabase, blobs: readonly StagedBlob[]): number 
 async function repairHeld(store: Store, staged: readonly StagedBlob[]): Promise<void> {
   const named = staged.filter(({ sha256 }) => blobBytes(store.read, sha256) !== undefined);
   if (named.length === 0) return;
-  const found = await rehashBlobs(store.blobs, named);
-  for (const blob of named) {
+  // One that has left this disk comes back, so that no upload waits for a copy.
+  const here = named.filter(({ sha256 }) => store.blobs.away.bytesOf(sha256) === undefined);
+  for (const blob of named) if (!here.includes(blob)) await storeWithRepair(store, blob);
+  const found = await rehashBlobs(store.blobs, here);
+  for (const blob of here) {
     const actual = found.get(blob.sha256) ?? null;
     if (actual === blob.sha256 && !isDamaged(store.read, blob.sha256)) continue;
     if (actual !== null) await recordChanged(store, blob, actual);

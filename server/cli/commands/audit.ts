@@ -38,6 +38,8 @@ export interface AuditReport extends LostAndFoundFindings {
   damaged_objects: number;
   damaged: { sha256: string; bytes: number; problem: DamageProblem; found: string | null }[];
   restored: string[];
+  /** Objects that were not checked, because they have left this disk for a copy. */
+  elsewhere_objects?: number | undefined;
   recorded: boolean;
 }
 
@@ -131,6 +133,7 @@ async function readBlobs(folder: string): Promise<Omit<AuditReport, 'database'>>
       const done = report.bytes;
       const slice = await auditBlobs({ folder }, { after, onProgress: (bytes) => line.update(done + bytes) });
       report.checked += slice.checked;
+      if (slice.elsewhere > 0) report.elsewhere_objects = (report.elsewhere_objects ?? 0) + slice.elsewhere;
       report.bytes += slice.bytes;
       for (const { problem, ...object } of slice.findings) {
         if (problem === null) {
@@ -209,6 +212,9 @@ function printReport(report: AuditReport): void {
   printLost(report);
   if (!recorded && database.ok)
     print('A node has this folder open: it was only read, and nothing was recorded.');
+  const { elsewhere_objects = 0 } = report;
+  if (elsewhere_objects > 0)
+    print(`${elsewhere_objects} objects have left this disk and were not checked. Check their copy.`);
   const all = `${checked} ${checked === 1 ? 'object' : 'objects'}, ${bytes} bytes`;
   print(
     damaged_objects === 0

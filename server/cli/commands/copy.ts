@@ -1,22 +1,34 @@
 import { parseArgs } from 'node:util';
-import type { Copy, CopySync } from '../../../shared/node/copy.ts';
+import { type Copy, type CopySync, copyKeySchema } from '../../../shared/node/copy.ts';
 import { systemClock } from '../../../shared/values/clock.ts';
 import { openArchiveForWriting } from '../../collection/record/openArchiveForWriting.ts';
 import { Jobs } from '../../runtime/jobs.ts';
 import { createLog } from '../../runtime/log.ts';
 import { FolderInUseError } from '../../store/opening/folderLock.ts';
-import { archiveFolder, type Command, type ExitCode, print, printError } from '../command.ts';
+import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
 import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
 import { NODE_OPTIONS, optionsHelp } from '../options.ts';
+import { askPassphrase, PASSPHRASE_HELP } from '../passphrase.ts';
 import { connectToNode, type NodeOptions, type RunningNode } from '../runningNode.ts';
 
-const OPTIONS = { ...NODE_OPTIONS, ...TARGET_OPTIONS } as const;
+const OPTIONS = {
+  key: {
+    type: 'boolean',
+    default: false,
+    help: 'also keep the key of the archive in the copy, encrypted with a passphrase of 12 characters or more',
+  },
+  ...NODE_OPTIONS,
+  ...TARGET_OPTIONS,
+} as const;
 
 const HELP = `Usage: strongroom copy TARGET [options]
 
 Brings a second copy of the archive up to date: its objects, its records and its ledger. Only what is new is sent. The
 first call creates the copy; the place must be empty. “strongroom restore” makes an archive from a copy, and “strongroom
 verify” verifies one. Uses the running node of the data folder, or opens the folder itself.
+
+The key is in the copy only with --key. Whoever can read the copy can then try passphrases: choose a long one.
+${PASSPHRASE_HELP}
 
 ${TARGET_HELP}
 
@@ -29,6 +41,7 @@ interface CopyClient {
   list(): Promise<Copy[]>;
   add(copy: { target: string; endpoint?: string; region?: string }): Promise<Copy>;
   sync(id: string): Promise<CopySync>;
+  keepKey(id: string, passphrase: string): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -40,6 +53,10 @@ export const copy: Command = {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
     const target = targetOf(positionals);
     const { endpoint, region } = values;
+    const passphrase = values.key
+      ? copyKeySchema.safeParse({ passphrase: await askPassphrase({ isNew: true }) })
+      : undefined;
+    if (passphrase?.success === false) throw new UsageError('The passphrase needs at least 12 characters.');
     const client = await openClient(values);
     try {
       const known = (await client.list()).find(
@@ -48,6 +65,7 @@ export const copy: Command = {
       const place = { target, ...(endpoint && { endpoint }), ...(region && { region }) };
       const { id } = known ?? (await client.add(place));
       const sent = await client.sync(id);
+      if (passphrase) await client.keepKey(id, passphrase.data.passphrase);
       if (values.json) print(JSON.stringify({ ok: true, id, target, ...sent }));
       else print(describe(target, sent));
       return 0;
@@ -75,6 +93,7 @@ function remoteClient(node: RunningNode): CopyClient {
   return {
     list: async () => ((await node.request('GET', '/manage/copies?limit=500')) as { items: Copy[] }).items,
     add: async (added) => (await node.request('POST', '/manage/copies', json(added))) as Copy,
+    keepKey: (id, passphrase) => node.request('PUT', `/manage/copies/${id}/key`, json({ passphrase })),
     sync: async (id) => (await node.request('POST', `/manage/copies/${id}/sync?wait=true`)) as CopySync,
     close: async () => {},
   };
@@ -91,6 +110,7 @@ async function openInProcess(folder: string): Promise<CopyClient> {
     list: () => copies.list(),
     add: (added) => copies.add(added),
     sync: (id) => copies.sync(id).finished,
+    keepKey: (id, passphrase) => copies.keepKey(id, passphrase),
     close: async () => {
       copies.close();
       await jobs.close();

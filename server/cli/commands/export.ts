@@ -38,8 +38,10 @@ export const exportFile: Command = {
     const file = resolve(values.out);
     if (existsSync(file)) throw new UsageError(`${file} already exists; choose another name with --out.`);
     const archive = await openForExport(folder, systemClock);
+    // Loaded here, so that the list of commands does not wait for it.
+    const { ReadThrough } = await import('../../copies/offload/readThrough.ts');
     try {
-      const written = await exportArchive(archive, file);
+      const written = await exportArchive(archive, file, (opened) => new ReadThrough(opened));
       if (values.json) print(JSON.stringify({ ok: true, file, ...written }));
       else print(`${file} was written: the dump and ${written.blobs} blobs of ${written.bytes} bytes.`);
       return 0;

@@ -5,8 +5,17 @@ import { type Command, type ExitCode, print, printError } from '../command.ts';
 import { TARGET_HELP, TARGET_OPTIONS, targetOf } from '../copyTarget.ts';
 import { requireEmpty } from '../emptyFolder.ts';
 import { ARCHIVE_OPTIONS, optionsHelp } from '../options.ts';
+import { askPassphrase, PASSPHRASE_HELP } from '../passphrase.ts';
 
-const OPTIONS = { ...ARCHIVE_OPTIONS, ...TARGET_OPTIONS } as const;
+const OPTIONS = {
+  key: {
+    type: 'boolean',
+    default: false,
+    help: 'also restore the key that the copy holds, encrypted with a passphrase',
+  },
+  ...ARCHIVE_OPTIONS,
+  ...TARGET_OPTIONS,
+} as const;
 
 const HELP = `Usage: strongroom restore TARGET --data DIR [options]
 
@@ -15,7 +24,9 @@ entry, each object against its digest. The data folder must be empty or not exis
 
 The archive has the same ledger and gives the same answers. It refuses writes until you choose its key: “strongroom key
 --renew --data DIR” makes a new one; “strongroom key --same-key --data DIR” continues with the old one if you have put
-its file “key” back and nothing was signed after the copy.
+its file “key” back, or restored it with --key, and nothing was signed after the copy.
+
+${PASSPHRASE_HELP}
 
 ${TARGET_HELP}
 
@@ -35,15 +46,20 @@ export const restore: Command = {
     const address = targetOf(positionals);
     const folder = resolve(values.data);
     await requireEmpty(folder);
+    const passphrase = values.key ? await askPassphrase({ isNew: false }) : undefined;
     // Loaded here, so that the list of commands does not wait for it.
     const { restoreCopy } = await import('../../copies/restore.ts');
     const { openTarget } = await import('../../copies/targets/openTarget.ts');
-    const target = await openTarget({ target: address, endpoint: values.endpoint, region: values.region });
+    const target = await openTarget(
+      { target: address, endpoint: values.endpoint, region: values.region },
+      { isReadOnly: true },
+    );
     try {
       const { head, objects, bytes, missing } = await restoreCopy({
         target,
         folder,
         clock: systemClock,
+        passphrase,
         signal: new AbortController().signal,
         progress: () => {},
       });

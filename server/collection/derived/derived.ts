@@ -29,7 +29,7 @@ export interface DerivedOptions {
 
 /** Opens the service. Nothing is derived before the first request or `startFollowing`. */
 export function openDerived({ store, log, jobs, startChild, idleMs }: DerivedOptions): Derived {
-  const deriver = new Deriver(log, startChild);
+  const deriver = new Deriver(log, startChild, store.blobs);
   const idleMonitor = new IdleMonitor(store, idleMs);
   const texts = new Texts({ store, deriver, write: idleMonitor.write });
   const follower = new TextFollower({ store, texts, idleMonitor, jobs, log });

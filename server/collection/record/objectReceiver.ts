@@ -133,11 +133,15 @@ export class ObjectReceiver {
     };
   }
 
-  /** Returns whether the object has a row and a file of the right size, and is not known to be damaged. */
+  /**
+   * Returns whether the object has a row and a file of the right size, or has left this disk for a copy, and is not known
+   * to be damaged.
+   */
   async isStored(sha256: string): Promise<boolean> {
     const bytes = blobBytes(this.#store.read, sha256);
     if (bytes === undefined || isDamaged(this.#store.read, sha256)) return false;
-    return (await this.#store.blobs.bytesOf(sha256)) === bytes;
+    const { blobs } = this.#store;
+    return (await blobs.bytesOf(sha256)) === bytes || blobs.away.bytesOf(sha256) === bytes;
   }
 
   #reachedStorageLimit(bytes: number) {

@@ -35,7 +35,7 @@ export async function readObjectView(
   const bytes = requireObject(store.read, sha256);
   const retrieval = requireRetrieval(store, sha256, query);
   // A 304 does not repeat the headers that the object arrived with.
-  const { file, contentType, contentEncoding } = objectToRead(store, sha256);
+  const { contentType, contentEncoding } = objectToRead(store, sha256);
   const { source_id, url, name, final_url, moment, observer, observed_at, original_observed_at, status } =
     retrieval;
   const encoding = contentEncodingOf(retrieval.headers) ?? contentEncoding;
@@ -43,7 +43,7 @@ export async function readObjectView(
     sha256,
     bytes,
     content_type: contentType,
-    kind: await viewKind({ file, url: final_url, contentType, isEncoded: encoding !== null }),
+    kind: await viewKind(store, { sha256, url: final_url, contentType, isEncoded: encoding !== null }),
     file_name: fileNameOf({ url: final_url, contentType, encoding, headers: retrieval.headers, at: moment }),
     content: encoding === null ? `/archive/${sha256}` : decodedPath(store, sha256, retrieval),
     source: { id: source_id, url, name },

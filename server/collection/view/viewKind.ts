@@ -1,6 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import type { ViewKind } from '../../../shared/collection/view.ts';
-import { isMissing, isUnreadable } from '../../store/blobs/blobStore.ts';
+import { startOfBlob } from '../../store/blobs/startOfBlob.ts';
+import type { Store } from '../../store/store.ts';
 import { mediaKind } from '../derived/body/mediaKind.ts';
 
 /** How much of an object is inspected. */
@@ -9,7 +9,7 @@ const FEED_TYPES = /^application\/(rss|atom|rdf)\+xml/i;
 const FEED_ROOT = /<(rss|feed|rdf:RDF)[\s>]/;
 
 interface ObjectToShow {
-  file: string;
+  sha256: string;
   url: string;
   contentType: string | null;
   /** Whether the stored bytes are encoded, so that their beginning says nothing. */
@@ -17,8 +17,13 @@ interface ObjectToShow {
 }
 
 /** Returns how an object is shown, by its content type, its first bytes and its address. */
-export async function viewKind({ file, url, contentType, isEncoded }: ObjectToShow): Promise<ViewKind> {
-  const head = isEncoded ? new Uint8Array() : await startOf(file);
+export async function viewKind(
+  { blobs }: Pick<Store, 'blobs'>,
+  { sha256, url, contentType, isEncoded }: ObjectToShow,
+): Promise<ViewKind> {
+  const head = isEncoded
+    ? new Uint8Array()
+    : ((await startOfBlob(blobs, sha256, INSPECTED_BYTES)) ?? new Uint8Array());
   const type = contentType ?? '';
   const path = URL.parse(url)?.pathname ?? '';
   if (/^image\/svg\+xml/i.test(type)) return 'image';
@@ -28,19 +33,4 @@ export async function viewKind({ file, url, contentType, isEncoded }: ObjectToSh
   if (kind === 'text')
     return /^text\/(x-)?markdown/i.test(type) || /\.(md|markdown)$/i.test(path) ? 'markdown' : 'text';
   return kind;
-}
-
-/** Returns the first bytes of a file, or none if it cannot be read. Showing it then reports the error. */
-async function startOf(file: string): Promise<Uint8Array> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(file);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(INSPECTED_BYTES), 0, INSPECTED_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } catch (error) {
-    if (isMissing(error) || isUnreadable(error)) return new Uint8Array();
-    throw error;
-  } finally {
-    await handle?.close();
-  }
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { constants, createReadStream, createWriteStream } from 'node:fs';
+import { access, mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -16,12 +16,16 @@ import { CopyError, type CopyTarget, DamagedSourceError, type TargetFile } from 
 const PARTIAL = '.partial-';
 
 /**
- * Opens a folder as the target of a copy: another disk, a memory stick, a network drive. It is created if it does not
- * exist, but its parent must exist: a missing parent is a disk that is not mounted.
+ * Opens a folder as the target of a copy: another disk, a memory stick, a network drive. To be written, it is created if
+ * it does not exist, but its parent must exist: a missing parent is a disk that is not mounted. To be read, it is not
+ * changed.
  *
  * @throws CopyError
  */
-export async function openFolderTarget(folder: string): Promise<CopyTarget> {
+export async function openFolderTarget(
+  folder: string,
+  { isReadOnly }: { isReadOnly: boolean },
+): Promise<CopyTarget> {
   const explained = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     try {
       return await work();
@@ -29,7 +33,7 @@ export async function openFolderTarget(folder: string): Promise<CopyTarget> {
       throw explain(error, folder);
     }
   };
-  await explained(() => createOnMountedDisk(folder));
+  await explained(() => (isReadOnly ? requireFolder(folder) : createOnMountedDisk(folder)));
   const made = new Set<string>([folder]);
   const unsettled = new Set<string>();
   const createParent = async (path: string) => {
@@ -66,7 +70,7 @@ export async function openFolderTarget(folder: string): Promise<CopyTarget> {
         await syncFiles(folder, paths);
         for (const path of paths) unsettled.delete(path);
       }),
-    read: (path) => explained(() => openIfPresent(join(folder, path))),
+    read: (path, _signal, range) => explained(() => openIfPresent(folder, path, range)),
     list: (below) => listFiles(folder, below),
     remove: (path) => explained(() => rm(join(folder, path), { force: true })),
     close: () => {},
@@ -78,21 +82,38 @@ async function createOnMountedDisk(folder: string): Promise<void> {
     await mkdir(folder);
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error;
-    if (!(await stat(folder)).isDirectory()) throw new CopyError(`${folder} is a file, not a folder.`);
+    await requireFolder(folder);
   }
   for await (const { name } of await opendir(folder))
     if (name.startsWith(PARTIAL)) await rm(join(folder, name), { force: true });
 }
 
-async function openIfPresent(file: string) {
-  try {
-    const handle = await open(file, 'r');
-    return createReadStream('', { fd: handle, highWaterMark: 1_048_576 });
-  } catch (error) {
-    if (isMissing(error)) return undefined;
-    throw error;
-  }
+async function requireFolder(folder: string): Promise<void> {
+  if (!(await stat(folder)).isDirectory()) throw new CopyError(`${folder} is a file, not a folder.`);
 }
+
+/** The file is opened when the stream is first read, so that a stream that nobody reads leaves none open. */
+async function openIfPresent(
+  folder: string,
+  path: string,
+  range?: { start: number; end: number },
+): Promise<Readable | undefined> {
+  const file = join(folder, path);
+  try {
+    await access(file, constants.R_OK);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    // A file that is missing is damage; a folder that is missing is a disk that is not mounted.
+    await requireFolder(folder);
+    return undefined;
+  }
+  async function* chunks() {
+    yield* createReadStream(file, { highWaterMark: READ_SIZE, ...range }) as AsyncIterable<Buffer>;
+  }
+  return Readable.from(chunks(), { objectMode: false });
+}
+
+const READ_SIZE = 1_048_576;
 
 async function* listFiles(folder: string, below: string): AsyncGenerator<TargetFile> {
   let entries: Awaited<ReturnType<typeof opendir>>;

@@ -1,32 +1,37 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { Problem } from '../../../shared/problems.ts';
 import { isMissing, isUnreadable } from '../../store/blobs/fileErrors.ts';
-import { DamagedSourceError } from './target.ts';
+import { CopyError, DamagedSourceError, type StoredPayload } from './target.ts';
 
 const CHUNK = 1_048_576;
+
+/** Returns what an error of reading a stored object means for its copy. */
+export function asSourceError(cause: unknown, sha256: string): unknown {
+  const isDamaged = cause instanceof Problem && cause.code === 'blob_damaged';
+  if (isDamaged || isMissing(cause) || isUnreadable(cause)) return new DamagedSourceError(sha256, { cause });
+  return cause instanceof Problem ? new CopyError(cause.message, { cause }) : cause;
+}
 
 /**
  * Yields the bytes of a stored object and hashes them. The consumer must not publish what it wrote before the generator
  * has returned.
  *
- * @throws DamagedSourceError if the file is missing, unreadable or has another digest
+ * @throws DamagedSourceError if it is missing, unreadable or has another digest; CopyError if it
+ * has left this disk and no copy of it can be reached
  */
-export async function* readVerified({
-  file,
-  sha256,
-}: {
-  file: string;
-  sha256: string;
-}): AsyncGenerator<Buffer> {
+export async function* readVerified(payload: StoredPayload): AsyncGenerator<Uint8Array> {
+  const { sha256 } = payload;
   const hash = createHash('sha256');
   try {
-    for await (const chunk of createReadStream(file, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>) {
+    const chunks =
+      'read' in payload ? payload.read() : createReadStream(payload.file, { highWaterMark: CHUNK });
+    for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
       hash.update(chunk);
       yield chunk;
     }
   } catch (cause) {
-    if (isMissing(cause) || isUnreadable(cause)) throw new DamagedSourceError(sha256, { cause });
-    throw cause;
+    throw asSourceError(cause, sha256);
   }
   if (hash.digest('hex') !== sha256) throw new DamagedSourceError(sha256);
 }

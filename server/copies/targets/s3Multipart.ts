@@ -6,6 +6,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { readVerified } from './readVerified.ts';
+import type { StoredPayload } from './target.ts';
 
 const MIN_PART_BYTES = 8 * 1_048_576;
 /** S3 takes at most 10,000 parts. */
@@ -28,7 +29,7 @@ interface UploadedObject {
 export async function uploadInParts(
   client: S3Client,
   { Bucket, Key, ContentType }: UploadedObject,
-  payload: { file: string; size: number; sha256: string },
+  payload: StoredPayload,
   abortSignal: AbortSignal | undefined,
 ): Promise<void> {
   const created = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, ContentType }), {
@@ -70,8 +71,8 @@ function partBytes(size: number): number {
   return Math.max(MIN_PART_BYTES, Math.ceil(size / MAX_PARTS));
 }
 
-async function* inParts(chunks: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {
-  let pending: Buffer[] = [];
+async function* inParts(chunks: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Buffer> {
+  let pending: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of chunks) {
     pending.push(chunk);

@@ -65,15 +65,20 @@ export function openS3Target(address: BucketAddress): CopyTarget {
       }),
     // An object store answers when the object is durable.
     settle: () => Promise.resolve(),
-    read: (path, signal) =>
+    read: (path, signal, range) =>
       explained(async () => {
         try {
-          const command = new GetObjectCommand({ Bucket, Key: prefix + path });
+          const command = new GetObjectCommand({
+            Bucket,
+            Key: prefix + path,
+            Range: range && `bytes=${range.start}-${range.end}`,
+          });
           const { Body } = await client.send(command, { abortSignal: signal });
           return Body as Readable | undefined;
         } catch (error) {
-          if (error instanceof NoSuchKey || (statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket'))
-            return undefined;
+          // 416: the object is shorter than it was.
+          if (error instanceof NoSuchKey || statusOf(error) === 416) return undefined;
+          if (statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket') return undefined;
           throw error;
         }
       }),

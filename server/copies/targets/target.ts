@@ -1,7 +1,13 @@
 import type { Readable } from 'node:stream';
 
-/** A file that is put into a copy: bytes in memory, or a file on this disk that must have this digest. */
-export type Payload = { bytes: Buffer } | { file: string; size: number; sha256: string };
+/** A stored object that must have this digest: a file, or what reads it. */
+export type StoredPayload = ({ file: string } | { read: () => AsyncIterable<Uint8Array> }) & {
+  size: number;
+  sha256: string;
+};
+
+/** What is put into a copy: bytes in memory, or a stored object. */
+export type Payload = { bytes: Buffer } | StoredPayload;
 
 /** A file of a copy. */
 export interface TargetFile {
@@ -30,8 +36,15 @@ export interface CopyTarget {
   ): Promise<void>;
   /** Resolves when everything that was put is on stable storage. */
   settle(): Promise<void>;
-  /** Reads a file; undefined if there is none. */
-  read(path: string, signal?: AbortSignal): Promise<Readable | undefined>;
+  /**
+   * Reads a file, or its bytes `start` to `end`, both inclusive; undefined if there is none. The caller reads the stream
+   * to its end or destroys it.
+   */
+  read(
+    path: string,
+    signal?: AbortSignal,
+    range?: { start: number; end: number },
+  ): Promise<Readable | undefined>;
   /** Lists the files below a folder such as `archive/`, in no particular order. */
   list(folder: string, signal?: AbortSignal): AsyncIterable<TargetFile>;
   /** Removes a file, which may not exist. */

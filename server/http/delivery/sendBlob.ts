@@ -3,12 +3,13 @@ import { ifRangeMatches, isFresh, requirePreconditions } from './conditions.ts';
 import type { PreparedBlob } from './prepareBlob.ts';
 import { rangeBody, unsatisfiable } from './rangeBody.ts';
 import { rangesOf } from './ranges.ts';
-import { sendParts, sizeOf } from './sendParts.ts';
+import { type ReadElsewhere, sendParts, sizeOf } from './sendParts.ts';
 
 /**
  * Sends a blob: all bytes, one or more ranges (RFC 9110, section 14), or 304. The bytes never change, so the entity tag
  * is their digest and caches may keep them forever. Works without Express.
  *
+ * @param read reads the bytes if the blob has left this disk
  * @throws Problem `range_not_satisfiable`, `precondition_failed`; `blob_damaged` if the file is missing or has the wrong
  * size. Usually nothing has been sent then; otherwise the caller must close the connection.
  */
@@ -16,6 +17,7 @@ export async function sendBlob(
   request: IncomingMessage,
   response: ServerResponse,
   ready: PreparedBlob,
+  read?: ReadElsewhere,
 ): Promise<void> {
   const { blob, type, validators, headers } = ready;
   requirePreconditions(request, validators);
@@ -32,5 +34,6 @@ export async function sendBlob(
     bytes: blob.bytes,
     parts: isHead ? [] : parts,
     after: isHead ? '' : after,
+    read,
   });
 }

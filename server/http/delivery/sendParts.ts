@@ -15,7 +15,12 @@ export interface FileBody extends BlobFile {
   parts: readonly Part[];
   /** The text after the last part. */
   after: string;
+  /** Reads the bytes if the file has left this disk. */
+  read?: ReadElsewhere | undefined;
 }
+
+/** Reads bytes that are not in a file here, each verified. @throws Problem `copy_unreachable`, `blob_damaged` */
+export type ReadElsewhere = (range: ByteRange) => AsyncIterable<Uint8Array>;
 
 /** Bodies up to this size are read in one go, which is three times as fast as a stream. */
 const SYNC_BYTES = 262_144;
@@ -32,6 +37,7 @@ let activeStreams = 0;
  * @throws Problem `blob_damaged`, before anything is sent or in the middle. Then the caller must close the connection.
  */
 export async function sendParts(response: ServerResponse, body: FileBody): Promise<void> {
+  if (body.read) return streamElsewhere(response, body, body.read);
   const length = body.parts.reduce((sum, part) => sum + sizeOf(part), 0);
   if (length <= SYNC_BYTES) sendBuffered(response, body);
   else await stream(response, body);
@@ -84,10 +90,36 @@ async function stream(response: ServerResponse, body: FileBody): Promise<void> {
   }
 }
 
+/** Sends bytes that are read from elsewhere. The head is sent with the first of them, so that a failure has a response. */
+async function streamElsewhere(response: ServerResponse, body: FileBody, read: ReadElsewhere): Promise<void> {
+  const chunks = chunksOf(body, read);
+  try {
+    for await (const chunk of chunks) {
+      if (!response.headersSent) response.writeHead(body.status, body.headers);
+      await write(response, chunk);
+    }
+    if (!response.headersSent) response.writeHead(body.status, body.headers);
+    response.end();
+  } catch (error) {
+    if (!(error instanceof ReaderDisconnectedError)) throw error;
+  }
+}
+
+async function* chunksOf({ parts, after }: FileBody, read: ReadElsewhere): AsyncGenerator<Uint8Array> {
+  for (const { before, ...range } of parts) {
+    const chunks = read(range)[Symbol.asyncIterator]();
+    const first = await chunks.next();
+    if (before) yield Buffer.from(before, 'latin1');
+    if (!first.done) yield first.value;
+    yield* { [Symbol.asyncIterator]: () => chunks };
+  }
+  if (after) yield Buffer.from(after, 'latin1');
+}
+
 class ReaderDisconnectedError extends Error {}
 
 /** Resolves when the bytes are written and their buffer can be reused. Rejects when the reader disconnects. */
-function write(response: ServerResponse, bytes: Buffer): Promise<void> {
+function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const onClose = () => reject(new ReaderDisconnectedError());
     if (response.closed) return onClose();

@@ -1,6 +1,6 @@
-import { createReadStream, type ReadStream } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { AwayBlobs, type Bounds } from './awayBlobs.ts';
 import { BlobWriter } from './blobWriter.ts';
 import { createFolder } from './durableFile.ts';
 import { isMissing, isNoSpace } from './fileErrors.ts';
@@ -12,6 +12,7 @@ import { recoverJournal } from './recoverJournal.ts';
 import { rewriteBlobs } from './rewriteBlobs.ts';
 import { Staging } from './staging.ts';
 
+export type { Bounds, Elsewhere } from './awayBlobs.ts';
 export { isMissing, isUnreadable } from './fileErrors.ts';
 export { type StagedBlob, type StagedFile, TooManyBytesError, type WriteVia } from './staging.ts';
 
@@ -35,6 +36,8 @@ export interface Recovery {
  */
 export class BlobStore {
   readonly staging: Staging;
+  /** The blobs that may have left this disk. */
+  readonly away: AwayBlobs;
   readonly #folder: string;
   readonly #writer: BlobWriter;
   readonly #lost: LostAndFound;
@@ -47,6 +50,7 @@ export class BlobStore {
     this.#folder = folder;
     this.#writer = new BlobWriter(folder);
     this.#lost = new LostAndFound(folder);
+    this.away = new AwayBlobs(folder);
     this.#pending = new PendingBlobs(folder, this.#lost);
     this.staging = new Staging(folder, this.#writer, this.#pending);
   }
@@ -56,9 +60,13 @@ export class BlobStore {
     return blobPath(this.#folder, sha256);
   }
 
-  /** Reads a blob, or its bytes `start` to `end`, both inclusive. */
-  createReadStream(sha256: string, range: { start?: number; end?: number } = {}): ReadStream {
-    return createReadStream(this.fileOf(sha256), { highWaterMark: 524_288, ...range });
+  /**
+   * Reads a blob, or its bytes `start` to `end`, both inclusive. One that has left this disk is read from a copy.
+   *
+   * @throws the errors of the file, if it is missing or cannot be read; Problem `copy_unreachable`
+   */
+  read(sha256: string, bounds: Partial<Bounds> = {}): AsyncGenerator<Buffer> {
+    return this.away.read(sha256, bounds);
   }
 
   /** Returns the size of a blob's file, or undefined if there is none. */

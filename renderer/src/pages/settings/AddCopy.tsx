@@ -1,4 +1,4 @@
-import { PasswordInput, SegmentedControl, Stack, TextInput } from '@mantine/core';
+import { NumberInput, PasswordInput, SegmentedControl, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
@@ -28,6 +28,7 @@ const EMPTY = {
   region: '',
   access_key: '',
   secret_key: '',
+  every_minutes: '' as number | '',
 };
 type Values = typeof EMPTY;
 
@@ -81,6 +82,15 @@ function AddCopyForm({ onDone, onCancel, onDirty }: FormDialogControls) {
         ) : (
           <BucketFields form={form} />
         )}
+        <NumberInput
+          label="Sync every"
+          description="Minutes between two syncs while the copy is behind. Empty: 5."
+          min={1}
+          max={43_200}
+          allowDecimal={false}
+          hideControls
+          {...form.getInputProps('every_minutes')}
+        />
         {add.error && <ErrorNote error={add.error} />}
         <DialogButtons submit="Add copy" isPending={add.isPending} onCancel={onCancel} />
       </Stack>
@@ -114,8 +124,9 @@ function BucketFields({ form }: { form: Pick<ReturnType<typeof useForm<Values>>,
   );
 }
 
-function bodyOf({ kind, folder, bucket, ...options }: Values): NewCopy {
-  if (kind === 'folder') return { target: folderTarget(folder) ?? '' };
+function bodyOf({ kind, folder, bucket, every_minutes, ...options }: Values): NewCopy {
+  const every = every_minutes === '' ? {} : { every_minutes };
+  if (kind === 'folder') return { target: folderTarget(folder) ?? '', ...every };
   const given = Object.entries(options).filter(([, value]) => value !== '');
-  return { target: `s3://${bucket.trim().replace(/^s3:\/\//, '')}`, ...Object.fromEntries(given) };
+  return { target: `s3://${bucket.trim().replace(/^s3:\/\//, '')}`, ...Object.fromEntries(given), ...every };
 }

@@ -9,6 +9,7 @@ import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { useJobs } from '../../state/jobs.ts';
 import { AddCopy } from './AddCopy.tsx';
+import { AwayObjects } from './AwayObjects.tsx';
 import { CopyItem } from './CopyItem.tsx';
 import classes from './SettingsPage.module.css';
 
@@ -59,6 +60,7 @@ export function Copies() {
               ))}
             </ul>
             <div>{add}</div>
+            <AwayObjects />
           </>
         )}
       </div>

@@ -2,7 +2,12 @@ import { Button, Group, Modal } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconAlertTriangle, IconCircleCheck, IconCircleDashed } from '@tabler/icons-react';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type Copy, type CopyCheck, copyCheckSchema } from '../../../../shared/node/copy.ts';
+import {
+  type Copy,
+  type CopyCheck,
+  copyCheckSchema,
+  DEFAULT_EVERY_MINUTES,
+} from '../../../../shared/node/copy.ts';
 import type { Job } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
 import { callKey } from '../../api/useCall.ts';
@@ -10,11 +15,17 @@ import { TimeText } from '../../components/data/TimeText.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { countOf } from '../../format/size.ts';
 import { useFollowedJob } from '../../state/useFollowedJob.ts';
+import { CopyKey } from './CopyKey.tsx';
 import { placeOf } from './copyPlace.ts';
 import classes from './SettingsPage.module.css';
 
 /** The number of objects that a check of a sample reads back. */
 const SAMPLE = 100;
+
+const PAUSED: Record<NonNullable<Copy['paused']>, string> = {
+  no_network: 'Paused: this machine has no network.',
+  metered: 'Paused: the network costs by volume. “Sync now” sends in any case.',
+};
 
 type Work = 'sync' | 'check' | 'sample';
 
@@ -23,6 +34,7 @@ export function CopyItem({ copy }: { copy: Copy }) {
   const place = placeOf(copy.target);
   const params = { id: copy.id };
   const [isRemoving, removing] = useDisclosure();
+  const [isKeyOpen, keyDialog] = useDisclosure();
   const work = useMutation({
     mutationFn: async (kind: Work) => {
       const job =
@@ -54,14 +66,20 @@ export function CopyItem({ copy }: { copy: Copy }) {
         {copy.endpoint && <p className="muted small">at {copy.endpoint}</p>}
       </div>
       <State copy={copy} />
+      {copy.paused && <p className="small">{PAUSED[copy.paused]}</p>}
       <p className="muted small">
         Last sync: {copy.synced_at ? <TimeText at={copy.synced_at} /> : 'never'} · last check:{' '}
-        {copy.checked_at ? <TimeText at={copy.checked_at} /> : 'never'}
+        {copy.checked_at ? <TimeText at={copy.checked_at} /> : 'never'} · every{' '}
+        {countOf(copy.every_minutes ?? DEFAULT_EVERY_MINUTES, 'minute')} · key:{' '}
+        {copy.has_key ? 'there, encrypted' : 'not there'}
       </p>
       <Group gap="xs">
         {button('sync', 'Sync now')}
         {button('check', 'Check all')}
         {button('sample', 'Check a sample')}
+        <Button variant="default" size="compact-sm" aria-label={`Key: ${place}`} onClick={keyDialog.open}>
+          Key…
+        </Button>
         <Button
           variant="subtle"
           color="red"
@@ -78,6 +96,7 @@ export function CopyItem({ copy }: { copy: Copy }) {
           <output>{sentenceOf(checked)}</output>
         </p>
       )}
+      {isKeyOpen && <CopyKey copy={copy} place={place} onClose={keyDialog.close} />}
       {isRemoving && <RemoveCopy copy={copy} place={place} onClose={removing.close} />}
     </li>
   );

@@ -18,7 +18,13 @@ const formSchema = settingsSchema.omit({ tls: true });
 type Typed = Record<Exclude<keyof Settings, 'tls'>, number | string>;
 
 function typedOf({ tls: _onSharingPage, ...settings }: Settings): Typed {
-  return { ...settings, retry_delays_seconds: settings.retry_delays_seconds.join(', ') };
+  const { offload_after_days, keep_local_gb } = settings;
+  return {
+    ...settings,
+    retry_delays_seconds: settings.retry_delays_seconds.join(', '),
+    offload_after_days: offload_after_days ?? '',
+    keep_local_gb: keep_local_gb ?? '',
+  };
 }
 
 function settingsOf(typed: Typed): Record<keyof Typed, unknown> {
@@ -26,7 +32,13 @@ function settingsOf(typed: Typed): Record<keyof Typed, unknown> {
     .split(/[\s,;]+/)
     .filter(Boolean)
     .map(Number);
-  return { ...typed, retry_delays_seconds: delays };
+  const orNone = (value: number | string) => (value === '' ? null : value);
+  return {
+    ...typed,
+    retry_delays_seconds: delays,
+    offload_after_days: orNone(typed.offload_after_days),
+    keep_local_gb: orNone(typed.keep_local_gb),
+  };
 }
 
 /** The first error of each setting by its name. An error in one of the delays is shown at the list. */
@@ -126,9 +138,9 @@ interface SettingRowProps {
 }
 
 function SettingRow({ field, input }: SettingRowProps) {
-  const { name, label, meaning, unit, isWide } = field;
+  const { name, label, meaning, unit, isWide, isOptional } = field;
   const standard = DEFAULT_SETTINGS[name];
-  const hint = `Default ${standard === '' ? 'none' : Array.isArray(standard) ? standard.join(', ') : standard}`;
+  const hint = `Default ${standard === '' || standard === null ? 'none' : Array.isArray(standard) ? standard.join(', ') : standard}`;
   const shared = {
     ...input,
     id: name,
@@ -148,7 +160,7 @@ function SettingRow({ field, input }: SettingRowProps) {
           {meaning} {hint}.
         </span>
       </label>
-      {typeof standard === 'number' ? (
+      {typeof standard === 'number' || isOptional ? (
         <NumberInput {...shared} {...withUnit} hideControls thousandSeparator="," />
       ) : (
         <TextInput {...shared} {...(unit && withUnit)} />

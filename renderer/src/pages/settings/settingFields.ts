@@ -6,6 +6,8 @@ export interface SettingField {
   /** What the setting does, including at its limits. */
   meaning: string;
   unit: string;
+  /** Whether an empty field means no limit; otherwise a number is needed. */
+  isOptional?: boolean;
   /** Whether the field needs the full width. */
   isWide?: boolean;
 }
@@ -157,6 +159,27 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
         meaning:
           'Each byte is re-hashed once in this period, in small steps every ten minutes, at 20 MB/s at most. 0 turns these checks off.',
         unit: 'days',
+      },
+    ],
+  },
+  {
+    title: 'Space on this disk',
+    meaning:
+      'Objects that a copy holds may leave this disk. They are then read from the copy: without it, or without the network, they cannot be had. An object leaves only after the copy was read back. Its last copy cannot be removed before it is back.',
+    fields: [
+      {
+        name: 'offload_after_days',
+        label: 'Objects may leave after',
+        meaning: 'Days since an object was stored. Empty: no object leaves by its age.',
+        unit: 'days',
+        isOptional: true,
+      },
+      {
+        name: 'keep_local_gb',
+        label: 'Keep on this disk',
+        meaning: 'The newest objects of this size stay here. Empty: no limit.',
+        unit: 'GB',
+        isOptional: true,
       },
     ],
   },

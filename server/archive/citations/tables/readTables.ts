@@ -39,7 +39,7 @@ export async function readTables(
 async function readTable(store: DamageContext, file: PackFile): Promise<TableDescription | undefined> {
   if (file.bytes === 0 || isDamaged(store.read, file.sha256)) return undefined;
   try {
-    const head = await buffer(store.blobs.createReadStream(file.sha256, { start: 0, end: HEAD_BYTES - 1 }));
+    const head = await buffer(store.blobs.read(file.sha256, { start: 0, end: HEAD_BYTES - 1 }));
     return parseHead(file, head);
   } catch (error) {
     if (!isBlobDamageError(error)) throw error;

@@ -22,7 +22,7 @@ export function packFileOf(store: DamageContext, id: string): PackFileOutput {
     reportDamage: ({ sha256 }) => confirmDamage(store, [sha256]),
     read: async function* ({ sha256 }, range) {
       try {
-        yield* store.blobs.createReadStream(sha256, range) as AsyncIterable<Uint8Array>;
+        yield* store.blobs.read(sha256, range);
       } catch (error) {
         if (!isBlobDamageError(error)) throw error;
         await confirmDamage(store, [sha256]);

@@ -1,5 +1,5 @@
-import { type FileHandle, open } from 'node:fs/promises';
-import { isMissing, isUnreadable } from '../../../store/blobs/blobStore.ts';
+import { startOfBlob } from '../../../store/blobs/startOfBlob.ts';
+import type { Store } from '../../../store/store.ts';
 
 const KNOWN_CODINGS: ReadonlySet<string> = new Set(['gzip', 'x-gzip', 'deflate', 'br', 'zstd']);
 /** Bodies are encoded once, rarely twice; more is an attack on the client. */
@@ -14,28 +14,17 @@ const INSPECTED_BYTES = 512;
  *
  * @param recorded the codings of the recorded response, as `contentEncodingOf` returns them.
  */
-export async function sentEncoding(file: string, recorded: string | null): Promise<string | undefined> {
+export async function sentEncoding(
+  { blobs }: Pick<Store, 'blobs'>,
+  sha256: string,
+  recorded: string | null,
+): Promise<string | undefined> {
   const codings = recorded?.split(', ') ?? [];
   const last = codings.at(-1);
   if (recorded === null || last === undefined || codings.length > MAX_CODINGS) return undefined;
   if (!codings.every((coding) => KNOWN_CODINGS.has(coding))) return undefined;
-  const start = await startOf(file);
+  const start = await startOfBlob(blobs, sha256, INSPECTED_BYTES);
   return start && isEncodedAs(start, last) ? recorded : undefined;
-}
-
-/** Returns the first bytes of a file, or undefined if it cannot be read. Sending the file then reports the error. */
-async function startOf(file: string): Promise<Uint8Array | undefined> {
-  let handle: FileHandle | undefined;
-  try {
-    handle = await open(file);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(INSPECTED_BYTES), 0, INSPECTED_BYTES, 0);
-    return buffer.subarray(0, bytesRead);
-  } catch (error) {
-    if (isMissing(error) || isUnreadable(error)) return undefined;
-    throw error;
-  } finally {
-    await handle?.close();
-  }
 }
 
 function isEncodedAs(start: Uint8Array, coding: string): boolean {

@@ -27,7 +27,7 @@ export async function readStoredBody(
 ): Promise<{ body: StoredBody; head: Buffer; blockDigest: string } | undefined> {
   const bytes = blobBytes(database, sha256);
   if (bytes === undefined) return undefined;
-  const read = () => blobs.createReadStream(sha256) as AsyncIterable<Uint8Array>;
+  const read = () => blobs.read(sha256);
   const head = headOf(bytes);
   const [payload, block] = [createHash('sha256'), createHash('sha256').update(head)];
   const held: Uint8Array[] = [];

@@ -2,6 +2,9 @@ import { Problem } from '../../../../shared/problems.ts';
 import type { StartChild } from '../../../runtime/child.ts';
 import type { Log } from '../../../runtime/log.ts';
 import { shuttingDown } from '../../../runtime/shuttingDown.ts';
+import type { BlobStore } from '../../../store/blobs/blobStore.ts';
+import { NotDerivableError } from '../notDerivable.ts';
+import { borrowObjects } from './borrowObjects.ts';
 import { DeriveQueue, type Priority, type QueuedTask, sourceOf } from './deriveQueue.ts';
 import type { DeriveTask, ResultOf } from './tasks.ts';
 
@@ -27,9 +30,12 @@ export class Deriver {
   readonly #quick: DeriveQueue;
   readonly #slow: DeriveQueue;
   readonly #slowSources = new Set<number>();
+  readonly #blobs: Pick<BlobStore, 'away'> | undefined;
   #isClosed = false;
 
-  constructor(log: Log, startChild?: StartChild) {
+  /** @param blobs fetches objects that have left this disk */
+  constructor(log: Log, startChild?: StartChild, blobs?: Pick<BlobStore, 'away'>) {
+    this.#blobs = blobs;
     this.#slow = new DeriveQueue(log, {
       maxMs: Number.POSITIVE_INFINITY,
       startChild,
@@ -46,11 +52,24 @@ export class Deriver {
   }
 
   /**
-   * Runs one task.
+   * Runs one task. Objects that have left this disk are fetched first.
    *
-   * @throws NotDerivableError if nothing can be derived from the object; Problem `derivation_busy`, `shutting_down`.
+   * @throws NotDerivableError if nothing can be derived from the object; Problem `derivation_busy`, `shutting_down`,
+   * `copy_unreachable`.
    */
-  derive<Task extends DeriveTask>(task: Task, options: DeriveOptions): Promise<ResultOf<Task>> {
+  async derive<Task extends DeriveTask>(task: Task, options: DeriveOptions): Promise<ResultOf<Task>> {
+    if (!this.#blobs) return this.#derive(task, options);
+    const borrowed = await borrowObjects(this.#blobs, task).catch((error: unknown) => {
+      throw asNotDerivable(error, options);
+    });
+    try {
+      return await this.#derive(borrowed.task, options);
+    } finally {
+      borrowed.release();
+    }
+  }
+
+  #derive<Task extends DeriveTask>(task: Task, options: DeriveOptions): Promise<ResultOf<Task>> {
     const { timeoutMs, priority = 'normal' } = options;
     if (this.#isClosed) return Promise.reject(shuttingDown());
     const queue = this.#slowSources.has(sourceOf(task) ?? 0) ? this.#slow : this.#quick;
@@ -78,6 +97,13 @@ export class Deriver {
     const left = await Promise.all([this.#quick.close(), this.#slow.close()]);
     for (const { reject } of left.flat()) reject(shuttingDown());
   }
+}
+
+/** In the background, an object that cannot be had now is one that is missing now: later tasks do not wait for it. */
+function asNotDerivable(error: unknown, { priority }: DeriveOptions): unknown {
+  if (!(error instanceof Problem)) return error;
+  if (error.code === 'blob_damaged') return new NotDerivableError('object_damaged', error.message, error);
+  return priority === 'low' ? new NotDerivableError('object_missing', error.message, error) : error;
 }
 
 function busy(): Problem {

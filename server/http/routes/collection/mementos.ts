@@ -68,7 +68,7 @@ export function mementoHandlers(store: Store, publicAddress: PublicAddress): Pic
       );
       await requireIntact(store, object);
       const { blob, options } = sealed(object)(request);
-      const encoding = await sentEncoding(object.file, contentEncoding);
+      const encoding = await sentEncoding(store, object.sha256, contentEncoding);
       const headers = {
         ...options.headers,
         ...(encoding !== undefined && {

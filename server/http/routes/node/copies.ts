@@ -1,12 +1,39 @@
 import type { Copies } from '../../../copies/copies.ts';
+import type { Offloading } from '../../../copies/offload/offloading.ts';
 import type { Handlers } from '../../app.ts';
 import { accepted, created, noContent, ok, page } from '../../reply.ts';
 
-/** Handlers for the copies of the archive. */
-export function copyHandlers(
-  copies: Copies,
-): Pick<Handlers, 'listCopies' | 'addCopy' | 'removeCopy' | 'syncCopy' | 'checkCopy'> {
+type CopyRoutes =
+  | 'listCopies'
+  | 'addCopy'
+  | 'removeCopy'
+  | 'syncCopy'
+  | 'checkCopy'
+  | 'keepKeyInCopy'
+  | 'removeKeyFromCopy'
+  | 'readOffload'
+  | 'offload'
+  | 'bringBack'
+  | 'readObjectPlaces';
+
+/** Handlers for the copies of the archive, and for the objects that have left this disk. */
+export function copyHandlers(copies: Copies, offloading: Offloading): Pick<Handlers, CopyRoutes> {
   return {
+    keepKeyInCopy: async ({ params, body }) => ok(await copies.keepKey(params.id ?? '', body.passphrase)),
+    removeKeyFromCopy: async ({ params }) => {
+      await copies.removeKey(params.id ?? '');
+      return noContent;
+    },
+    readOffload: () => ok(offloading.state()),
+    offload: async ({ query }) => {
+      const { job, finished } = offloading.start();
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+    bringBack: async ({ query }) => {
+      const { job, finished } = offloading.bringBack();
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+    readObjectPlaces: async ({ params }) => ok(await offloading.placesOf(params.sha256 ?? '')),
     listCopies: async ({ query, request }) => {
       const all = await copies.list();
       const { offset, limit } = query;

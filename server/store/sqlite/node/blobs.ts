@@ -59,7 +59,9 @@ export type CounterName =
   | 'archived_objects'
   | 'derived_documents'
   | 'damages'
-  | 'damaged_objects';
+  | 'damaged_objects'
+  | 'offloaded_objects'
+  | 'offloaded_bytes';
 
 /** Returns a count that triggers maintain in the same transaction as the rows. */
 export function counter(database: ReadDatabase, name: CounterName): number {

@@ -14,6 +14,10 @@ export interface CopyRow {
   synced_size: number;
   synced_at: string | null;
   checked_at: string | null;
+  /** When the last complete check began. */
+  read_back_at: string | null;
+  /** The verifier key whose private key the copy holds, encrypted. */
+  kept_key: string | null;
   last_error: string | null;
 }
 
@@ -65,6 +69,16 @@ export function setCopyError(database: WriteDatabase, id: string, error: string)
   statement(database, 'UPDATE copies SET last_error = ? WHERE id = ?').run(error, id);
 }
 
+/** Records whose private key a copy holds; null if it holds none. */
+export function setKeptKey(database: WriteDatabase, id: string, verifierKey: string | null): void {
+  statement(database, 'UPDATE copies SET kept_key = ? WHERE id = ?').run(verifierKey, id);
+}
+
+/** Records that everything in a copy was read back since a time. */
+export function setReadBack(database: WriteDatabase, id: string, since: string): void {
+  statement(database, 'UPDATE copies SET read_back_at = ? WHERE id = ?').run(since, id);
+}
+
 /** Returns whether a copy is known to hold an object. */
 export function isCopied(database: ReadDatabase, copy: string, sha256: string): boolean {
   return (
@@ -101,6 +115,14 @@ export function copiedObjectsAfter(
     .map(({ sha256 }) => sha256);
 }
 
+export function countCopiedObjects(database: ReadDatabase, copy: string): number {
+  return (
+    statement<{ count: number }>(database, 'SELECT count(*) AS count FROM copied_objects WHERE copy = ?').get(
+      copy,
+    )?.count ?? 0
+  );
+}
+
 /** Returns the objects of a copy that were checked longest ago, never checked ones first. */
 export function leastRecentlyChecked(database: ReadDatabase, copy: string, limit: number): string[] {
   return statement<{ sha256: string }>(
@@ -122,4 +144,24 @@ export function setObjectsChecked(
     'UPDATE copied_objects SET checked_at = ? WHERE copy = ? AND sha256 = ?',
   );
   for (const sha256 of digests) update.run(at, copy, sha256);
+}
+
+/** Records that an object was read back from a copy and was not intact. */
+export function setObjectUnchecked(database: WriteDatabase, copy: string, sha256: string): void {
+  statement(database, 'UPDATE copied_objects SET checked_at = NULL WHERE copy = ? AND sha256 = ?').run(
+    copy,
+    sha256,
+  );
+}
+
+/** Returns when an object was last read back from a copy; null if never, undefined if the copy does not hold it. */
+export function objectCheckedAt(
+  database: ReadDatabase,
+  copy: string,
+  sha256: string,
+): string | null | undefined {
+  return statement<{ checked_at: string | null }>(
+    database,
+    'SELECT checked_at FROM copied_objects WHERE copy = ? AND sha256 = ?',
+  ).get(copy, sha256)?.checked_at;
 }

@@ -1,0 +1,42 @@
+import { execFile } from 'node:child_process';
+import { networkInterfaces } from 'node:os';
+import { promisify } from 'node:util';
+
+/** Why nothing is sent over the network in the background; null if nothing speaks against it. */
+export type NetworkPause = 'no_network' | 'metered' | null;
+
+const TIMEOUT_MS = 5_000;
+/** NM_METERED_YES and NM_METERED_GUESS_YES of NetworkManager's D-Bus interface. */
+const METERED: ReadonlySet<string> = new Set(['u 1', 'u 3']);
+
+/**
+ * Returns whether this machine has no network, or one that costs by volume. Only Linux with NetworkManager tells a plain
+ * program that a network is metered. Elsewhere, and where the network is metered further on, it is not known.
+ */
+export async function readNetworkPause(): Promise<NetworkPause> {
+  const isConnected = Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ internal }) => !internal),
+  );
+  if (!isConnected) return 'no_network';
+  return (await isMetered()) ? 'metered' : null;
+}
+
+async function isMetered(): Promise<boolean> {
+  if (process.platform !== 'linux') return false;
+  const manager = 'org.freedesktop.NetworkManager';
+  const args = ['--system', 'get-property', manager, '/org/freedesktop/NetworkManager', manager, 'Metered'];
+  try {
+    const { stdout } = await promisify(execFile)('busctl', args, { timeout: TIMEOUT_MS });
+    return METERED.has(stdout.trim());
+  } catch {
+    // There is no NetworkManager, so it is not known.
+    return false;
+  }
+}
+
+/** Returns whether a copy is reached over the network: a bucket, unless its store runs on this machine. */
+export function isRemote({ target, endpoint }: { target: string; endpoint: string | null }): boolean {
+  if (!target.startsWith('s3:')) return false;
+  const host = endpoint === null ? undefined : URL.parse(endpoint)?.hostname;
+  return host === undefined || !/^(localhost|127\..*|\[::1\])$/.test(host);
+}
