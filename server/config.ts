@@ -20,6 +20,8 @@ export interface NodeConfig {
   audit?: boolean;
   /** Whether copies are kept up to date in the background. */
   copy?: boolean;
+  /** Whether checkpoints are timestamped and cosigned on schedule. */
+  prove?: boolean;
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;

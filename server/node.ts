@@ -7,6 +7,9 @@ import { openDerived } from './collection/derived/derived.ts';
 import { Diffs } from './collection/diff/diffs.ts';
 import { FileDiffs } from './collection/diff/fileDiffs.ts';
 import { Summaries } from './collection/diff/summaries.ts';
+import { isPrivateAddress } from './collection/fetch/addresses.ts';
+import { systemLookup } from './collection/fetch/connect.ts';
+import { createPost } from './collection/fetch/post.ts';
 import { openNoise } from './collection/noise/noise.ts';
 import { openArchiveForWriting } from './collection/record/openArchiveForWriting.ts';
 import { loadTimeline } from './collection/timeline/events.ts';
@@ -48,6 +51,7 @@ import { dumpHandlers } from './http/routes/ledger/dump.ts';
 import { fixityHandlers } from './http/routes/ledger/fixity.ts';
 import { ledgerHandlers } from './http/routes/ledger/ledger.ts';
 import { tileHandlers } from './http/routes/ledger/tiles.ts';
+import { timestampHandlers } from './http/routes/ledger/timestamps.ts';
 import { copyHandlers } from './http/routes/node/copies.ts';
 import { descriptionHandlers } from './http/routes/node/description.ts';
 import { invitationsHandlers } from './http/routes/node/invitations.ts';
@@ -58,6 +62,7 @@ import { normalizeRequestTarget } from './http/security/hostHeader.ts';
 import { Listeners } from './http/security/listeners.ts';
 import { PublicAddress } from './http/security/publicAddress.ts';
 import { isReadOnly } from './ledger/readOnly.ts';
+import { Timestamps } from './ledger/timestamps/timestamps.ts';
 import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { OwnerSessions } from './owner/sessions.ts';
@@ -122,6 +127,12 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const guards = createGuards({ listenHost: host, settings, secrets });
     const rendererFolder = config.rendererFolder ?? defaultRendererFolder();
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
+    const post = createPost(
+      { clock, lookup: systemLookup, isPrivateAddress, ...config.network },
+      () => settings.current,
+    );
+    const warn = (details: object, sentence: string) => log.warn(details, sentence);
+    const timestamps = new Timestamps({ store, checkpoints, settings, post, warn });
     const copies = new Copies({ store, checkpoints, jobs, log });
     const app = createApp({
       handlers: {
@@ -135,6 +146,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...blobsHandlers(store),
         ...ledgerHandlers(store, checkpoints),
         ...tileHandlers(store, checkpoints),
+        ...timestampHandlers(store, timestamps),
         ...dumpHandlers(store, checkpoints, exports),
         ...sourceHandlers(store, collection),
         ...captureHandlers(collection.captures),
@@ -183,6 +195,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         noise.close(),
         summaries.close(),
         fixity.close(),
+        timestamps.close(),
         jobs.close(),
       ]);
       await served;
@@ -197,6 +210,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await sharing.resume();
     writeLimits.startDailyReset();
     if (config.copy ?? true) copies.startFollowing();
+    if ((config.prove ?? true) && !isReadOnly(store.read)) timestamps.startSchedule();
     if ((config.collect ?? true) && !isReadOnly(store.read)) collection.startSchedule();
     loadTimeline(store).catch((error: unknown) =>
       log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),

@@ -35,6 +35,8 @@ export const PROBLEMS = {
   collection_running: { status: 409, title: 'A collection is running' },
   archive_read_only: { status: 409, title: 'The archive is read-only' },
   copy_failed: { status: 502, title: 'The copy could not be read or written' },
+  no_authority: { status: 409, title: 'There is no timestamp authority' },
+  authority_failed: { status: 502, title: 'No timestamp authority gave a valid timestamp' },
   copy_exists: { status: 409, title: 'This copy exists already' },
   id_taken: { status: 409, title: 'Another record has this id' },
   precondition_failed: { status: 412, title: 'A precondition of the request is not met' },

@@ -16,6 +16,7 @@ import type { RouteSpec } from './routes/route.ts';
 import { seenRoutes } from './routes/seen.ts';
 import { sourceRoutes } from './routes/sources.ts';
 import { studyRoutes } from './routes/studies.ts';
+import { timestampRoutes } from './routes/timestamps.ts';
 import { viewRoutes } from './routes/views.ts';
 import { warcRoutes } from './routes/warc.ts';
 
@@ -27,6 +28,7 @@ export const ROUTES = {
   ...itemRoutes,
   ...harvestingRoutes,
   ...ledgerRoutes,
+  ...timestampRoutes,
   ...captureRoutes,
   ...collectionRoutes,
   ...derivedRoutes,

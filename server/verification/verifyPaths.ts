@@ -9,6 +9,7 @@ import { PAYLOAD_FOLDER } from '../archive/packs/bag/bagNames.ts';
 import { ARCHIVE_BAG } from '../dump/archiveBag.ts';
 import { READ_SIZE } from '../dump/dumpFile.ts';
 import type { HashedFile } from '../hashing/hashFileSync.ts';
+import { bagModules, isPackFile, otherBag } from './bagFiles.ts';
 import type { ZippedBag } from './bagSources.ts';
 import {
   type ChecksumFile,
@@ -50,6 +51,9 @@ interface PlainFile {
 const SHA256 = ['sha256'];
 
 const FOLLOWED = 'a symbolic link, followed because it was named';
+
+/** The reply of a timestamp authority. */
+const TIMESTAMP_FILE = /\.tsr$/i;
 
 /** If a folder has a file with this name, its files are compared with that list. */
 const LIST_NAME = 'SHA256SUMS';
@@ -108,6 +112,8 @@ class Verifier {
       return;
     }
     if (await isPackFile(path)) return yield* this.#packFile(path, size);
+    if (TIMESTAMP_FILE.test(path))
+      return yield await (await import('./verifyTimestampFile.ts')).verifyTimestampFile(path);
     const other = await otherBag(path, this.#read);
     if (other) return yield* this.#openPackFileBag(path, size, () => Promise.resolve(other));
     const head = await headOf(path);
@@ -244,11 +250,6 @@ function judged(file: PlainFile, hashed: HashedFile): Finding {
   return { path: reportedPath, state, sha256, expected, against, detail };
 }
 
-/** Loaded when needed: they include the schemas of records, which take longer to load than many files to hash. */
-async function bagModules() {
-  return { ...(await import('./bagSources.ts')), ...(await import('./verifyBag.ts')) };
-}
-
 /** Also verifies the dump in an exported archive by itself, which detects a dump changed together with the manifests. */
 async function dumpIn({ path, folderName, files }: BagSource, found: Finding): Promise<Finding> {
   const dump = files.get(ARCHIVE_BAG.dump);
@@ -289,25 +290,4 @@ async function isFile(path: string): Promise<boolean> {
 function namesWithin(expected: Expected, folder: string): boolean {
   for (const path of expected.keys()) if (path.startsWith(folder + sep)) return true;
   return false;
-}
-
-/** Returns whether a file is a pack file, by its name or by the record in it. */
-async function isPackFile(path: string): Promise<boolean> {
-  if (path.endsWith('.pack.zip')) return true;
-  if (!/\.zip$/i.test(path)) return false;
-  const { openPackFileBag } = await bagModules();
-  const bag = await openPackFileBag(path, () => {}).catch(() => undefined);
-  await bag?.close();
-  return bag !== undefined;
-}
-
-/** Opens a ZIP that holds a bag and no pack: an exported archive, or a bag of other software. */
-async function otherBag(path: string, onProgress: (bytes: number) => void): Promise<ZippedBag | undefined> {
-  if (!/\.zip$/i.test(path)) return undefined;
-  const { openZippedBag } = await bagModules();
-  return openZippedBag(path, onProgress).catch((error: unknown) => {
-    // A malformed ZIP is verified as a plain file.
-    if (error instanceof Problem) return undefined;
-    throw error;
-  });
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { WRITE_LIMITS } from '../limits.ts';
-import { isHttpUrl } from '../values/text.ts';
+import { httpUrlSchema, isHttpUrl } from '../values/text.ts';
 
 const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
 const amount = (max: number) => z.number().min(0, 'At least 0.').max(max, `At most ${max}.`);
@@ -48,6 +48,21 @@ const collection = {
     }),
 };
 
+const proof = {
+  timestamp_authorities: z
+    .array(httpUrlSchema)
+    .max(10, 'At most 10 authorities.')
+    .refine((urls) => new Set(urls).size === urls.length, 'Name each authority once.')
+    .meta({
+      description: 'The URLs of the RFC 3161 authorities that timestamp the ledger; none by default.',
+    }),
+  timestamp_every_hours: z
+    .number()
+    .min(0.1, 'At least 0.1.')
+    .max(8_760, 'At most a year.')
+    .meta({ description: 'The time between two timestamps by one authority while the ledger grows.' }),
+};
+
 const reach = {
   public_url: z
     .string()
@@ -68,7 +83,9 @@ const reach = {
     }),
 };
 
-export const settingsSchema = z.strictObject({ ...limits, ...collection, ...reach }).meta({ id: 'Settings' });
+export const settingsSchema = z
+  .strictObject({ ...limits, ...collection, ...proof, ...reach })
+  .meta({ id: 'Settings' });
 export type Settings = z.output<typeof settingsSchema>;
 export const settingsChangeSchema = settingsSchema.partial().meta({ id: 'SettingsChange' });
 export type SettingsChange = z.output<typeof settingsChangeSchema>;
@@ -86,6 +103,8 @@ export const DEFAULT_SETTINGS: Settings = {
   request_timeout_seconds: 60,
   max_object_mb: 100,
   audit_every_days: 30,
+  timestamp_authorities: [],
+  timestamp_every_hours: 24,
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
   public_url: '',
   trusted_proxy: '',

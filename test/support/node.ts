@@ -37,6 +37,7 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
     port: 0,
     collect: false,
     audit: false,
+    prove: false,
     log: createLog('silent'),
     ...config,
     dataFolder,

@@ -9,6 +9,7 @@ import { EntryChain } from './EntryChain.tsx';
 import { EntryPager } from './EntryPager.tsx';
 import { HeadPanel } from './HeadPanel.tsx';
 import { KeyHistory } from './KeyHistory.tsx';
+import { Timestamps } from './proof/Timestamps.tsx';
 import { PAGE_ENTRIES, useLedgerPage } from './useLedgerPage.ts';
 import { VerifyPanel } from './VerifyPanel.tsx';
 
@@ -70,6 +71,7 @@ export default function LedgerPage() {
               </>
             )}
           </Section>
+          <Timestamps />
           <KeyHistory />
         </>
       )}

@@ -10,21 +10,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { LeaveGuard } from '../../components/forms/LeaveGuard.tsx';
 import classes from './SettingsPage.module.css';
 import { SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
-
-/** The form values as text. Numbers may be empty while typing, and the delays are a list. */
-type Typed = Record<keyof Settings, number | string>;
-
-function typedOf(settings: Settings): Typed {
-  return { ...settings, retry_delays_seconds: settings.retry_delays_seconds.join(', ') };
-}
-
-function settingsOf(typed: Typed): Record<keyof Settings, unknown> {
-  const delays = String(typed.retry_delays_seconds)
-    .split(/[\s,;]+/)
-    .filter(Boolean)
-    .map(Number);
-  return { ...typed, retry_delays_seconds: delays };
-}
+import { defaultText, settingsOf, type Typed, typedOf } from './settingText.ts';
 
 /** The first error of each setting by its name. An error in one of the delays is shown at the list. */
 function faultsOf(typed: Typed): Record<string, string> {
@@ -125,7 +111,7 @@ interface SettingRowProps {
 function SettingRow({ field, input }: SettingRowProps) {
   const { name, label, meaning, unit, isWide } = field;
   const standard = DEFAULT_SETTINGS[name];
-  const hint = `Default ${standard === '' ? 'none' : Array.isArray(standard) ? standard.join(', ') : standard}`;
+  const hint = `Default ${defaultText(standard)}`;
   const shared = {
     ...input,
     id: name,

@@ -1,0 +1,31 @@
+import type { Settings } from '../../../../shared/node/settings.ts';
+
+/** The form values as text. Numbers may be empty while typing, and lists are written with commas. */
+export type Typed = Record<keyof Settings, number | string>;
+
+export function typedOf(settings: Settings): Typed {
+  const { retry_delays_seconds, timestamp_authorities } = settings;
+  return {
+    ...settings,
+    retry_delays_seconds: retry_delays_seconds.join(', '),
+    timestamp_authorities: timestamp_authorities.join(' '),
+  };
+}
+
+export function settingsOf(typed: Typed): Record<keyof Settings, unknown> {
+  return {
+    ...typed,
+    retry_delays_seconds: wordsOf(typed.retry_delays_seconds, /[\s,;]+/).map(Number),
+    timestamp_authorities: wordsOf(typed.timestamp_authorities, /\s+/),
+  };
+}
+
+function wordsOf(text: number | string, separator: RegExp): string[] {
+  return String(text).split(separator).filter(Boolean);
+}
+
+/** The default of a setting in words. */
+export function defaultText(value: Settings[keyof Settings]): string {
+  const text = Array.isArray(value) ? value.join(', ') : String(value);
+  return text === '' ? 'none' : text;
+}
