@@ -52,6 +52,7 @@ import { fixityHandlers } from './http/routes/ledger/fixity.ts';
 import { ledgerHandlers } from './http/routes/ledger/ledger.ts';
 import { tileHandlers } from './http/routes/ledger/tiles.ts';
 import { timestampHandlers } from './http/routes/ledger/timestamps.ts';
+import { witnessHandlers } from './http/routes/ledger/witness.ts';
 import { copyHandlers } from './http/routes/node/copies.ts';
 import { descriptionHandlers } from './http/routes/node/description.ts';
 import { invitationsHandlers } from './http/routes/node/invitations.ts';
@@ -63,6 +64,7 @@ import { Listeners } from './http/security/listeners.ts';
 import { PublicAddress } from './http/security/publicAddress.ts';
 import { isReadOnly } from './ledger/readOnly.ts';
 import { Timestamps } from './ledger/timestamps/timestamps.ts';
+import { Witnesses } from './ledger/witness/witnesses.ts';
 import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { OwnerSessions } from './owner/sessions.ts';
@@ -133,6 +135,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     );
     const warn = (details: object, sentence: string) => log.warn(details, sentence);
     const timestamps = new Timestamps({ store, checkpoints, settings, post, warn });
+    const witnesses = new Witnesses({ store, checkpoints, settings, post, warn });
     const copies = new Copies({ store, checkpoints, jobs, log });
     const app = createApp({
       handlers: {
@@ -147,6 +150,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...ledgerHandlers(store, checkpoints),
         ...tileHandlers(store, checkpoints),
         ...timestampHandlers(store, timestamps),
+        ...witnessHandlers(store, checkpoints, witnesses),
         ...dumpHandlers(store, checkpoints, exports),
         ...sourceHandlers(store, collection),
         ...captureHandlers(collection.captures),
@@ -196,6 +200,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         summaries.close(),
         fixity.close(),
         timestamps.close(),
+        witnesses.close(),
         jobs.close(),
       ]);
       await served;
@@ -210,7 +215,10 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await sharing.resume();
     writeLimits.startDailyReset();
     if (config.copy ?? true) copies.startFollowing();
-    if ((config.prove ?? true) && !isReadOnly(store.read)) timestamps.startSchedule();
+    if ((config.prove ?? true) && !isReadOnly(store.read)) {
+      timestamps.startSchedule();
+      witnesses.startSchedule();
+    }
     if ((config.collect ?? true) && !isReadOnly(store.read)) collection.startSchedule();
     loadTimeline(store).catch((error: unknown) =>
       log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),

@@ -19,6 +19,7 @@ import { studyRoutes } from './routes/studies.ts';
 import { timestampRoutes } from './routes/timestamps.ts';
 import { viewRoutes } from './routes/views.ts';
 import { warcRoutes } from './routes/warc.ts';
+import { witnessRoutes } from './routes/witness.ts';
 
 /** The table of all routes. The server's routes, the client's functions and the OpenAPI document are generated from it. */
 export const ROUTES = {
@@ -29,6 +30,7 @@ export const ROUTES = {
   ...harvestingRoutes,
   ...ledgerRoutes,
   ...timestampRoutes,
+  ...witnessRoutes,
   ...captureRoutes,
   ...collectionRoutes,
   ...derivedRoutes,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { witnessSchema } from '../ledger/witness.ts';
 import { WRITE_LIMITS } from '../limits.ts';
 import { httpUrlSchema, isHttpUrl } from '../values/text.ts';
 
@@ -61,6 +62,11 @@ const proof = {
     .min(0.1, 'At least 0.1.')
     .max(8_760, 'At most a year.')
     .meta({ description: 'The time between two timestamps by one authority while the ledger grows.' }),
+  witnesses: z
+    .array(witnessSchema)
+    .max(20, 'At most 20 witnesses.')
+    .refine((all) => new Set(all.map(({ key }) => key)).size === all.length, 'Name each witness once.')
+    .meta({ description: 'The witnesses that cosign the checkpoints (C2SP tlog-witness); none by default.' }),
 };
 
 const reach = {
@@ -105,6 +111,7 @@ export const DEFAULT_SETTINGS: Settings = {
   audit_every_days: 30,
   timestamp_authorities: [],
   timestamp_every_hours: 24,
+  witnesses: [],
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
   public_url: '',
   trusted_proxy: '',

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Page } from '@playwright/test';
+import { history, ScriptedLog } from '../ledger/witness/scriptedLog.ts';
 import { runCommand } from '../support/cli.ts';
 import { TimestampAuthority } from '../support/network/timestampAuthority.ts';
 import { expect, test } from './support/fixtures.ts';
@@ -218,5 +219,43 @@ test('the owner has the ledger timestamped, and sees which entries are covered, 
     expect(command.code).toBe(0);
   } finally {
     await authority.close();
+  }
+});
+
+test('another node cosigns the checkpoint, and a log that rewrites its history is told loudly', async ({
+  page,
+  checks,
+}) => {
+  checks.allow(/503.*\/api\/status/);
+  const witness = await startNode();
+  try {
+    await record(page, 2);
+    const [logKey, witnessKey] = [
+      await (await page.request.get('/api/ledger/key')).text(),
+      await (await fetch(new URL('/witness/key', witness.url))).text(),
+    ];
+    const headers = { Authorization: `Bearer ${witness.token}`, 'Content-Type': 'application/json' };
+    const added = { method: 'POST', headers, body: JSON.stringify({ key: logKey.trim() }) };
+    expect((await fetch(new URL('/manage/witness/logs', witness.url), added)).status).toBe(201);
+    await page.goto('/settings');
+    await page.getByLabel('Witnesses').fill(`${new URL('/witness', witness.url).href} ${witnessKey.trim()}`);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByText('Settings saved.')).toBeVisible();
+    await page.goto('/ledger');
+    const section = page.getByRole('region', { name: 'Witnesses' });
+    await section.getByRole('button', { name: 'Have it cosigned now' }).click();
+    await expect(section.getByText('all entries')).toBeVisible();
+
+    const log = new ScriptedLog();
+    await section.getByLabel('Be a witness of another log').fill(log.key);
+    await section.getByRole('button', { name: 'Add' }).click();
+    await expect(section.getByText('log.example/scripted')).toBeVisible();
+    await page.request.post('/witness/add-checkpoint', { data: log.request(history('a', 3), 0) });
+    await page.request.post('/witness/add-checkpoint', { data: log.request(history('b', 3), 3) });
+    await page.reload();
+    await expect(section.getByText('log.example/scripted has two histories of 3 entries.')).toBeVisible();
+    await checks.accessible(page);
+  } finally {
+    await witness.stop();
   }
 });

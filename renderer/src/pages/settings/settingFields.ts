@@ -168,6 +168,21 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    title: 'Witnesses',
+    meaning:
+      'A witness cosigns each checkpoint of this node, but only if it continues the one before. Two readers who trust one witness cannot be shown two histories.',
+    fields: [
+      {
+        name: 'witnesses',
+        label: 'Witnesses',
+        meaning:
+          'The URL and the key of each, with spaces between them. Of another Strongroom node: its address with /witness, and what it shows at /witness/key.',
+        unit: '',
+        isWide: true,
+      },
+    ],
+  },
+  {
     title: 'Stored bytes',
     meaning:
       'Disks can lose data silently. All stored bytes are re-hashed regularly to find damage while it can be repaired.',

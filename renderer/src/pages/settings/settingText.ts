@@ -4,11 +4,12 @@ import type { Settings } from '../../../../shared/node/settings.ts';
 export type Typed = Record<keyof Settings, number | string>;
 
 export function typedOf(settings: Settings): Typed {
-  const { retry_delays_seconds, timestamp_authorities } = settings;
+  const { retry_delays_seconds, timestamp_authorities, witnesses } = settings;
   return {
     ...settings,
     retry_delays_seconds: retry_delays_seconds.join(', '),
     timestamp_authorities: timestamp_authorities.join(' '),
+    witnesses: witnesses.map(({ url, key }) => `${url} ${key}`).join(' '),
   };
 }
 
@@ -17,11 +18,17 @@ export function settingsOf(typed: Typed): Record<keyof Settings, unknown> {
     ...typed,
     retry_delays_seconds: wordsOf(typed.retry_delays_seconds, /[\s,;]+/).map(Number),
     timestamp_authorities: wordsOf(typed.timestamp_authorities, /\s+/),
+    witnesses: witnessesOf(wordsOf(typed.witnesses, /\s+/)),
   };
 }
 
 function wordsOf(text: number | string, separator: RegExp): string[] {
   return String(text).split(separator).filter(Boolean);
+}
+
+/** Each witness is its URL and its key. */
+function witnessesOf(words: readonly string[]): { url: string; key: string }[] {
+  return words.flatMap((url, index) => (index % 2 === 0 ? [{ url, key: words[index + 1] ?? '' }] : []));
 }
 
 /** The default of a setting in words. */

@@ -20,6 +20,7 @@ import { migration as namesFromPages } from './migrations/0021-names-from-pages.
 import { migration as textOfAllVersions } from './migrations/0022-text-of-all-versions.ts';
 import { migration as copies } from './migrations/0024-copies.ts';
 import { migration as timestamps } from './migrations/0027-timestamps.ts';
+import { migration as witnesses } from './migrations/0028-witnesses.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -44,6 +45,7 @@ const MIGRATIONS: readonly Migration[] = [
   textOfAllVersions,
   copies,
   timestamps,
+  witnesses,
 ];
 
 /** The database was written by a newer Strongroom than this one. */
