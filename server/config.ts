@@ -26,6 +26,8 @@ export interface NodeConfig {
   idleMs?: number;
   /** Why copies are not synced over the network in the background (default: asked of the system). */
   networkPause?: () => Promise<'no_network' | 'metered' | null>;
+  /** Whether checkpoints are timestamped and cosigned on schedule. */
+  prove?: boolean;
   clock?: Clock;
   random?: (bytes: number) => Buffer;
   log?: Log;

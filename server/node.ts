@@ -7,6 +7,9 @@ import { openDerived } from './collection/derived/derived.ts';
 import { Diffs } from './collection/diff/diffs.ts';
 import { FileDiffs } from './collection/diff/fileDiffs.ts';
 import { Summaries } from './collection/diff/summaries.ts';
+import { isPrivateAddress } from './collection/fetch/addresses.ts';
+import { systemLookup } from './collection/fetch/connect.ts';
+import { createPost } from './collection/fetch/post.ts';
 import { openNoise } from './collection/noise/noise.ts';
 import { openArchiveForWriting } from './collection/record/openArchiveForWriting.ts';
 import { loadTimeline } from './collection/timeline/events.ts';
@@ -50,6 +53,8 @@ import { dumpHandlers } from './http/routes/ledger/dump.ts';
 import { fixityHandlers } from './http/routes/ledger/fixity.ts';
 import { ledgerHandlers } from './http/routes/ledger/ledger.ts';
 import { tileHandlers } from './http/routes/ledger/tiles.ts';
+import { timestampHandlers } from './http/routes/ledger/timestamps.ts';
+import { witnessHandlers } from './http/routes/ledger/witness.ts';
 import { copyHandlers } from './http/routes/node/copies.ts';
 import { descriptionHandlers } from './http/routes/node/description.ts';
 import { invitationsHandlers } from './http/routes/node/invitations.ts';
@@ -62,6 +67,8 @@ import { machineNames } from './http/security/network.ts';
 import { PublicAddress } from './http/security/publicAddress.ts';
 import { TlsSwitch } from './http/security/tls/tlsSwitch.ts';
 import { isReadOnly } from './ledger/readOnly.ts';
+import { Timestamps } from './ledger/timestamps/timestamps.ts';
+import { Witnesses } from './ledger/witness/witnesses.ts';
 import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { OwnerSessions } from './owner/sessions.ts';
@@ -148,6 +155,13 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
       networkPause: config.networkPause,
     });
     settings.onChange(() => offloading.soon());
+    const post = createPost(
+      { clock, lookup: systemLookup, isPrivateAddress, ...config.network },
+      () => settings.current,
+    );
+    const warn = (details: object, sentence: string) => log.warn(details, sentence);
+    const timestamps = new Timestamps({ store, checkpoints, settings, post, warn });
+    const witnesses = new Witnesses({ store, checkpoints, settings, post, warn });
     const app = createApp({
       handlers: {
         ...nodesHandlers(store),
@@ -161,6 +175,8 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...blobsHandlers(store),
         ...ledgerHandlers(store, checkpoints),
         ...tileHandlers(store, checkpoints),
+        ...timestampHandlers(store, timestamps),
+        ...witnessHandlers(store, checkpoints, witnesses),
         ...dumpHandlers(store, checkpoints, exports),
         ...sourceHandlers(store, collection),
         ...captureHandlers(collection.captures),
@@ -211,6 +227,8 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         noise.close(),
         summaries.close(),
         fixity.close(),
+        timestamps.close(),
+        witnesses.close(),
         jobs.close(),
       ]);
       await served;
@@ -227,6 +245,10 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     await sharing.resume();
     writeLimits.startDailyReset();
     if (config.copy ?? true) copies.startFollowing();
+    if ((config.prove ?? true) && !isReadOnly(store.read)) {
+      timestamps.startSchedule();
+      witnesses.startSchedule();
+    }
     if ((config.collect ?? true) && !isReadOnly(store.read)) collection.startSchedule();
     loadTimeline(store).catch((error: unknown) =>
       log.warn({ error }, 'The timeline could not be loaded; the next request for it tries again.'),

@@ -22,6 +22,8 @@ export const GIGABYTE = 1_000_000_000;
 
 /** The largest JSON body of an endpoint, except for the record of a pack. */
 export const MAX_JSON_BYTES = MEBIBYTE;
+/** The largest request to a witness: a proof of 63 hashes, and a checkpoint with many signatures. */
+export const MAX_WITNESS_REQUEST_BYTES = 65_536;
 /** The largest record of a pack as sent. */
 export const MAX_RECORD_BYTES = 4 * MEBIBYTE;
 export const MAX_PACK_FILES = 5_000;

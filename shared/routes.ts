@@ -17,8 +17,10 @@ import type { RouteSpec } from './routes/route.ts';
 import { seenRoutes } from './routes/seen.ts';
 import { sourceRoutes } from './routes/sources.ts';
 import { studyRoutes } from './routes/studies.ts';
+import { timestampRoutes } from './routes/timestamps.ts';
 import { viewRoutes } from './routes/views.ts';
 import { warcRoutes } from './routes/warc.ts';
+import { witnessRoutes } from './routes/witness.ts';
 
 /** The table of all routes. The server's routes, the client's functions and the OpenAPI document are generated from it. */
 export const ROUTES = {
@@ -29,6 +31,8 @@ export const ROUTES = {
   ...itemRoutes,
   ...harvestingRoutes,
   ...ledgerRoutes,
+  ...timestampRoutes,
+  ...witnessRoutes,
   ...captureRoutes,
   ...collectionRoutes,
   ...derivedRoutes,

@@ -73,14 +73,9 @@ export class CheckpointError extends Error {
  * @throws CheckpointError if it is malformed, altered, or not signed by this key.
  */
 export function openCheckpoint(note: string, verifierKey: string): Checkpoint {
-  const [name = '', id = '', encoded = ''] = verifierKey.split(/\+/, 3);
+  const [name = '', id = ''] = verifierKey.split('+', 2);
   const key = Buffer.from(verifierKey.slice(name.length + id.length + 2), 'base64');
-  if (
-    encoded === '' ||
-    key.length !== 33 ||
-    key[0] !== 1 ||
-    keyId(name, key.subarray(1)).toString('hex') !== id
-  ) {
+  if (!isVerifierKey(verifierKey)) {
     throw new CheckpointError(
       'The verifier key is malformed. It must be name+hash+key, with an Ed25519 key.',
     );
@@ -106,6 +101,15 @@ export function openCheckpoint(note: string, verifierKey: string): Checkpoint {
     throw new CheckpointError('The checkpoint was altered: its signature does not match.');
   }
   return parseCheckpoint(text);
+}
+
+/** Returns whether a text is the verifier key of an Ed25519 key that signs checkpoints. */
+export function isVerifierKey(verifierKey: string): boolean {
+  const [name = '', id = ''] = verifierKey.split('+', 2);
+  const key = Buffer.from(verifierKey.slice(name.length + id.length + 2), 'base64');
+  return (
+    name !== '' && key.length === 33 && key[0] === 1 && keyId(name, key.subarray(1)).toString('hex') === id
+  );
 }
 
 function parseCheckpoint(text: string): Checkpoint {

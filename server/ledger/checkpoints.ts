@@ -6,6 +6,7 @@ import { writeFileDurably } from '../store/blobs/durableFile.ts';
 import { isMissing, isNoSpace } from '../store/blobs/fileErrors.ts';
 import { type Checkpoint, type NodeKey, type PublicNodeKey, signCheckpoint } from './checkpoint.ts';
 import { archiveReadOnly } from './readOnly.ts';
+import { type Cosigner, cosignerOf } from './witness/cosignature.ts';
 
 type Signed = Omit<Checkpoint, 'origin'>;
 
@@ -69,6 +70,7 @@ export class Checkpoints {
   readonly #folder: string;
   readonly #isSecondary: boolean;
   #storedSize: number;
+  #cosigner: Cosigner | undefined;
   /** The largest checkpoint requested during a write; the next write stores it. */
   #requested: { size: number; note: string } | undefined;
   #writing: Promise<void> | undefined;
@@ -81,6 +83,12 @@ export class Checkpoints {
     this.#signer = isUnsigned ? undefined : config.key;
     this.#storedSize = isUnsigned ? config.only.size : config.storedSize;
     this.#isSecondary = isUnsigned ? false : (config.isSecondary ?? false);
+  }
+
+  /** The key by which this node cosigns checkpoints of other logs. @throws Problem `archive_read_only` */
+  get cosigner(): Cosigner {
+    if (!this.#signer) throw archiveReadOnly();
+    return (this.#cosigner ??= cosignerOf(this.#signer.name, this.#signer.privateKey));
   }
 
   /**

@@ -9,12 +9,14 @@ import { entryText } from './entry.ts';
 import { leafHash } from './merkle.ts';
 import { consistencyPath, inclusionPath } from './proofs.ts';
 import { rangeRoot, rootAt } from './tree.ts';
+import { withCosignatures } from './witness/cosignedNote.ts';
 
 type Reader = Pick<Store, 'read'>;
 
-/** Returns a signed checkpoint of the current ledger. @throws the errors of `Checkpoints.sign` */
-export function readCheckpoint({ read }: Reader, checkpoints: Checkpoints): Promise<string> {
-  return checkpoints.sign(inSnapshot(read, (size) => ({ size, root: rootAt(read, size) })));
+/** Returns a signed checkpoint of the current ledger, with the lines of the witnesses that cosigned it. @throws the errors of `Checkpoints.sign` */
+export async function readCheckpoint({ read }: Reader, checkpoints: Checkpoints): Promise<string> {
+  const { size, root } = inSnapshot(read, (newest) => ({ size: newest, root: rootAt(read, newest) }));
+  return withCosignatures(read, await checkpoints.sign({ size, root }), size, root.toString('hex'));
 }
 
 /**
@@ -48,7 +50,8 @@ export async function proveInclusionAsFile(
   atSize?: number,
 ): Promise<string> {
   const { index, size, root, hashes } = proveInclusion(reader, seq, atSize);
-  const checkpoint = await checkpoints.sign({ size, root: Buffer.from(root, 'base64') });
+  const signed = await checkpoints.sign({ size, root: Buffer.from(root, 'base64') });
+  const checkpoint = withCosignatures(reader.read, signed, size, Buffer.from(root, 'base64').toString('hex'));
   return proofFile(
     index,
     hashes.map((hash) => Buffer.from(hash, 'base64')),

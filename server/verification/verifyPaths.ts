@@ -38,6 +38,9 @@ export interface VerifyInput {
 
 const FOLLOWED = 'a symbolic link, followed because it was named';
 
+/** The reply of a timestamp authority. */
+const TIMESTAMP_FILE = /\.tsr$/i;
+
 /** If a folder has a file with this name, its files are compared with that list. */
 const LIST_NAME = 'SHA256SUMS';
 
@@ -98,6 +101,8 @@ class Verifier {
       return;
     }
     if (await isPackFile(path)) return yield* packFileFindings(path, size, this.#context);
+    if (TIMESTAMP_FILE.test(path))
+      return yield [await (await import('./verifyTimestampFile.ts')).verifyTimestampFile(path)];
     const other = await openOtherBag(path, this.#context.read);
     if (other) return yield* zippedBagFindings(path, size, () => Promise.resolve(other), this.#context);
     const head = await headOf(path);

@@ -74,6 +74,8 @@ export const ledgerProblemSchema = z.strictObject({
     'wrong_digest',
     'missing_subject',
     'wrong_root',
+    /** A stored timestamp does not hold; `actual` says why. */
+    'wrong_timestamp',
     /** The database cannot be read on from there; `actual` is what SQLite says. */
     'database_damaged',
   ]),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { witnessSchema } from '../ledger/witness.ts';
 import { WRITE_LIMITS } from '../limits.ts';
-import { isHttpUrl } from '../values/text.ts';
+import { httpUrlSchema, isHttpUrl } from '../values/text.ts';
 
 const count = (max: number) => z.int().min(0, 'At least 0.').max(max, `At most ${max}.`);
 const amount = (max: number) => z.number().min(0, 'At least 0.').max(max, `At most ${max}.`);
@@ -59,6 +60,26 @@ const offload = {
   }),
 };
 
+const proof = {
+  timestamp_authorities: z
+    .array(httpUrlSchema)
+    .max(10, 'At most 10 authorities.')
+    .refine((urls) => new Set(urls).size === urls.length, 'Name each authority once.')
+    .meta({
+      description: 'The URLs of the RFC 3161 authorities that timestamp the ledger; none by default.',
+    }),
+  timestamp_every_hours: z
+    .number()
+    .min(0.1, 'At least 0.1.')
+    .max(8_760, 'At most a year.')
+    .meta({ description: 'The time between two timestamps by one authority while the ledger grows.' }),
+  witnesses: z
+    .array(witnessSchema)
+    .max(20, 'At most 20 witnesses.')
+    .refine((all) => new Set(all.map(({ key }) => key)).size === all.length, 'Name each witness once.')
+    .meta({ description: 'The witnesses that cosign the checkpoints (C2SP tlog-witness); none by default.' }),
+};
+
 const reach = {
   tls: z.boolean().meta({
     description:
@@ -84,7 +105,7 @@ const reach = {
 };
 
 export const settingsSchema = z
-  .strictObject({ ...limits, ...collection, ...offload, ...reach })
+  .strictObject({ ...limits, ...collection, ...offload, ...proof, ...reach })
   .meta({ id: 'Settings' });
 export type Settings = z.output<typeof settingsSchema>;
 export const settingsChangeSchema = settingsSchema.partial().meta({ id: 'SettingsChange' });
@@ -105,6 +126,9 @@ export const DEFAULT_SETTINGS: Settings = {
   audit_every_days: 30,
   offload_after_days: null,
   keep_local_gb: null,
+  timestamp_authorities: [],
+  timestamp_every_hours: 24,
+  witnesses: [],
   user_agent: 'Strongroom/0.1.0 (+https://strongroom.example)',
   tls: false,
   public_url: '',

@@ -5,12 +5,17 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { afterEach, expect, test } from 'vitest';
+import type { Stamping } from '../../shared/ledger/timestamp.ts';
 import { openCollectingNode } from '../collection/support.ts';
+import { runCommand } from '../support/cli.ts';
 import { codeBlocksOf } from '../support/docs.ts';
 import { closeScriptedWebs, page, ScriptedWeb } from '../support/network/scriptedWeb.ts';
+import { closeTimestampAuthorities, TimestampAuthority } from '../support/network/timestampAuthority.ts';
 import { closeTestNodes, openTestNode, type TestNode, temporaryFolder } from '../support/node.ts';
+import { requirePrograms } from '../support/requirements.ts';
 
 afterEach(async () => {
+  await closeTimestampAuthorities();
   await closeTestNodes();
   await closeScriptedWebs();
 });
@@ -84,6 +89,33 @@ test('the commands in verify-by-hand.md accept an honest node', async () => {
   await writeFile(join(folder, 'entry.json'), entry.replace('pack.added', 'pack.adder'));
   const { stdout } = await run('python3', ['proof.py', 'entry.json', 'entry.tlog-proof'], { cwd: folder });
   expect(stdout).toMatch(/^NOT IN the ledger of/);
+});
+
+test('openssl alone confirms a timestamp, and refuses another text', async ({ skip }) => {
+  await requirePrograms(['openssl'], skip);
+  const authority = await TimestampAuthority.open();
+  const node = await openTestNode();
+  await node.sendJson('POST', '/api/nodes', { path: 'a', title: 'É' });
+  await node.sendJson('PATCH', '/manage/settings', { timestamp_authorities: [authority.url] });
+  const stamped = await node.fetchAsOwner('/manage/timestamps', { method: 'POST' });
+  const { items } = (await stamped.json()) as Stamping;
+  const cwd = await temporaryFolder();
+  const commands = (await codeBlocksOf('verify-by-hand.md', 'sh')).get('timestamp') ?? 'exit 9';
+  const env = { PATH: process.env.PATH, NODE: node.url, TIMESTAMP: items[0]?.id, ROOTS: authority.rootFile };
+  const { stdout } = await run('sh', ['-ec', commands], { cwd, env });
+  expect(stdout).toMatch(/^Verification: OK\n[\s\S]*Serial number: 0x02\n/);
+
+  const files = ['kept.tsr', 'kept.txt'].map((name) => join(cwd, name)) as [string, string];
+  const own = await runCommand(['verify', files[0]]);
+  expect(own.stdout).toMatch(/^intact .*kept\.txt existed before \S+Z \(1 entries\), says CN=Authority/);
+  await writeFile(files[1], (await readFile(files[1], 'utf8')).replace('\n1\n', '\n2\n'));
+  await expect(run('sh', ['-ec', commands.split('\n')[2] ?? ''], { cwd, env })).rejects.toThrow(
+    'message imprint mismatch',
+  );
+  expect(await runCommand(['verify', files[0]])).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^changed .*its imprint does not match/) as string,
+  });
 });
 
 test('the proof script accepts a retrieval and rejects an altered one', async () => {

@@ -1,6 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Page } from '@playwright/test';
+import { history, ScriptedLog } from '../ledger/witness/scriptedLog.ts';
 import { runCommand } from '../support/cli.ts';
+import { TimestampAuthority } from '../support/network/timestampAuthority.ts';
 import { expect, test } from './support/fixtures.ts';
 import { startNode } from './support/nodeProcess.ts';
 
@@ -164,3 +166,96 @@ async function record(page: Page, count: number): Promise<void> {
     await page.request.post('/manage/sources', { data: { url: `http://127.0.0.1:9/${number}` } });
   }
 }
+
+test('the owner has the ledger timestamped, and sees which entries are covered, since when and by whom', async ({
+  page,
+  node,
+  checks,
+}, testInfo) => {
+  checks.allow(/502 \(Bad Gateway\)|503.*\/api\/status/);
+  const authority = await TimestampAuthority.open();
+  try {
+    await record(page, 3);
+    await page.goto('/ledger');
+    const section = page.getByRole('region', { name: 'Timestamps' });
+    await expect(section.getByText('No timestamps yet')).toBeVisible();
+    await section.getByRole('link', { name: 'settings' }).click();
+    await page.getByLabel('Authorities').fill(authority.url);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByText('Settings saved.')).toBeVisible();
+
+    await page.goto('/ledger');
+    await section.getByRole('button', { name: 'Timestamp now' }).click();
+    const row = section.getByRole('row').nth(1);
+    await expect(row).toContainText('1 to 3');
+    await expect(row).toContainText(authority.url);
+    const download = page.waitForEvent('download');
+    await row.getByRole('link', { name: 'Reply' }).click();
+    const reply = testInfo.outputPath('kept.tsr');
+    await (await download).saveAs(reply);
+    const text = await page.request.get(
+      (await row.getByRole('link', { name: 'Stamped text' }).getAttribute('href')) ?? '',
+    );
+    await writeFile(testInfo.outputPath('kept.txt'), await text.body());
+    expect(
+      await authority.openssl(
+        'ts',
+        '-verify',
+        '-data',
+        testInfo.outputPath('kept.txt'),
+        '-in',
+        reply,
+        '-CAfile',
+        'ca.pem',
+      ),
+    ).toBe('Verification: OK\n');
+    await checks.accessible(page);
+
+    authority.answering = () => ({ status: 500, body: Buffer.from('Oops.') });
+    await section.getByRole('button', { name: 'Timestamp now' }).click();
+    await expect(section.getByRole('alert')).toContainText('It answered with status 500.');
+    await checks.accessible(page);
+    const command = await runCommand(['ledger', 'verify', '--data', node.dataFolder]);
+    expect(command.code).toBe(0);
+  } finally {
+    await authority.close();
+  }
+});
+
+test('another node cosigns the checkpoint, and a log that rewrites its history is told loudly', async ({
+  page,
+  checks,
+}) => {
+  checks.allow(/503.*\/api\/status/);
+  const witness = await startNode();
+  try {
+    await record(page, 2);
+    const [logKey, witnessKey] = [
+      await (await page.request.get('/api/ledger/key')).text(),
+      await (await fetch(new URL('/witness/key', witness.url))).text(),
+    ];
+    const headers = { Authorization: `Bearer ${witness.token}`, 'Content-Type': 'application/json' };
+    const added = { method: 'POST', headers, body: JSON.stringify({ key: logKey.trim() }) };
+    expect((await fetch(new URL('/manage/witness/logs', witness.url), added)).status).toBe(201);
+    await page.goto('/settings');
+    await page.getByLabel('Witnesses').fill(`${new URL('/witness', witness.url).href} ${witnessKey.trim()}`);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect(page.getByText('Settings saved.')).toBeVisible();
+    await page.goto('/ledger');
+    const section = page.getByRole('region', { name: 'Witnesses' });
+    await section.getByRole('button', { name: 'Have it cosigned now' }).click();
+    await expect(section.getByText('all entries')).toBeVisible();
+
+    const log = new ScriptedLog();
+    await section.getByLabel('Be a witness of another log').fill(log.key);
+    await section.getByRole('button', { name: 'Add' }).click();
+    await expect(section.getByText('log.example/scripted')).toBeVisible();
+    await page.request.post('/witness/add-checkpoint', { data: log.request(history('a', 3), 0) });
+    await page.request.post('/witness/add-checkpoint', { data: log.request(history('b', 3), 3) });
+    await page.reload();
+    await expect(section.getByText('log.example/scripted has two histories of 3 entries.')).toBeVisible();
+    await checks.accessible(page);
+  } finally {
+    await witness.stop();
+  }
+});

@@ -44,6 +44,7 @@ export async function openTestNode(config: Partial<NodeConfig> = {}): Promise<Te
     collect: false,
     audit: false,
     derive: false,
+    prove: false,
     log: createLog('silent'),
     ...config,
     dataFolder,

@@ -10,10 +10,10 @@ import { requireTables, withReadOnlyDatabase } from '../../store/opening/inspect
 import { runLedgerVerification } from '../../verification/ledger/ledgerVerification.ts';
 import { archiveFolder, type Command, type ExitCode, print, printError, UsageError } from '../command.ts';
 import { escapeForTerminal } from '../escapeForTerminal.ts';
-import { ARCHIVE_OPTIONS, optionsHelp } from '../options.ts';
+import { NODE_OPTIONS, optionsHelp } from '../options.ts';
 
 const OPTIONS = {
-  ...ARCHIVE_OPTIONS,
+  ...NODE_OPTIONS,
   checkpoint: {
     type: 'string',
     value: 'FILE',
@@ -22,22 +22,30 @@ const OPTIONS = {
 } as const;
 
 const HELP = `Usage: strongroom ledger verify [options]
+       strongroom ledger timestamp [options]
 
-Recomputes the whole ledger of a data folder: every entry, every link, the root, and the digest of every record. Compares
-the ledger with the head and the checkpoint that the node keeps beside the database. A node may be running.
+verify recomputes the whole ledger of a data folder: every entry, every link, the root, the digest of every record, and
+every timestamp. Compares the ledger with the head and the checkpoint that the node keeps beside the database. A node may
+be running.
+
+timestamp has the ledger timestamped now, by each authority in the settings (RFC 3161). If a node has the folder open,
+that node asks them.
 
 ${optionsHelp(OPTIONS)}
 
-Exit code: 0 if the ledger is valid, 1 if it is not, 2 if it could not be verified.`;
+Exit code: 0 if the ledger is valid or every authority answered, 1 if not, 2 if it could not be done.`;
 
 export const ledger: Command = {
   name: 'ledger',
-  summary: 'verify the ledger, also against an earlier checkpoint',
+  summary: 'verify the ledger, or have it timestamped',
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
-    if (positionals.join(' ') !== 'verify') throw new UsageError('The only subcommand is “verify”.');
+    const subcommand = positionals.join(' ');
+    if (subcommand !== 'verify' && subcommand !== 'timestamp')
+      throw new UsageError('The subcommands are “verify” and “timestamp”.');
     const folder = archiveFolder(values.data);
+    if (subcommand === 'timestamp') return (await import('./ledgerTimestamp.ts')).timestampLedger(values);
     await requireTables(folder);
     const isTerminal = process.stderr.isTTY === true;
     const verification = await runLedgerVerification(
@@ -90,6 +98,10 @@ function printResult(
       printError(
         `The database is damaged: ${actual}. “strongroom audit” lists the details; put back a copy that is sound.`,
       );
+      continue;
+    }
+    if (problem === 'wrong_timestamp') {
+      printError(`Entries up to ${seq} (${subject}): ${actual}`);
       continue;
     }
     const entry = seq > 0 ? `Entry ${seq}` : 'No entry';

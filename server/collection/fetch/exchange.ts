@@ -21,12 +21,14 @@ export interface HttpResponse {
 export interface ExchangeRequest extends ConnectionRules {
   url: URL;
   headers: Record<string, string>;
+  /** The body of a POST request; absent for a GET request. */
+  body?: Uint8Array;
   /** The connection pool; undefined for a connection that is used once. */
   connections: ConnectionPool | undefined;
 }
 
 /**
- * Sends one GET request, passes the response to `receive` and returns its result. Reuses a pooled connection if there
+ * Sends one request, passes the response to `receive` and returns its result. Reuses a pooled connection if there
  * is one. The connection goes back to the pool if the response was read completely, else it is closed.
  *
  * @throws RetrievalFailure; the signal's reason; whatever `receive` throws.
@@ -60,10 +62,11 @@ async function sendOver(
   connection: Connection,
   request: ExchangeRequest,
 ): Promise<PendingResponse | 'closed'> {
-  const { url, headers, signal, connections } = request;
+  const { url, headers, body, signal, connections } = request;
   try {
     const response = await connection.client.request({
-      method: 'GET',
+      method: body ? 'POST' : 'GET',
+      body: body ?? null,
       path: url.pathname + url.search,
       headers,
       signal,

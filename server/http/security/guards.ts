@@ -102,7 +102,7 @@ function isFromOtherSite({ headers }: IncomingMessage): boolean {
 }
 
 function isData(path: string): boolean {
-  return /^\/(api|archive|log|manage|memento|oai|timegate|timemap|sitemap|robots\.txt|sitemap\.xml)(\/|$)/.test(
+  return /^\/(api|archive|log|manage|memento|oai|timegate|timemap|sitemap|robots\.txt|sitemap\.xml|witness)(\/|$)/.test(
     path,
   );
 }

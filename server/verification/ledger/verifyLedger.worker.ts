@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { NO_HASH } from '../../../shared/ledger/ledger.ts';
+import { verifyTimestamps } from '../../ledger/timestamps/verifyTimestamps.ts';
 import { type LedgerFindings, verifyLedger } from '../../ledger/verifyLedger.ts';
 import { answerParent } from '../../runtime/answerParent.ts';
 import { isDatabaseDamage } from '../../store/databaseDamage.ts';
@@ -14,10 +15,11 @@ async function verify(file: string): Promise<LedgerFindings> {
   const database = await openSnapshot(file);
   try {
     requireCurrentSchema(database);
-    return verifyLedger(database, RECORDED_SUBJECTS, (progress) => {
+    const findings = verifyLedger(database, RECORDED_SUBJECTS, (progress) => {
       checked = progress;
       parentPort?.postMessage({ progress });
     });
+    return { ...findings, problems: [...findings.problems, ...verifyTimestamps(database)] };
   } finally {
     database.close();
   }

@@ -4,16 +4,20 @@ import { EmptyState } from '../../components/feedback/EmptyState.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { Section } from '../../components/layout/Section.tsx';
+import { useIsOwner } from '../../state/session.ts';
 import { CheckpointCheck } from './checkpoint/CheckpointCheck.tsx';
 import { EntryChain } from './EntryChain.tsx';
 import { EntryPager } from './EntryPager.tsx';
 import { HeadPanel } from './HeadPanel.tsx';
 import { KeyHistory } from './KeyHistory.tsx';
+import { Timestamps } from './proof/Timestamps.tsx';
+import { Witnesses } from './proof/Witnesses.tsx';
 import { PAGE_ENTRIES, useLedgerPage } from './useLedgerPage.ts';
 import { VerifyPanel } from './VerifyPanel.tsx';
 
 /** The ledger: head, verification and entries, newest first. */
 export default function LedgerPage() {
+  const isOwner = useIsOwner();
   const [search, setSearch] = useSearchParams();
   const { hash } = useLocation();
   // Links in older texts name the entry in the query.
@@ -70,6 +74,8 @@ export default function LedgerPage() {
               </>
             )}
           </Section>
+          <Timestamps />
+          {isOwner && <Witnesses />}
           <KeyHistory />
         </>
       )}

@@ -7,6 +7,7 @@ export const PROBLEM_TEXTS: Record<LedgerProblem['problem'], string> = {
   wrong_hash: 'The content does not match the hash',
   wrong_digest: 'The stored record does not match the entry',
   missing_subject: 'The recorded content is no longer stored',
+  wrong_timestamp: 'A timestamp does not hold',
   wrong_root: 'The root does not match the entries',
   database_damaged: 'The database is damaged and cannot be read',
 };

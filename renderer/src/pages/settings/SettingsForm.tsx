@@ -2,7 +2,7 @@ import { Button, NumberInput, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { notifications } from '@mantine/notifications';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../../../../shared/node/settings.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../../../shared/node/settings.ts';
 import { call } from '../../api/client.ts';
 import { fieldErrors } from '../../api/fieldErrors.ts';
 import { callKey } from '../../api/useCall.ts';
@@ -10,36 +10,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { LeaveGuard } from '../../components/forms/LeaveGuard.tsx';
 import classes from './SettingsPage.module.css';
 import { SETTING_GROUPS, type SettingField, type SettingGroup } from './settingFields.ts';
-
-/** Encryption is set on the page Sharing. */
-const formSchema = settingsSchema.omit({ tls: true });
-
-/** The form values as text. Numbers may be empty while typing, and the delays are a list. */
-type Typed = Record<Exclude<keyof Settings, 'tls'>, number | string>;
-
-function typedOf({ tls: _onSharingPage, ...settings }: Settings): Typed {
-  const { offload_after_days, keep_local_gb } = settings;
-  return {
-    ...settings,
-    retry_delays_seconds: settings.retry_delays_seconds.join(', '),
-    offload_after_days: offload_after_days ?? '',
-    keep_local_gb: keep_local_gb ?? '',
-  };
-}
-
-function settingsOf(typed: Typed): Record<keyof Typed, unknown> {
-  const delays = String(typed.retry_delays_seconds)
-    .split(/[\s,;]+/)
-    .filter(Boolean)
-    .map(Number);
-  const orNone = (value: number | string) => (value === '' ? null : value);
-  return {
-    ...typed,
-    retry_delays_seconds: delays,
-    offload_after_days: orNone(typed.offload_after_days),
-    keep_local_gb: orNone(typed.keep_local_gb),
-  };
-}
+import { defaultText, formSchema, settingsOf, type Typed, typedOf } from './settingText.ts';
 
 /** The first error of each setting by its name. An error in one of the delays is shown at the list. */
 function faultsOf(typed: Typed): Record<string, string> {
@@ -140,7 +111,7 @@ interface SettingRowProps {
 function SettingRow({ field, input }: SettingRowProps) {
   const { name, label, meaning, unit, isWide, isOptional } = field;
   const standard = DEFAULT_SETTINGS[name];
-  const hint = `Default ${standard === '' || standard === null ? 'none' : Array.isArray(standard) ? standard.join(', ') : standard}`;
+  const hint = `Default ${defaultText(standard)}`;
   const shared = {
     ...input,
     id: name,

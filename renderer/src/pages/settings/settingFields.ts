@@ -149,6 +149,42 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
+    title: 'Timestamps',
+    meaning:
+      'An independent authority signs that the ledger existed at a time (RFC 3161). It receives a hash and nothing else. One timestamp covers every entry before it.',
+    fields: [
+      {
+        name: 'timestamp_authorities',
+        label: 'Authorities',
+        meaning:
+          'Their URLs, with spaces between them. Two that do not depend on each other are better than one.',
+        unit: '',
+        isWide: true,
+      },
+      {
+        name: 'timestamp_every_hours',
+        label: 'Timestamp every',
+        meaning: 'While the ledger grows.',
+        unit: 'hours',
+      },
+    ],
+  },
+  {
+    title: 'Witnesses',
+    meaning:
+      'A witness cosigns each checkpoint of this node, but only if it continues the one before. Two readers who trust one witness cannot be shown two histories.',
+    fields: [
+      {
+        name: 'witnesses',
+        label: 'Witnesses',
+        meaning:
+          'The URL and the key of each, with spaces between them. Of another Strongroom node: its address with /witness, and what it shows at /witness/key.',
+        unit: '',
+        isWide: true,
+      },
+    ],
+  },
+  {
     title: 'Stored bytes',
     meaning:
       'Disks can lose data silently. All stored bytes are re-hashed regularly to find damage while it can be repaired.',

@@ -20,6 +20,8 @@ import { migration as namesFromPages } from './migrations/0021-names-from-pages.
 import { migration as textOfAllVersions } from './migrations/0022-text-of-all-versions.ts';
 import { migration as copies } from './migrations/0024-copies.ts';
 import { migration as offloadedObjects } from './migrations/0026-offloaded-objects.ts';
+import { migration as timestamps } from './migrations/0027-timestamps.ts';
+import { migration as witnesses } from './migrations/0028-witnesses.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -44,6 +46,8 @@ const MIGRATIONS: readonly Migration[] = [
   textOfAllVersions,
   copies,
   offloadedObjects,
+  timestamps,
+  witnesses,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

@@ -1,0 +1,121 @@
+import { Button } from '@mantine/core';
+import { IconClockCheck } from '@tabler/icons-react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from 'react-router';
+import type { Timestamp } from '../../../../../shared/ledger/timestamp.ts';
+import { MAX_LIST_LIMIT } from '../../../../../shared/limits.ts';
+import { pathOf, ROUTES } from '../../../../../shared/routes.ts';
+import { call } from '../../../api/client.ts';
+import { callKey, useCall } from '../../../api/useCall.ts';
+import { DataTable } from '../../../components/data/DataTable.tsx';
+import { TimeText } from '../../../components/data/TimeText.tsx';
+import { EmptyState } from '../../../components/feedback/EmptyState.tsx';
+import { ErrorNote } from '../../../components/feedback/ErrorNote.tsx';
+import { Section } from '../../../components/layout/Section.tsx';
+import { formatCount } from '../../../format/size.ts';
+import { useIsOwner } from '../../../state/session.ts';
+
+/** The timestamps of the ledger: which entries they cover, since when, and by whom. */
+export function Timestamps() {
+  const isOwner = useIsOwner();
+  const stamps = useCall('listTimestamps', { query: { limit: MAX_LIST_LIMIT } });
+  const states = useCall('readAuthorities', {}, { enabled: isOwner });
+  const authorities = states.data?.authorities ?? [];
+  return (
+    <Section title="Timestamps">
+      <p className="muted">
+        Independent authorities signed that these entries existed at these times. Their clocks and keys do not
+        depend on this node.
+      </p>
+      {stamps.error && <ErrorNote error={stamps.error} onRetry={() => void stamps.refetch()} />}
+      {stamps.data?.total === 0 && (
+        <EmptyState title="No timestamps yet">
+          {isOwner ? (
+            <>
+              {authorities.length === 0 && (
+                <>
+                  Add an authority in the <Link to="/settings">settings</Link>.{' '}
+                </>
+              )}
+              Until then, only this node’s clock says when an entry was made.
+            </>
+          ) : (
+            'Only this node’s clock says when an entry was made.'
+          )}
+        </EmptyState>
+      )}
+      {stamps.data && stamps.data.total > 0 && <TimestampTable items={stamps.data.items} />}
+      {authorities
+        .filter(({ error }) => error !== null)
+        .map(({ authority, error }) => (
+          <ErrorNote key={authority} error={new Error(`${authority} gave no timestamp. ${error}`)} />
+        ))}
+      {authorities.length > 0 && <StampNow />}
+    </Section>
+  );
+}
+
+function StampNow() {
+  const queries = useQueryClient();
+  const stamp = useMutation({
+    mutationFn: () => call('requestTimestamps'),
+    onSettled: () =>
+      Promise.all([
+        queries.invalidateQueries({ queryKey: callKey('listTimestamps') }),
+        queries.invalidateQueries({ queryKey: callKey('readAuthorities') }),
+      ]),
+  });
+  return (
+    <Button
+      variant="default"
+      leftSection={<IconClockCheck size={16} aria-hidden />}
+      loading={stamp.isPending}
+      onClick={() => stamp.mutate()}
+    >
+      Timestamp now
+    </Button>
+  );
+}
+
+function TimestampTable({ items }: { items: readonly Timestamp[] }) {
+  return (
+    <DataTable
+      caption="Timestamps"
+      rows={items}
+      rowKey={({ id }) => id}
+      columns={[
+        { id: 'entries', header: 'Entries', width: '9rem', cell: ({ size }) => entriesUpTo(size) },
+        {
+          id: 'at',
+          header: 'Existed before',
+          width: '14rem',
+          cell: ({ at }) => <TimeText at={at} show="exact" />,
+        },
+        {
+          id: 'authority',
+          header: 'Says',
+          cell: ({ authority }) => <span className="wrap-anywhere">{authority}</span>,
+        },
+        { id: 'files', header: 'Files', width: '11rem', cell: ({ id }) => <TimestampFiles id={id} /> },
+      ]}
+    />
+  );
+}
+
+function entriesUpTo(size: number): string {
+  return size === 1 ? '1' : `1 to ${formatCount(size)}`;
+}
+
+/** The two files with which anybody can verify a timestamp by `openssl ts -verify`. */
+function TimestampFiles({ id }: { id: string }) {
+  return (
+    <>
+      <a href={pathOf(ROUTES.readTimestamp.path, { id })} download>
+        Reply
+      </a>{' '}
+      <a href={pathOf(ROUTES.readTimestampedText.path, { id })} download>
+        Stamped text
+      </a>
+    </>
+  );
+}

@@ -1,0 +1,84 @@
+import { failureWords } from '../../../shared/collection/failureWords.ts';
+import {
+  type OutgoingAnswer,
+  OutgoingError,
+  type OutgoingRequest,
+  type Post,
+} from '../../ledger/outgoing.ts';
+import { allowsPrivateAddress } from '../sources/privateSources.ts';
+import type { FetchServices } from './attempt.ts';
+import { Deadline } from './deadline.ts';
+import type { HttpResponse } from './exchange.ts';
+import { RetrievalFailure } from './failure.ts';
+
+type Services = Pick<FetchServices, 'clock' | 'lookup' | 'isPrivateAddress'>;
+
+/** Returns the function that sends the node's own POST requests. `settings` are read for each request. */
+export function createPost(
+  services: Services,
+  settings: () => { user_agent: string; request_timeout_seconds: number },
+): Post {
+  return async (request) => {
+    const { user_agent, request_timeout_seconds } = settings();
+    // Not extended while bytes arrive: the answers are small.
+    const deadline = new Deadline(services.clock, request_timeout_seconds * 1000);
+    const signal = AbortSignal.any([request.signal, deadline.signal]);
+    try {
+      return await post(services, { ...request, signal }, user_agent);
+    } catch (error) {
+      request.signal.throwIfAborted();
+      if (!(error instanceof RetrievalFailure)) throw error;
+      throw new OutgoingError(describe(error), { cause: error });
+    } finally {
+      deadline.settle();
+    }
+  };
+}
+
+function describe({ reason }: RetrievalFailure): string {
+  if (reason === 'redirect_refused') return 'Its public name leads to a private address.';
+  if (reason === 'object_too_large') return 'Its answer is too large.';
+  return `${failureWords(reason, null)}.`;
+}
+
+async function post(
+  { lookup, isPrivateAddress }: Services,
+  { url, contentType, accept, body, maxBytes, signal }: OutgoingRequest,
+  userAgent: string,
+): Promise<OutgoingAnswer> {
+  // Loads the HTTP client with the first request, because a node at rest does not need it.
+  const { exchange } = await import('./exchange.ts');
+  const mayBePrivate = allowsPrivateAddress({ url, allow_private: null }, isPrivateAddress);
+  return exchange(
+    {
+      url: new URL(url),
+      headers: {
+        'user-agent': userAgent,
+        accept,
+        'accept-encoding': 'identity',
+        'content-type': contentType,
+      },
+      body,
+      connections: undefined,
+      lookup,
+      mayConnect: (address) => mayBePrivate || !isPrivateAddress(address),
+      signal,
+    },
+    async (response) => ({
+      status: response.status,
+      contentType: (response.header('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '',
+      body: await readBounded(response, maxBytes),
+    }),
+  );
+}
+
+async function readBounded(response: HttpResponse, maxBytes: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of response.body) {
+    bytes += piece.length;
+    if (bytes > maxBytes) throw new RetrievalFailure('object_too_large');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}

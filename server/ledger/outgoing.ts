@@ -1,0 +1,33 @@
+/** A request that the node sends to a timestamp authority or a witness. */
+export interface OutgoingRequest {
+  url: string;
+  contentType: string;
+  accept: string;
+  body: Uint8Array;
+  /** A longer answer is refused. */
+  maxBytes: number;
+  signal: AbortSignal;
+}
+
+export interface OutgoingAnswer {
+  status: number;
+  /** In lower case, without parameters; empty if there is none. */
+  contentType: string;
+  body: Buffer;
+}
+
+/**
+ * Sends a POST request within the node's rules for outgoing requests: bounded in time and bytes, no redirects, and no
+ * private address behind a public name.
+ *
+ * @throws OutgoingError; the signal's reason
+ */
+export type Post = (request: OutgoingRequest) => Promise<OutgoingAnswer>;
+
+/** No complete answer arrived. The message is a sentence that says why. */
+export class OutgoingError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'OutgoingError';
+  }
+}

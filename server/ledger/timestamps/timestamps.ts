@@ -1,0 +1,191 @@
+import type {
+  AuthorityState,
+  FailedAuthority,
+  Stamping,
+  Timestamp,
+} from '../../../shared/ledger/timestamp.ts';
+import { Problem } from '../../../shared/problems.ts';
+import { instantOf } from '../../../shared/values/clock.ts';
+import type { Slice } from '../../../shared/values/list.ts';
+import type { SettingsStore } from '../../store/settings.ts';
+import { lastEntry } from '../../store/sqlite/node/ledger.ts';
+import {
+  insertTimestamp,
+  newestOfAuthority,
+  type StoredTimestamp,
+  timestampById,
+  timestampsPage,
+} from '../../store/sqlite/node/timestamps.ts';
+import type { Store } from '../../store/store.ts';
+import { readHead } from '../appendEntry.ts';
+import type { Checkpoints } from '../checkpoints.ts';
+import type { Post } from '../outgoing.ts';
+import { AuthorityError } from './authorityError.ts';
+
+export interface TimestampServices {
+  store: Store;
+  checkpoints: Checkpoints;
+  settings: Pick<SettingsStore, 'current'>;
+  post: Post;
+  warn: (details: object, sentence: string) => void;
+}
+
+/** How often the node looks whether a timestamp is due, and how soon it asks again after a failure. */
+export const LOOK_EVERY_MS = 61_000;
+const RETRY_AFTER_MS = 900_000;
+const MS_PER_HOUR = 3_600_000;
+
+/**
+ * Has the checkpoints of the ledger timestamped by the authorities in the settings: on schedule while the ledger grows,
+ * and on demand. Nothing waits for an authority but the caller of `stampNow`.
+ */
+export class Timestamps {
+  readonly #services: TimestampServices;
+  readonly #closing = new AbortController();
+  /** The last attempt with each authority since the node started. */
+  readonly #attempts = new Map<string, { at: number; error: string | null }>();
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(services: TimestampServices) {
+    this.#services = services;
+  }
+
+  /** Asks the authorities when they are due, from now on. */
+  startSchedule(): void {
+    void this.#track(this.#follow());
+  }
+
+  /** Ends what is running. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#running);
+  }
+
+  /**
+   * Asks every authority for a timestamp of the current checkpoint.
+   *
+   * @throws Problem `no_authority`; `authority_failed` if none gave one; `shutting_down`; the errors of `Checkpoints.sign`
+   */
+  async stampNow(): Promise<Stamping> {
+    const { timestamp_authorities: authorities } = this.#services.settings.current;
+    if (authorities.length === 0)
+      throw new Problem('no_authority', 'Add the URL of a timestamp authority in the settings first.');
+    const result = await this.#track(this.#stamp(authorities));
+    if (result.items.length > 0) return result;
+    if (this.#closing.signal.aborted) throw new Problem('shutting_down', 'The node is shutting down.');
+    const reasons = result.failed.map(({ authority, error }) => `${authority}: ${error}`);
+    throw new Problem('authority_failed', reasons.join(' '), { members: { failed: result.failed } });
+  }
+
+  /** Returns the state of each authority in the settings. */
+  authorities(): AuthorityState[] {
+    const { store, settings } = this.#services;
+    return settings.current.timestamp_authorities.map((authority) => {
+      const attempt = this.#attempts.get(authority);
+      const newest = newestOfAuthority(store.read, authority);
+      return {
+        authority,
+        attempted_at: attempt ? instantOf(attempt.at) : null,
+        error: attempt?.error ?? null,
+        stamped_at: newest?.received_at ?? null,
+        size: newest?.size ?? 0,
+      };
+    });
+  }
+
+  #track<Result>(work: Promise<Result>): Promise<Result> {
+    this.#running.add(work);
+    void work.catch(() => {}).finally(() => this.#running.delete(work));
+    return work;
+  }
+
+  async #follow(): Promise<void> {
+    const { store, warn } = this.#services;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        const due = this.#dueAuthorities();
+        const { failed } = due.length > 0 ? await this.#stamp(due) : { failed: [] };
+        for (const { authority, error } of failed)
+          warn({ authority, error }, 'An authority gave no timestamp.');
+      } catch (error) {
+        if (!signal.aborted) warn({ error }, 'The ledger could not be timestamped.');
+      }
+      await store.clock.sleep(LOOK_EVERY_MS, signal);
+    }
+  }
+
+  #dueAuthorities(): string[] {
+    const { store, settings } = this.#services;
+    const { timestamp_authorities, timestamp_every_hours } = settings.current;
+    const size = lastEntry(store.read)?.seq ?? 0;
+    const now = store.clock.now();
+    return timestamp_authorities.filter((authority) => {
+      const newest = newestOfAuthority(store.read, authority);
+      if (size <= (newest?.size ?? 0)) return false;
+      const attempt = this.#attempts.get(authority);
+      if (attempt && attempt.error !== null && now - attempt.at < RETRY_AFTER_MS) return false;
+      return !newest || now - Date.parse(newest.received_at) >= timestamp_every_hours * MS_PER_HOUR;
+    });
+  }
+
+  async #stamp(authorities: readonly string[]): Promise<Stamping> {
+    const { store, checkpoints } = this.#services;
+    const { seq: size, root } = store.read.transaction(() => readHead(store.read)).deferred();
+    // The checkpoint is on stable storage before anybody else can hold a timestamp of it.
+    const note = await checkpoints.sign({ size, root: Buffer.from(root, 'hex') });
+    const text = note.slice(0, note.indexOf('\n\n') + 1);
+    const results = await Promise.all(
+      authorities.map((authority) => this.#ask(authority, { size, root, text })),
+    );
+    return {
+      items: results.filter((result) => 'id' in result),
+      failed: results.filter((result) => 'error' in result),
+    };
+  }
+
+  async #ask(
+    authority: string,
+    covered: { size: number; root: string; text: string },
+  ): Promise<Timestamp | FailedAuthority> {
+    const { store, post } = this.#services;
+    const { signal } = this.#closing;
+    const started = store.clock.now();
+    try {
+      // Loaded with the first request, because most nodes have no authority.
+      const { askAuthority } = await import('./askAuthority.ts');
+      const nonce = store.randomHex(16);
+      const { at, serial, reply } = await askAuthority(post, {
+        authority,
+        text: covered.text,
+        nonce,
+        signal,
+      });
+      const listed = { id: `ts_${store.randomHex(20)}`, authority, at: instantOf(at), serial };
+      const row = { ...covered, ...listed, received_at: store.instant(), reply };
+      await store.write((database) => insertTimestamp(database, row));
+      this.#attempts.set(authority, { at: started, error: null });
+      return { ...listed, size: covered.size, root: covered.root };
+    } catch (error) {
+      if (!signal.aborted && !(error instanceof AuthorityError)) throw error;
+      const words = signal.aborted ? 'The node is shutting down.' : (error as AuthorityError).message;
+      this.#attempts.set(authority, { at: started, error: words });
+      return { authority, error: words };
+    }
+  }
+}
+
+/** Returns a page of timestamps, those over most entries first. */
+export function listTimestamps(
+  { read }: Pick<Store, 'read'>,
+  page: { limit: number; offset: number },
+): Slice<Timestamp> {
+  return read.transaction(() => timestampsPage(read, page)).deferred();
+}
+
+/** Returns a timestamp with the authority's reply and the text it is of. @throws Problem `not_found` */
+export function readTimestamp({ read }: Pick<Store, 'read'>, id: string): StoredTimestamp {
+  const found = timestampById(read, id);
+  if (!found) throw new Problem('not_found', `There is no timestamp ${id}.`);
+  return found;
+}
