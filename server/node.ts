@@ -52,6 +52,7 @@ import { copyHandlers } from './http/routes/node/copies.ts';
 import { descriptionHandlers } from './http/routes/node/description.ts';
 import { invitationsHandlers } from './http/routes/node/invitations.ts';
 import { nodeHandlers } from './http/routes/node/node.ts';
+import { peerHandlers } from './http/routes/node/peers.ts';
 import { sessionCookie } from './http/security/access.ts';
 import { createGuards } from './http/security/guards.ts';
 import { normalizeRequestTarget } from './http/security/hostHeader.ts';
@@ -62,6 +63,7 @@ import { openInvitations } from './owner/invitations.ts';
 import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { OwnerSessions } from './owner/sessions.ts';
 import { SharingSwitch } from './owner/sharing.ts';
+import { Peers } from './peers/peers.ts';
 import { Jobs } from './runtime/jobs.ts';
 import { createLog } from './runtime/log.ts';
 import { isMissing } from './store/blobs/fileErrors.ts';
@@ -123,6 +125,14 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const rendererFolder = config.rendererFolder ?? defaultRendererFolder();
     const fixity = openFixity({ store, settings: () => settings.current, jobs, log });
     const copies = new Copies({ store, checkpoints, jobs, log });
+    const peers = new Peers({
+      store,
+      settings: () => settings.current,
+      jobs,
+      log,
+      ownKey: key.verifierKey,
+      patienceMs: config.peerPatienceMs,
+    });
     const app = createApp({
       handlers: {
         ...nodesHandlers(store),
@@ -148,6 +158,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...viewHandlers(store, new Pages(store, derived.deriver)),
         ...fixityHandlers(store, fixity),
         ...copyHandlers(copies),
+        ...peerHandlers(store, peers),
         ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
@@ -184,6 +195,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         summaries.close(),
         fixity.close(),
         jobs.close(),
+        peers.close(),
       ]);
       await served;
       await writeLimits.close();

@@ -2,4 +2,5 @@
  * Functions of `node:http`. An import of that module by its name also runs Node's own copy of undici, for exports that
  * nothing here uses. This took a quarter of the time of a start.
  */
-export const { createServer, STATUS_CODES, validateHeaderValue } = process.getBuiltinModule('node:http');
+export const { Agent, createServer, request, STATUS_CODES, validateHeaderValue } =
+  process.getBuiltinModule('node:http');

@@ -16,6 +16,7 @@ export const jobSchema = z
       'texts',
       'copy_sync',
       'copy_check',
+      'repair',
     ]),
     state: z.enum(['running', 'done', 'failed', 'cancelled']),
     progress: z.strictObject({

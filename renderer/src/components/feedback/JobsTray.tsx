@@ -20,6 +20,7 @@ const KIND_TITLES: Record<JobKind, string> = {
   texts: 'Indexing older texts',
   copy_sync: 'Updating a copy',
   copy_check: 'Checking a copy',
+  repair: 'Putting back objects from peers',
 };
 
 /** The page that shows the result, for jobs that have one. */
@@ -27,6 +28,7 @@ const KIND_PLACES: Partial<Record<JobKind, string>> = {
   audit: '/settings#stored-bytes',
   copy_sync: '/settings#copies',
   copy_check: '/settings#copies',
+  mirror: '/sharing',
 };
 
 /** The jobs at the bottom of every page: those that run, and those that ended and were not dismissed. */

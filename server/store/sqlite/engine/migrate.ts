@@ -19,6 +19,7 @@ import { migration as eventSummaries } from './migrations/0018-event-summaries.t
 import { migration as namesFromPages } from './migrations/0021-names-from-pages.ts';
 import { migration as textOfAllVersions } from './migrations/0022-text-of-all-versions.ts';
 import { migration as copies } from './migrations/0024-copies.ts';
+import { migration as peers } from './migrations/0029-peers.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -42,6 +43,7 @@ const MIGRATIONS: readonly Migration[] = [
   namesFromPages,
   textOfAllVersions,
   copies,
+  peers,
 ];
 
 /** The database was written by a newer Strongroom than this one. */
