@@ -43,6 +43,8 @@ export interface NodeConfig {
   network?: Partial<Network>;
   /** The folder of the built interface. */
   rendererFolder?: string;
+  /** How long a peer may take to begin a response, in milliseconds; tests set less. */
+  peerPatienceMs?: number;
   /** How child processes are started (default: forked by Node). */
   startChild?: StartChild;
 }

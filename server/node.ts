@@ -59,6 +59,7 @@ import { copyHandlers } from './http/routes/node/copies.ts';
 import { descriptionHandlers } from './http/routes/node/description.ts';
 import { invitationsHandlers } from './http/routes/node/invitations.ts';
 import { nodeHandlers } from './http/routes/node/node.ts';
+import { peerHandlers } from './http/routes/node/peers.ts';
 import { sessionCookie } from './http/security/access.ts';
 import { createGuards } from './http/security/guards.ts';
 import { normalizeRequestTarget } from './http/security/hostHeader.ts';
@@ -74,6 +75,7 @@ import { openOwnerKeys } from './owner/ownerKeys.ts';
 import { OwnerSessions } from './owner/sessions.ts';
 import { SharingSwitch } from './owner/sharing.ts';
 import { openTlsIdentity } from './owner/tls/tlsFile.ts';
+import { Peers } from './peers/peers.ts';
 import { Jobs } from './runtime/jobs.ts';
 import { createLog } from './runtime/log.ts';
 import { isMissing } from './store/blobs/fileErrors.ts';
@@ -162,6 +164,14 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
     const warn = (details: object, sentence: string) => log.warn(details, sentence);
     const timestamps = new Timestamps({ store, checkpoints, settings, post, warn });
     const witnesses = new Witnesses({ store, checkpoints, settings, post, warn });
+    const peers = new Peers({
+      store,
+      settings: () => settings.current,
+      jobs,
+      log,
+      ownKey: key.verifierKey,
+      patienceMs: config.peerPatienceMs,
+    });
     const app = createApp({
       handlers: {
         ...nodesHandlers(store),
@@ -190,6 +200,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         ...viewHandlers(store, new Pages(store, derived.deriver)),
         ...fixityHandlers(store, fixity),
         ...copyHandlers(copies, offloading),
+        ...peerHandlers(store, peers),
         ...descriptionHandlers({ version: VERSION, cookieName }, publicAddress),
         ...invitationsHandlers(invitations),
         ...nodeHandlers({
@@ -230,6 +241,7 @@ export async function openNode(config: NodeConfig): Promise<RunningNode> {
         timestamps.close(),
         witnesses.close(),
         jobs.close(),
+        peers.close(),
       ]);
       await served;
       offloading.close();

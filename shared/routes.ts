@@ -13,6 +13,7 @@ import { ledgerRoutes } from './routes/ledger.ts';
 import { manageRoutes } from './routes/manage.ts';
 import { mementoRoutes } from './routes/mementos.ts';
 import { packComparisonRoutes } from './routes/packComparison.ts';
+import { peerRoutes } from './routes/peers.ts';
 import type { RouteSpec } from './routes/route.ts';
 import { seenRoutes } from './routes/seen.ts';
 import { sourceRoutes } from './routes/sources.ts';
@@ -44,6 +45,7 @@ export const ROUTES = {
   ...sourceRoutes,
   ...fixityRoutes,
   ...copyRoutes,
+  ...peerRoutes,
   ...manageRoutes,
   ...descriptionRoutes,
 } satisfies Record<string, RouteSpec>;

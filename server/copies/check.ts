@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import type { CopyCheck } from '../../shared/node/copy.ts';
 import { confirmDamage } from '../fixity/confirmDamage.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
+import { tilePath } from '../ledger/tiles/tileAddress.ts';
 import {
   type CopyRow,
   copiedObjectsAfter,
@@ -16,7 +17,7 @@ import {
 } from '../store/sqlite/node/copies.ts';
 import { currentDamages } from '../store/sqlite/node/damages.ts';
 import type { CopiedCheckpoint } from './claim.ts';
-import { newTiles, objectPath, recordsFiles, statePath, tilePath } from './layout.ts';
+import { newTiles, objectPath, recordsFiles, statePath } from './layout.ts';
 import { putBack } from './putBack.ts';
 import { readRecords, readState } from './readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';

@@ -61,12 +61,3 @@ function* tilesOf(level: TileAddress['level'], before: number, now: number): Gen
   for (let index = Math.floor(before / TILE_WIDTH); index * TILE_WIDTH < now; index += 1)
     yield { level, index, width: Math.min(TILE_WIDTH, now - index * TILE_WIDTH) };
 }
-
-/** The path of a tile: `tile/0/x001/234` or `tile/entries/000.p/17`. */
-export function tilePath({ level, index, width }: TileAddress): string {
-  const digits = String(index);
-  const groups = digits.padStart(Math.ceil(digits.length / 3) * 3, '0').match(/\d{3}/g) ?? [];
-  const last = groups.pop() ?? '000';
-  const number = [...groups.map((group) => `x${group}`), last].join('/');
-  return `tile/${level}/${number}${width < TILE_WIDTH ? `.p/${width}` : ''}`;
-}

@@ -26,21 +26,22 @@ interface Recorded {
  * come the retrievals that it covers. The lines are those of a dump.
  */
 export function* recordLines(database: ReadDatabase, first: number, last: number): Generator<RecordLine> {
-  const records = new Map<number, RecordLine & { kind: string }>();
+  const records = new Map<number, (RecordLine & { kind: string })[]>();
   for (const kind of RECORD_KINDS) {
     for (const line of dumpLinesBetween(database, kind, first, last)) {
       const { ledger_entry, record } = JSON.parse(line) as Recorded;
       const objects = kind === 'pack' ? (record?.files ?? []).map(({ sha256 }) => sha256) : [];
-      records.set(ledger_entry, { kind, line, objects });
+      // A mirrored pack has two: the pack, and its provenance.
+      records.set(ledger_entry, [...(records.get(ledger_entry) ?? []), { kind, line, objects }]);
     }
   }
   for (const line of dumpLinesBetween(database, 'entry', first, last)) {
     yield { line, objects: [] };
     const { seq } = JSON.parse(line) as { seq: number };
-    const recorded = records.get(seq);
-    if (!recorded) continue;
-    yield recorded;
-    if (recorded.kind === 'retrieval_batch') yield* retrievalLines(database, recorded.line);
+    for (const recorded of records.get(seq) ?? []) {
+      yield recorded;
+      if (recorded.kind === 'retrieval_batch') yield* retrievalLines(database, recorded.line);
+    }
   }
 }
 

@@ -2,6 +2,7 @@ import type { CopySync } from '../../shared/node/copy.ts';
 import { confirmDamage } from '../fixity/confirmDamage.ts';
 import { isDamaged } from '../fixity/damages.ts';
 import { readTile } from '../ledger/tiles/readTile.ts';
+import { tilePath } from '../ledger/tiles/tileAddress.ts';
 import { TILE_WIDTH } from '../ledger/tree.ts';
 import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import {
@@ -14,15 +15,7 @@ import {
 } from '../store/sqlite/node/copies.ts';
 import { lastEntry } from '../store/sqlite/node/ledger.ts';
 import type { CopiedCheckpoint } from './claim.ts';
-import {
-  CHECKPOINT,
-  newTiles,
-  OBJECTS,
-  RECORDS_PER_FILE,
-  recordsFiles,
-  statePath,
-  tilePath,
-} from './layout.ts';
+import { CHECKPOINT, newTiles, OBJECTS, RECORDS_PER_FILE, recordsFiles, statePath } from './layout.ts';
 import { type CopiedState, readRecords, readState } from './readRecords.ts';
 import { type CopyServices, requireOwn } from './requireOwn.ts';
 import { sendObjects } from './sendObjects.ts';

@@ -18,6 +18,7 @@ import { eventDigest } from '../collection/record/recordEvent.ts';
 import { retrievalLeaf } from '../collection/record/retrievalLeaf.ts';
 import { damageDigest, restorationDigest } from '../fixity/damages.ts';
 import { fingerprintOf } from '../ledger/entry.ts';
+import { isProvenBy } from '../ledger/provenance.ts';
 import { type DumpedArchive, requireThat } from './dumpedArchive.ts';
 import { addRetrieval, checkSourceLine } from './dumpedSources.ts';
 import * as lines from './lineSchemas.ts';
@@ -264,6 +265,23 @@ const KEY_KINDS: Record<string, LineKind> = {
   ),
 };
 
+const PEER_KINDS: Record<string, LineKind> = {
+  peer_rewrite: recorded(lines.peerRewriteLine, ['peer.rewritten'], ({ record }) => fingerprintOf(record)),
+  // No entry of this ledger covers it: it proves itself, by the peer's signature.
+  pack_provenance: kind(
+    lines.provenanceLine,
+    ({ ledger_entry }) => ledger_entry,
+    ({ ledger }, { ledger_entry, record }, line) => {
+      requireThat(ledger.typeOf(ledger_entry) === 'pack.added', 'its entry is not that of a pack.', line);
+      requireThat(
+        isProvenBy(record, ledger.digestOf(ledger_entry)),
+        'it does not prove that the peer has this pack.',
+        line,
+      );
+    },
+  ),
+};
+
 /** The kinds of lines between header and trailer, in their order, by the dump's format. */
 export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
   [FORMAT_WITHOUT_BATCHES]: {
@@ -280,5 +298,6 @@ export const LINE_KINDS: Readonly<Record<number, Record<string, LineKind>>> = {
     ...EVENT_KINDS,
     ...FIXITY_KINDS,
     ...KEY_KINDS,
+    ...PEER_KINDS,
   },
 };

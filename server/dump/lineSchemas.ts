@@ -17,6 +17,7 @@ import {
 import { damageProblemSchema } from '../../shared/ledger/fixity.ts';
 import { keyRenewalSchema, rollbackSchema } from '../../shared/ledger/keyChange.ts';
 import { ledgerEntrySchema } from '../../shared/ledger/ledger.ts';
+import { packProvenanceSchema, peerRewriteSchema } from '../../shared/node/peer.ts';
 import { digestSchema, packIdSchema, sourceIdSchema, studyIdSchema } from '../../shared/values/digest.ts';
 import { instantSchema, isHttpUrl } from '../../shared/values/text.ts';
 
@@ -267,3 +268,7 @@ export const keyChangeLine = z.discriminatedUnion('type', [
   line('key_change', { ledger_entry: number, type: z.literal('key.renewed'), record: keyRenewalSchema }),
   line('key_change', { ledger_entry: number, type: z.literal('ledger.rolled_back'), record: rollbackSchema }),
 ]);
+
+export const peerRewriteLine = line('peer_rewrite', { ledger_entry: number, record: peerRewriteSchema });
+
+export const provenanceLine = line('pack_provenance', { ledger_entry: number, record: packProvenanceSchema });

@@ -19,6 +19,7 @@ export const ENTRY_TYPES = [
   'object.restored',
   'key.renewed',
   'ledger.rolled_back',
+  'peer.rewritten',
 ] as const;
 export type EntryType = (typeof ENTRY_TYPES)[number];
 

@@ -74,16 +74,34 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     rooms: [...ALL_SERVICES],
     why: 'copies/ writes and restores whole archives elsewhere: it imports services, and nothing above them.',
   },
+  'server/peers': {
+    rooms: [...ALL_SERVICES],
+    why: 'peers/ takes records of other nodes into this archive: it imports services, and nothing above them.',
+  },
   'server/owner': {
     rooms: GROUND,
     why: 'owner/ identifies the owner: it does not depend on what the owner does.',
   },
   'server/http': {
-    rooms: [...ALL_SERVICES, 'server/copies', 'server/drift', 'server/owner', 'server/config.ts'],
+    rooms: [
+      ...ALL_SERVICES,
+      'server/copies',
+      'server/drift',
+      'server/peers',
+      'server/owner',
+      'server/config.ts',
+    ],
     why: 'http/ calls services: it imports no command and no wiring.',
   },
   'server/cli': {
-    rooms: [...ALL_SERVICES, 'server/copies', 'server/owner', 'server/config.ts', 'server/node.ts'],
+    rooms: [
+      ...ALL_SERVICES,
+      'server/copies',
+      'server/peers',
+      'server/owner',
+      'server/config.ts',
+      'server/node.ts',
+    ],
     why: 'A command calls the same services as a route, and not the route.',
   },
   'server/launch': {

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { PackRecord } from '../../../shared/archive/pack.ts';
+import type { PackFile, PackRecord } from '../../../shared/archive/pack.ts';
 import { Problem, type ProblemCode } from '../../../shared/problems.ts';
 import { confirmDamage } from '../../fixity/confirmDamage.ts';
 import { isDamaged, recordChanged } from '../../fixity/damages.ts';
@@ -27,6 +27,10 @@ type SentRecord = { record: unknown } | { checked: CheckedRecord };
 export type NewPack = SentRecord & {
   /** The files sent with it, by path; absent if the archive must already hold all of them. */
   staged?: ReadonlyMap<string, StagedBlob>;
+  /** Whether files that are not in `staged` may be held already. */
+  isPartial?: boolean;
+  /** Called in the transaction that records the pack, with the number of its ledger entry. */
+  onRecorded?: (database: WriteDatabase, seq: number) => void;
   /** Reserves space for the bytes that the archive does not hold yet, before they are stored. Throws if there is none. */
   reserveSpace?: (bytes: number) => Promise<void>;
   /** The store that records repairs, which do not count as the visitor's write. The store of the pack by default. */
@@ -55,13 +59,15 @@ export interface AddedPack {
  * @throws Problem 413 and 422 with the codes of the contract; `id_taken`; I/O errors.
  */
 export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
-  const { staged, reserveSpace, repairStore = store } = pack;
+  const { staged, reserveSpace, repairStore = store, isPartial = false } = pack;
   try {
     const checked = 'checked' in pack ? pack.checked : checkRecord(pack.record);
     const { id } = checked;
     const existing = () => ({ id, created: false, text: readPackText(store.read, id) });
-    if (staged) requireMatchingFiles(checked, staged);
-    else requireHeldFiles(store.read, checked);
+    const sent = isPartial && staged ? withFiles(checked, ({ path }) => staged.has(path)) : checked;
+    const held = isPartial && staged ? withFiles(checked, ({ path }) => !staged.has(path)) : checked;
+    if (staged) requireMatchingFiles(sent, staged);
+    if (!staged || isPartial) requireHeldFiles(store.read, held);
     if (packByDigest(store.read, checked.digest)) {
       await repairHeld(repairStore, [...(staged?.values() ?? [])]);
       return existing();
@@ -71,12 +77,20 @@ export async function addPack(store: Store, pack: NewPack): Promise<AddedPack> {
     await reserveSpace?.(newBytes(store.read, blobs));
     await repairHeld(repairStore, blobs);
     await storeAll(blobs);
-    const text = await store.write((database) => recordPack(database, checked, store.instant()));
+    const text = await store.write((database) =>
+      recordPack(database, checked, store.instant(), pack.onRecorded),
+    );
     return text === undefined ? existing() : { id, created: true, text };
   } finally {
     // Does not affect blobs that were stored. The others were refused or were already in the archive.
     await Promise.all([...(staged?.values() ?? [])].map((blob) => blob.discard()));
   }
+}
+
+/** The record with some of its files only. */
+function withFiles(checked: CheckedRecord, isWanted: (file: PackFile) => boolean): CheckedRecord {
+  const { record } = checked;
+  return { ...checked, record: { ...record, files: record.files.filter(isWanted) } };
 }
 
 /** @throws Problem `unknown_blob`, `files_mismatch` with a pointer to each file that the archive does not hold intact. */
@@ -165,7 +179,12 @@ async function storeAll(staged: readonly StagedBlob[]): Promise<void> {
  * Writes the rows and the ledger entry, and returns the text of the pack; undefined if another upload of the same record
  * was faster.
  */
-function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string): string | undefined {
+function recordPack(
+  database: WriteDatabase,
+  checked: CheckedRecord,
+  at: string,
+  onRecorded: NewPack['onRecorded'],
+): string | undefined {
   const { digest, id } = checked;
   if (packByDigest(database, digest)) return undefined;
   if (packById(database, id)) {
@@ -176,5 +195,6 @@ function recordPack(database: WriteDatabase, checked: CheckedRecord, at: string)
   }
   const { seq } = appendEntry(database, { type: 'pack.added', subject: id, digest, at });
   insertPackRows(database, checked, seq, at);
+  onRecorded?.(database, seq);
   return newPackText(database, id, checked.text);
 }

@@ -23,9 +23,12 @@ import { matchExpression } from '../../store/sqlite/engine/search.ts';
 import type { Store } from '../../store/store.ts';
 import { statusDigest, studyDigest } from '../recordedSubjects.ts';
 
-/** @throws Problem `unknown_node` */
-export async function createStudy(store: Store, requested: NewStudy): Promise<Study> {
-  const id = `st_${store.randomHex(20)}`;
+/** @param id the id of a study that is mirrored; a new one by default. @throws Problem `unknown_node` */
+export async function createStudy(
+  store: Store,
+  requested: NewStudy,
+  id = `st_${store.randomHex(20)}`,
+): Promise<Study> {
   await store.write((database) => {
     if (requested.node !== null && !treeNodeAt(database, requested.node)) {
       const message = `There is no subject ${requested.node}. Create it first, or omit it.`;

@@ -33,3 +33,12 @@ export function tileNotFound(): Problem {
     'The log has no such tile. Read /log/checkpoint for its size, and ask for the tiles of a tree of that size.',
   );
 }
+
+/** The path of a tile: `tile/0/x001/234` or `tile/entries/000.p/17`. */
+export function tilePath({ level, index, width }: TileAddress): string {
+  const digits = String(index);
+  const groups = digits.padStart(Math.ceil(digits.length / 3) * 3, '0').match(/\d{3}/g) ?? [];
+  const last = groups.pop() ?? '000';
+  const number = [...groups.map((group) => `x${group}`), last].join('/');
+  return `tile/${level}/${number}${width < TILE_WIDTH ? `.p/${width}` : ''}`;
+}

@@ -2,6 +2,7 @@ import { ARCHIVE_SUBJECTS } from '../../archive/recordedSubjects.ts';
 import { COLLECTION_SUBJECTS } from '../../collection/recordedSubjects.ts';
 import { FIXITY_SUBJECTS } from '../../fixity/damages.ts';
 import { KEY_SUBJECTS } from '../../ledger/keyChanges.ts';
+import { PEER_SUBJECTS } from '../../ledger/peerRewrites.ts';
 import type { RecordedSubjects } from '../../ledger/verifyLedger.ts';
 
 /** How the verification of the ledger recomputes the digest of every record. */
@@ -10,4 +11,5 @@ export const RECORDED_SUBJECTS: readonly RecordedSubjects[] = [
   ...COLLECTION_SUBJECTS,
   ...FIXITY_SUBJECTS,
   ...KEY_SUBJECTS,
+  ...PEER_SUBJECTS,
 ];

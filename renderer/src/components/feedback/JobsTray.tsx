@@ -22,6 +22,7 @@ const KIND_TITLES: Record<JobKind, string> = {
   copy_check: 'Checking a copy',
   offload: 'Freeing space on this disk',
   bring_back: 'Bringing objects back',
+  repair: 'Putting back objects from peers',
 };
 
 /** The page that shows the result, for jobs that have one. */
@@ -31,6 +32,7 @@ const KIND_PLACES: Partial<Record<JobKind, string>> = {
   copy_check: '/settings#copies',
   offload: '/settings#copies',
   bring_back: '/settings#copies',
+  mirror: '/sharing',
 };
 
 /** The jobs at the bottom of every page: those that run, and those that ended and were not dismissed. */

@@ -1,4 +1,5 @@
 import {
+  IconAlertOctagon,
   IconAlertTriangle,
   IconBandage,
   IconBinaryTree2,
@@ -38,6 +39,7 @@ export const ENTRY_TYPES: Record<EntryType, EntryTypeDisplay> = {
   'object.restored': { word: 'object restored', icon: IconBandage },
   'key.renewed': { word: 'key renewed', icon: IconKey },
   'ledger.rolled_back': { word: 'ledger rolled back', icon: IconRestore },
+  'peer.rewritten': { word: 'peer rewrote its ledger', icon: IconAlertOctagon },
 };
 
 /** The page of an entry's subject, if there is one. */

@@ -22,6 +22,7 @@ import { migration as copies } from './migrations/0024-copies.ts';
 import { migration as offloadedObjects } from './migrations/0026-offloaded-objects.ts';
 import { migration as timestamps } from './migrations/0027-timestamps.ts';
 import { migration as witnesses } from './migrations/0028-witnesses.ts';
+import { migration as peers } from './migrations/0029-peers.ts';
 import type { ReadDatabase, WriteDatabase } from './open.ts';
 
 const MIGRATIONS: readonly Migration[] = [
@@ -48,6 +49,7 @@ const MIGRATIONS: readonly Migration[] = [
   offloadedObjects,
   timestamps,
   witnesses,
+  peers,
 ];
 
 /** The database was written by a newer Strongroom than this one. */

@@ -82,6 +82,18 @@ const TABLES = {
     columns: words('ledger_entry type record'),
     json: ['record'],
   },
+  peer_rewrite: {
+    table: 'peer_rewrites',
+    order: 'ledger_entry',
+    columns: words('ledger_entry record'),
+    json: ['record'],
+  },
+  pack_provenance: {
+    table: 'pack_provenance',
+    order: 'ledger_entry',
+    columns: words('ledger_entry record'),
+    json: ['record'],
+  },
 } satisfies Record<string, DumpedTable>;
 
 export type DumpedRowKind = keyof typeof TABLES;
@@ -182,6 +194,8 @@ const LINES: Record<string, LineQuery> = {
   object_damage: tableLines('object_damage'),
   object_restoration: tableLines('object_restoration'),
   key_change: tableLines('key_change'),
+  peer_rewrite: tableLines('peer_rewrite'),
+  pack_provenance: tableLines('pack_provenance'),
 };
 
 /** The kinds of lines in a dump, in their order. */

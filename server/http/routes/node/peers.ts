@@ -1,0 +1,44 @@
+import type { Peers } from '../../../peers/peers.ts';
+import { readProvenance } from '../../../peers/provenance.ts';
+import type { Store } from '../../../store/store.ts';
+import type { Handlers } from '../../app.ts';
+import { accepted, created, noContent, ok, page } from '../../reply.ts';
+
+type PeerRoutes =
+  | 'listPeers'
+  | 'addPeer'
+  | 'readPeer'
+  | 'changePeer'
+  | 'removePeer'
+  | 'contactPeer'
+  | 'readPeerEvidence'
+  | 'mirrorPeer'
+  | 'readProvenance';
+
+/** Handlers for the peers of the archive. */
+export function peerHandlers(store: Store, peers: Peers): Pick<Handlers, PeerRoutes> {
+  return {
+    listPeers: ({ query, request }) => {
+      const all = peers.list();
+      const { offset, limit } = query;
+      return page(request, query, { items: all.slice(offset, offset + limit), total: all.length });
+    },
+    addPeer: async ({ body }) => {
+      const peer = await peers.add(body);
+      return created(peer, `/manage/peers/${peer.id}`);
+    },
+    readPeer: ({ params }) => ok(peers.read(params.id ?? '')),
+    changePeer: async ({ params, body }) => ok(await peers.change(params.id ?? '', body)),
+    removePeer: async ({ params }) => {
+      await peers.remove(params.id ?? '');
+      return noContent;
+    },
+    contactPeer: async ({ params }) => ok(await peers.contact(params.id ?? '')),
+    readPeerEvidence: ({ params }) => ok(peers.evidence(params.id ?? '')),
+    mirrorPeer: async ({ params, query, body }) => {
+      const { job, finished } = peers.mirror(params.id ?? '', body);
+      return query.wait ? ok(await finished) : accepted(job);
+    },
+    readProvenance: ({ params }) => ok(readProvenance(store, params.id ?? '')),
+  };
+}

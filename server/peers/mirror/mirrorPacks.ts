@@ -1,0 +1,201 @@
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import { type Pack, type PackRecord, recordOf } from '../../../shared/archive/pack.ts';
+import type { PackProvenance, PackSelection } from '../../../shared/node/peer.ts';
+import { digestSchema, packIdSchema } from '../../../shared/values/digest.ts';
+import { addPack } from '../../archive/packs/addPack.ts';
+import { type CheckedRecord, checkRecord } from '../../archive/packs/record.ts';
+import { packById } from '../../store/sqlite/archive/packs.ts';
+import { insertProvenance } from '../../store/sqlite/node/peers.ts';
+import { MAX_CONNECTIONS, TooLargeError } from '../peerClient.ts';
+import { fetchPackFiles } from './fetchPackFiles.ts';
+import type { Mirroring } from './mirroring.ts';
+import { RefusedRecordError } from './mirrorTally.ts';
+import { References } from './references.ts';
+import { refusalOf } from './refusalOf.ts';
+
+/** The largest page of packs that is read; records have up to 4 MiB. A larger page is asked for in parts. */
+const MAX_PAGE_BYTES = 32 * 1_048_576;
+const PAGE_SIZES = [200, 20, 1];
+
+/** What is read of a pack before its record is checked. The rest is checked as a record. */
+const listedPack = z.looseObject({ id: packIdSchema, digest: digestSchema, ledger_entry: z.int().min(1) });
+type ListedPack = z.output<typeof listedPack>;
+const packPage = z.object({ items: z.array(listedPack) });
+
+/** How far the packs of a selection were taken before, and how many of them are held. */
+export interface Progress {
+  size: number;
+  held: number;
+}
+
+/** Takes the packs of a selection, each with what it needs: its subject, its study, and the packs that it names. */
+export class PackMirror {
+  readonly #mirroring: Mirroring;
+  readonly #references: References;
+  readonly #atOnce = pLimit(MAX_CONNECTIONS);
+  readonly #taken = new Map<string, Promise<void>>();
+  #examined = 0;
+
+  constructor(mirroring: Mirroring) {
+    this.#mirroring = mirroring;
+    this.#references = new References(mirroring);
+  }
+
+  /**
+   * Takes what the peer's ledger has of the selection beyond `before`. Returns how far it got: to the verified checkpoint
+   * if nothing was refused.
+   *
+   * @throws PeerError; the signal's reason
+   */
+  async run(selection: Exclude<PackSelection, false>, before: Progress): Promise<Progress> {
+    const { tally, log } = this.#mirroring;
+    tally.alreadyHeld += before.held;
+    if (before.size === log.size) return before;
+    // At first from the oldest pack on, so that each one comes after those that it names; later from the newest back.
+    const sort = before.size === 0 ? 'received' : '-received';
+    const query = { sort, ...(selection === true ? {} : selection) };
+    const refusedBefore = tally.refusals;
+    let held = before.held;
+    for await (const packs of this.#pages(query, before.size)) {
+      const outcomes = await Promise.allSettled(
+        packs.map((pack) => this.#atOnce(() => this.#takeListed(pack))),
+      );
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+      held += outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value).length;
+      if (tally.isEnough) break;
+    }
+    return tally.refusals === refusedBefore ? { size: log.size, held } : before;
+  }
+
+  /** Yields the listed packs after entry `after` that the checkpoint covers, a page at a time. */
+  async *#pages(query: Record<string, string>, after: number): AsyncGenerator<ListedPack[]> {
+    const { log, signal } = this.#mirroring;
+    const seen = new Set<number>();
+    for (let offset = 0; ; ) {
+      signal.throwIfAborted();
+      const { items, limit } = await this.#page(query, offset);
+      // While the peer grows, packs of the page before may be listed again. Each is looked at once, and there are at most
+      // as many as the ledger has entries, so that an endless list ends.
+      const fresh = items.filter(
+        ({ ledger_entry: entry }) => entry > after && entry <= log.size && !seen.has(entry),
+      );
+      for (const { ledger_entry } of fresh) seen.add(ledger_entry);
+      if (fresh.length > 0) yield fresh;
+      const isPast = query.sort === '-received' && items.some(({ ledger_entry }) => ledger_entry <= after);
+      const isNew = fresh.length > 0 || items.every(({ ledger_entry }) => ledger_entry > log.size);
+      if (items.length < limit || isPast || !isNew || offset > log.size) return;
+      offset += items.length;
+    }
+  }
+
+  async #page(
+    query: Record<string, string>,
+    offset: number,
+  ): Promise<{ items: ListedPack[]; limit: number }> {
+    for (const limit of PAGE_SIZES) {
+      const parameters = new URLSearchParams({ ...query, limit: String(limit), offset: String(offset) });
+      try {
+        const { items } = await this.#mirroring.client.json(
+          `/api/packs?${parameters}`,
+          packPage,
+          MAX_PAGE_BYTES,
+        );
+        return { items: items.slice(0, limit), limit };
+      } catch (error) {
+        if (!(error instanceof TooLargeError) || limit === 1) throw error;
+      }
+    }
+    throw new Error('The last page size is 1.');
+  }
+
+  /** Takes one pack; returns whether it is held now. Refusals are counted. */
+  async #takeListed(pack: ListedPack): Promise<boolean> {
+    const { tally, signal, progress } = this.#mirroring;
+    signal.throwIfAborted();
+    if (tally.isEnough) return false;
+    try {
+      if (this.#isHeld(pack)) tally.alreadyHeld += 1;
+      else await this.#takeOnce(pack.id, () => Promise.resolve(pack));
+      return true;
+    } catch (error) {
+      tally.refuse(refusalOf(error));
+      return false;
+    } finally {
+      progress((this.#examined += 1));
+    }
+  }
+
+  #isHeld({ id, digest }: Pick<ListedPack, 'id' | 'digest'>): boolean {
+    const { store } = this.#mirroring;
+    return packById(store.read, id)?.digest === digest;
+  }
+
+  #takeOnce(id: string, read: () => Promise<ListedPack>): Promise<void> {
+    let taking = this.#taken.get(id);
+    if (!taking) {
+      taking = read().then((pack) => this.#take(pack));
+      this.#taken.set(id, taking);
+      taking.catch(() => undefined);
+    }
+    return taking;
+  }
+
+  /** Proves that the ledger of the peer has the record, takes what it needs, then its files, and adds it. */
+  async #take(pack: ListedPack): Promise<void> {
+    const { log } = this.#mirroring;
+    const checked = checkRecord(recordOf(pack as unknown as Pack));
+    const { entry, proof } = await log.entry(pack.ledger_entry);
+    const { type, subject, digest } = entry;
+    if (
+      type !== 'pack.added' ||
+      subject !== checked.id ||
+      digest !== checked.digest ||
+      pack.id !== checked.id
+    )
+      throw new RefusedRecordError('wrong_record');
+    await this.#takeReferences(checked.record);
+    const provenance = { entry, proof, checkpoint: log.note, ...this.#mirroring.provenance() };
+    await this.#add(checked, provenance);
+  }
+
+  async #takeReferences({ node, study, replicates, supersedes }: PackRecord): Promise<void> {
+    const { store } = this.#mirroring;
+    if (node !== null) await this.#references.needNode(node);
+    if (study !== null) await this.#references.needStudy(study);
+    for (const id of [replicates?.pack, supersedes]) {
+      if (!id || packById(store.read, id)) continue;
+      await this.#takeOnce(id, () => this.#readPack(id)).catch((error: unknown) => {
+        throw new RefusedRecordError(refusalOf(error) === 'no_room' ? 'no_room' : 'missing_reference', error);
+      });
+    }
+  }
+
+  #readPack(id: string): Promise<ListedPack> {
+    return this.#mirroring.client.json(`/api/packs/${id}`, listedPack, MAX_PAGE_BYTES);
+  }
+
+  async #add(checked: CheckedRecord, provenance: PackProvenance): Promise<void> {
+    const { store, tally } = this.#mirroring;
+    const files = await fetchPackFiles(this.#mirroring, checked.record.files);
+    let reserved = 0;
+    try {
+      const { created } = await addPack(store, {
+        checked,
+        staged: files.staged,
+        isPartial: true,
+        reserveSpace: async (bytes) => {
+          await this.#mirroring.reserveSpace(bytes);
+          reserved = bytes;
+        },
+        onRecorded: (database, seq) => insertProvenance(database, seq, provenance),
+      });
+      tally.objects += files.objects;
+      tally.bytes += files.bytes;
+      if (created) tally.packs += 1;
+      else tally.alreadyHeld += 1;
+    } finally {
+      this.#mirroring.releaseSpace(reserved);
+    }
+  }
+}

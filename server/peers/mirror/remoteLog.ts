@@ -1,0 +1,197 @@
+import { type InclusionProof, type LedgerEntry, ledgerEntrySchema } from '../../../shared/ledger/ledger.ts';
+import { entryText, hashOf } from '../../ledger/entry.ts';
+import { leafHash, parentHash } from '../../ledger/merkle.ts';
+import { inclusionPath, rootFromInclusion } from '../../ledger/proofs.ts';
+import { tilePath } from '../../ledger/tiles/tileAddress.ts';
+import { TILE_WIDTH } from '../../ledger/tree.ts';
+import type { PeerCheckpoint } from '../peerCheckpoint.ts';
+import { type PeerClient, TooLargeError } from '../peerClient.ts';
+import { RefusedRecordError } from './mirrorTally.ts';
+import { TILE_LEVELS, TileTree } from './tileTree.ts';
+
+const HASH_BYTES = 32;
+/** A leaf has at most 65,535 bytes, after its length in two bytes. */
+const MAX_ENTRIES_BYTES = TILE_WIDTH * 65_537;
+/** Tiles in memory. Proofs of neighbouring entries need the same ones. */
+const MAX_TILES = 256;
+
+/** An entry of a peer's ledger, with the proof that its checkpoint covers it. */
+export interface ProvenEntry {
+  entry: LedgerEntry;
+  proof: InclusionProof;
+}
+
+interface EntryTile {
+  texts: string[];
+  tree: TileTree;
+}
+
+/**
+ * The ledger of a peer as its tiles give it (C2SP tlog-tiles). No tile is believed: each entry is proven to be in the tree
+ * of the verified checkpoint. 256 neighbouring entries take one request.
+ */
+export class RemoteLog {
+  readonly #client: PeerClient;
+  readonly #checkpoint: PeerCheckpoint;
+  readonly #entries = new Map<number, Promise<EntryTile>>();
+  readonly #tiles = new Map<string, Promise<TileTree>>();
+
+  constructor(client: PeerClient, checkpoint: PeerCheckpoint) {
+    this.#client = client;
+    this.#checkpoint = checkpoint;
+  }
+
+  get size(): number {
+    return this.#checkpoint.size;
+  }
+
+  get note(): string {
+    return this.#checkpoint.note;
+  }
+
+  /** @throws RefusedRecordError `wrong_proof`; PeerError */
+  async entry(seq: number): Promise<ProvenEntry> {
+    const { size, root } = this.#checkpoint;
+    const index = seq - 1;
+    if (index < 0 || index >= size) throw new RefusedRecordError('wrong_proof');
+    const tiles = await this.#tilesFor(index);
+    const { texts } = await this.#entryTile(Math.floor(index / TILE_WIDTH));
+    const text = texts[index % TILE_WIDTH] ?? '';
+    const leaf = leafHash(text);
+    const path = inclusionPath(index, size, (from, to) => rangeRoot(tiles, from, to));
+    if (!rootFromInclusion(leaf, index, size, path)?.equals(root))
+      throw new RefusedRecordError('wrong_proof');
+    const base64 = (hash: Buffer) => hash.toString('base64');
+    return {
+      entry: parseEntry(text, seq),
+      proof: { leaf: base64(leaf), index, size, root: base64(root), hashes: path.map(base64) },
+    };
+  }
+
+  /** Returns the number of the first entry that is not before an instant; one more than the size if there is none. */
+  async firstSince(at: string): Promise<number> {
+    let [low, high] = [1, this.size + 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const { entry } = await this.entry(middle);
+      if (entry.at < at) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Fetches the tiles that the audit path of a leaf needs: those above it, and those at the right edge of the tree. */
+  async #tilesFor(index: number): Promise<Map<string, TileTree>> {
+    const found = new Map<string, TileTree>();
+    let [count, above] = [this.size, index];
+    for (let level = 0; count > 0; level += 1, count = Math.floor(count / TILE_WIDTH)) {
+      above = Math.floor(above / TILE_WIDTH);
+      const edge = Math.floor((count - 1) / TILE_WIDTH);
+      for (const number of new Set([Math.min(above, edge), edge])) {
+        const width = Math.min(TILE_WIDTH, count - number * TILE_WIDTH);
+        found.set(
+          `${level}/${number}`,
+          await this.#tile(level, number, width, level === 0 && number === above),
+        );
+      }
+    }
+    return found;
+  }
+
+  async #tile(level: number, number: number, width: number, hasEntries: boolean): Promise<TileTree> {
+    if (hasEntries) return (await this.#entryTile(number)).tree;
+    return cached(this.#tiles, `${level}/${number}`, async () => {
+      const bytes = await this.#get(tilePath({ level, index: number, width }), width * HASH_BYTES);
+      if (bytes.length !== width * HASH_BYTES) throw new RefusedRecordError('wrong_proof');
+      return new TileTree(
+        Array.from({ length: width }, (_, at) => bytes.subarray(at * HASH_BYTES, (at + 1) * HASH_BYTES)),
+      );
+    });
+  }
+
+  #entryTile(number: number): Promise<EntryTile> {
+    return cached(this.#entries, number, async () => {
+      const width = Math.min(TILE_WIDTH, this.size - number * TILE_WIDTH);
+      const bytes = await this.#get(tilePath({ level: 'entries', index: number, width }), MAX_ENTRIES_BYTES);
+      const texts = splitEntries(bytes);
+      if (texts.length !== width) throw new RefusedRecordError('wrong_proof');
+      return { texts, tree: new TileTree(texts.map(leafHash)) };
+    });
+  }
+
+  async #get(path: string, maxBytes: number): Promise<Buffer> {
+    try {
+      return await this.#client.bytes(`/log/${path}`, maxBytes);
+    } catch (error) {
+      if (error instanceof TooLargeError) throw new RefusedRecordError('wrong_proof', error);
+      throw error;
+    }
+  }
+}
+
+/** Keeps the newest values; a failure is not kept. */
+function cached<Key, Value>(
+  map: Map<Key, Promise<Value>>,
+  key: Key,
+  make: () => Promise<Value>,
+): Promise<Value> {
+  const known = map.get(key);
+  if (known) return known;
+  const made = make();
+  map.set(key, made);
+  made.catch(() => map.delete(key));
+  const [oldest] = map.keys();
+  if (map.size > MAX_TILES && oldest !== undefined) map.delete(oldest);
+  return made;
+}
+
+/** The root over the leaves `from` to `to - 1`: the complete subtrees of the range, combined from the right. */
+function rangeRoot(tiles: ReadonlyMap<string, TileTree>, from: number, to: number): Buffer {
+  const subtrees: Buffer[] = [];
+  for (let at = from; at < to; ) {
+    let [level, span] = [0, 1];
+    while (at % (span * 2) === 0 && at + span * 2 <= to) [level, span] = [level + 1, span * 2];
+    subtrees.push(subtree(tiles, level, at / span));
+    at += span;
+  }
+  const root = subtrees.reduceRight<Buffer | undefined>(
+    (right, left) => (right ? parentHash(left, right) : left),
+    undefined,
+  );
+  if (!root) throw new RefusedRecordError('wrong_proof');
+  return root;
+}
+
+function subtree(tiles: ReadonlyMap<string, TileTree>, level: number, index: number): Buffer {
+  const [above, within] = [Math.floor(level / TILE_LEVELS), level % TILE_LEVELS];
+  const perTile = TILE_WIDTH / 2 ** within;
+  const hash = tiles.get(`${above}/${Math.floor(index / perTile)}`)?.at(within, index % perTile);
+  if (!hash) throw new RefusedRecordError('wrong_proof');
+  return hash;
+}
+
+/** Splits a tile of entries: each leaf is after its length in two bytes, highest first. */
+function splitEntries(bytes: Buffer): string[] {
+  const texts: string[] = [];
+  for (let at = 0; at + 2 <= bytes.length; ) {
+    const end = at + 2 + bytes.readUInt16BE(at);
+    if (end > bytes.length) break;
+    texts.push(bytes.toString('utf8', at + 2, end));
+    at = end;
+  }
+  return texts;
+}
+
+/** Parses a leaf. Its text must be the canonical form of an entry, so that nothing else was proven. */
+function parseEntry(text: string, seq: number): LedgerEntry {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new RefusedRecordError('wrong_record', error);
+  }
+  const entry = ledgerEntrySchema.safeParse(value).data;
+  if (entry?.seq !== seq || entryText(entry) !== text || entry.hash !== hashOf(entry))
+    throw new RefusedRecordError('wrong_record');
+  return entry;
+}

@@ -1,0 +1,112 @@
+import type { MirrorRequest, MirrorResult, PackSelection } from '../../../shared/node/peer.ts';
+import type { Settings } from '../../../shared/node/settings.ts';
+import { canonicalText } from '../../../shared/values/canonicalJson.ts';
+import { ObjectReceiver } from '../../collection/record/objectReceiver.ts';
+import { mirrorsOf, type PeerMirrorRow, peerById, putMirror } from '../../store/sqlite/node/peers.ts';
+import type { Store } from '../../store/store.ts';
+import type { PeerCheckpoint } from '../peerCheckpoint.ts';
+import type { PeerClient } from '../peerClient.ts';
+import type { Mirroring } from './mirroring.ts';
+import { PackMirror, type Progress } from './mirrorPacks.ts';
+import { MirrorTally, RefusedRecordError } from './mirrorTally.ts';
+import { RemoteLog } from './remoteLog.ts';
+
+export interface MirrorRun {
+  store: Store;
+  settings: () => Settings;
+  peer: { id: string; name: string };
+  client: PeerClient;
+  /** The verified checkpoint. Nothing is taken that it does not cover. */
+  checkpoint: PeerCheckpoint;
+  signal: AbortSignal;
+  progress: (done: number, total: null) => void;
+}
+
+/**
+ * Takes what was asked for from a peer whose ledger was verified. What is held is not taken again, so that an interrupted
+ * mirror goes on where it ended.
+ *
+ * @throws PeerError; the signal's reason
+ */
+export async function runMirror(run: MirrorRun, request: MirrorRequest): Promise<MirrorResult> {
+  const tally = new MirrorTally();
+  const mirroring = mirroringOf(run, tally);
+  for (const [kind, selection] of selectionsOf(request)) {
+    const { mirror, before } = readMirror(run, kind, selection);
+    const after = await takeKind(mirroring, kind, selection, before);
+    await run.store.write((database) => {
+      // The owner may have removed the peer meanwhile.
+      if (!peerById(database, run.peer.id)) return;
+      const { follow = mirror.follow === 1, every_minutes = mirror.every_minutes } = request;
+      putMirror(database, {
+        ...mirror,
+        ...after,
+        follow: follow ? 1 : 0,
+        every_minutes,
+        mirrored_at: run.store.instant(),
+      });
+    });
+  }
+  return tally.result();
+}
+
+type Kind = PeerMirrorRow['kind'];
+
+function selectionsOf({ packs, sources }: MirrorRequest): [Kind, unknown][] {
+  const selections: [Kind, unknown][] = [];
+  if (packs) selections.push(['packs', packs]);
+  if (sources) selections.push(['sources', sources]);
+  return selections;
+}
+
+function takeKind(
+  mirroring: Mirroring,
+  _kind: Kind,
+  selection: unknown,
+  before: Progress,
+): Promise<Progress> {
+  return new PackMirror(mirroring).run(selection as Exclude<PackSelection, false>, before);
+}
+
+function readMirror(
+  { store, peer }: Pick<MirrorRun, 'store' | 'peer'>,
+  kind: Kind,
+  asked: unknown,
+): { mirror: PeerMirrorRow; before: Progress } {
+  const selection = canonicalText(asked);
+  const known = mirrorsOf(store.read, peer.id).find(
+    (each) => each.kind === kind && each.selection === selection,
+  );
+  const mirror = known ?? {
+    peer: peer.id,
+    kind,
+    selection,
+    follow: 0 as const,
+    every_minutes: null,
+    size: 0,
+    held: 0,
+    mirrored_at: null,
+  };
+  return { mirror, before: { size: mirror.size, held: mirror.held } };
+}
+
+function mirroringOf(run: MirrorRun, tally: MirrorTally): Mirroring {
+  const { store, client, checkpoint, signal, peer } = run;
+  const receiver = new ObjectReceiver(store, run.settings);
+  return {
+    store,
+    client,
+    log: new RemoteLog(client, checkpoint),
+    tally,
+    signal,
+    progress: (done) => run.progress(done, null),
+    provenance: () => ({
+      peer: { name: peer.name, key: checkpoint.key },
+      mirrored_at: store.instant(),
+    }),
+    reserveSpace: async (bytes) => {
+      if (bytes > 0 && !(await receiver.reserveSpace(bytes))) throw new RefusedRecordError('no_room');
+    },
+    releaseSpace: (bytes) => receiver.releaseSpace(bytes),
+  };
+}

@@ -1,0 +1,254 @@
+import { observerSchema } from '../../shared/collection/captures.ts';
+import type {
+  MirrorRequest,
+  MirrorResult,
+  NewPeer,
+  Peer,
+  PeerChange,
+  PeerEvidence,
+} from '../../shared/node/peer.ts';
+import type { Settings } from '../../shared/node/settings.ts';
+import { Problem } from '../../shared/problems.ts';
+import { CheckpointError } from '../ledger/checkpoint.ts';
+import { keyNameOf } from '../ledger/nodeKey.ts';
+import { readPeerRewrite } from '../ledger/peerRewrites.ts';
+import type { Jobs, RunningJob } from '../runtime/jobs.ts';
+import type { Log } from '../runtime/log.ts';
+import { shuttingDown } from '../runtime/shuttingDown.ts';
+import type { ReadDatabase } from '../store/sqlite/engine/open.ts';
+import { allPeers, deletePeer, insertPeer, updatePeer } from '../store/sqlite/node/peers.ts';
+import type { Store } from '../store/store.ts';
+import { runMirror } from './mirror/runMirror.ts';
+import { type PeerCheckpoint, readPeerCheckpoint, readPeerKey } from './peerCheckpoint.ts';
+import { PeerClient, PeerError } from './peerClient.ts';
+import { asPeer, peerFailed, requirePeer, verifyPeer } from './peerRecords.ts';
+
+export interface PeersConfig {
+  store: Store;
+  settings: () => Settings;
+  jobs: Jobs;
+  log: Log;
+  /** The verifier key of this node, which is no peer of itself. */
+  ownKey: string;
+  /** How long a peer may take to answer; tests set less. */
+  patienceMs?: number | undefined;
+}
+
+/** The peers of an archive: other nodes whose signed ledgers are followed, and from which records are taken. */
+export class Peers {
+  readonly #config: PeersConfig;
+  /** The last work with each peer; the next one waits for it, so that checkpoints are compared in order. */
+  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #closing = new AbortController();
+
+  constructor(config: PeersConfig) {
+    this.#config = config;
+  }
+
+  list(): Peer[] {
+    const { read } = this.#config.store;
+    return allPeers(read).map((row) => asPeer(read, row));
+  }
+
+  /** @throws Problem `not_found` */
+  read(id: string): Peer {
+    const { read } = this.#config.store;
+    return asPeer(read, requirePeer(read, id));
+  }
+
+  /**
+   * Adds the node at an address and pins its key: the given one, or the one that it shows.
+   *
+   * @throws Problem `key_mismatch`, `peer_exists`, `peer_failed`
+   */
+  async add({ url: given, key }: NewPeer): Promise<Peer> {
+    const { store } = this.#config;
+    const url = normalUrl(given);
+    requireFree(store.read, { url, key });
+    const { checkpoint, name } = await this.#withClient(url, (client) => this.#pin(client, key));
+    const id = `pe_${store.randomHex(20)}`;
+    const at = store.instant();
+    await store.write((database) => {
+      requireFree(database, { url, name, key: checkpoint.key });
+      insertPeer(database, {
+        id,
+        url,
+        name,
+        key: checkpoint.key,
+        pinned_at: at,
+        state: 'ok',
+        last_contact_at: at,
+        last_error: null,
+        checkpoint: checkpoint.note,
+      });
+    });
+    return this.read(id);
+  }
+
+  /** Reads the key and the checkpoint of a node, and checks that they belong together. */
+  async #pin(client: PeerClient, expected?: string): Promise<{ checkpoint: PeerCheckpoint; name: string }> {
+    const shown = await readPeerKey(client);
+    if (expected !== undefined && expected !== shown)
+      throw new Problem(
+        'key_mismatch',
+        'The node at this address has another key. Check the address, and compare the keys again.',
+      );
+    if (shown === this.#config.ownKey)
+      throw new Problem('peer_exists', 'This is the address of this node itself.');
+    const name = observerSchema.safeParse(keyNameOf(shown));
+    if (!name.success)
+      throw new PeerError('failing', 'There is no node at this address: it shows no key of one.');
+    return { checkpoint: await readPeerCheckpoint(client, shown), name: name.data };
+  }
+
+  /** @throws Problem `not_found`, `key_mismatch`, `peer_exists`, `peer_failed` */
+  async change(id: string, { url: given, name }: PeerChange): Promise<Peer> {
+    const { store } = this.#config;
+    const { key } = requirePeer(store.read, id);
+    const url = given === undefined ? undefined : normalUrl(given);
+    if (url !== undefined) {
+      requireFree(store.read, { url, except: id });
+      await this.#withClient(url, (client) => this.#pin(client, key));
+    }
+    if (name !== undefined) requireObserver(name);
+    await store.write((database) => {
+      requireFree(database, { url, name, except: id });
+      const row = requirePeer(database, id);
+      updatePeer(database, { ...row, url: url ?? row.url, name: name ?? row.name });
+    });
+    return this.read(id);
+  }
+
+  /** Forgets a peer. What was taken from it stays, and so does the evidence. @throws Problem `not_found` */
+  async remove(id: string): Promise<void> {
+    const { store } = this.#config;
+    requirePeer(store.read, id);
+    await store.write((database) => deletePeer(database, id));
+  }
+
+  /** Reads the checkpoint of a peer now. What was found is in the state of the result. @throws Problem `not_found` */
+  async contact(id: string): Promise<Peer> {
+    requirePeer(this.#config.store.read, id);
+    await this.#inTurn(id, () => this.#verified(id, async () => undefined)).catch((error: unknown) => {
+      if (!(error instanceof Problem)) throw error;
+    });
+    return this.read(id);
+  }
+
+  /**
+   * Starts taking packs and captures from a peer, after its ledger was verified.
+   *
+   * @throws Problem `not_found`, `shutting_down`
+   */
+  mirror(id: string, request: MirrorRequest): RunningJob<MirrorResult> {
+    const { store, jobs, settings } = this.#config;
+    if (this.#closing.signal.aborted) throw shuttingDown();
+    requirePeer(store.read, id);
+    return jobs.start('mirror', 'records', ({ signal, progress }) =>
+      this.#inTurn(id, () => {
+        const work = (client: PeerClient, checkpoint: PeerCheckpoint) => {
+          const peer = requirePeer(store.read, id);
+          return runMirror({ store, settings, peer, client, checkpoint, signal, progress }, request);
+        };
+        return this.#verified(id, work, signal);
+      }),
+    );
+  }
+
+  /** @throws Problem `not_found` if the peer did not rewrite its ledger */
+  evidence(id: string): PeerEvidence {
+    const evidence = readPeerRewrite(this.#config.store.read, id);
+    if (!evidence) throw new Problem('not_found', `There is no evidence against the peer ${id}.`);
+    return evidence;
+  }
+
+  /** Verifies the ledger of a peer, then does some work with its connection. */
+  async #verified<Result>(
+    id: string,
+    work: (client: PeerClient, checkpoint: PeerCheckpoint) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
+    const { url } = requirePeer(this.#config.store.read, id);
+    return this.#withClient(
+      url,
+      async (client) => work(client, await verifyPeer(this.#config, client, id)),
+      signal,
+    );
+  }
+
+  /** @throws Problem `peer_failed` in place of the client's errors */
+  async #withClient<Result>(
+    url: string,
+    work: (client: PeerClient) => Promise<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
+    if (this.#closing.signal.aborted) throw shuttingDown();
+    const { patienceMs } = this.#config;
+    const client = new PeerClient(url, {
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+      signal: signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal,
+    });
+    try {
+      return await work(client);
+    } catch (error) {
+      if (this.#closing.signal.aborted) throw shuttingDown();
+      if (error instanceof PeerError) throw peerFailed(error);
+      if (error instanceof CheckpointError) throw new Problem('peer_failed', error.message, { cause: error });
+      throw error;
+    } finally {
+      client.close();
+    }
+  }
+
+  /** Runs the works with one peer one after another. */
+  #inTurn<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+    const started = (this.#last.get(id) ?? Promise.resolve()).then(work);
+    this.#last.set(
+      id,
+      started.then(
+        () => undefined,
+        () => undefined,
+      ),
+    );
+    return started;
+  }
+
+  /** Ends running work, and waits for it. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.all(this.#last.values());
+  }
+}
+
+function normalUrl(given: string): string {
+  return new URL(given).href.replace(/\/+$/, '');
+}
+
+/** @throws Problem `invalid_field` */
+function requireObserver(name: string): void {
+  const parsed = observerSchema.safeParse(name);
+  const [issue] = parsed.error?.issues ?? [];
+  if (issue)
+    throw new Problem('invalid_field', issue.message, {
+      errors: [{ path: '/name', message: issue.message }],
+    });
+}
+
+/** @throws Problem `peer_exists` if another peer has the address, the key or the name */
+function requireFree(
+  database: ReadDatabase,
+  {
+    url,
+    name,
+    key,
+    except,
+  }: { url?: string | undefined; name?: string | undefined; key?: string | undefined; except?: string },
+): void {
+  const taken = allPeers(database).find(
+    (row) => row.id !== except && (row.url === url || row.name === name || row.key === key),
+  );
+  if (taken)
+    throw new Problem('peer_exists', `${taken.name} is a peer already, at ${taken.url}.`, {
+      members: { peer: taken.id },
+    });
+}

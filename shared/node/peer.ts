@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { nodePathSchema } from '../archive/treeNode.ts';
+import { inclusionProofSchema, ledgerEntrySchema } from '../ledger/ledger.ts';
+import { digestSchema, sourceIdSchema, studyIdSchema } from '../values/digest.ts';
+import { instantSchema, isHttpUrl, text } from '../values/text.ts';
+
+/** A peer is another node that this one takes packs and captures from. */
+export const peerIdSchema = z.string().regex(/^pe_[0-9a-f]{20}$/, 'A peer id is pe_ and 20 hex digits.');
+
+/** The address of a node: scheme, host, port and, behind a proxy, a path. */
+const peerUrl = z
+  .string()
+  .max(2_000)
+  .refine(isHttpUrl, 'Enter the address of the node, such as http://192.168.1.20:7717.')
+  .refine((value) => {
+    const url = URL.parse(value);
+    return url === null || (!url.username && !url.password && !url.search && !url.hash);
+  }, 'The address must not have a user name, a password, a query or a fragment.')
+  .meta({ format: 'uri' });
+
+const verifierKey = z
+  .string()
+  .regex(/^[^\s+]{1,100}\+[0-9a-f]{8}\+[A-Za-z0-9+/=]{44}$/, 'A key is name+hash+key, as in /api/ledger/key.')
+  .meta({ description: 'A verifier key as C2SP signed-note writes it: name+hash+key' });
+
+const label = text(1, 100).refine(
+  (name) => name.trim() === name,
+  'Remove the spaces at the beginning or the end.',
+);
+
+/** A request to add a peer. Without `key`, the key that the node shows is pinned. */
+export const newPeerSchema = z.strictObject({ url: peerUrl, key: verifierKey.optional() });
+export type NewPeer = z.output<typeof newPeerSchema>;
+
+/** `name` is the observer of captures that are mirrored from now on. */
+export const peerChangeSchema = z.strictObject({ url: peerUrl.optional(), name: label.optional() });
+export type PeerChange = z.output<typeof peerChangeSchema>;
+
+/**
+ * The state of a peer at the last contact. `ok`; `unreachable`: no response; `failing`: responses that no node gives;
+ * `key_changed`: another key signs, and the pinned one has not signed it; `rewritten`: the new checkpoint is not
+ * consistent with the one kept.
+ */
+export const PEER_STATES = ['ok', 'unreachable', 'failing', 'key_changed', 'rewritten'] as const;
+export const peerStateSchema = z.enum(PEER_STATES);
+export type PeerState = z.output<typeof peerStateSchema>;
+
+export const peerSchema = z
+  .strictObject({
+    id: peerIdSchema,
+    url: z.string(),
+    name: z.string(),
+    /** The pinned verifier key. */
+    key: z.string(),
+    pinned_at: instantSchema,
+    state: peerStateSchema,
+    /** The last time that the peer's checkpoint was received and verified. */
+    last_contact_at: instantSchema.nullable(),
+    /** Why the last contact failed, or null. */
+    last_error: z.string().nullable(),
+    /** The newest checkpoint that was verified, as a signed note. */
+    checkpoint: z.string(),
+    /** Whether any mirror of this peer is repeated on schedule. */
+    follow: z.boolean(),
+    mirrored_at: instantSchema.nullable(),
+  })
+  .meta({ id: 'Peer' });
+export type Peer = z.output<typeof peerSchema>;
+
+/** What `peer.rewritten` records. The address is not part of it, because every reader can see the ledger's records. */
+export const peerRewriteSchema = z.strictObject({
+  at: instantSchema,
+  peer: peerIdSchema,
+  name: z.string(),
+  /** The pinned key, which signed the checkpoint that was kept. */
+  key: z.string(),
+  /** The key that signed the newer one: the same, or one that the pinned key has signed. */
+  seen_key: z.string(),
+  /** The checkpoint that was kept, and the newer one that is not consistent with it; both are signed notes. */
+  kept: z.string(),
+  seen: z.string(),
+});
+export type PeerRewrite = z.output<typeof peerRewriteSchema>;
+
+export const peerEvidenceSchema = peerRewriteSchema
+  .extend({ ledger_entry: z.int().min(1) })
+  .meta({ id: 'PeerEvidence' });
+export type PeerEvidence = z.output<typeof peerEvidenceSchema>;
+
+const packSelection = z.union([
+  z.boolean(),
+  z.strictObject({
+    q: z.string().max(1_000).optional(),
+    node: nodePathSchema.optional(),
+    study: studyIdSchema.optional(),
+  }),
+]);
+const sourceSelection = z.union([z.boolean(), z.array(sourceIdSchema).max(10_000)]);
+
+/** What to take from a peer. With `follow`, it is repeated on schedule until `follow: false` is sent. */
+export const mirrorRequestSchema = z
+  .strictObject({
+    packs: packSelection.optional(),
+    sources: sourceSelection.optional(),
+    follow: z.boolean().optional(),
+    every_minutes: z.int().min(1).max(43_200).optional(),
+  })
+  .meta({ id: 'MirrorRequest' });
+export type MirrorRequest = z.output<typeof mirrorRequestSchema>;
+export type PackSelection = z.output<typeof packSelection>;
+export type SourceSelection = z.output<typeof sourceSelection>;
+
+/** Why a record of a peer was not taken. */
+export const MIRROR_REFUSALS = [
+  /** The record has not the digest that its ledger entry has, or breaks a rule for records. */
+  'wrong_record',
+  /** The proof does not lead to the root of the peer's checkpoint. */
+  'wrong_proof',
+  /** The bytes have not the digest or the size in the record. */
+  'wrong_bytes',
+  /** The peer does not have, or does not give, the bytes. */
+  'missing_object',
+  /** A study, a subject or another pack that the record needs was refused. */
+  'missing_reference',
+  'too_large',
+  'timeout',
+  /** The archive has reached its storage limit. */
+  'no_room',
+  /** Another record has the id. */
+  'id_taken',
+] as const;
+export type MirrorRefusal = (typeof MIRROR_REFUSALS)[number];
+
+export const mirrorResultSchema = z
+  .strictObject({
+    /** Packs that were added. */
+    packs: z.int(),
+    /** Events that were recorded, because a capture brought a new version. */
+    events: z.int(),
+    /** Stored objects that this archive did not have, and their bytes. */
+    objects: z.int(),
+    bytes: z.int(),
+    /** Packs and captures that this archive has already. */
+    already_held: z.int(),
+    refused: z.array(z.strictObject({ reason: z.enum(MIRROR_REFUSALS), count: z.int().min(1) })),
+  })
+  .meta({ id: 'MirrorResult' });
+export type MirrorResult = z.output<typeof mirrorResultSchema>;
+
+/** From where a pack was mirrored, with the proof that the peer's signed ledger has it. */
+export const packProvenanceSchema = z
+  .strictObject({
+    peer: z.strictObject({ name: z.string(), key: z.string() }),
+    mirrored_at: instantSchema,
+    /** The peer's ledger entry of the pack. */
+    entry: ledgerEntrySchema,
+    proof: inclusionProofSchema,
+    /** The peer's checkpoint that the proof leads to, as a signed note. */
+    checkpoint: z.string(),
+  })
+  .meta({ id: 'PackProvenance' });
+export type PackProvenance = z.output<typeof packProvenanceSchema>;
+
+/** The digest of an object that was damaged here and put back from a peer. */
+export const repairResultSchema = z
+  .strictObject({ restored: z.array(digestSchema), missing: z.array(digestSchema) })
+  .meta({ id: 'RepairResult' });
+export type RepairResult = z.output<typeof repairResultSchema>;

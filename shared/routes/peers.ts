@@ -1,0 +1,115 @@
+import { z } from 'zod';
+import { jobSchema } from '../node/job.ts';
+import {
+  mirrorRequestSchema,
+  mirrorResultSchema,
+  newPeerSchema,
+  packProvenanceSchema,
+  peerChangeSchema,
+  peerEvidenceSchema,
+  peerSchema,
+} from '../node/peer.ts';
+import { booleanParameter, listQuery, pageOf } from '../values/list.ts';
+import { jsonBody, NO_BODY, route } from './route.ts';
+
+const waitQuery = z.strictObject({ wait: booleanParameter.optional() });
+
+/** Other nodes whose packs and captures are taken into this archive. */
+export const peerRoutes = {
+  listPeers: route({
+    method: 'GET',
+    path: '/manage/peers',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'List the peers',
+    query: z.strictObject(listQuery),
+    responses: { 200: { description: 'A page of peers, oldest first', schema: pageOf(peerSchema) } },
+    problems: [],
+  }),
+  addPeer: route({
+    method: 'POST',
+    path: '/manage/peers',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Add a peer by its address',
+    description:
+      'Reads the key and the checkpoint of the node. Without `key` the key is pinned as the node shows it: compare it with what its owner reads aloud.',
+    body: jsonBody(newPeerSchema),
+    responses: { 201: { description: 'The peer', schema: peerSchema } },
+    problems: ['key_mismatch', 'peer_exists', 'peer_failed'],
+  }),
+  readPeer: route({
+    method: 'GET',
+    path: '/manage/peers/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read one peer',
+    responses: { 200: { description: 'The peer', schema: peerSchema } },
+    problems: ['not_found'],
+  }),
+  changePeer: route({
+    method: 'PATCH',
+    path: '/manage/peers/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Change the address or the name of a peer',
+    description: 'At a new address the node must sign with the pinned key.',
+    body: jsonBody(peerChangeSchema),
+    responses: { 200: { description: 'The peer', schema: peerSchema } },
+    problems: ['not_found', 'key_mismatch', 'peer_exists', 'peer_failed'],
+  }),
+  removePeer: route({
+    method: 'DELETE',
+    path: '/manage/peers/{id}',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Forget a peer; what was taken from it stays',
+    responses: { 204: { description: 'Forgotten' } },
+    problems: ['not_found'],
+  }),
+  contactPeer: route({
+    method: 'POST',
+    path: '/manage/peers/{id}/contact',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read the checkpoint of a peer and compare it with the one kept',
+    description: 'The state of the peer in the response says what was found.',
+    body: NO_BODY,
+    responses: { 200: { description: 'The peer', schema: peerSchema } },
+    problems: ['not_found'],
+  }),
+  readPeerEvidence: route({
+    method: 'GET',
+    path: '/manage/peers/{id}/evidence',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Read the two checkpoints of a peer that rewrote its ledger',
+    responses: { 200: { description: 'Both signed notes', schema: peerEvidenceSchema } },
+    problems: ['not_found'],
+  }),
+  mirrorPeer: route({
+    method: 'POST',
+    path: '/manage/peers/{id}/mirror',
+    access: 'owner',
+    tag: 'Manage',
+    summary: 'Take packs and captures from a peer',
+    description:
+      'Nothing is kept that was not verified: the checkpoint, the proof of each record, the digest of each byte. What is held is not taken again, so an interrupted mirror goes on. With `wait=true` the response is sent when it has ended.',
+    query: waitQuery,
+    body: jsonBody(mirrorRequestSchema),
+    responses: {
+      200: { description: 'What was taken', schema: mirrorResultSchema },
+      202: { description: 'The job that takes it', schema: jobSchema },
+    },
+    problems: ['not_found', 'peer_failed', 'peer_rewritten', 'key_mismatch'],
+  }),
+  readProvenance: route({
+    method: 'GET',
+    path: '/api/packs/{id}/provenance',
+    access: 'read',
+    tag: 'Packs',
+    summary: 'Read from which peer a pack was mirrored, with the proof that its ledger has it',
+    responses: { 200: { description: 'The peer, its entry and the proof', schema: packProvenanceSchema } },
+    problems: ['not_found'],
+  }),
+};

@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Changes the body of a response, or writes another response itself and returns undefined. */
+export type Lie = (body: Buffer, response: ServerResponse, path: string) => Buffer | undefined;
+
+const opened: LyingPeer[] = [];
+
+/**
+ * A server in front of a node. It forwards GET requests, and lies where it was told to. It counts the requests, and keeps
+ * the headers of the last one.
+ */
+export class LyingPeer {
+  readonly #server: Server;
+  readonly #lies: { path: RegExp; lie: Lie }[] = [];
+  #behind: string;
+  /** The address of this server. */
+  url = '';
+  requests: string[] = [];
+  lastHeaders: NodeJS.Dict<string | string[]> = {};
+
+  private constructor(behind: string) {
+    this.#behind = behind;
+    this.#server = createServer((request, response) => {
+      const { url = '/' } = request;
+      this.requests.push(url);
+      this.lastHeaders = request.headers;
+      this.#answer(url, response).catch(() => response.destroy());
+    });
+  }
+
+  /** Starts a server on a free port in front of the node at an address; `closeLyingPeers` closes it. */
+  static async open(behind: string): Promise<LyingPeer> {
+    const peer = new LyingPeer(behind);
+    peer.#server.listen(0, '127.0.0.1');
+    await once(peer.#server, 'listening');
+    peer.url = `http://127.0.0.1:${(peer.#server.address() as AddressInfo).port}`;
+    opened.push(peer);
+    return peer;
+  }
+
+  /** From now on, stands in front of another node. */
+  showInstead(behind: string): void {
+    this.#behind = behind;
+  }
+
+  lie(path: RegExp, lie: Lie): void {
+    this.#lies.push({ path, lie });
+  }
+
+  tellTheTruth(): void {
+    this.#lies.length = 0;
+  }
+
+  async #answer(path: string, response: ServerResponse): Promise<void> {
+    const truth = await fetch(new URL(path, this.#behind), { redirect: 'manual' });
+    const body = Buffer.from(await truth.arrayBuffer());
+    const lie = this.#lies.find((each) => each.path.test(path))?.lie;
+    const told = lie ? lie(body, response, path) : body;
+    if (told === undefined) return;
+    response.writeHead(truth.status, {
+      'Content-Type': truth.headers.get('Content-Type') ?? 'text/plain',
+      'Content-Length': told.length,
+    });
+    response.end(told);
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+/** For `afterEach`. */
+export function closeLyingPeers(): void {
+  for (const peer of opened.splice(0)) peer.close();
+}
