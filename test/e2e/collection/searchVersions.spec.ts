@@ -20,6 +20,10 @@ test('replaced versions and files of packs are found, each with its version and 
   await page.goto('/search?q=herons');
   const version = page.getByRole('article', { name: 'Birds' });
   await expect(version).toContainText('Replaced version');
+  await expect(version.getByRole('link', { name: 'View', exact: true })).toHaveAttribute(
+    'href',
+    /^\/view\/[0-9a-f]{64}\?source=so_[0-9a-f]{20}&at=/,
+  );
   const file = page.getByRole('article', { name: 'data.txt' });
   await expect(file).toContainText('in the pack Herons');
   await checks.accessible(page);

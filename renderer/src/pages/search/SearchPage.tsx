@@ -10,6 +10,7 @@ import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { SearchField } from '../../components/forms/SearchField.tsx';
 import { Page } from '../../components/layout/Page.tsx';
 import { countOf } from '../../format/size.ts';
+import { captureTime, viewPath } from '../../format/viewPath.ts';
 import { useUrlFilters } from '../../state/urlFilters.ts';
 import { ObjectDigest } from '../timeline/event/ObjectDigest.tsx';
 import classes from './SearchPage.module.css';
@@ -158,7 +159,10 @@ function VersionLine({ item, source, q }: { item: FoundText; source: string; q: 
           also in {countOf(other_versions, is_current ? 'earlier version' : 'other version')}
         </Link>
       )}
-      <Link to={`/timeline?source=${source}&q=${sha256}`}>View on timeline</Link>
+      <Link to={viewPath({ sha256, source, at: captureTime({ observed_at, original_observed_at }) })}>
+        View
+      </Link>
+      <Link to={`/timeline?source=${source}&q=${sha256}`}>Show on timeline</Link>
     </p>
   );
 }

@@ -9,7 +9,7 @@ import {
   type TextHit,
 } from '../../../store/sqlite/collection/documentSearch.ts';
 import { sourceKeyOf } from '../../../store/sqlite/collection/sources.ts';
-import { matchExpression, type SearchTerms, searchTerms } from '../../../store/sqlite/engine/search.ts';
+import { expressionOf, type SearchTerms, textSearchTerms } from '../../../store/sqlite/engine/search.ts';
 import type { Store } from '../../../store/store.ts';
 import { requireObject } from '../../timeline/objects.ts';
 import { decompressContent, decompressJson } from '../content.ts';
@@ -50,14 +50,14 @@ export async function searchObjectTexts(
 ): Promise<Slice<FoundText>> {
   const source = sourceId === undefined ? null : (sourceKeyOf(read, sourceId) ?? null);
   if (sourceId !== undefined && source === null) return { items: [], total: 0 };
+  const terms = textSearchTerms(q);
   const scope = {
-    match: matchExpression(q) ?? null,
+    match: expressionOf(terms) ?? null,
     sources: part !== 'packs',
     packs: part !== 'sources' && source === null,
     source,
   };
   const { hits, total } = read.transaction(() => searchTexts(read, scope, { limit, offset })).deferred();
-  const terms = searchTerms(q);
   const items: FoundText[] = [];
   let since = performance.now();
   for (const hit of hits) {

@@ -82,6 +82,24 @@ describe('searching the texts of versions and packs', () => {
       expect((await search(q)).total, q).toBe(0);
   });
 
+  test('a word of one letter is found as a whole word only, a Chinese character as a prefix', async () => {
+    web.script('/tides', page('<p>Tide b of 海面上昇'));
+    await node.watch(web.url('/tides'));
+    await node.check();
+    const { items } = await untilFound('B tid', 1);
+    expect(items[0]?.snippet.marks).toEqual([
+      { start: 0, end: 4 },
+      { start: 5, end: 6 },
+    ]);
+    for (const [q, total] of [
+      ['t', 0],
+      ['o', 0],
+      ['of', 1],
+      ['海', 1],
+    ] as const)
+      expect((await search(q)).total, q).toBe(total);
+  });
+
   test('finds every version, says which it is, and groups the versions of one source', async () => {
     web.script(
       '/page',
