@@ -116,6 +116,16 @@ test('PDF, images, Markdown, tables, JSON, feeds and other files are shown as wh
   await open(3);
   await expect(page.getByRole('cell', { name: 'Berlin; Mitte' })).toBeVisible();
   await open(4);
+  const tree = page.getByRole('tree', { name: 'Content of the object' });
+  await expect(tree.getByRole('treeitem').nth(1)).toHaveText('level:1.50');
+  await checks.accessible(page);
+  await tree.getByRole('treeitem').first().focus();
+  await page.keyboard.press('ArrowLeft');
+  await expect(tree.getByRole('treeitem')).toHaveCount(1);
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('End');
+  await expect(tree.getByRole('treeitem').nth(2)).toBeFocused();
+  await page.getByRole('button', { name: 'Show as text' }).click();
   await expect(page.getByLabel('Content of the object')).toContainText('"level": 1.50');
   await open(5);
   await expect(page.getByRole('heading', { name: 'First & best' })).toBeVisible();

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useMemo } from 'react';
 import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
+import { JsonContent } from '../../components/content/json/JsonContent.tsx';
 import { RowsTable } from '../../components/content/preview/RowsTable.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { formatCount } from '../../format/size.ts';
@@ -27,32 +28,61 @@ export function DerivedContent({ sha256, kind, base }: DerivedContentProps) {
     return <p className="muted">{error.message}</p>;
   if (error) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (!data) return <output className="muted">Loading…</output>;
+  if (kind === 'json' && !data.truncated)
+    return (
+      <div className={classes.stack}>
+        <JsonContent text={data.text} label={LABEL} asText={(text) => <PlainText text={text} />} />
+      </div>
+    );
+  if (kind !== 'csv' && kind !== 'markdown')
+    return (
+      <div className={classes.stack}>
+        <PlainText text={data.text} isCut={data.truncated} />
+      </div>
+    );
   const isWhole = data.text.length <= SHOWN_CHARACTERS && !data.truncated;
   const text = data.text.slice(0, SHOWN_CHARACTERS);
   return (
     <div className={classes.stack}>
       {kind === 'csv' && data.kind === 'csv' ? (
         <Rows text={text} isWhole={isWhole} />
-      ) : kind === 'markdown' ? (
+      ) : kind === 'csv' ? (
+        <PlainText text={data.text} isCut={data.truncated} />
+      ) : (
         <Suspense fallback={<p className="muted">Loading…</p>}>
           <div className={classes.sheet}>
             <h2 className="visually-hidden">Content</h2>
             <Markdown text={text} base={base} />
           </div>
         </Suspense>
-      ) : (
-        // Long text scrolls in its own box, which must be reachable by keyboard.
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <pre className={classes.text} tabIndex={0} aria-label="Content of the object">
-          {text}
-        </pre>
       )}
-      {!isWhole && (
-        <p className="muted small">
-          The first {formatCount(text.length)} characters are shown. Download the object to see all of it.
-        </p>
-      )}
+      {!isWhole && (kind === 'markdown' || data.kind === 'csv') && <Cut characters={text.length} />}
     </div>
+  );
+}
+
+const LABEL = 'Content of the object';
+
+/** The beginning of a text. `isCut`: the text itself is the beginning of a longer one. */
+function PlainText({ text, isCut = false }: { text: string; isCut?: boolean }) {
+  const shown = text.slice(0, SHOWN_CHARACTERS);
+  return (
+    <>
+      {/* Long text scrolls in its own box, which must be reachable by keyboard. */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+      <pre className={classes.text} tabIndex={0} aria-label={LABEL}>
+        {shown}
+      </pre>
+      {(isCut || shown.length < text.length) && <Cut characters={shown.length} />}
+    </>
+  );
+}
+
+function Cut({ characters }: { characters: number }) {
+  return (
+    <p className="muted small">
+      The first {formatCount(characters)} characters are shown. Download the object to see all of it.
+    </p>
   );
 }
 

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { formatBytes } from '../../../format/size.ts';
 import { ErrorNote } from '../../feedback/ErrorNote.tsx';
+import { JsonContent } from '../json/JsonContent.tsx';
 import { CsvTable } from './CsvTable.tsx';
 import classes from './FilePreview.module.css';
 import { MAX_IMAGE_BYTES, MAX_JSON_BYTES, MAX_TEXT_BYTES, previewKind } from './previewKind.ts';
@@ -94,12 +95,14 @@ function TextPreview({
             <Markdown text={text} base={null} />
           </div>
         </Suspense>
+      ) : kind === 'json' && isWhole ? (
+        <JsonContent
+          text={text}
+          label={`Content of ${path}`}
+          asText={(json) => <PlainText text={indentJson(json)} path={path} />}
+        />
       ) : (
-        // Long text scrolls in its own box, which must be reachable by keyboard.
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        <pre className={classes.text} tabIndex={0} aria-label={`Content of ${path}`}>
-          {kind === 'json' && isWhole ? indentJson(text) : text}
-        </pre>
+        <PlainText text={text} path={path} />
       )}
       {!isWhole && (
         <p className="muted small">
@@ -108,6 +111,16 @@ function TextPreview({
         </p>
       )}
     </div>
+  );
+}
+
+function PlainText({ text, path }: { text: string; path: string }) {
+  return (
+    // Long text scrolls in its own box, which must be reachable by keyboard.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <pre className={classes.text} tabIndex={0} aria-label={`Content of ${path}`}>
+      {text}
+    </pre>
   );
 }
 
