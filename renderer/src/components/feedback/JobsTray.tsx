@@ -1,7 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import { IconX } from '@tabler/icons-react';
 import { useState } from 'react';
-import { Link } from 'react-router';
+import { Link, useLocation } from 'react-router';
 import type { JobKind } from '../../../../shared/node/job.ts';
 import { call } from '../../api/client.ts';
 import { type LocalJob, useJobs } from '../../state/jobs.ts';
@@ -35,6 +35,9 @@ const KIND_PLACES: Partial<Record<JobKind, string>> = {
   mirror: '/sharing',
 };
 
+/** The page that shows the progress itself. */
+const SHOWN_ON: Partial<Record<JobKind, string>> = { ledger_verification: '/ledger' };
+
 /** The jobs at the bottom of every page: those that run, and those that ended and were not dismissed. */
 export function JobsTray() {
   const { node, local, dismissed, dismiss } = useJobs();
@@ -43,7 +46,9 @@ export function JobsTray() {
     setCancelError(undefined);
     call('cancelJob', { params: { id } }).catch(setCancelError);
   };
-  const nodeJobs = Object.values(node).map(
+  const { pathname } = useLocation();
+  const elsewhere = Object.values(node).filter(({ kind }) => SHOWN_ON[kind] !== pathname);
+  const nodeJobs = elsewhere.map(
     (job): LocalJob => ({
       id: job.id,
       title: KIND_TITLES[job.kind],

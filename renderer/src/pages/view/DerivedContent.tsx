@@ -3,6 +3,7 @@ import { ApiProblem } from '../../api/client.ts';
 import { useCall } from '../../api/useCall.ts';
 import { JsonContent } from '../../components/content/json/JsonContent.tsx';
 import { RowsTable } from '../../components/content/preview/RowsTable.tsx';
+import { TextBox } from '../../components/content/preview/TextBox.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { formatCount } from '../../format/size.ts';
 import classes from './ViewPage.module.css';
@@ -68,11 +69,7 @@ function PlainText({ text, isCut = false }: { text: string; isCut?: boolean }) {
   const shown = text.slice(0, SHOWN_CHARACTERS);
   return (
     <>
-      {/* Long text scrolls in its own box, which must be reachable by keyboard. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <pre className={classes.text} tabIndex={0} aria-label={LABEL}>
-        {shown}
-      </pre>
+      <TextBox text={shown} label={LABEL} isBounded />
       {(isCut || shown.length < text.length) && <Cut characters={shown.length} />}
     </>
   );

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { TextBox } from '../../components/content/preview/TextBox.tsx';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
 import { formatBytes } from '../../format/size.ts';
 import { ObjectText } from '../timeline/event/ObjectText.tsx';
@@ -45,13 +46,7 @@ export function XmlContent({ address, base, sha256 }: XmlContentProps) {
     );
   }
   if (data.feed) return <Entries feed={data.feed} />;
-  return (
-    // Long text scrolls in its own box, which must be reachable by keyboard.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <pre className={classes.text} tabIndex={0} aria-label="Content of the object">
-      {data.xml.slice(0, SHOWN_CHARACTERS)}
-    </pre>
-  );
+  return <TextBox text={data.xml.slice(0, SHOWN_CHARACTERS)} label="Content of the object" isBounded />;
 }
 
 /** Decodes by the charset of the content type, else by the XML declaration, else as UTF-8. */

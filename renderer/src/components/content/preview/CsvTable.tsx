@@ -1,8 +1,8 @@
 import { parse } from 'csv-parse/browser/esm/sync';
 import { useMemo } from 'react';
-import classes from './FilePreview.module.css';
 import { MAX_TABLE_ROWS } from './previewKind.ts';
 import { RowsTable } from './RowsTable.tsx';
+import { TextBox } from './TextBox.tsx';
 
 export interface CsvTableProps {
   text: string;
@@ -15,7 +15,7 @@ export interface CsvTableProps {
 export function CsvTable({ text, isWhole, isTabbed }: CsvTableProps) {
   const rows = useMemo(() => readRows(text, isWhole, isTabbed), [text, isWhole, isTabbed]);
   if (!rows || rows.length === 0) {
-    return <pre className={classes.text}>{text}</pre>;
+    return <TextBox text={text} label="Content of the table" />;
   }
   return <RowsTable rows={rows} isWhole={isWhole} />;
 }

@@ -6,6 +6,7 @@ import { JsonContent } from '../json/JsonContent.tsx';
 import { CsvTable } from './CsvTable.tsx';
 import classes from './FilePreview.module.css';
 import { MAX_IMAGE_BYTES, MAX_JSON_BYTES, MAX_TEXT_BYTES, previewKind } from './previewKind.ts';
+import { TextBox } from './TextBox.tsx';
 
 const Markdown = lazy(async () => ({ default: (await import('../Markdown.tsx')).Markdown }));
 const PdfPreview = lazy(() => import('./PdfPreview.tsx'));
@@ -99,10 +100,10 @@ function TextPreview({
         <JsonContent
           text={text}
           label={`Content of ${path}`}
-          asText={(json) => <PlainText text={indentJson(json)} path={path} />}
+          asText={(json) => <TextBox text={indentJson(json)} label={`Content of ${path}`} />}
         />
       ) : (
-        <PlainText text={text} path={path} />
+        <TextBox text={text} label={`Content of ${path}`} />
       )}
       {!isWhole && (
         <p className="muted small">
@@ -111,16 +112,6 @@ function TextPreview({
         </p>
       )}
     </div>
-  );
-}
-
-function PlainText({ text, path }: { text: string; path: string }) {
-  return (
-    // Long text scrolls in its own box, which must be reachable by keyboard.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <pre className={classes.text} tabIndex={0} aria-label={`Content of ${path}`}>
-      {text}
-    </pre>
   );
 }
 

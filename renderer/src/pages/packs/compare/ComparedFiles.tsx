@@ -8,6 +8,7 @@ import {
 } from '../../../../../shared/archive/packComparison.ts';
 import { StateBadge } from '../../../components/data/StateBadge.tsx';
 import { FileTree } from '../../../components/data/tree/FileTree.tsx';
+import filters from '../../../components/data/tree/TreeFilters.module.css';
 import { SearchField } from '../../../components/forms/SearchField.tsx';
 import { countOf, formatBytes, formatCount } from '../../../format/size.ts';
 import { ComparedFileDiff } from './ComparedFileDiff.tsx';
@@ -25,9 +26,9 @@ export function ComparedFiles({ comparison }: { comparison: PackComparison }) {
   const visible = useMemo(() => filtered(files, text, shown), [files, text, shown]);
   if (files.length === 0) return <p className="muted">Neither pack has files.</p>;
   return (
-    <div className={classes.files}>
-      <div className={classes.filters}>
-        <div className={classes.search}>
+    <div className={filters.files}>
+      <div className={filters.filters}>
+        <div className={filters.search}>
           <SearchField label="Filter files" value={text} onChange={setText} />
         </div>
         <SegmentedControl
