@@ -1,7 +1,7 @@
 import { verdictOf } from './checkpointNote.ts';
 import { checkpointWords } from './checkpointWords.ts';
 import { countVerdicts, type Finding, VERDICT_ORDER, VERDICT_WORDS, type Verdict } from './findings.ts';
-import type { CheckedNote } from './verification.ts';
+import type { CheckedNote } from './verificationState.ts';
 
 export type ReportFormat = 'txt' | 'csv' | 'json';
 

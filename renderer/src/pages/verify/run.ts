@@ -9,7 +9,7 @@ import {
 import { DigestLookups, pause } from './digestLookups.ts';
 import { type Finding, judge, ListIndex } from './findings.ts';
 import { verifyPackFile } from './packFileContents.ts';
-import type { Verification } from './verification.ts';
+import type { Verification } from './verificationState.ts';
 import { WorkerPool } from './workerPool.ts';
 import { MAX_PACK_FILE_BYTES } from './zipEntries.ts';
 
