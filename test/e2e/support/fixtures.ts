@@ -1,12 +1,13 @@
 // Playwright reads which fixtures a test needs from the pattern, so even an empty pattern is required.
 // oxlint-disable no-empty-pattern
 import { test as base, expect } from '@playwright/test';
-import { type NodeProcess, startNode } from './nodeProcess.ts';
+import { NodeHost } from './nodeHost.ts';
+import type { NodeProcess } from './nodeProcess.ts';
 import { createPageChecks, type PageChecks } from './pageChecks.ts';
 import { openScriptedWeb, type ScriptedWeb } from './scriptedWeb.ts';
 
 interface Fixtures {
-  /** A new node for this test. */
+  /** A new node for this test. It shares its process with the nodes of the tests before it. */
   node: NodeProcess;
   /** A web server on loopback with pages for the node to watch. */
   web: ScriptedWeb;
@@ -15,9 +16,17 @@ interface Fixtures {
 }
 
 /** Playwright's test with a node. `page` is empty and signed in as the owner; URLs are relative to the node. */
-export const test = base.extend<Fixtures>({
-  node: async ({}, use) => {
-    const node = await startNode();
+export const test = base.extend<Fixtures, { host: NodeHost }>({
+  host: [
+    async ({}, use) => {
+      const host = new NodeHost();
+      await use(host);
+      await host.end();
+    },
+    { scope: 'worker' },
+  ],
+  node: async ({ host }, use) => {
+    const node = await host.open();
     await use(node);
     await node.stop();
   },

@@ -7,15 +7,15 @@ import { createInterface } from 'node:readline';
 
 const root = resolve(import.meta.dirname, '../../..');
 
-/** A headless node in its own process, started as a user starts it. */
+/** A headless node, in another process than the test. */
 export interface NodeProcess {
   url: string;
   /** A link that signs one browser in as the owner, once. */
   signInLink: string;
   token: string;
   dataFolder: string;
-  /** Sends SIGTERM and returns the exit code. */
-  stop(): Promise<number | null>;
+  /** Closes the node, and removes its folder if that was temporary. */
+  stop(): Promise<void>;
 }
 
 export interface NodeProcessOptions {
@@ -55,7 +55,7 @@ export async function startNode({
       child.kill('SIGTERM');
       const [code] = await ended;
       if (temporary !== undefined) await rm(temporary, { recursive: true, force: true });
-      return code;
+      if (code !== 0) throw new Error(`The node exited with ${code}:\n${errors}`);
     },
   };
 }
