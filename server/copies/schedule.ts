@@ -42,7 +42,7 @@ export class CopySchedule {
   start(): void {
     const { log } = this.#services;
     const look = () =>
-      this.#look().catch((error: unknown) => log.warn({ error }, 'The copies could not be looked at.'));
+      void this.#look().catch((error: unknown) => log.warn({ error }, 'The copies could not be looked at.'));
     this.#timer = setInterval(look, LOOK_EVERY_MS);
     this.#timer.unref();
   }

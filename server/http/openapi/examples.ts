@@ -146,6 +146,8 @@ const copy = {
   region: 'eu-1',
   every_minutes: null,
   has_credentials: true,
+  has_key: false,
+  paused: null,
   added_at: AT,
   size: 12,
   behind: 1,

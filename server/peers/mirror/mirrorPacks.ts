@@ -97,7 +97,7 @@ export class PackMirror {
       const parameters = new URLSearchParams({ ...query, limit: String(limit), offset: String(offset) });
       try {
         const { items } = await this.#mirroring.client.json(
-          `/api/packs?${parameters}`,
+          `/api/packs?${parameters.toString()}`,
           packPage,
           MAX_PAGE_BYTES,
         );

@@ -29,7 +29,7 @@ export interface ObjectStore extends StoreAddress {
 
 const PACKAGES = ['swift-proxy', 'swift-account', 'swift-container', 'swift-object', 'memcached'];
 const BACK_ENDS = ['object', 'container', 'account'] as const;
-const BACK_ENDS_START_WITHIN_MS = 60_000;
+const BACK_ENDS_START_WITHIN_MS = 180_000;
 
 /** Installs Swift from Debian's packages if that is possible here. Returns whether it is installed. */
 export function installObjectStore(): boolean {

@@ -1,7 +1,7 @@
-import type { Settings } from '../../../../shared/node/settings.ts';
+import type { Typed } from './settingText.ts';
 
 export interface SettingField {
-  name: keyof Settings;
+  name: keyof Typed;
   label: string;
   /** What the setting does, including at its limits. */
   meaning: string;

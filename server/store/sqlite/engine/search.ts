@@ -47,7 +47,7 @@ const SHORT_WORDS =
  */
 export function textSearchTerms(q: string): SearchTerms {
   const { phrases, words } = searchTerms(q);
-  const isLetter = (word: string) => [...word].length === 1 && !SHORT_WORDS.test(word);
+  const isLetter = (word: string) => Array.from(word).length === 1 && !SHORT_WORDS.test(word);
   return {
     phrases: [...phrases, ...words.filter(isLetter)],
     words: words.filter((word) => !isLetter(word)),

@@ -32,7 +32,7 @@ async function readEntry(entry: FileSystemEntry, folder: string, found: PathFile
     );
     if (batch.length === 0) return;
     // The browser answers for each file in another process, so all are asked for at once.
-    const files = await Promise.all(batch.map((child) => (isFile(child) ? fileOf(child) : undefined)));
+    const files = await Promise.all(batch.map(async (child) => (isFile(child) ? fileOf(child) : undefined)));
     for (const [index, child] of batch.entries()) {
       const file = files[index];
       if (file) found.push({ path: `${path}/${child.name}`, file });
