@@ -6,6 +6,7 @@ import {
   IconRefresh,
   IconTag,
   IconTrash,
+  type TablerIcon,
 } from '@tabler/icons-react';
 import { useState } from 'react';
 import { ErrorNote } from '../../components/feedback/ErrorNote.tsx';
@@ -37,60 +38,32 @@ export function SelectionBar({ sources, onClear }: SelectionBarProps) {
     <section className={classes.bar} aria-label="Selected sources">
       <Group gap="xs">
         <span className="numeric">{what} selected</span>
-        <Button
-          size="xs"
-          leftSection={<IconRefresh size={14} aria-hidden />}
+        <Action
+          icon={IconRefresh}
+          label="Check now"
+          isMain
           onClick={() =>
             void check(
               what,
               sources.map(({ id }) => id),
             )
           }
-        >
-          Check now
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconPlayerPause size={14} aria-hidden />}
-          loading={change.isPending}
+        />
+        <Action
+          icon={IconPlayerPause}
+          label="Pause"
+          isBusy={change.isPending}
           onClick={() => set(() => ({ paused: true }))}
-        >
-          Pause
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconPlayerPlay size={14} aria-hidden />}
-          loading={change.isPending}
+        />
+        <Action
+          icon={IconPlayerPlay}
+          label="Resume"
+          isBusy={change.isPending}
           onClick={() => set(() => ({ paused: false }))}
-        >
-          Resume
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconTag size={14} aria-hidden />}
-          onClick={() => setDialog('tags')}
-        >
-          Tags
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconClock size={14} aria-hidden />}
-          onClick={() => setDialog('interval')}
-        >
-          Interval
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<IconTrash size={14} aria-hidden />}
-          onClick={() => setDialog('remove')}
-        >
-          Stop watching
-        </Button>
+        />
+        <Action icon={IconTag} label="Tags" onClick={() => setDialog('tags')} />
+        <Action icon={IconClock} label="Interval" onClick={() => setDialog('interval')} />
+        <Action icon={IconTrash} label="Stop watching" onClick={() => setDialog('remove')} />
         <Button size="xs" variant="subtle" onClick={onClear}>
           Clear selection
         </Button>
@@ -100,5 +73,27 @@ export function SelectionBar({ sources, onClear }: SelectionBarProps) {
       {dialog === 'interval' && <BulkInterval what={what} change={change} onSet={set} onClose={close} />}
       {dialog === 'remove' && <BulkRemove sources={sources} onRemoved={onClear} onClose={close} />}
     </section>
+  );
+}
+
+interface ActionProps {
+  icon: TablerIcon;
+  label: string;
+  isMain?: boolean;
+  isBusy?: boolean;
+  onClick: () => void;
+}
+
+function Action({ icon: Icon, label, isMain = false, isBusy = false, onClick }: ActionProps) {
+  return (
+    <Button
+      size="xs"
+      variant={isMain ? 'filled' : 'default'}
+      leftSection={<Icon size={14} aria-hidden />}
+      loading={isBusy}
+      onClick={onClick}
+    >
+      {label}
+    </Button>
   );
 }
