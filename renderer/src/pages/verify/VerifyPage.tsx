@@ -149,17 +149,21 @@ function inOrder(findings: readonly Finding[], only: Verdict | undefined): Findi
   return [...byVerdict.values()].flat();
 }
 
+function saveReport(subject: Omit<ReportSubject, 'at'>, format: ReportFormat): void {
+  const at = new Date().toISOString();
+  saveFile(
+    `verification-${at.slice(0, 10)}.${format}`,
+    reportText(format, { ...subject, at }),
+    REPORT_TYPES[format],
+  );
+}
+
 function SaveReport(subject: Omit<ReportSubject, 'at'>) {
-  const save = (format: ReportFormat) => {
-    const at = new Date().toISOString();
-    const name = `verification-${at.slice(0, 10)}.${format}`;
-    saveFile(name, reportText(format, { ...subject, at }), REPORT_TYPES[format]);
-  };
   return (
     <span className={classes.save}>
       <span className="muted small">Save report</span>
       {(['txt', 'csv', 'json'] as const).map((format) => (
-        <Button key={format} size="compact-sm" variant="default" onClick={() => save(format)}>
+        <Button key={format} size="compact-sm" variant="default" onClick={() => saveReport(subject, format)}>
           {format === 'txt' ? 'Text' : format.toUpperCase()}
         </Button>
       ))}
