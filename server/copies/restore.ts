@@ -1,20 +1,18 @@
 import { rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import pLimit from 'p-limit';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../../shared/values/clock.ts';
 import type { DumpHead } from '../dump/checkDump.ts';
 import { restoreDump } from '../dump/restoreDump.ts';
 import { keyFile } from '../ledger/nodeKey.ts';
 import { markReadOnly } from '../ledger/readOnly.ts';
-import { writeFileDurably } from '../store/blobs/durableFile.ts';
+import { syncFolder, writeFileDurably } from '../store/blobs/durableFile.ts';
 import { iterateBlobRows } from '../store/sqlite/node/blobs.ts';
 import { writeSetting } from '../store/sqlite/node/settings.ts';
-import { openStore, type Store } from '../store/store.ts';
+import { openStore } from '../store/store.ts';
 import { runLedgerVerification } from '../verification/ledger/ledgerVerification.ts';
 import { assembleDump } from './assembleDump.ts';
-import { objectPath } from './layout.ts';
 import { readKey, requireKeyOf } from './ownerKey.ts';
-import { putBack } from './putBack.ts';
+import { type RestoredObjects, restoreObjects } from './restoreObjects.ts';
 import { CopyError, type CopyTarget } from './targets/target.ts';
 
 export interface RestoreOptions {
@@ -29,12 +27,8 @@ export interface RestoreOptions {
   progress: (done: number, total: number) => void;
 }
 
-export interface RestoreResult {
+export interface RestoreResult extends RestoredObjects {
   head: DumpHead;
-  objects: number;
-  bytes: number;
-  /** Objects that the copy does not hold intact. */
-  missing: string[];
 }
 
 /**
@@ -65,6 +59,7 @@ export async function restoreCopy(options: RestoreOptions): Promise<RestoreResul
       throw new CopyError(`The ledger in ${target.name} is invalid: ${problems.length} problems.`);
     // Replaces an empty folder. If the folder holds anything, this fails and changes nothing.
     await rename(partial, folder);
+    await syncFolder(dirname(folder));
     return result;
   } catch (error) {
     await rm(partial, { recursive: true, force: true });
@@ -79,37 +74,11 @@ async function fill(options: RestoreOptions, partial: string, dump: string): Pro
   try {
     const head = await restoreDump(store, dump);
     await store.write((database) => writeSetting(database, 'verifier_key', head.verifierKey));
-    const objects = await restoreObjects(store, options);
+    const rows = [...iterateBlobRows(store.read)];
+    const objects = await restoreObjects(options.target, partial, rows, options);
     await store.write((database) => markReadOnly(database));
     return { head, ...objects };
   } finally {
     await store.close();
   }
-}
-
-async function restoreObjects(
-  store: Store,
-  { target, signal, progress }: RestoreOptions,
-): Promise<Omit<RestoreResult, 'head'>> {
-  const rows = [...iterateBlobRows(store.read)];
-  const limit = pLimit(target.concurrency);
-  const result: Omit<RestoreResult, 'head'> = { objects: 0, bytes: 0, missing: [] };
-  const restoreOne = async ({ sha256, bytes }: { sha256: string; bytes: number }) => {
-    signal.throwIfAborted();
-    const stream = await target.read(objectPath(sha256), signal);
-    if (stream && (await putBack(store, sha256, stream))) {
-      result.objects += 1;
-      result.bytes += bytes;
-    } else result.missing.push(sha256);
-    progress(result.objects + result.missing.length, rows.length);
-  };
-  const all = rows.map((row) => limit(() => restoreOne(row)));
-  try {
-    await Promise.all(all);
-  } catch (error) {
-    limit.clearQueue();
-    throw error;
-  }
-  result.missing.sort();
-  return result;
 }

@@ -2,6 +2,7 @@ import { runBenches } from './bench.ts';
 import { blobs } from './blobs.bench.ts';
 import { captures } from './captures.bench.ts';
 import { collector } from './collector.bench.ts';
+import { copies } from './copies.bench.ts';
 import { dump } from './dump.bench.ts';
 import { interfaceBench } from './interface.bench.ts';
 import { ledger } from './ledger.bench.ts';
@@ -20,6 +21,7 @@ const BENCHES = [
   timeline,
   collector,
   captures,
+  copies,
   verify,
   start,
   interfaceBench,

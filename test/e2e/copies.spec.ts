@@ -67,6 +67,49 @@ test('the owner adds a copy in a folder, checks it, and removes it', async ({ pa
   expect(existsSync(object)).toBe(true);
 });
 
+test('objects leave this disk for a copy and come back, and a copy can hold the key', async ({
+  page,
+  node,
+  checks,
+}) => {
+  const pack = await publishPack(node, { title: 'Tides' });
+  const digest = pack.files[0]?.sha256 ?? '';
+  const place = join(parent, 'copy');
+  await page.goto('/settings');
+  const copies = page.getByRole('region', { name: 'Copies' });
+  await copies.getByRole('button', { name: 'Add a copy' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Add a copy' });
+  await dialog.getByRole('textbox', { name: 'Folder' }).fill(place);
+  await dialog.getByLabel('Sync every').fill('30');
+  await dialog.getByRole('button', { name: 'Add copy' }).click();
+  await expect(copies.getByText('Up to date', { exact: true })).toBeVisible();
+  await expect(copies.getByText('every 30 minutes')).toBeVisible();
+
+  await copies.getByRole('button', { name: `Key: ${place}` }).click();
+  const key = page.getByRole('dialog', { name: 'The key in this copy' });
+  await key.getByLabel('Passphrase').fill('correct horse battery');
+  await key.getByLabel('The same again').fill('correct horse battery');
+  await checks.accessible(page);
+  await key.getByRole('button', { name: 'Keep the key there' }).click();
+  await expect(copies.getByText('key: there, encrypted')).toBeVisible({ timeout: 60_000 });
+  expect(existsSync(join(place, 'key.age'))).toBe(true);
+
+  await copies.getByRole('button', { name: `Check all: ${place}` }).click();
+  await expect(copies.getByText('All are intact.')).toBeVisible();
+  await page.getByLabel('Objects may leave after').fill('0');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(copies.getByRole('heading', { name: 'What lies where' })).toBeVisible();
+  await expect(copies.getByText(`only in ${place}`)).toBeVisible();
+  await checks.accessible(page);
+  expect((await page.request.get(`/api/blobs/${digest}`)).ok()).toBe(true);
+
+  await page.getByLabel('Objects may leave after').fill('');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Settings saved.').last()).toBeVisible();
+  await copies.getByRole('button', { name: 'Bring all back' }).click();
+  await expect(copies.getByRole('heading', { name: 'What lies where' })).toBeHidden();
+});
+
 test('a copy whose disk is away says so', async ({ page, node, checks }) => {
   checks.allow(/502 \(Bad Gateway\)/);
   await publishPack(node, { title: 'Tides' });

@@ -1,13 +1,11 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { constants, createReadStream, createWriteStream } from 'node:fs';
 import { access, mkdir, opendir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { promisify } from 'node:util';
 import { errorCode } from '../../../shared/values/errorCode.ts';
-import { syncFile, syncFolder } from '../../store/blobs/durableFile.ts';
+import { syncFile, syncFileSystem, syncFolder } from '../../store/blobs/durableFile.ts';
 import { isMissing, isNoSpace } from '../../store/blobs/fileErrors.ts';
 import { readVerified } from './readVerified.ts';
 import { CopyError, type CopyTarget, DamagedSourceError, type TargetFile } from './target.ts';
@@ -134,22 +132,10 @@ async function* listFiles(folder: string, below: string): AsyncGenerator<TargetF
 const SYNC_FILES_UP_TO = 16;
 
 async function syncFiles(folder: string, paths: readonly string[]): Promise<void> {
-  if (paths.length > SYNC_FILES_UP_TO && process.platform === 'linux' && (await syncFileSystem(folder)))
-    return;
+  if (paths.length > SYNC_FILES_UP_TO && (await syncFileSystem(folder))) return;
   for (const path of paths) await syncFile(join(folder, path));
   for (const parent of new Set(paths.map((path) => dirname(join(folder, path))))) await syncFolder(parent);
   await syncFolder(folder);
-}
-
-/** Runs `sync --file-system`, because Node.js has no syncfs(2). Returns false if the program is missing. */
-async function syncFileSystem(folder: string): Promise<boolean> {
-  try {
-    await promisify(execFile)('sync', ['--file-system', folder]);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
-    throw error;
-  }
 }
 
 function explain(error: unknown, folder: string): unknown {

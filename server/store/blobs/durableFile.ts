@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process';
 import { closeSync, fsync, openSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { errorCode } from '../../../shared/values/errorCode.ts';
 
 /**
  * Syncs a folder's entries: a rename is on stable storage only after this. Windows cannot sync a folder; NTFS journals
@@ -27,6 +30,21 @@ export async function syncFile(file: string): Promise<void> {
     await handle.datasync();
   } finally {
     await handle.close();
+  }
+}
+
+/**
+ * Syncs the whole file system of a folder, which is faster than syncing many files. Runs `sync --file-system`, because
+ * Node.js has no syncfs(2). Returns false, and does nothing, where there is no such program.
+ */
+export async function syncFileSystem(folder: string): Promise<boolean> {
+  if (process.platform !== 'linux') return false;
+  try {
+    await promisify(execFile)('sync', ['--file-system', folder]);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
   }
 }
 
