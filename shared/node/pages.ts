@@ -26,7 +26,7 @@ export const PAGE_PATHS = [
  * written by strangers.
  */
 export function isDataPath(path: string): boolean {
-  return /^\/(api|archive|assets|log|manage|memento|oai|robots\.txt|sign-in|sitemap|sitemap\.xml|timegate|timemap)(\/|$)/.test(
+  return /^\/(api|archive|assets|log|manage|memento|oai|robots\.txt|sign-in|sitemap|sitemap\.xml|timegate|timemap|witness)(\/|$)/.test(
     path,
   );
 }

@@ -238,7 +238,9 @@ test('another node cosigns the checkpoint, and a log that rewrites its history i
     const added = { method: 'POST', headers, body: JSON.stringify({ key: logKey.trim() }) };
     expect((await fetch(new URL('/manage/witness/logs', witness.url), added)).status).toBe(201);
     await page.goto('/settings');
-    await page.getByLabel('Witnesses').fill(`${new URL('/witness', witness.url).href} ${witnessKey.trim()}`);
+    await page
+      .getByRole('textbox', { name: 'Witnesses' })
+      .fill(`${new URL('/witness', witness.url).href} ${witnessKey.trim()}`);
     await page.getByRole('button', { name: 'Save' }).click();
     await expect(page.getByText('Settings saved.')).toBeVisible();
     await page.goto('/ledger');

@@ -111,7 +111,7 @@ interface SettingRowProps {
 function SettingRow({ field, input }: SettingRowProps) {
   const { name, label, meaning, unit, isWide, isOptional } = field;
   const standard = DEFAULT_SETTINGS[name];
-  const hint = `Default ${defaultText(standard)}`;
+  const hint = `Default ${defaultText(name)}`;
   const shared = {
     ...input,
     id: name,

@@ -1,4 +1,4 @@
-import { type Settings, settingsSchema } from '../../../../shared/node/settings.ts';
+import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../../../../shared/node/settings.ts';
 
 /** The settings of the form. Encryption is set on the page Sharing. */
 export const formSchema = settingsSchema.omit({ tls: true });
@@ -41,7 +41,6 @@ function witnessesOf(words: readonly string[]): { url: string; key: string }[] {
 }
 
 /** The default of a setting in words. */
-export function defaultText(value: Settings[keyof Settings]): string {
-  const text = Array.isArray(value) ? value.join(', ') : String(value ?? '');
-  return text === '' ? 'none' : text;
+export function defaultText(name: keyof Typed): string {
+  return String(typedOf(DEFAULT_SETTINGS)[name]) || 'none';
 }
