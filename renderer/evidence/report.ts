@@ -10,7 +10,7 @@ export function renderReport(
   evidence: Evidence | undefined,
   claims: readonly Claim[],
 ): void {
-  main.replaceChildren(verdictOf(claims));
+  main.replaceChildren(element('h1', {}, titleOf(evidence)), verdictOf(claims));
   if (evidence) main.append(recordedFacts(evidence));
   for (const verdict of ['fails', 'holds', 'claimed'] as const) main.append(...claimList(verdict, claims));
   if (!evidence) return;
@@ -18,6 +18,12 @@ export function renderReport(
   if (evidence.diff !== null)
     main.append(section('Differences, computed by the node', differencesOf(evidence.diff)));
   main.append(everything(evidence));
+}
+
+function titleOf(evidence: Evidence | undefined): string {
+  if (!evidence) return 'Evidence';
+  const what = evidence.kind === 'event' ? 'an event' : 'a pack';
+  return `Evidence of ${what}, ledger entry ${evidence.recorded.entry.seq}`;
 }
 
 function verdictOf(claims: readonly Claim[]): HTMLElement {

@@ -9,6 +9,7 @@ import { blobBytes } from '../store/sqlite/node/blobs.ts';
 import type { Store } from '../store/store.ts';
 import { withContent } from './evidenceFiles.ts';
 import { proveAtHead, proveEntry } from './proveEntry.ts';
+import { sealed } from './seal.ts';
 
 export interface EvidenceServices {
   store: Store;
@@ -27,7 +28,7 @@ export async function eventEvidence(
   const { ledger_entry, ...record } = event;
   const proven = await proveEntry(store, checkpoints, ledger_entry, canonicalText(record));
   const { retrieval, mediaType } = await provenRetrieval(store, checkpoints, event.retrieval);
-  return {
+  const evidence: Omit<Evidence, 'seal'> = {
     format: 'strongroom-evidence@1',
     kind: 'event',
     made_at: store.instant(),
@@ -37,6 +38,7 @@ export async function eventEvidence(
     files: await withContent(store, filesOf(store, event, mediaType)),
     diff: event.sha256 !== null && event.previous_sha256 !== null ? await diffOrNull(diffOf, id) : null,
   };
+  return sealed(evidence, checkpoints);
 }
 
 function filesOf(

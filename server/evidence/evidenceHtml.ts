@@ -48,7 +48,6 @@ export function evidenceHtml(evidence: Evidence, { script, style }: EvidencePart
 ${style}</style>
 </head>
 <body>
-<h1>${title}</h1>
 <main><p>Your browser checks this file with the script in it. Allow scripts, and open it again.</p></main>
 <script type="application/json" id="evidence">${data}</script>
 <script>${script}</script>

@@ -8,6 +8,7 @@ import { recordTexts } from '../store/sqlite/archive/packs.ts';
 import type { EvidenceServices } from './eventEvidence.ts';
 import { withContent } from './evidenceFiles.ts';
 import { proveEntry } from './proveEntry.ts';
+import { sealed } from './seal.ts';
 
 /** Collects the evidence of a pack. @throws Problem `not_found`, `blob_damaged`; the errors of `Checkpoints.sign` */
 export async function packEvidence(
@@ -19,7 +20,7 @@ export async function packEvidence(
   const record = JSON.parse(stored) as PackRecord;
   const text = sha256Of(stored) === digest ? stored : canonicalText(record);
   if (sha256Of(text) !== digest) throw new Problem('database_damaged', `The record of ${id} was altered.`);
-  return {
+  const evidence: Omit<Evidence, 'seal'> = {
     format: 'strongroom-evidence@1',
     kind: 'pack',
     made_at: store.instant(),
@@ -32,4 +33,5 @@ export async function packEvidence(
     ),
     diff: null,
   };
+  return sealed(evidence, checkpoints);
 }

@@ -7,6 +7,7 @@ import type { Claim, Evidence, ProvenEntry } from './evidence.ts';
 import { checkFiles } from './evidenceFiles.ts';
 import { rootFromLeaf } from './inclusion.ts';
 import { judge, requireThat, sha256 } from './judge.ts';
+import { checkSeal } from './seal.ts';
 import { countLines, openCosignature, openNote, ProofError } from './signedNote.ts';
 import { verifyTimestamp } from './verifyTimestamp.ts';
 
@@ -30,6 +31,7 @@ export function checkEvidence(evidence: Evidence, crypto: ProofCrypto): Claim[] 
     ...evidence.timestamps.flatMap((timestamp) => checkTimestamp(evidence, timestamp, crypto)),
     ...checkRetrieval(evidence, crypto),
     ...checkFiles(evidence, crypto),
+    ...checkSeal(evidence, crypto),
     ...claimedOnly(evidence),
   ];
 }

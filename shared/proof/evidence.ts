@@ -55,6 +55,8 @@ export interface Evidence {
   files: EvidenceFile[];
   /** The difference between the two versions, computed by the node; null if there is none. */
   diff: unknown;
+  /** The digest of each part above, and the node's Ed25519 signature of that text in base64; null if it has no key. */
+  seal: { text: string; signature: string } | null;
 }
 
 /** `holds`: recomputed here. `fails`: recomputed, and different. `claimed`: only somebody says so. */

@@ -87,7 +87,17 @@ export function openCosignature(note: string, verifierKey: string, crypto: Proof
   return Number(seconds) * 1000;
 }
 
-/** Whether a checkpoint has a line whose key is none of these. Every line must be accounted for. */
+/** Verifies the node's signature of a message. @throws ProofError, RangeError */
+export function verifyBy(
+  verifierKey: string,
+  message: Uint8Array,
+  signature: Uint8Array,
+  crypto: ProofCrypto,
+): boolean {
+  return crypto.verify(ED25519, parseKey(verifierKey, NODE_KEY, crypto).publicKey, message, signature);
+}
+
+/** Returns how many signature lines a checkpoint has. Each of them must be accounted for. */
 export function countLines(note: string): number {
   return note
     .slice(note.lastIndexOf('\n\n') + 2)
