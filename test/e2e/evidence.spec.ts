@@ -174,7 +174,11 @@ async function send(
   method = 'POST',
 ) {
   const headers = { Authorization: `Bearer ${node.token}`, 'Content-Type': 'application/json' };
-  const response = await fetch(new URL(path, node.url), { method, headers, body: JSON.stringify(body) });
+  const init = { headers, body: JSON.stringify(body) };
+  const address = new URL(path, node.url);
+  const response = await (method === 'POST'
+    ? fetch(address, { method: 'POST', ...init })
+    : fetch(address, { method: 'PATCH', ...init }));
   expect(response.ok, `${method} ${path}`).toBe(true);
   return response;
 }
